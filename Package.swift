@@ -1,0 +1,57 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// Dependencies point one way: see "How the house is built" in the README. `make build` checks them.
+let package = Package(
+    name: "jostle",
+    products: [
+        .executable(name: "jostle", targets: ["jostle"]),
+        .library(name: "MotionKit", targets: ["MotionKit"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CMotionMath"),
+        .systemLibrary(name: "CLinuxI2C", providers: [.apt(["libi2c-dev"])]),
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        .target(name: "MotionCore", dependencies: ["CMotionMath"]),
+        .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
+        .target(name: "LinuxSensors", dependencies: ["CLinuxI2C", "IMUDrivers", "MotionCore"]),
+        .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
+        .target(name: "MotionKit", dependencies: ["IMUDrivers", "LinuxSensors", "MotionCore", "VirtualIMU"]),
+        .target(name: "MosquittoClient", dependencies: ["CMosquitto"]),
+        .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "MotionCore"]),
+        .target(
+            name: "JostleAgent",
+            dependencies: [
+                "CSystemd", "IMUDrivers", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit",
+            ]),
+        .executableTarget(
+            name: "jostle",
+            dependencies: [
+                "IMUDrivers", "JostleAgent", "JostleConfiguration", "LinuxSensors", "MotionCore", "MotionKit",
+                "VirtualIMU",
+            ]),
+
+        .target(
+            name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
+        .testTarget(name: "MotionCoreTests", dependencies: ["MotionCore", "MotionTestSupport", "VirtualIMU"]),
+        .testTarget(
+            name: "IMUDriversTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
+        .testTarget(
+            name: "VirtualIMUTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
+        .testTarget(name: "LinuxSensorsTests", dependencies: ["IMUDrivers", "LinuxSensors", "MotionCore"]),
+        .testTarget(
+            name: "MotionKitTests",
+            dependencies: ["IMUDrivers", "MotionCore", "MotionKit", "MotionTestSupport", "VirtualIMU"]),
+        .testTarget(name: "MosquittoClientTests", dependencies: ["MosquittoClient"]),
+        .testTarget(
+            name: "JostleConfigurationTests", dependencies: ["IMUDrivers", "JostleConfiguration", "MotionCore"]),
+        .testTarget(
+            name: "JostleAgentTests",
+            dependencies: ["JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit"]),
+        .testTarget(name: "IntegrationTests"),
+    ],
+    swiftLanguageModes: [.v6]
+)

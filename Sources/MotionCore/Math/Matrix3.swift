@@ -1,0 +1,50 @@
+/// A 3×3 matrix, told by its rows.
+public struct Matrix3: Equatable, Sendable, BitwiseCopyable {
+    public var row0: Vector3
+    public var row1: Vector3
+    public var row2: Vector3
+
+    /// Makes a matrix of its rows.
+    @inlinable
+    public init(_ row0: Vector3, _ row1: Vector3, _ row2: Vector3) {
+        self.row0 = row0
+        self.row1 = row1
+        self.row2 = row2
+    }
+
+    /// The matrix that changes nothing.
+    @inlinable
+    public static var identity: Matrix3 {
+        Matrix3(Vector3(1, 0, 0), Vector3(0, 1, 0), Vector3(0, 0, 1))
+    }
+
+    /// The matrix with rows and columns exchanged: of a rotation, its inverse.
+    @inlinable
+    public var transposed: Matrix3 {
+        Matrix3(
+            Vector3(row0.x, row1.x, row2.x), Vector3(row0.y, row1.y, row2.y), Vector3(row0.z, row1.z, row2.z))
+    }
+
+    /// The determinant: +1 for a rotation, -1 for a reflection.
+    @inlinable
+    public var determinant: Double { row0.dot(row1.cross(row2)) }
+
+    /// How far the rows are from being orthogonal and of length 1: the largest element of |M·Mᵀ - 1|.
+    @inlinable
+    public var orthonormalityError: Double {
+        max(
+            abs(row0.lengthSquared - 1), abs(row1.lengthSquared - 1), abs(row2.lengthSquared - 1),
+            abs(row0.dot(row1)), abs(row1.dot(row2)), abs(row2.dot(row0)))
+    }
+
+    @inlinable
+    public static func * (m: Matrix3, v: Vector3) -> Vector3 {
+        Vector3(m.row0.dot(v), m.row1.dot(v), m.row2.dot(v))
+    }
+
+    @inlinable
+    public static func * (a: Matrix3, b: Matrix3) -> Matrix3 {
+        let columns = b.transposed
+        return Matrix3(columns * a.row0, columns * a.row1, columns * a.row2)
+    }
+}

@@ -1,0 +1,53 @@
+/// Everything about the pipeline that a user can set. Plain values: changing them is assigning a new one.
+public struct MotionSettings: Equatable, Sendable {
+    /// Turns sensor axes into body axes; orthonormal. Default: the sensor's axes are the body's.
+    public var mount = Matrix3.identity
+
+    /// Cut-off of the low-pass on the published attitude, Hz; 0 switches it off. Default 5.
+    /// Smaller is smoother and later, larger is livelier.
+    public var attitudeLowPass = 5.0
+
+    /// Cut-off of the low-pass on published linear acceleration, Hz; 0 switches it off. Default 10.
+    public var accelerationLowPass = 10.0
+
+    /// Cut-off of the low-pass on the published rotation rate, Hz; 0 switches it off. Default 10.
+    public var rotationRateLowPass = 10.0
+
+    /// How the reference attitude comes about. Default: none, attitude is relative to the vertical.
+    public var reference = ReferencePolicy.none
+
+    /// How shakes are recognised.
+    public var shake = ShakeSettings()
+
+    /// Makes the default settings.
+    public init() {}
+}
+
+/// Where the reference attitude, which is published as zero, comes from.
+public enum ReferencePolicy: UInt8, CaseIterable, Sendable {
+    /// There is none until somebody takes one.
+    case none
+    /// The attitude shortly after each start; cleared by stop.
+    case start
+    /// The one last taken, kept over restarts.
+    case stored
+}
+
+/// How shakes are recognised.
+public struct ShakeSettings: Equatable, Sendable {
+    /// Whether shakes are recognised at all. Default true.
+    public var isEnabled = true
+
+    /// From 1 (only violent shakes) to 10 (gentle ones too). Default 5.
+    /// A higher value never misses what a lower one catches.
+    public var sensitivity = 5
+
+    /// Seconds from a shake's end during which no other begins. Default 0.5.
+    public var cooldown = 0.5
+
+    /// Seconds after which a shake is cancelled as too long. Default 5.
+    public var maximumDuration = 5.0
+
+    /// Makes the default settings.
+    public init() {}
+}

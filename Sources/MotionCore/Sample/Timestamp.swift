@@ -1,0 +1,41 @@
+/// An instant of a monotonic clock, in nanoseconds since an origin that is fixed while a program runs.
+public struct Timestamp: Comparable, Hashable, Sendable, BitwiseCopyable {
+    public var nanoseconds: Int64
+
+    /// The instant `nanoseconds` after the origin.
+    @inlinable
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// The instant `seconds` after the origin, to the nearest nanosecond.
+    @inlinable
+    public init(seconds: Double) {
+        nanoseconds = Int64((seconds * 1e9).rounded())
+    }
+
+    /// Seconds since the origin.
+    @inlinable
+    public var seconds: Double { Double(nanoseconds) * 1e-9 }
+
+    /// The instant `seconds` later (earlier where negative).
+    @inlinable
+    public func advanced(bySeconds seconds: Double) -> Timestamp {
+        Timestamp(nanoseconds: nanoseconds + Int64((seconds * 1e9).rounded()))
+    }
+
+    /// Seconds from `other` to this instant.
+    @inlinable
+    public func seconds(since other: Timestamp) -> Double {
+        Double(nanoseconds - other.nanoseconds) * 1e-9
+    }
+
+    @inlinable
+    public static func < (a: Timestamp, b: Timestamp) -> Bool { a.nanoseconds < b.nanoseconds }
+}
+
+/// A clock that never jumps. Drivers are given one, so that tests turn time by hand.
+public protocol MonotonicClock {
+    /// The present instant.
+    func now() -> Timestamp
+}
