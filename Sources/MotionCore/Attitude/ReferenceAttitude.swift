@@ -1,0 +1,48 @@
+/// The attitude that is published as zero, and when it is taken.
+public struct ReferenceAttitude: Sendable, BitwiseCopyable {
+    /// Seconds after the first sample at which a reference is taken by itself: the filter has found the vertical then.
+    static let settlingTime = 1.0
+
+    private var remaining: Double?
+
+    /// The reference; `nil` while attitude is told relative to the vertical and the start's heading.
+    public private(set) var attitude: Quaternion?
+
+    /// Makes the reference of a source that starts now.
+    ///
+    /// - Parameters:
+    ///   - policy: where the reference comes from.
+    ///   - stored: the one kept from an earlier run, which `.stored` begins with.
+    public init(policy: ReferencePolicy, stored: Quaternion? = nil) {
+        attitude = policy == .stored ? stored : nil
+        remaining = policy == .start ? ReferenceAttitude.settlingTime : nil
+    }
+
+    /// Makes `attitude` zero.
+    public mutating func take(_ attitude: Quaternion) {
+        self.attitude = attitude.normalized
+        remaining = nil
+    }
+
+    /// Forgets the reference.
+    public mutating func clear() {
+        attitude = nil
+        remaining = nil
+    }
+
+    /// Takes the reference by itself once its time has come.
+    mutating func update(_ attitude: Quaternion, interval: Double) {
+        guard let left = remaining else { return }
+        if left > interval {
+            remaining = left - interval
+        } else {
+            take(attitude)
+        }
+    }
+
+    /// The attitude seen from the reference: `q_ref⁻¹ · q`.
+    public func relative(_ attitude: Quaternion) -> Quaternion {
+        guard let reference = self.attitude else { return attitude }
+        return reference.conjugate * attitude
+    }
+}

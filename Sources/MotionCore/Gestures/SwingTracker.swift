@@ -1,0 +1,142 @@
+/// One swing of a movement to and fro: from where linear acceleration leaves zero to where it turns against itself.
+struct Swing: Sendable, BitwiseCopyable {
+    /// When it began, s on the grid's clock.
+    var start = 0.0
+    /// Its largest linear acceleration, m/s², as a vector and its length.
+    var peak = Vector3.zero
+    var amplitude = 0.0
+    /// The sum of squared linear acceleration, and of its products by axis (xx, yy, zz, xy, xz, yz), over its cells.
+    var energy = 0.0
+    var cells = 0.0
+    var diagonal = Vector3.zero
+    var mixed = Vector3.zero
+    /// RMS of the quietest 0.4 s in the 12 s before it, m/s².
+    var quietest = 0.0
+    /// RMS of linear acceleration from 0.4 s to 0.1 s before it, m/s².
+    var before = 0.0
+
+    /// How far the peak rises above the swing's own RMS: about 1.4 for a sine, more for a blow.
+    var crest: Double {
+        energy > 0 ? amplitude / (energy / cells).squareRoot() : 1
+    }
+
+    /// Takes one cell into the swing's sums.
+    mutating func add(_ linear: Vector3) {
+        energy += linear.lengthSquared
+        cells += 1
+        diagonal += Vector3(linear.x * linear.x, linear.y * linear.y, linear.z * linear.z)
+        mixed += Vector3(linear.x * linear.y, linear.x * linear.z, linear.y * linear.z)
+    }
+
+    /// The energy along the unit vector `direction`.
+    static func energy(along direction: Vector3, diagonal: Vector3, mixed: Vector3) -> Double {
+        let u = direction
+        return diagonal.x * u.x * u.x + diagonal.y * u.y * u.y + diagonal.z * u.z * u.z
+            + 2 * (mixed.x * u.x * u.y + mixed.y * u.x * u.z + mixed.z * u.y * u.z)
+    }
+}
+
+/// Splits movement into swings to and fro.
+///
+/// Gravity is removed by an adaptive low-pass: quick while little moves, slow in movement, so that a turned board is
+/// soon level again and a shake does not drag gravity along.
+struct SwingTracker: ~Copyable {
+    /// The most swings that are remembered.
+    static let capacity = 16
+
+    /// Linear acceleration at which a first swing begins, m/s².
+    static let threshold = 0.4 * standardGravity
+    /// The next swing begins where acceleration against the last peak exceeds the threshold or this share of the peak.
+    static let turnShare = 0.25
+    /// Seconds from a swing's start after which the chain is broken.
+    static let patience = 0.7
+    /// Time constants of gravity, s: at rest (less than 0.25 g of linear acceleration) and in movement.
+    static let restTimeConstant = 0.4
+    static let movingTimeConstant = 1.5
+
+    private let swings: UnsafeMutablePointer<Swing>
+    private var history = MotionHistory()
+    private var hasStarted = false
+
+    /// How many swings the present chain has, at most 99; the latest is number 0.
+    private(set) var count = 0
+    /// How many swings there have been since the last reset.
+    private(set) var total = 0
+    /// Gravity, m/s², pointing up.
+    private(set) var gravity = Vector3.zero
+    /// Acceleration without gravity, m/s².
+    private(set) var linear = Vector3.zero
+    private(set) var magnitude = 0.0
+
+    init() {
+        swings = .allocate(capacity: SwingTracker.capacity)
+        swings.initialize(repeating: Swing(), count: SwingTracker.capacity)
+    }
+
+    deinit {
+        swings.deallocate()
+    }
+
+    /// How many swings of the chain are remembered.
+    var remembered: Int { min(count, SwingTracker.capacity) }
+
+    /// The swing `age` swings ago, 0 for the latest.
+    subscript(age: Int) -> Swing { swings[age] }
+
+    /// Begins anew.
+    mutating func reset() {
+        hasStarted = false
+        count = 0
+        total = 0
+        history.reset()
+    }
+
+    /// Takes the mean acceleration of the cell that ends at `time`, m/s².
+    mutating func update(_ acceleration: Vector3, at time: Double) {
+        if !hasStarted {
+            hasStarted = true
+            gravity = acceleration
+        }
+        linear = acceleration - gravity
+        magnitude = linear.length
+        let timeConstant =
+            magnitude < 0.25 * standardGravity ? SwingTracker.restTimeConstant : SwingTracker.movingTimeConstant
+        gravity += linear * (CellGrid.cell / timeConstant)
+        history.append(linear.lengthSquared)
+
+        if count > 0, time - swings[0].start > SwingTracker.patience { count = 0 }
+        if count == 0 {
+            if magnitude > SwingTracker.threshold { begin(at: time) }
+        } else {
+            follow(at: time)
+        }
+        if count > 0 { swings[0].add(linear) }
+    }
+
+    /// Within a chain: the swing grows, or turns into the next one.
+    private mutating func follow(at time: Double) {
+        let along = linear.dot(swings[0].peak) / swings[0].amplitude
+        if along < -max(SwingTracker.threshold, SwingTracker.turnShare * swings[0].amplitude) {
+            begin(at: time)
+        } else if along > 0, magnitude > swings[0].amplitude {
+            swings[0].amplitude = magnitude
+            swings[0].peak = linear
+        }
+    }
+
+    private mutating func begin(at time: Double) {
+        var age = SwingTracker.capacity - 1
+        while age > 0 {
+            swings[age] = swings[age - 1]
+            age -= 1
+        }
+        swings[0] = Swing()
+        swings[0].start = time
+        swings[0].peak = linear
+        swings[0].amplitude = magnitude
+        swings[0].quietest = history.quietest()
+        swings[0].before = history.rms(from: 20, to: 5)
+        count = min(count + 1, 99)
+        total += 1
+    }
+}

@@ -1,0 +1,129 @@
+/// The way of a sample through the core: axes, attitude, what is published of it, and gestures.
+///
+/// This is the file to read first. A driver's sample goes through `SensorCalibration` into the body's axes,
+/// `AttitudeFilter` turns it into attitude and bias, `ReferenceAttitude` and the low-passes make of that what a user
+/// sees, and the recognizers look for gestures. The pipeline knows no clock, no bus and no topic: time is what the
+/// samples say. After `init` it allocates nothing and waits for nobody.
+public struct MotionPipeline: ~Copyable {
+    /// What is known after the last sample.
+    public private(set) var state = MotionState()
+
+    /// What the user set.
+    public private(set) var settings: MotionSettings
+
+    /// The reference attitude, from which `state.relativeAttitude` is told.
+    public private(set) var reference: ReferenceAttitude
+
+    private var calibration: SensorCalibration
+    private var filter = AttitudeFilter()
+    private var attitudeLowPass: AttitudeLowPass
+    private var accelerationLowPass: VectorLowPass
+    private var rotationRateLowPass: VectorLowPass
+    private var shake: ShakeRecognizer
+    private var last: Timestamp?
+
+    /// Makes a pipeline that has seen no sample.
+    ///
+    /// - Parameters:
+    ///   - settings: what the user set.
+    ///   - storedReference: the reference attitude of an earlier run, for the policy `.stored`.
+    public init(settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil) {
+        self.settings = settings
+        calibration = SensorCalibration(mount: settings.mount)
+        attitudeLowPass = AttitudeLowPass(cutoff: settings.attitudeLowPass)
+        accelerationLowPass = VectorLowPass(cutoff: settings.accelerationLowPass)
+        rotationRateLowPass = VectorLowPass(cutoff: settings.rotationRateLowPass)
+        shake = ShakeRecognizer(settings: settings.shake)
+        reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
+    }
+
+    /// Takes one sample along the sensor's axes and hands the gestures that it brings about to `emit`.
+    ///
+    /// Samples come in the order of their timestamps; one that is not later than the one before is left out.
+    public mutating func process(_ raw: MotionSample, emit: (GestureEvent) -> Void) {
+        var interval = 0.0
+        if let last {
+            guard raw.timestamp > last else { return }
+            interval = raw.timestamp.seconds(since: last)
+        }
+        last = raw.timestamp
+
+        let sample = calibration.apply(raw)
+        filter.update(sample, interval: interval)
+        let attitude = filter.attitude
+        reference.update(attitude, interval: interval)
+        updateState(with: sample, attitude: attitude, interval: interval)
+        shake.update(sample.acceleration, at: sample.timestamp, emit: emit)
+    }
+
+    /// Works out what a user sees of the sample.
+    private mutating func updateState(with sample: MotionSample, attitude: Quaternion, interval: Double) {
+        state.timestamp = sample.timestamp
+        state.attitude = attitude
+        state.relativeAttitude = reference.relative(attitudeLowPass.update(attitude, interval: interval))
+        state.hasReference = reference.attitude != nil
+        state.gravity = attitude.unrotate(Vector3(0, 0, standardGravity))
+        state.gyroscopeBias = filter.gyroscopeBias
+        state.isMoving = filter.isMoving
+        if !sample.temperature.isNaN { state.temperature = sample.temperature }
+        if sample.acceleration.isFinite {
+            state.linearAcceleration = accelerationLowPass.update(
+                sample.acceleration - state.gravity, interval: interval)
+        }
+        if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
+            state.rotationRate = rotationRateLowPass.update(
+                sample.rotationRate - state.gyroscopeBias, interval: interval)
+        }
+        // A side is left only where another one is clearly more up, so that a board on an edge does not flicker.
+        let nearest = BodySide(nearestTo: state.gravity)
+        if nearest != state.side,
+            state.gravity.dot(nearest.direction) > state.gravity.dot(state.side.direction) + 0.15 * standardGravity
+        {
+            state.side = nearest
+        }
+    }
+}
+
+// MARK: - Commands, between samples
+
+extension MotionPipeline {
+    /// Makes the present attitude the reference, whatever the policy.
+    public mutating func takeReference() {
+        reference.take(state.attitude)
+    }
+
+    /// Tells attitude from the vertical and the start's heading again.
+    public mutating func clearReference() {
+        reference.clear()
+    }
+
+    /// Takes over new settings between two samples. What they do not touch goes on without a jump; a gesture under way
+    /// is cancelled where its recognizer is switched off. Another mounting begins attitude and reference anew, since
+    /// what was learnt and taken belongs to the old axes.
+    public mutating func apply(_ new: MotionSettings, emit: (GestureEvent) -> Void) {
+        let old = settings
+        settings = new
+        attitudeLowPass.cutoff = new.attitudeLowPass
+        accelerationLowPass.cutoff = new.accelerationLowPass
+        rotationRateLowPass.cutoff = new.rotationRateLowPass
+        if new.mount != old.mount {
+            calibration = SensorCalibration(mount: new.mount)
+            filter = AttitudeFilter()
+            attitudeLowPass.reset()
+            accelerationLowPass.reset()
+            rotationRateLowPass.reset()
+            cancelGestures(.interrupted, emit: emit)
+            shake = ShakeRecognizer(settings: new.shake)
+            reference = ReferenceAttitude(policy: new.reference)
+        } else if new.reference != old.reference {
+            let kept = reference.attitude
+            reference = ReferenceAttitude(policy: new.reference, stored: kept)
+        }
+        shake.apply(new.shake, at: state.timestamp, emit: emit)
+    }
+
+    /// Cancels every gesture under way: the source stopped, was lost, or something came in between.
+    public mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
+        shake.cancel(reason, at: state.timestamp, emit: emit)
+    }
+}

@@ -1,0 +1,73 @@
+/// A side of the body: the axis, with its sign, that points up.
+public enum BodySide: UInt8, CaseIterable, Sendable, BitwiseCopyable {
+    case plusX
+    case minusX
+    case plusY
+    case minusY
+    case plusZ
+    case minusZ
+
+    /// The side whose axis is nearest to `direction`.
+    @inlinable
+    public init(nearestTo direction: Vector3) {
+        switch BodyAxis(dominantIn: direction) {
+        case .x: self = direction.x < 0 ? .minusX : .plusX
+        case .y: self = direction.y < 0 ? .minusY : .plusY
+        case .z: self = direction.z < 0 ? .minusZ : .plusZ
+        }
+    }
+
+    /// The axis of the body that points out of this side.
+    public var direction: Vector3 {
+        switch self {
+        case .plusX: Vector3(1, 0, 0)
+        case .minusX: Vector3(-1, 0, 0)
+        case .plusY: Vector3(0, 1, 0)
+        case .minusY: Vector3(0, -1, 0)
+        case .plusZ: Vector3(0, 0, 1)
+        case .minusZ: Vector3(0, 0, -1)
+        }
+    }
+}
+
+/// What the pipeline knows after a sample.
+public struct MotionState: Sendable, BitwiseCopyable {
+    /// The instant of the sample.
+    public var timestamp = Timestamp(nanoseconds: 0)
+
+    /// The filter's attitude: turns body vectors into the earth frame, z up, heading zero at the start.
+    public var attitude = Quaternion.identity
+
+    /// The attitude after the low-pass that the user set, seen from the reference attitude where there is one.
+    public var relativeAttitude = Quaternion.identity
+
+    /// Specific force of the resting body, m/s², body frame: points up with the length of gravity.
+    public var gravity = Vector3(0, 0, standardGravity)
+
+    /// Acceleration without gravity, m/s², body frame, low-passed as the user set; gravity + this is what was measured.
+    public var linearAcceleration = Vector3.zero
+
+    /// Angular rate without the estimated bias, rad/s, body frame, low-passed as the user set.
+    public var rotationRate = Vector3.zero
+
+    /// The gyroscope's estimated bias, rad/s, body frame.
+    public var gyroscopeBias = Vector3.zero
+
+    /// The chip's temperature, °C; not-a-number where unknown.
+    public var temperature = Double.nan
+
+    /// The side that points up.
+    public var side = BodySide.plusZ
+
+    /// Whether the body moves.
+    public var isMoving = false
+
+    /// Whether `attitude` is told from a reference attitude.
+    public var hasReference = false
+
+    /// Makes the state of a body at rest, lying flat.
+    public init() {}
+
+    /// The angle (rad, 0 … π) between the vertical of the reference attitude, or of the body lying flat, and today's.
+    public var tilt: Double { relativeAttitude.inclination(to: .identity) }
+}

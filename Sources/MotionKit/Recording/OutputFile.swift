@@ -1,0 +1,30 @@
+internal import Glibc
+
+/// A file or standard output, written through a buffer: fopen(3), fputs(3).
+public struct OutputFile: ~Copyable {
+    private let path: String
+    private let file: UnsafeMutablePointer<FILE>
+
+    /// Opens `path` for writing, emptying it; `-` is standard output.
+    public init(path: String) throws(RecordingError) {
+        // A descriptor of its own for standard output, so that closing is the same for both.
+        let opened = path == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we")
+        guard let opened else { throw .system(path: path, code: errno) }
+        self.path = path
+        file = opened
+    }
+
+    deinit {
+        fclose(file)
+    }
+
+    /// Appends text.
+    public func write(_ text: String) throws(RecordingError) {
+        guard fputs(text, file) >= 0 else { throw .system(path: path, code: errno) }
+    }
+
+    /// Hands everything written to the system.
+    public func flush() throws(RecordingError) {
+        guard fflush(file) == 0 else { throw .system(path: path, code: errno) }
+    }
+}

@@ -1,0 +1,68 @@
+/// The words of a recording file's first lines.
+enum RecordingFormat {
+    static let header = "t_s,ax,ay,az,gx,gy,gz"
+    static let accelerometerRange = "accelerometer_range_m_s2"
+    static let gyroscopeRange = "gyroscope_range_rad_s"
+}
+
+/// What a recording says before its rows.
+struct RecordingHeader {
+    private(set) var accelerometerRange: Double?
+    private(set) var gyroscopeRange: Double?
+    private(set) var hasTemperature = false
+
+    /// How many lines it took.
+    private(set) var lines = 0
+
+    /// Reads up to and including the line that names the columns.
+    init(reading reader: inout LineReader, path: String) throws(RecordingError) {
+        while true {
+            lines += 1
+            switch reader.next({ String(decoding: UnsafeRawBufferPointer($0), as: UTF8.self) }) {
+            case .failed(let code):
+                throw .system(path: path, code: code)
+            case .end:
+                throw .malformed(path: path, line: lines, reason: "no header; expected \(RecordingFormat.header)")
+            case .line(let text):
+                do throws(Wrong) {
+                    if text.hasPrefix("#") {
+                        try readComment(text)
+                    } else if try readColumns(text) {
+                        return
+                    }
+                } catch {
+                    throw .malformed(path: path, line: lines, reason: error.reason)
+                }
+            }
+        }
+    }
+
+    private struct Wrong: Error {
+        var reason: String
+    }
+
+    /// Takes a range out of a comment that says one; any other comment is left alone.
+    private mutating func readComment(_ text: String) throws(Wrong) {
+        let body = text.drop { $0 == "#" || $0 == " " }
+        guard let colon = body.firstIndex(of: ":") else { return }
+        let name = body[..<colon]
+        guard name == RecordingFormat.accelerometerRange || name == RecordingFormat.gyroscopeRange else { return }
+        let number = body[body.index(after: colon)...].drop { $0 == " " }.prefix { $0 != " " }
+        guard let range = Double(number), range > 0, range.isFinite else {
+            throw Wrong(reason: "\(name) is \"\(number)\", not a positive number")
+        }
+        if name == RecordingFormat.accelerometerRange { accelerometerRange = range } else { gyroscopeRange = range }
+    }
+
+    /// Checks the line that names the columns; returns false for an empty line before it.
+    private mutating func readColumns(_ text: String) throws(Wrong) -> Bool {
+        let names = text.filter { $0 != " " && $0 != "\u{FEFF}" }
+        if names.isEmpty { return false }
+        guard names == RecordingFormat.header || names == RecordingFormat.header + ",temp_c" else {
+            throw Wrong(
+                reason: "the header is \"\(text)\"; expected \(RecordingFormat.header) and optionally ,temp_c")
+        }
+        hasTemperature = names.hasSuffix("temp_c")
+        return true
+    }
+}

@@ -1,0 +1,88 @@
+internal import Glibc
+public import MotionCore
+
+/// Reads a recording file sample by sample: see "Recording files" in the README.
+public struct RecordingReader: ~Copyable {
+    /// Full scale of the accelerometer, ±m/s², where the file says it.
+    public var accelerometerRange: Double? { header.accelerometerRange }
+
+    /// Full scale of the gyroscope, ±rad/s, where the file says it.
+    public var gyroscopeRange: Double? { header.gyroscopeRange }
+
+    /// The number of the line last read, from 1.
+    public private(set) var line: Int
+
+    /// The first column of the row last read, as it is written there.
+    public private(set) var timeText = ""
+
+    private let path: String
+    private let header: RecordingHeader
+    private var lines: LineReader
+    private var lastTime = -Double.infinity
+
+    /// Opens a recording and reads it up to its header.
+    ///
+    /// - Parameter path: the file; `-` is standard input.
+    /// - Throws: `RecordingError` where it cannot be read or has no header of a recording.
+    public init(path: String) throws(RecordingError) {
+        var lines = try LineReader(path: path)
+        let header = try RecordingHeader(reading: &lines, path: path)
+        self.path = path
+        self.header = header
+        self.lines = lines
+        line = header.lines
+    }
+
+    /// The next sample, or `nil` at the end.
+    ///
+    /// - Throws: `RecordingError` with the line's number where a row is malformed or its time does not increase.
+    public mutating func next() throws(RecordingError) -> MotionSample? {
+        while true {
+            line += 1
+            let hasTemperature = header.hasTemperature
+            let result = lines.next { text -> Row in
+                if text.isEmpty || text[0] == UInt8(ascii: "#") { return .skipped }
+                return Row(parsing: text, hasTemperature: hasTemperature)
+            }
+            switch result {
+            case .end:
+                return nil
+            case .failed(let code):
+                throw .system(path: path, code: code)
+            case .line(.skipped):
+                continue
+            case .line(.wrong(let reason)):
+                throw .malformed(path: path, line: line, reason: reason)
+            case .line(.values(let values)):
+                return try sample(from: values)
+            }
+        }
+    }
+
+    private mutating func sample(from values: RowValues) throws(RecordingError) -> MotionSample {
+        guard values.time > lastTime else {
+            throw .malformed(
+                path: path, line: line, reason: "t_s is \(values.time), not later than \(lastTime) in the row before")
+        }
+        lastTime = values.time
+        timeText = values.timeText
+        var sample = MotionSample(
+            timestamp: Timestamp(seconds: values.time), acceleration: values.acceleration,
+            rotationRate: values.rotationRate ?? .zero, temperature: values.temperature,
+            flags: values.rotationRate == nil ? [] : .rotationRate)
+        markClipped(&sample)
+        return sample
+    }
+
+    /// What lies within 0.2 % of full scale was cut off there.
+    private func markClipped(_ sample: inout MotionSample) {
+        for axis in 0..<3 {
+            if let range = accelerometerRange, abs(sample.acceleration[axis]) >= 0.998 * range {
+                sample.flags.insert(.accelerationClipped(axis: axis))
+            }
+            if let range = gyroscopeRange, abs(sample.rotationRate[axis]) >= 0.998 * range {
+                sample.flags.insert(.rotationRateClipped(axis: axis))
+            }
+        }
+    }
+}

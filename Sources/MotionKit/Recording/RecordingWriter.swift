@@ -1,0 +1,56 @@
+public import MotionCore
+
+/// Writes a recording file: see "Recording files" in the README.
+public struct RecordingWriter: ~Copyable {
+    private let file: OutputFile
+    private let hasTemperature: Bool
+    private var origin: Timestamp?
+
+    /// Opens `path` for writing (`-` is standard output) and writes the header.
+    ///
+    /// - Parameters:
+    ///   - path: the file; what it held is lost.
+    ///   - accelerometerRange: full scale, ±m/s².
+    ///   - gyroscopeRange: full scale, ±rad/s.
+    ///   - hasTemperature: whether a column for the chip's temperature is written.
+    /// - Throws: `RecordingError.system` where the file cannot be written.
+    public init(
+        path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool
+    ) throws(RecordingError) {
+        let file = try OutputFile(path: path)
+        try file.write(
+            """
+            # \(RecordingFormat.accelerometerRange): \(accelerometerRange)
+            # \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)
+            \(RecordingFormat.header)\(hasTemperature ? ",temp_c" : "")
+
+            """)
+        self.file = file
+        self.hasTemperature = hasTemperature
+    }
+
+    /// Appends a sample, its time told from the first one.
+    public mutating func write(_ sample: MotionSample) throws(RecordingError) {
+        let first = origin ?? sample.timestamp
+        origin = first
+        let acceleration = sample.acceleration
+        let rate = sample.rotationRate
+        var row = "\(fixed(sample.timestamp.seconds(since: first), decimals: 6))"
+        row += ",\(fixed(acceleration.x, decimals: 5)),\(fixed(acceleration.y, decimals: 5))"
+        row += ",\(fixed(acceleration.z, decimals: 5))"
+        if sample.flags.contains(.rotationRate) {
+            row += ",\(fixed(rate.x, decimals: 6)),\(fixed(rate.y, decimals: 6)),\(fixed(rate.z, decimals: 6))"
+        } else {
+            row += ",,,"
+        }
+        if hasTemperature {
+            row += sample.temperature.isFinite ? ",\(fixed(sample.temperature, decimals: 2))" : ","
+        }
+        try file.write(row + "\n")
+    }
+
+    /// Hands everything to the system.
+    public func flush() throws(RecordingError) {
+        try file.flush()
+    }
+}
