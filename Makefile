@@ -1,0 +1,78 @@
+# Builds, checks and installs Jostle. `make` alone says what there is; the longer recipes are scripts in Scripts/.
+
+# A Swift that is installed but not on PATH is found too, and so is Debian's mosquitto in /usr/sbin.
+export PATH := $(PATH):$(shell Scripts/search-path)
+
+# Where `install` puts things; DESTDIR stages them for a package. systemd, udev and sysusers read below /usr/local/lib
+# as they do below /usr/lib.
+PREFIX     ?= /usr/local
+bindir     ?= $(PREFIX)/bin
+libdir     ?= $(PREFIX)/lib
+docdir     ?= $(PREFIX)/share/doc/jostle
+sysconfdir ?= /etc
+
+# The program to install; a cross build names its own.
+BINARY ?= .build/release/jostle
+STRIP  ?= strip
+
+# The configuration that a first installation gets; a fleet names its own.
+CONFIGURATION ?= config/jostle.yaml
+
+# What `make run` runs.
+ARGS ?= demo
+
+# On the command line and not in Package.swift, where unsafe flags would bar others from using MotionKit. The Swift
+# libraries are linked statically: a board needs no Swift to run the program.
+release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test bench lint install uninstall clean
+
+help: ## Say what there is
+	@echo 'usage: make TARGET'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+
+setup: ## Install what is missing to build and test (Debian 12 and 13, Raspberry Pi OS)
+	@Scripts/setup
+
+build: setup ## Build the release program
+	swift build $(release_flags) --product jostle
+
+run: build ## Build and run the demonstration; ARGS='…' runs another subcommand
+	@.build/release/jostle $(ARGS)
+
+test: setup ## Check the style, build with warnings as errors, run every test; FILTER=… picks tests
+	@Scripts/test $(FILTER)
+
+bench: setup ## Build and run the benchmarks
+	swift build $(release_flags) --product jostle-bench
+	@.build/release/jostle-bench
+
+lint: ## Check the style of Swift and the syntax of the scripts
+	@Scripts/lint
+
+install: ## Install the program and its service (as root, after `make build`)
+	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
+	install -d $(addprefix $(DESTDIR),$(bindir) $(docdir) $(sysconfdir)/jostle)
+	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d)
+	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
+	sed 's|/usr/local/bin|$(bindir)|' deploy/systemd/jostle.service > $(DESTDIR)$(libdir)/systemd/system/jostle.service
+	chmod 644 $(DESTDIR)$(libdir)/systemd/system/jostle.service
+	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
+	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
+	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
+	install -m 644 $(CONFIGURATION) $(DESTDIR)$(docdir)/jostle.yaml
+	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
+	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml; $(docdir)/jostle.yaml is the new default.' \
+	    || install -v -m 644 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
+	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir)
+
+uninstall: ## Remove what `install` put there; configuration, state and user stay
+	@test -n '$(DESTDIR)' || Scripts/before-uninstall
+	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(docdir)/jostle.yaml)
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service udev/rules.d/60-jostle.rules \
+	    modules-load.d/jostle.conf sysusers.d/jostle.conf)
+	@test ! -d $(DESTDIR)$(docdir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
+
+clean: ## Remove what was built
+	rm -rf .build
