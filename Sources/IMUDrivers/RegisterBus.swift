@@ -1,5 +1,3 @@
-public import MotionCore
-
 /// A chip with 8-bit register addresses, as a driver sees it: every call is one bus transaction.
 ///
 /// A driver owns its bus by value. An implementation retries nothing: the driver knows which transaction may be
