@@ -3,6 +3,11 @@
 # A Swift that is installed but not on PATH is found too, and so is Debian's mosquitto in /usr/sbin.
 export PATH := $(PATH):$(shell Scripts/search-path)
 
+# A user without a home of their own, as in containers, gets one: the compiler keeps a cache there.
+ifneq ($(shell test -w "$$HOME" && echo writable),writable)
+export HOME := $(CURDIR)/.build/home
+endif
+
 # Where `install` puts things; DESTDIR stages them for a package. systemd, udev and sysusers read below /usr/local/lib
 # as they do below /usr/lib.
 PREFIX     ?= /usr/local
