@@ -13,12 +13,12 @@ public struct RecordingReader: ~Copyable {
     public private(set) var line: Int
 
     /// The first column of the row last read, as it is written there.
-    public private(set) var timeText = ""
+    public private(set) var timeText: String
 
     private let path: String
     private let header: RecordingHeader
     private var lines: LineReader
-    private var lastTime = -Double.infinity
+    private var lastTime: Double
 
     /// Opens a recording and reads it up to its header.
     ///
@@ -31,6 +31,9 @@ public struct RecordingReader: ~Copyable {
         self.header = header
         self.lines = lines
         line = header.lines
+        // Here and not as default values: those come before what throws, which Swift 6.0 does not compile.
+        timeText = ""
+        lastTime = -.infinity
     }
 
     /// The next sample, or `nil` at the end.
