@@ -1,0 +1,157 @@
+import MotionCore
+import Testing
+
+/// The way of a sample through the core, its reference attitude and its commands.
+@Suite struct MotionPipelineTests {
+    private struct Feed: ~Copyable {
+        var pipeline: MotionPipeline
+        var time = 10.0
+        var events: [GestureEvent] = []
+
+        init(_ settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil) {
+            pipeline = MotionPipeline(settings: settings, storedReference: storedReference)
+        }
+
+        mutating func feed(
+            seconds: Double, attitude: Quaternion = .identity, rate: Vector3 = .zero,
+            linear: (Double) -> Vector3 = { _ in .zero }
+        ) {
+            for index in 0..<Int(seconds * 200) {
+                time += 0.005
+                let earth = linear(Double(index) * 0.005) + Vector3(0, 0, standardGravity)
+                let sample = MotionSample(
+                    timestamp: Timestamp(seconds: time), acceleration: attitude.unrotate(earth), rotationRate: rate,
+                    temperature: 31.5)
+                var new: [GestureEvent] = []
+                pipeline.process(sample) { new.append($0) }
+                events += new
+            }
+        }
+    }
+
+    @Test func gravityAndLinearAccelerationAddUpToWhatWasMeasured() {
+        var settings = MotionSettings()
+        settings.accelerationLowPass = 0
+        var feed = Feed(settings)
+        let pose = Quaternion(roll: 0.4, pitch: -0.2, yaw: 0)
+        feed.feed(seconds: 3, attitude: pose)
+        #expect((feed.pipeline.state.gravity - pose.unrotate(Vector3(0, 0, standardGravity))).length < 1e-3)
+        #expect(feed.pipeline.state.linearAcceleration.length < 1e-3)
+        #expect(feed.pipeline.state.temperature == 31.5)
+    }
+
+    @Test func theMountTurnsSensorAxesIntoBodyAxes() {
+        var settings = MotionSettings()
+        // Sensor x points down the body's z axis: body = (y, -x, z) of … the rows say which sensor axis each is.
+        settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(0, 1, 0), Vector3(1, 0, 0))
+        var feed = Feed(settings)
+        let sensor = Quaternion(roll: 0, pitch: -.pi / 2, yaw: 0)
+        feed.feed(seconds: 2, attitude: sensor)
+        // The sensor's x axis is up, and that is the body's z axis.
+        #expect(feed.pipeline.state.side == .plusZ)
+        #expect(feed.pipeline.state.attitude.inclination(to: .identity) < 1e-6)
+    }
+
+    @Test func clippedAxesFollowTheMount() {
+        let calibration = SensorCalibration(mount: Matrix3(Vector3(0, 0, -1), Vector3(0, 1, 0), Vector3(1, 0, 0)))
+        let sample = MotionSample(
+            timestamp: Timestamp(nanoseconds: 5), acceleration: Vector3(1, 2, 3), rotationRate: Vector3(4, 5, 6),
+            flags: [.rotationRate, .accelerationClipped(axis: 0), .rotationRateClipped(axis: 2)])
+        let turned = calibration.apply(sample)
+        #expect(turned.acceleration == Vector3(-3, 2, 1))
+        #expect(turned.rotationRate == Vector3(-6, 5, 4))
+        #expect(turned.flags == [.rotationRate, .accelerationClipped(axis: 2), .rotationRateClipped(axis: 0)])
+    }
+
+    @Test func aReferenceMakesThePresentAttitudeZero() {
+        var feed = Feed()
+        let pose = Quaternion(roll: 0.5, pitch: 0.3, yaw: 0)
+        feed.feed(seconds: 2, attitude: pose)
+        #expect(feed.pipeline.state.tilt > 0.5)
+        feed.pipeline.takeReference()
+        feed.feed(seconds: 0.5, attitude: pose)
+        #expect(feed.pipeline.state.hasReference)
+        #expect(feed.pipeline.state.relativeAttitude.angle(to: .identity) < 1e-6)
+        feed.pipeline.clearReference()
+        feed.feed(seconds: 0.5, attitude: pose)
+        #expect(!feed.pipeline.state.hasReference)
+        #expect(feed.pipeline.state.tilt > 0.5)
+    }
+
+    @Test func theStartPolicyTakesAReferenceByItself() {
+        var settings = MotionSettings()
+        settings.reference = .start
+        var feed = Feed(settings)
+        let pose = Quaternion(roll: -0.8, pitch: 0.1, yaw: 0)
+        feed.feed(seconds: 0.5, attitude: pose)
+        #expect(!feed.pipeline.state.hasReference)
+        feed.feed(seconds: 1.5, attitude: pose)
+        #expect(feed.pipeline.state.hasReference)
+        #expect(feed.pipeline.state.tilt < 1e-3)
+    }
+
+    @Test func theStoredPolicyBeginsWithWhatWasKept() {
+        var settings = MotionSettings()
+        settings.reference = .stored
+        let kept = Quaternion(roll: 0.3, pitch: 0, yaw: 0)
+        var feed = Feed(settings, storedReference: kept)
+        feed.feed(seconds: 1, attitude: kept)
+        #expect(feed.pipeline.state.tilt < 1e-3)
+        settings.reference = .none
+        var other = Feed(settings, storedReference: kept)
+        other.feed(seconds: 1, attitude: kept)
+        #expect(abs(other.pipeline.state.tilt - 0.3) < 1e-3)
+    }
+
+    @Test func anotherMountingForgetsTheReference() {
+        var feed = Feed()
+        feed.feed(seconds: 1, attitude: Quaternion(roll: 0.5, pitch: 0, yaw: 0))
+        feed.pipeline.takeReference()
+        var settings = MotionSettings()
+        settings.mount = Matrix3(Vector3(0, 1, 0), Vector3(-1, 0, 0), Vector3(0, 0, 1))
+        feed.pipeline.apply(settings) { _ in }
+        feed.feed(seconds: 1)
+        #expect(!feed.pipeline.state.hasReference)
+    }
+
+    @Test func sidesChangeOnlyWhereAnotherIsClearlyUp() {
+        var feed = Feed()
+        feed.feed(seconds: 1, attitude: Quaternion(roll: 44 * radiansPerDegree, pitch: 0, yaw: 0))
+        #expect(feed.pipeline.state.side == .plusZ)
+        // At 46° the y axis is a little more up than z, which is no reason to leave z.
+        var edge = Feed()
+        edge.feed(seconds: 0.1)
+        edge.feed(seconds: 3, attitude: Quaternion(roll: 46 * radiansPerDegree, pitch: 0, yaw: 0))
+        #expect(edge.pipeline.state.side == .plusZ)
+        edge.feed(seconds: 20, attitude: Quaternion(roll: 80 * radiansPerDegree, pitch: 0, yaw: 0))
+        #expect(edge.pipeline.state.side == .plusY)
+    }
+
+    @Test func timeThatDoesNotIncreaseIsLeftOut() {
+        var feed = Feed()
+        feed.feed(seconds: 1)
+        let before = feed.pipeline.state.timestamp
+        let old = MotionSample(
+            timestamp: before, acceleration: Vector3(50, 0, 0), rotationRate: Vector3(9, 9, 9))
+        feed.pipeline.process(old) { _ in }
+        #expect(feed.pipeline.state.timestamp == before)
+        #expect(feed.pipeline.state.attitude.angle(to: .identity) < 1e-9)
+    }
+
+    @Test func aShakeIsReportedAndALostSensorCancelsIt() {
+        var feed = Feed()
+        feed.feed(seconds: 2)
+        feed.feed(
+            seconds: 0.8,
+            linear: { t in
+                Vector3(0, 20 * Quaternion(angle: 20 * .pi * t, axis: Vector3(1, 0, 0)).x, 0)
+            })
+        #expect(feed.events.map(\.phase) == [.began])
+        #expect(feed.events.first?.axis == .y)
+        var cancelled: [GestureEvent] = []
+        feed.pipeline.cancelGestures(.sensorLost) { cancelled.append($0) }
+        #expect(cancelled.map(\.reason) == [.sensorLost])
+        feed.pipeline.cancelGestures(.stopped) { cancelled.append($0) }
+        #expect(cancelled.count == 1)
+    }
+}
