@@ -1,0 +1,45 @@
+internal import MotionCore
+
+extension MPU6050 where Bus: ~Copyable {
+    /// Starts the FIFO again after its content was lost; the stream goes on with a gap.
+    ///
+    /// - Parameter event: what samples of the same poll have already told.
+    mutating func interrupt(_ fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {
+        status.lastFault = fault
+        switch fault {
+        case .overflow: status.overflows += 1
+        case .misaligned: status.misalignments += 1
+        default: break
+        }
+        interruptionsInARow += 1
+        guard interruptionsInARow < MPU6050FIFO.interruptionLimit else { throw fault }
+        interruption = fault
+        try startFIFO()
+        return IMUPoll(next: nextLook(), event: event)
+    }
+
+    /// Gives the present attempt up; the chip is brought up from the start after a pause, each longer than the last.
+    mutating func recover(from fault: IMUFault) -> IMUPoll {
+        status.state = .recovering
+        status.lastFault = fault
+        forgetStream()
+        deadline = clock.now().advanced(bySeconds: backOff)
+        backOff = min(2 * backOff, MPU6050Timing.lastBackOff)
+        // Told once, and again only if something else is wrong now.
+        let isNews = outage != fault
+        outage = fault
+        return IMUPoll(next: deadline, event: isNews ? .failed(fault) : .none)
+    }
+
+    /// Forgets what no longer holds once the chip is not sampling any more.
+    mutating func forgetStream() {
+        estimator.restart()
+        interruption = nil
+        interruptionsInARow = 0
+        failedPolls = 0
+        unevenPolls = 0
+        repetitions = 0
+        lastFrame = nil
+        lastTemperature = nil
+    }
+}

@@ -1,0 +1,147 @@
+internal import MotionCore
+
+/// The FIFO's measures.
+enum MPU6050FIFO {
+    /// Bytes it holds (RM p. 43, PS 7.17). No multiple of a frame: once it has run over, frames begin anywhere.
+    static var size: Int { 1024 }
+
+    /// Whole frames it holds.
+    static var mostFrames: Int { size / MPU6050Frame.length }
+
+    /// The longest batch: half of the FIFO, so that a host that is late by as much again loses nothing.
+    static var longestBatch: Int { mostFrames / 2 }
+
+    /// The count is read between two frames for an instant only; so often in a row it means that the FIFO has slipped.
+    static var unevenLimit: Int { 3 }
+
+    /// A count that is no multiple of a frame is read again after this, seconds.
+    static var unevenPause: Double { 0.001 }
+
+    /// Polls in a row that the bus may fail before the chip is brought up anew.
+    static var failedPollLimit: Int { 3 }
+
+    /// Interruptions in a row without a sample between them before the chip is brought up anew.
+    static var interruptionLimit: Int { 3 }
+
+    /// How much earlier than a sample's instant to look, as a ratio of the period.
+    ///
+    /// Looks just after a sample bound its instant from above, looks just before it from below: the estimator needs both,
+    /// and whatever delay the scheduler adds, one of these shifts makes up for it.
+    static func lookAhead(_ number: Int) -> Double {
+        switch number & 7 {
+        case 1: 1.0 / 16
+        case 3: 1.0 / 8
+        case 5: 1.0 / 4
+        case 7: 1.0 / 2
+        default: 0
+        }
+    }
+}
+
+extension MPU6050 where Bus: ~Copyable {
+    /// Settling and streaming: takes what the FIFO holds.
+    mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+        pollCount &+= 1
+        try checkHealth()
+        let fill: Fill
+        do throws(BusError) {
+            fill = try readFill()
+            failedPolls = 0
+        } catch {
+            failedPolls += 1
+            if error.isLasting || failedPolls >= MPU6050FIFO.failedPollLimit { throw .bus(error) }
+            return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)))
+        }
+        guard fill.bytes <= MPU6050FIFO.size else { return try interrupt(.misaligned) }
+        guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
+        guard fill.isEven else {
+            unevenPolls += 1
+            if unevenPolls >= MPU6050FIFO.unevenLimit { return try interrupt(.misaligned) }
+            return IMUPoll(next: fill.after.advanced(bySeconds: MPU6050FIFO.unevenPause))
+        }
+        unevenPolls = 0
+        estimator.observe(completed: taken + Int64(fill.frames), from: fill.before, to: fill.after)
+        guard fill.frames > 0 else {
+            try checkForStall(at: fill.after)
+            return IMUPoll(next: nextLook())
+        }
+        lastFill = fill.after
+        return try take(fill, into: &batch)
+    }
+
+    /// When to look next: when a batch is complete, as far as the estimator knows the chip's clock.
+    func nextLook() -> Timestamp {
+        let wanted = settings.batchInterval / estimator.period
+        let samples = wanted >= 1 ? Int64(min(wanted, Double(MPU6050FIFO.longestBatch)).rounded()) : 1
+        let now = clock.now()
+        let look = estimator.instant(ofSample: taken + samples)
+            .advanced(bySeconds: -MPU6050FIFO.lookAhead(pollCount) * estimator.period)
+        return look > now ? look : now.advanced(bySeconds: estimator.period)
+    }
+
+    /// What the FIFO's count said, and when it was asked.
+    struct Fill {
+        var bytes: Int
+        var before: Timestamp
+        var after: Timestamp
+
+        var frames: Int { bytes / MPU6050Frame.length }
+        var isEven: Bool { bytes % MPU6050Frame.length == 0 }
+    }
+
+    /// Reads the FIFO's count, twice where it looks as if a frame was just being written.
+    private mutating func readFill() throws(BusError) -> Fill {
+        let fill = try readFillOnce()
+        return fill.isEven ? fill : try readFillOnce()
+    }
+
+    private mutating func readFillOnce() throws(BusError) -> Fill {
+        let before = clock.now()
+        try readGroup(MPU6050Register.fifoCount, count: 2)
+        return Fill(
+            bytes: Int(buffer.registers[0]) << 8 | Int(buffer.registers[1]), before: before, after: clock.now())
+    }
+
+    /// Whether the FIFO may have run over between the count and `instant`, when `taken` bytes had been read.
+    private func mayHaveOverflowed(_ fill: Fill, taken: Int, by instant: Timestamp) -> Bool {
+        let periods = instant.seconds(since: fill.before) / estimator.period
+        let written = (Int(min(periods, Double(MPU6050FIFO.size))) + 1) * MPU6050Frame.length
+        return fill.bytes - taken + written > MPU6050FIFO.size
+    }
+
+    /// Reads the frames in transactions of whole frames as long as the bus carries them, and delivers what stands up to
+    /// the checks.
+    private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
+        let wanted = min(fill.frames, batch.capacity - batch.count)
+        let atOnce = max(1, min(bus.maximumReadLength / MPU6050Frame.length, MPU6050FIFO.mostFrames))
+        var event = IMUPoll.Event.none
+        var done = 0
+        while done < wanted {
+            let frames = min(wanted - done, atOnce)
+            let bytes = frames * MPU6050Frame.length
+            do throws(BusError) {
+                try bus.read(
+                    MPU6050Register.fifoData, into: UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes]))
+            } catch {
+                // Nobody knows how many bytes the chip has given away: repeating would slip the frames.
+                status.busErrors.count(error)
+                return try interrupt(.bus(error), after: event)
+            }
+            guard !mayHaveOverflowed(fill, taken: done * MPU6050Frame.length, by: clock.now()) else {
+                return try interrupt(.overflow, after: event)
+            }
+            guard areFrames(frames) else { return try interrupt(.misaligned, after: event) }
+            guard !isFrozen(frames) else { throw .stalled }
+            let told = deliver(frames, into: &batch)
+            if told != .none { event = told }
+            done += frames
+        }
+        if estimator.isSettled {
+            status.period = estimator.period
+            status.periodDeviation = estimator.deviation
+        }
+        // What found no room in the batch is fetched at once, unless there was no room at all.
+        let isMoreWaiting = wanted < fill.frames && wanted > 0
+        return IMUPoll(next: isMoreWaiting ? clock.now() : nextLook(), event: event)
+    }
+}

@@ -1,0 +1,65 @@
+internal import MotionCore
+
+/// Transactions that may be repeated at once: reading or writing these registers twice does no harm. The FIFO's data are
+/// another matter, see `MPU6050+Streaming`.
+extension MPU6050 where Bus: ~Copyable {
+    /// Attempts at a transaction before it counts as failed.
+    private var attempts: Int { 3 }
+
+    /// Writes a register, again where nobody answered or the bus was lost.
+    mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+        var attempt = 1
+        while true {
+            do throws(BusError) {
+                return try bus.write(register, value)
+            } catch {
+                try giveUpOrRepeat(error, after: &attempt)
+            }
+        }
+    }
+
+    /// Reads a register, again where nobody answered or the bus was lost.
+    mutating func read(_ register: UInt8) throws(BusError) -> UInt8 {
+        try readGroup(register, count: 1)
+        return buffer.registers[0]
+    }
+
+    /// Reads neighbouring registers into `buffer.registers`, again where nobody answered or the bus was lost.
+    mutating func readGroup(_ register: UInt8, count: Int) throws(BusError) {
+        var attempt = 1
+        while true {
+            do throws(BusError) {
+                let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<count])
+                return try bus.read(register, into: group)
+            } catch {
+                try giveUpOrRepeat(error, after: &attempt)
+            }
+        }
+    }
+
+    /// Like `write`, for the bring-up: every failure ends it.
+    mutating func put(_ register: UInt8, _ value: UInt8) throws(IMUFault) {
+        do throws(BusError) {
+            try write(register, value)
+        } catch {
+            throw .bus(error)
+        }
+    }
+
+    /// Like `read`, for the bring-up: every failure ends it.
+    mutating func get(_ register: UInt8) throws(IMUFault) -> UInt8 {
+        do throws(BusError) {
+            return try read(register)
+        } catch {
+            throw .bus(error)
+        }
+    }
+
+    private mutating func giveUpOrRepeat(_ error: BusError, after attempt: inout Int) throws(BusError) {
+        status.busErrors.count(error)
+        // A timeout has taken long enough, and the other failures do not pass by themselves.
+        let isPassing = error.kind == .notAcknowledged || error.kind == .arbitrationLost
+        guard isPassing && attempt < attempts else { throw error }
+        attempt += 1
+    }
+}

@@ -1,0 +1,147 @@
+internal import MotionCore
+
+/// What the settings come to in the chip's registers, and what its numbers then mean.
+///
+/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+struct MPU6050Configuration: Equatable, Sendable, BitwiseCopyable {
+    /// SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG.
+    let sampleRateDivider: UInt8
+    let lowPass: UInt8
+    let gyroscopeRangeBits: UInt8
+    let accelerometerRangeBits: UInt8
+
+    /// The sample rate with a perfect oscillator, Hz.
+    let rate: Double
+
+    /// The gyroscope's -3 dB bandwidth, Hz, and how much its low-pass delays it, seconds.
+    ///
+    /// The accelerometer's differ by 2 Hz and 0.4 ms at most.
+    let bandwidth: Double
+    let delay: Double
+
+    /// Full scales, m/s² and rad/s.
+    let accelerometerRange: Double
+    let gyroscopeRange: Double
+
+    /// Of one count, m/s² and rad/s.
+    let accelerometerScale: Double
+    let gyroscopeScale: Double
+
+    /// Chooses registers for `settings`.
+    init(_ settings: IMUSettings) {
+        let divisor = Self.divisor(for: settings.rate)
+        sampleRateDivider = UInt8(divisor - 1)
+        rate = Self.baseRate / Double(divisor)
+        let filter = Self.lowPass(for: rate)
+        lowPass = filter.setting
+        bandwidth = filter.bandwidth
+        delay = filter.delay
+        let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
+        accelerometerRangeBits = accelerometer.bits
+        accelerometerRange = accelerometer.range
+        accelerometerScale = accelerometer.scale
+        let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
+        gyroscopeRangeBits = gyroscope.bits
+        gyroscopeRange = gyroscope.range
+        gyroscopeScale = gyroscope.scale
+    }
+
+    /// Samples are divided down from this rate wherever a low-pass is on, Hz (RM p. 11, 13).
+    static var baseRate: Double { 1000 }
+
+    /// SMPLRT_DIV has eight bits; 250 gives 4 Hz.
+    static var largestDivisor: Double { 250 }
+
+    /// The largest divisor of the base rate that still gives `rate` Hz; a rate that is no number counts as the lowest.
+    static func divisor(for rate: Double) -> Int {
+        // A rate such as 1000/3, which is not exact in binary, must not fall to the next divisor.
+        let wanted = baseRate / rate * (1 + 1e-9)
+        return wanted >= 1 ? Int(min(wanted, largestDivisor)) : rate > 0 ? 1 : Int(largestDivisor)
+    }
+
+    /// One row of the table of DLPF_CFG (RM p. 13).
+    struct LowPass {
+        let setting: UInt8
+        /// Gyroscope: Hz and seconds.
+        let bandwidth: Double
+        let delay: Double
+        /// Accelerometer: Hz and seconds.
+        let accelerometerBandwidth: Double
+        let accelerometerDelay: Double
+    }
+
+    /// The table of DLPF_CFG, widest first (RM p. 13).
+    ///
+    /// Settings 0 and 7 are left out: they sample the gyroscope at 8 kHz, which no I2C carries.
+    static func lowPass(setting: UInt8) -> LowPass {
+        func row(_ gyro: Double, _ gyroDelay: Double, _ accel: Double, _ accelDelay: Double) -> LowPass {
+            LowPass(
+                setting: setting, bandwidth: gyro, delay: gyroDelay / 1000, accelerometerBandwidth: accel,
+                accelerometerDelay: accelDelay / 1000)
+        }
+        switch setting {
+        case 1: return row(188, 1.9, 184, 2.0)
+        case 2: return row(98, 2.8, 94, 3.0)
+        case 3: return row(42, 4.8, 44, 4.9)
+        case 4: return row(20, 8.3, 21, 8.5)
+        case 5: return row(10, 13.4, 10, 13.8)
+        default:
+            return LowPass(
+                setting: 6, bandwidth: 5, delay: 0.0186, accelerometerBandwidth: 5, accelerometerDelay: 0.019)
+        }
+    }
+
+    /// The widest low-pass that lets through nothing above half of `rate`, or the narrowest where none does.
+    static func lowPass(for rate: Double) -> LowPass {
+        for setting: UInt8 in 1...5 {
+            let row = lowPass(setting: setting)
+            if max(row.bandwidth, row.accelerometerBandwidth) <= rate / 2 { return row }
+        }
+        return lowPass(setting: 6)
+    }
+
+    /// A full scale: its register bits, its end, and the size of one count.
+    struct Range {
+        let bits: UInt8
+        let range: Double
+        let scale: Double
+    }
+
+    /// Settings that were converted from other units may exceed a range by a rounding error.
+    static var rounding: Double { 1 - 1e-6 }
+
+    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (RM p. 15; counts per g: PS 6.2).
+    static func accelerometer(for range: Double) -> Range {
+        let wanted = range / standardGravity * rounding
+        if wanted <= 2 { return Range(bits: 0 << 3, range: 2 * standardGravity, scale: standardGravity / 16384) }
+        if wanted <= 4 { return Range(bits: 1 << 3, range: 4 * standardGravity, scale: standardGravity / 8192) }
+        if wanted <= 8 { return Range(bits: 2 << 3, range: 8 * standardGravity, scale: standardGravity / 4096) }
+        return Range(bits: 3 << 3, range: 16 * standardGravity, scale: standardGravity / 2048)
+    }
+
+    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s (RM p. 14; counts per °/s: PS 6.1).
+    static func gyroscope(for range: Double) -> Range {
+        let wanted = range * degreesPerRadian * rounding
+        if wanted <= 250 { return Range(bits: 0 << 3, range: 250 * radiansPerDegree, scale: radiansPerDegree / 131) }
+        if wanted <= 500 { return Range(bits: 1 << 3, range: 500 * radiansPerDegree, scale: radiansPerDegree / 65.5) }
+        if wanted <= 1000 { return Range(bits: 2 << 3, range: 1000 * radiansPerDegree, scale: radiansPerDegree / 32.8) }
+        return Range(bits: 3 << 3, range: 2000 * radiansPerDegree, scale: radiansPerDegree / 16.4)
+    }
+}
+
+extension MPU6050Configuration {
+    /// What the health check expects of a register while samples flow, and what configuring writes.
+    func value(of register: UInt8) -> UInt8 {
+        switch register {
+        case MPU6050Register.sampleRateDivider: sampleRateDivider
+        case MPU6050Register.configuration: lowPass
+        case MPU6050Register.gyroscopeConfiguration: gyroscopeRangeBits
+        case MPU6050Register.accelerometerConfiguration: accelerometerRangeBits
+        case MPU6050Register.fifoEnable: MPU6050Value.motionAndTemperature
+        case MPU6050Register.interruptEnable: MPU6050Value.dataReady
+        case MPU6050Register.userControl: MPU6050Value.fifoOn
+        case MPU6050Register.powerManagement1: MPU6050Value.gyroscopeClock
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// The registers that the driver uses; pages are those of RM-MPU-6000A-00 r4.2.
+enum MPU6050Register {
+    /// SMPLRT_DIV: the sample rate is the base rate over one more than this (p. 11).
+    static var sampleRateDivider: UInt8 { 0x19 }
+    /// CONFIG: DLPF_CFG in bits 2…0 (p. 13).
+    static var configuration: UInt8 { 0x1A }
+    /// GYRO_CONFIG: FS_SEL in bits 4…3 (p. 14).
+    static var gyroscopeConfiguration: UInt8 { 0x1B }
+    /// ACCEL_CONFIG: AFS_SEL in bits 4…3 (p. 15).
+    static var accelerometerConfiguration: UInt8 { 0x1C }
+    /// FIFO_EN: what goes into the FIFO (p. 16).
+    static var fifoEnable: UInt8 { 0x23 }
+    /// INT_PIN_CFG: how the INT pin behaves (p. 26).
+    static var interruptPin: UInt8 { 0x37 }
+    /// INT_ENABLE: what pulses the INT pin (p. 27).
+    static var interruptEnable: UInt8 { 0x38 }
+    /// TEMP_OUT_H, TEMP_OUT_L: the newest temperature (p. 30).
+    static var temperature: UInt8 { 0x41 }
+    /// USER_CTRL: FIFO_EN and FIFO_RESET (p. 38).
+    static var userControl: UInt8 { 0x6A }
+    /// PWR_MGMT_1: DEVICE_RESET, SLEEP, CLKSEL (p. 40).
+    static var powerManagement1: UInt8 { 0x6B }
+    /// PWR_MGMT_2: axes in standby (p. 42).
+    static var powerManagement2: UInt8 { 0x6C }
+    /// FIFO_COUNT_H, FIFO_COUNT_L: bytes in the FIFO; reading the high one latches both (p. 43).
+    static var fifoCount: UInt8 { 0x72 }
+    /// FIFO_R_W: takes bytes from the FIFO; does not advance to the next register (p. 44).
+    static var fifoData: UInt8 { 0x74 }
+    /// WHO_AM_I: 0x68 whatever AD0 is (p. 45).
+    static var whoAmI: UInt8 { 0x75 }
+}
+
+/// The register values that do not depend on settings.
+enum MPU6050Value {
+    /// The answer of WHO_AM_I (RM p. 45).
+    static var identity: UInt8 { 0x68 }
+    /// PWR_MGMT_1: DEVICE_RESET, which clears itself when the reset is done (RM p. 40).
+    static var deviceReset: UInt8 { 0x80 }
+    /// PWR_MGMT_1: SLEEP (RM p. 40).
+    static var sleep: UInt8 { 0x40 }
+    /// PWR_MGMT_1: clock from the PLL on the gyroscope's x axis, steadier than the plain oscillator (RM p. 40).
+    static var gyroscopeClock: UInt8 { 0x01 }
+    /// FIFO_EN: temperature, the gyroscope's three axes, the accelerometer (RM p. 16).
+    static var motionAndTemperature: UInt8 { 0xF8 }
+    /// USER_CTRL: FIFO_RESET, to be set while the FIFO is off (RM p. 38).
+    static var fifoReset: UInt8 { 0x04 }
+    /// USER_CTRL: FIFO_EN (RM p. 38).
+    static var fifoOn: UInt8 { 0x40 }
+    /// INT_ENABLE: DATA_RDY_EN, a pulse of 50 µs a sample for boards that wire the pin (RM p. 26, 27).
+    static var dataReady: UInt8 { 0x01 }
+}
+
+/// How long the chip may take, seconds.
+enum MPU6050Timing {
+    /// A reset is checked for this often; it takes less than 10 ms on the parts seen.
+    static var resetPoll: Double { 0.01 }
+    /// A reset not done by now is done over: the registers may take 100 ms from power-up (PS 6.3).
+    static var resetDeadline: Double { 0.15 }
+    /// The PLL settles within 10 ms (PS 6.6, Linux waits as long).
+    static var clockSettling: Double { 0.01 }
+    /// The gyroscope's start-up after sleep (Linux inv_mpu6050: 60 ms; PS 6.1: 30 ms typical).
+    static var gyroscopeStartUp: Double { 0.06 }
+    /// After the start-up the frames of this many periods are left out: the first ones are invalid (Linux).
+    static var discardedFrames: Int { 2 }
+    /// Configuration registers are looked at this often, a group at a time: all four groups within 0.4 s.
+    static var healthInterval: Double { 0.1 }
+    /// Samples are missed after this many periods, and not before `shortestStall` seconds.
+    static var stalledPeriods: Double { 5 }
+    static var shortestStall: Double { 0.05 }
+    /// Bit for bit the same frame for so long is a frozen chip: noise alone changes some bit in every frame.
+    static var frozenAfter: Double { 1 }
+    /// The same at low rates, in frames.
+    static var fewestFrozen: Double { 32 }
+    /// Waits between attempts to bring the chip up: doubled from the first to the last.
+    static var firstBackOff: Double { 0.1 }
+    static var lastBackOff: Double { 2 }
+}
