@@ -1,0 +1,115 @@
+internal import Glibc
+internal import MotionCore
+
+extension ChipCore {
+    /// Brings clock, filters and FIFO frame in line with the registers.
+    ///
+    /// The clock starts anew where the rate or the clock's source changes, the filters where they or the self-test do.
+    mutating func configure() {
+        frameRegisters = Self.frameRegisters(enabled: registers[Int(Register.fifoEnable)])
+        let lowPass = LowPassSetting(code: registers[Int(Register.configuration)] & 0x07)
+        let period = nominalPeriod(baseRate: lowPass.baseRate)
+        let clockError =
+            registers[Int(Register.powerManagement1)] & 0x07 == 0
+            ? imperfections.internalOscillatorError : imperfections.oscillatorError
+        startClock(period: period, error: clockError * 1e-6)
+        guard let period else { return }
+
+        var wanted = SensorModel.Setup(lowPass: lowPass, period: period)
+        wanted.selfTestForce = selfTestForce
+        wanted.selfTestRate = selfTestRate
+        guard wanted != setup else { return }
+        setup = wanted
+        model = SensorModel(imperfections, seed: seed, setup: setup)
+    }
+
+    /// Nominal seconds between samples; `nil` where the chip takes none.
+    private func nominalPeriod(baseRate: Double) -> Double? {
+        let power = registers[Int(Register.powerManagement1)]
+        // CLKSEL 4 and 5 are external clocks, of which a plain board has none; 7 stops the clock (RM p. 41).
+        guard power & Bit.sleep == 0, power & 0x07 < 4 || power & 0x07 == 6 else { return nil }
+        if power & Bit.cycle != 0 {
+            // LP_WAKE_CTRL (RM p. 42).
+            switch registers[Int(Register.powerManagement2)] >> 6 {
+            case 0: return 1 / 1.25
+            case 1: return 1.0 / 5
+            case 2: return 1.0 / 20
+            default: return 1.0 / 40
+            }
+        }
+        return (1 + Double(registers[Int(Register.sampleRateDivider)])) / baseRate
+    }
+
+    /// Lets the clock run from now on with another period or error, if they are other ones.
+    private mutating func startClock(period: Double?, error: Double) {
+        guard period != clock.period || error != clock.error else { return }
+        if nextIndex > clock.firstIndex {
+            // More than anybody looks back to; a chip may be reconfigured for years.
+            if earlierClocks.count == 64 { earlierClocks.removeFirst() }
+            earlierClocks.append(clock)
+        }
+        let heating = registers[Int(Register.powerManagement1)] & Bit.sleep == 0 ? imperfections.selfHeating : 0
+        clock = SampleClock(
+            origin: now, firstIndex: nextIndex, period: period, error: error,
+            drift: imperfections.oscillatorDrift * 1e-6, temperature: clock.temperature(at: now),
+            finalTemperature: imperfections.ambientTemperature + heating,
+            timeConstant: imperfections.thermalTimeConstant)
+        nextTime = clock.time(of: nextIndex)
+    }
+
+    /// The registers that a frame copies, in the order of their numbers (RM p. 16, 44). The auxiliary bus has no
+    /// sensors.
+    private static func frameRegisters(enabled: UInt8) -> [UInt8] {
+        var result: [UInt8] = []
+        if enabled & Bit.fifoAccelerometer != 0 {
+            result += Register.accelerometerOutput..<Register.temperatureOutput
+        }
+        if enabled & Bit.fifoTemperature != 0 { result += Register.temperatureOutput..<Register.gyroscopeOutput }
+        for axis: UInt8 in 0..<3 where enabled & (0x40 >> axis) != 0 {
+            result += [Register.gyroscopeOutput + 2 * axis, Register.gyroscopeOutput + 2 * axis + 1]
+        }
+        return result
+    }
+}
+
+// The self-test (RM p. 9 to 11): electrostatic forces that move the proof masses as a known movement would.
+extension ChipCore {
+    /// Writes the factory's codes into SELF_TEST_X, _Y, _Z and _A.
+    mutating func setSelfTestTrim() {
+        let force = imperfections.accelerometerTrim
+        let rate = imperfections.gyroscopeTrim
+        let first = Int(Register.selfTestX)
+        registers[first] = (force.x >> 2 & 0x07) << 5 | rate.x & 0x1F
+        registers[first + 1] = (force.y >> 2 & 0x07) << 5 | rate.y & 0x1F
+        registers[first + 2] = (force.z >> 2 & 0x07) << 5 | rate.z & 0x1F
+        registers[Int(Register.selfTestA)] = (force.x & 0x03) << 4 | (force.y & 0x03) << 2 | force.z & 0x03
+    }
+
+    /// What the accelerometer's self-test adds now, m/s²: 4096·0.34·(0.92/0.34)^((code - 1)/30) LSB at ±8 g.
+    var selfTestForce: Vector3 {
+        let trim = imperfections.accelerometerTrim
+        return response(
+            enabled: registers[Int(Register.accelerometerConfiguration)], codes: (trim.x, trim.y, trim.z)
+        ) { standardGravity * 0.34 * pow(0.92 / 0.34, (Double($0) - 1) / 30) }
+    }
+
+    /// What the gyroscope's self-test adds now, rad/s: 25·131·1.046^(code - 1) LSB at ±250 °/s, y the other way.
+    var selfTestRate: Vector3 {
+        let trim = imperfections.gyroscopeTrim
+        var result = response(
+            enabled: registers[Int(Register.gyroscopeConfiguration)], codes: (trim.x, trim.y, trim.z)
+        ) { radiansPerDegree * 25 * pow(1.046, Double($0) - 1) }
+        result.y = -result.y
+        return result
+    }
+
+    /// The factory's response on the axes whose bit (7, 6, 5) is set; none where there is no code.
+    private func response(
+        enabled: UInt8, codes: (UInt8, UInt8, UInt8), factory: (UInt8) -> Double
+    ) -> Vector3 {
+        func axis(_ bit: UInt8, _ code: UInt8) -> Double {
+            enabled & bit != 0 && code != 0 ? factory(code) * (1 + imperfections.selfTestDeviation) : 0
+        }
+        return Vector3(axis(0x80, codes.0), axis(0x40, codes.1), axis(0x20, codes.2))
+    }
+}

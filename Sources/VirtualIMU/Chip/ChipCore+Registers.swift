@@ -1,0 +1,102 @@
+internal import MotionCore
+
+extension ChipCore {
+    /// Answers a read transaction that begins at `register`.
+    ///
+    /// The address counts up but at FIFO_R_W, where it stays (RM p. 44). Samples are taken between transactions only:
+    /// a burst sees the registers of one instant (RM p. 30).
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) {
+        var address = register & 0x7F
+        for index in buffer.indices {
+            buffer[index] = readByte(address)
+            if address != Register.fifoData { address = (address + 1) & 0x7F }
+        }
+        if registers[Int(Register.interruptPin)] & Bit.clearOnAnyRead != 0 {
+            registers[Int(Register.interruptStatus)] = 0
+        }
+    }
+
+    /// Takes a write transaction that begins at `register`; the address counts up likewise.
+    mutating func write(_ register: UInt8, _ values: some Sequence<UInt8>) {
+        var address = register & 0x7F
+        for value in values {
+            if !isResetting { writeByte(address, value) }
+            if address != Register.fifoData { address = (address + 1) & 0x7F }
+        }
+    }
+
+    /// Inverts a bit of a register, with all that follows from it.
+    mutating func flip(bit: UInt8, of register: UInt8) {
+        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
+        configure()
+    }
+
+    private mutating func readByte(_ address: UInt8) -> UInt8 {
+        switch address {
+        case Register.interruptStatus:
+            let status = registers[Int(address)]
+            registers[Int(address)] = 0
+            return status
+        case Register.powerManagement1:
+            return registers[Int(address)] | (isResetting ? Bit.deviceReset : 0)
+        case Register.fifoCountHigh:
+            latchedCount = UInt16(fifo.count)
+            return UInt8(latchedCount >> 8)
+        case Register.fifoCountLow:
+            return UInt8(latchedCount & 0xFF)
+        case Register.fifoData:
+            // Disabled, it can be neither read nor written, and its state stays (RM p. 38).
+            return isFIFOEnabled ? fifo.removeFirst() : fifo.lastRead
+        default:
+            return registers[Int(address)]
+        }
+    }
+
+    private mutating func writeByte(_ address: UInt8, _ value: UInt8) {
+        let before = registers[Int(address)]
+        let writable = Register.writableBits(address)
+        registers[Int(address)] = before & ~writable | value & writable
+        switch address {
+        case Register.powerManagement1 where value & Bit.deviceReset != 0:
+            reset()
+        case Register.userControl:
+            control(value)
+        case Register.signalPathReset where value & 0x07 != 0:
+            model.reset()
+        case Register.fifoData where isFIFOEnabled:
+            appendToFIFO(value)
+        case Register.powerManagement1, Register.powerManagement2:
+            let wakes = before & Bit.sleep != 0 && value & Bit.sleep == 0
+            // The gyroscope's bits of PWR_MGMT_2 are 2 to 0.
+            let starts = address == Register.powerManagement2 && before & ~value & 0x07 != 0
+            if address == Register.powerManagement1 ? wakes : starts { gyroscopeStart = now }
+            configure()
+        case Register.sampleRateDivider...Register.accelerometerConfiguration, Register.fifoEnable,
+            Register.selfTestX...Register.selfTestA:
+            configure()
+        default:
+            break
+        }
+    }
+
+    /// Does what the bits of USER_CTRL ask for that clear themselves (RM p. 38).
+    private mutating func control(_ value: UInt8) {
+        // "This bit resets the FIFO buffer when set to 1 while FIFO_EN equals 0."
+        if value & Bit.fifoReset != 0, !isFIFOEnabled {
+            fifo.removeAll()
+            frameBytesWritten = frame.count
+        }
+        if value & Bit.signalConditionReset != 0 {
+            model.reset()
+            for address in Register.accelerometerOutput...Register.externalSensorLast { registers[Int(address)] = 0 }
+        }
+    }
+
+    /// Whether USER_CTRL lets the FIFO be written and read.
+    var isFIFOEnabled: Bool { registers[Int(Register.userControl)] & Bit.fifoEnable != 0 }
+
+    /// Appends a byte, and says so in INT_STATUS where the oldest had to go for it.
+    mutating func appendToFIFO(_ byte: UInt8) {
+        if !fifo.append(byte) { registers[Int(Register.interruptStatus)] |= Bit.fifoOverflow }
+    }
+}

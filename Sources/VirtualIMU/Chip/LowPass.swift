@@ -1,0 +1,94 @@
+internal import Glibc
+internal import MotionCore
+
+/// What the digital low-pass of a setting does (RM p. 13).
+struct LowPassSetting: Equatable {
+    /// -3 dB bandwidth of the accelerometer, Hz.
+    let accelerometerBandwidth: Double
+
+    /// -3 dB bandwidth of the gyroscope, Hz.
+    let gyroscopeBandwidth: Double
+
+    /// Delay of slow signals through the gyroscope's filter, s; the accelerometer's is the same within 0.4 ms (with
+    /// setting 0, where the table says none, within 1 ms).
+    let delay: Double
+
+    /// The rate that the divider divides, Hz.
+    let baseRate: Double
+
+    /// What DLPF_CFG (0 to 7) sets. 7 is reserved and behaves as 0.
+    init(code: UInt8) {
+        switch code {
+        case 1: self.init(184, 188, 1.9e-3)
+        case 2: self.init(94, 98, 2.8e-3)
+        case 3: self.init(44, 42, 4.8e-3)
+        case 4: self.init(21, 20, 8.3e-3)
+        case 5: self.init(10, 10, 13.4e-3)
+        case 6: self.init(5, 5, 18.6e-3)
+        default: self.init(260, 256, 0.98e-3, baseRate: 8000)
+        }
+    }
+
+    private init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double, baseRate: Double = 1000) {
+        accelerometerBandwidth = accelerometer
+        gyroscopeBandwidth = gyroscope
+        self.delay = delay
+        self.baseRate = baseRate
+    }
+}
+
+/// A low-pass of first order at a fixed step.
+struct LowPass {
+    private let weight: Double
+    private(set) var output = Vector3.zero
+
+    /// Seconds by which slow signals come late.
+    let delay: Double
+
+    /// Makes a filter of `bandwidth` (Hz, -3 dB, exactly) for inputs every `step` seconds.
+    init(bandwidth: Double, step: Double) {
+        // |H|² = w²/(w² + 2(1 - w)(1 - cos θ)) = 1/2 at θ = 2π·bandwidth·step, solved for w.
+        let c = 1 - cos(min(2 * .pi * bandwidth * step, .pi))
+        weight = (c * c + 2 * c).squareRoot() - c
+        delay = step * (1 - weight) / weight
+    }
+
+    /// Starts anew with a signal that was always `value`.
+    mutating func settle(at value: Vector3) {
+        output = value
+    }
+
+    /// Takes the next input.
+    mutating func add(_ input: Vector3) {
+        output += weight * (input - output)
+    }
+}
+
+/// White noise behind a low-pass of first order, sampled at any rate.
+///
+/// Such noise is exactly an autoregressive process of first order: the power within the band is right also where the
+/// band is wider than half the sample rate.
+struct BandNoise {
+    private let memory: Double
+    private let innovation: Double
+    private let deviation: Double
+    private(set) var output = Vector3.zero
+
+    /// Makes the noise of `density` (unit/√Hz, one-sided) within `bandwidth` (Hz), sampled every `period` seconds.
+    init(density: Double, bandwidth: Double, period: Double) {
+        memory = exp(-2 * .pi * bandwidth * period)
+        // The equivalent noise bandwidth of a filter of first order is π/2 times the -3 dB bandwidth.
+        deviation = density * (0.5 * .pi * bandwidth).squareRoot()
+        innovation = deviation * (1 - memory * memory).squareRoot()
+    }
+
+    /// Starts anew, as after a long time.
+    mutating func settle(with normal: Vector3) {
+        output = deviation * normal
+    }
+
+    /// Takes the next normal numbers.
+    mutating func add(_ normal: Vector3) {
+        output = memory * output + innovation * normal
+    }
+}

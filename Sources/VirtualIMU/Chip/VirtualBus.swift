@@ -1,0 +1,33 @@
+public import IMUDrivers
+public import MotionCore
+
+/// The bus on which a virtual chip sits: what a driver is given in place of an I2C adapter.
+///
+/// Transactions take no time of their own; each happens at the instant that the clock shows.
+public struct VirtualBus<Clock: MonotonicClock>: RegisterBus {
+    private let chip: VirtualMPU6050
+    private let clock: Clock
+
+    public let maximumReadLength: Int
+
+    /// Puts a chip on a bus.
+    ///
+    /// - Parameter maximumReadLength: bytes that one read carries: 8192 as Linux' `I2C_RDWR`, 32 as SMBus blocks.
+    public init(_ chip: VirtualMPU6050, clock: Clock, maximumReadLength: Int = 8192) {
+        self.chip = chip
+        self.clock = clock
+        self.maximumReadLength = maximumReadLength
+    }
+
+    /// Reads as a real bus does; a read that is empty or too long is `unsupported` (EINVAL).
+    public mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+        guard !buffer.isEmpty, buffer.count <= maximumReadLength else { throw BusError(.unsupported, code: 22) }
+        try chip.read(register, into: buffer, at: clock.now())
+    }
+
+    public mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+        try chip.write(register, value, at: clock.now())
+    }
+}
+
+extension VirtualBus: Sendable where Clock: Sendable {}

@@ -1,0 +1,151 @@
+public import IMUDrivers
+public import MotionCore
+internal import Synchronization
+
+/// An MPU-6050 at register level, moved along a trajectory: a driver cannot tell it from the chip.
+///
+/// It behaves as RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4 say. At every access it is brought up to the instant of
+/// that access and takes the samples that its own oscillator made due. The same seed and the same accesses at the same
+/// instants give the same bytes; what a sample holds depends on the seed and its index, not on the accesses (after a
+/// pause of seconds, to rounding far below an LSB).
+///
+/// Safe to use from several threads: the driver's, and one that brings about faults or asks for the truth.
+public final class VirtualMPU6050: Sendable {
+    private struct State {
+        var core: ChipCore
+        var faults: FaultSchedule
+
+        /// Lets time pass until `instant`, with all that happens to the chip meanwhile.
+        mutating func advance(to instant: Timestamp) {
+            while let due = faults.nextAction(until: instant) {
+                core.advance(to: due.time)
+                switch due.action {
+                case .freeze(let isFrozen): core.isFrozen = isFrozen
+                case .event(let event): core.suffer(event)
+                }
+            }
+            core.advance(to: instant)
+        }
+    }
+
+    private let state: Mutex<State>
+    private let trajectory: any Trajectory
+    private let start: Timestamp
+
+    /// Makes a chip that is powered at `start`, when its trajectory begins too.
+    public init(
+        trajectory: any Trajectory, imperfections: Imperfections = .typical, seed: UInt64 = 1, start: Timestamp
+    ) {
+        self.trajectory = trajectory
+        self.start = start
+        state = Mutex(
+            State(
+                core: ChipCore(trajectory: trajectory, imperfections: imperfections, seed: seed, start: start),
+                faults: FaultSchedule(seed: seed)))
+    }
+
+    /// Reads `buffer.count` registers beginning with `register` at the instant `now`, in one transaction.
+    ///
+    /// - Throws: what a fault makes of it.
+    public func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp) throws(BusError)
+    {
+        try transact(at: now) { state in
+            state.core.read(register, into: buffer)
+            guard let identity = state.faults.identity(at: now) else { return }
+            let offset = Int(Register.identity) - Int(register & 0x7F)
+            // Within a FIFO read the address never gets as far as the identity.
+            if register & 0x7F != Register.fifoData, buffer.indices.contains(offset) { buffer[offset] = identity }
+        }
+    }
+
+    /// Writes registers beginning with `register` at the instant `now`, in one transaction.
+    ///
+    /// - Throws: what a fault makes of it.
+    public func write(_ register: UInt8, _ values: UInt8..., at now: Timestamp) throws(BusError) {
+        try transact(at: now) { state in state.core.write(register, values) }
+    }
+
+    /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
+    public func inject(
+        _ condition: FaultCondition, from start: Timestamp? = nil, lasting extent: FaultExtent = .untilCleared
+    ) {
+        state.withLock { state in
+            state.faults.add(condition, from: start ?? state.core.now, lasting: extent)
+        }
+    }
+
+    /// Lets an event happen at `instant`, or at the latest instant that the chip has seen.
+    public func inject(_ event: FaultEvent, at instant: Timestamp? = nil) {
+        state.withLock { state in
+            state.faults.add(event, at: instant ?? state.core.now)
+        }
+    }
+
+    /// Ends all faults, also those that were still to come; what they have done to the chip stays done.
+    public func clearFaults() {
+        state.withLock { state in
+            state.faults.removeAll()
+            state.core.isFrozen = false
+        }
+    }
+
+    /// Does one transaction at the instant `now`.
+    private func transact(at now: Timestamp, _ body: (inout State) -> Void) throws(BusError) {
+        let failure: BusError? = state.withLock { state in
+            state.advance(to: now)
+            let (failure, thaws) = state.faults.transaction(at: now)
+            if failure == nil { body(&state) }
+            state.faults.removeExhausted()
+            if thaws { state.core.isFrozen = false }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+}
+
+// What a test wants to know and a driver never gets to know.
+extension VirtualMPU6050 {
+    /// The true motion at an instant.
+    public func truth(at instant: Timestamp) -> TrueMotion {
+        trajectory.motion(at: instant.seconds(since: start))
+    }
+
+    /// Samples taken up to the latest access; the newest has this index less one.
+    public var sampleCount: UInt64 { state.withLock { $0.core.nextIndex } }
+
+    /// The true instant of the sample `index`; `nil` where it is not taken yet, or so long ago that it is forgotten
+    /// (64 changes of the rate).
+    public func trueSampleTime(_ index: UInt64) -> Timestamp? {
+        state.withLock { $0.core.time(ofSample: index) }
+    }
+
+    /// Seconds by which the readings of slow movements come behind `trueSampleTime` in the present configuration: the
+    /// group delays of the low-pass.
+    public var readingDelay: (accelerometer: Double, gyroscope: Double) {
+        state.withLock { $0.core.model.delay }
+    }
+
+    /// The chip's true temperature at the latest access, °C.
+    public var temperature: Double { state.withLock { $0.core.clock.temperature(at: $0.core.now) } }
+}
+
+extension ChipCore {
+    /// Lets an event happen now.
+    fileprivate mutating func suffer(_ event: FaultEvent) {
+        switch event {
+        case .brownOut:
+            powerCycle()
+        case .fifoOverflow:
+            guard isFIFOEnabled else { return }
+            // One frame's worth more than there is room for; frames do not divide the FIFO, so alignment is lost.
+            let filler = frame.isEmpty ? [0] : frame
+            for index in 0..<(ByteFIFO.capacity - fifo.count + filler.count) {
+                appendToFIFO(filler[index % filler.count])
+            }
+        case .fifoSlip(let bytes):
+            fifo.drop(bytes)
+        case .bitFlip(let register, let bit):
+            flip(bit: bit, of: register)
+        }
+    }
+}

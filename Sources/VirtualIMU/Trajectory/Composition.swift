@@ -1,0 +1,107 @@
+public import MotionCore
+
+/// Segments one after another, each begun in the pose in which the one before ended.
+public struct MotionSequence: Trajectory {
+    private let segments: [any Trajectory]
+    private let starts: [Double]
+    private let poses: [Quaternion]
+    private let finalPose: Quaternion
+
+    public let duration: Double
+
+    /// Makes a sequence; a segment that never ends is the last that is reached.
+    public init(_ segments: [any Trajectory]) {
+        var starts: [Double] = []
+        var poses: [Quaternion] = []
+        var time = 0.0
+        var pose = Quaternion.identity
+        for segment in segments {
+            starts.append(time)
+            poses.append(pose)
+            if segment.duration.isFinite {
+                pose = segment.motion(at: segment.duration, from: pose).attitude.normalized
+            }
+            time += segment.duration
+        }
+        self.segments = segments
+        self.starts = starts
+        self.poses = poses
+        finalPose = pose
+        duration = time
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard time < duration else { return TrueMotion(restingAt: pose * finalPose) }
+        guard let index = starts.lastIndex(where: { $0 <= time }) else { return TrueMotion(restingAt: pose) }
+        return segments[index].motion(at: time - starts[index], from: pose * poses[index])
+    }
+}
+
+/// A trajectory again and again, each time begun in the pose in which it ended before.
+public struct Repeating: Trajectory {
+    private let base: any Trajectory
+    private let period: Double
+    private let turn: Vector3
+
+    public var duration: Double { .infinity }
+
+    /// Makes the repetition of `base`; what takes no time or never ends is taken as it is.
+    public init(_ base: any Trajectory) {
+        self.base = base
+        period = base.duration > 0 && base.duration.isFinite ? base.duration : .infinity
+        let rotation = period.isFinite ? base.motion(at: period).attitude.rotationVector : .zero
+        // What rounding leaves of a closed turn must not add up over days.
+        turn = rotation.length < 1e-9 ? .zero : rotation
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard time >= period else { return base.motion(at: time, from: pose) }
+        let round = (time / period).rounded(.down)
+        let within = time - round * period
+        guard turn != .zero else { return base.motion(at: within, from: pose) }
+        return base.motion(at: within, from: pose * Quaternion(rotationVector: round * turn))
+    }
+}
+
+/// A trajectory that begins in another pose: the outermost of a composition, since nothing leads into that pose.
+public struct Posed: Trajectory {
+    private let base: any Trajectory
+    private let attitude: Quaternion
+
+    public var duration: Double { base.duration }
+
+    /// Makes `base` begin in `attitude`.
+    public init(_ attitude: Quaternion, _ base: any Trajectory = Rest()) {
+        self.attitude = attitude.normalized
+        self.base = base
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        base.motion(at: time, from: pose * attitude)
+    }
+}
+
+/// Two movements at once: a shake while walking, a turn in a braking car.
+///
+/// Both are displaced from the starting pose; the second turns within the first.
+public struct Superposed: Trajectory {
+    private let outer: any Trajectory
+    private let inner: any Trajectory
+
+    public var duration: Double { max(outer.duration, inner.duration) }
+
+    /// Makes the sum of two movements.
+    public init(_ outer: any Trajectory, _ inner: any Trajectory) {
+        self.outer = outer
+        self.inner = inner
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        let a = outer.motion(at: time, from: pose)
+        let b = inner.motion(at: time, from: pose)
+        let turn = pose.conjugate * b.attitude
+        return TrueMotion(
+            attitude: a.attitude * turn, rotationRate: turn.unrotate(a.rotationRate) + b.rotationRate,
+            position: a.position + b.position, acceleration: a.acceleration + b.acceleration)
+    }
+}

@@ -1,0 +1,87 @@
+public import MotionCore
+
+/// Plays a recording: its samples are the readings of a perfect sensor, linear in between.
+///
+/// The truth of the attitude is the integral of the recorded rate from the inclination of the first sample, heading
+/// zero; it drifts with the bias of the recording gyroscope. A recording cannot be posed: it knows where its gravity is.
+public struct RecordedTrajectory: Trajectory {
+    private let samples: [MotionSample]
+    private let attitudes: [Quaternion]
+    private let length: Double
+    private let isLooped: Bool
+
+    public var duration: Double { isLooped ? .infinity : length }
+
+    /// Makes a trajectory of `samples` in the order of their timestamps, played again and again or once.
+    ///
+    /// Played once it holds the last pose. A looped one goes from the last sample back to the first within the mean
+    /// sample period. Samples out of order are left out; without any samples it rests.
+    public init(_ samples: [MotionSample], isLooped: Bool) {
+        var kept: [MotionSample] = []
+        kept.reserveCapacity(samples.count)
+        for sample in samples where kept.last.map({ $0.timestamp < sample.timestamp }) ?? true {
+            kept.append(sample)
+        }
+        self.samples = kept
+        attitudes = Self.integrated(kept)
+        guard let first = kept.first, let last = kept.last, kept.count > 1 else {
+            length = 0
+            self.isLooped = false
+            return
+        }
+        let span = last.timestamp.seconds(since: first.timestamp)
+        self.isLooped = isLooped
+        length = isLooped ? span * Double(kept.count) / Double(kept.count - 1) : span
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard let first = samples.first, let last = attitudes.last else { return TrueMotion(restingAt: .identity) }
+        guard isLooped || time < length else { return TrueMotion(restingAt: last) }
+        guard time >= 0 else { return TrueMotion(restingAt: attitudes[0]) }
+        let within = isLooped ? time - (time / length).rounded(.down) * length : time
+        let index = lastIndex(atOrBefore: within)
+        let sample = samples[index]
+        let start = sample.timestamp.seconds(since: first.timestamp)
+        let isLast = index + 1 == samples.count
+        let next = samples[isLast ? 0 : index + 1]
+        let end = isLast ? length : next.timestamp.seconds(since: first.timestamp)
+        let part = end > start ? (within - start) / (end - start) : 0
+        let rate = Self.rate(of: sample) + part * (Self.rate(of: next) - Self.rate(of: sample))
+        let meanRate = 0.5 * (Self.rate(of: sample) + rate)
+        return TrueMotion(
+            attitude: attitudes[index] * Quaternion(rotationVector: (within - start) * meanRate), rotationRate: rate,
+            specificForce: sample.acceleration + part * (next.acceleration - sample.acceleration))
+    }
+
+    /// The last sample that is not later than `time` seconds after the first.
+    private func lastIndex(atOrBefore time: Double) -> Int {
+        let instant = samples[0].timestamp.advanced(bySeconds: time)
+        var low = 0
+        var high = samples.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if samples[middle].timestamp <= instant { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    /// The recorded rate, zero where the recording sensor had no gyroscope.
+    private static func rate(of sample: MotionSample) -> Vector3 {
+        sample.flags.contains(.rotationRate) ? sample.rotationRate : .zero
+    }
+
+    /// The attitude at each sample.
+    private static func integrated(_ samples: [MotionSample]) -> [Quaternion] {
+        guard var previous = samples.first else { return [] }
+        var attitude = Quaternion(from: previous.acceleration, to: Vector3(0, 0, 1))
+        let angles = attitude.eulerAngles
+        attitude = Quaternion(roll: angles.roll, pitch: angles.pitch, yaw: 0)
+        return samples.map { sample in
+            let dt = sample.timestamp.seconds(since: previous.timestamp)
+            let turn = 0.5 * dt * (rate(of: previous) + rate(of: sample))
+            attitude = (attitude * Quaternion(rotationVector: turn)).normalized
+            previous = sample
+            return attitude
+        }
+    }
+}

@@ -1,0 +1,124 @@
+internal import MotionCore
+
+/// The trajectories that can be asked for by name, in a configuration or on the command line.
+public enum VirtualTrajectory: String, CaseIterable, Sendable {
+    case rest
+    case slowTurn = "slow-turn"
+    case fastTurn = "fast-turn"
+    case turn360 = "turn-360"
+    case walk
+    case tap
+    case doubleTap = "double-tap"
+    case shake
+    case gentleShake = "gentle-shake"
+    case drop
+    case demo
+
+    /// The name to ask by.
+    public var name: String { rawValue }
+
+    /// What the board does, in one line.
+    public var summary: String {
+        switch self {
+        case .rest: "lies flat and still"
+        case .slowTurn: "turns by 90° about z within 3 s and back, every 8 s"
+        case .fastTurn: "turns by 90° about x within 0.4 s and back, every 4 s"
+        case .turn360: "turns once round about z within 4 s, every 6 s"
+        case .walk: "is carried in a swinging hand, 1.9 steps a second"
+        case .tap: "is tapped on its top, every 3 s"
+        case .doubleTap: "is tapped twice on its top, every 3 s"
+        case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
+        case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
+        case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
+        case .demo: "rolls, pitches, yaws by 30° to 60° and back, and is shaken along x with 2 g, every 9.5 s"
+        }
+    }
+
+    /// The trajectory of a name.
+    ///
+    /// - Throws: `UnknownTrajectory`, which tells the names there are.
+    public static func named(_ name: String) throws(UnknownTrajectory) -> any Trajectory {
+        guard let known = VirtualTrajectory(rawValue: name) else { throw UnknownTrajectory(name: name) }
+        return known.trajectory
+    }
+
+    /// The movement itself; all but `rest` and `walk` repeat, and all begin with a rest of a second at least.
+    public var trajectory: any Trajectory {
+        switch self {
+        case .rest: Rest()
+        case .slowTurn: Self.toAndFro(Self.z, degrees: 90, duration: 3, rest: 1)
+        case .fastTurn: Self.toAndFro(Self.x, degrees: 90, duration: 0.4, rest: 1.6)
+        case .turn360:
+            Repeating(MotionSequence([Rest(1), Turn(axis: Self.z, angle: 2 * .pi, duration: 4), Rest(1)]))
+        case .walk: MotionSequence([Rest(2), Walk()])
+        case .tap: Repeating(MotionSequence([Rest(1.5), Self.fingerTap, Rest(1.5 - Self.fingerTap.duration)]))
+        case .doubleTap:
+            Repeating(
+                MotionSequence([
+                    Rest(1.5), Self.fingerTap, Rest(0.2 - Self.fingerTap.duration), Self.fingerTap,
+                    Rest(1.3 - Self.fingerTap.duration),
+                ]))
+        case .shake: Repeating(MotionSequence([Rest(2), Self.strongShake, Rest(1.8)]))
+        case .gentleShake:
+            Repeating(
+                MotionSequence([
+                    Rest(2), Shake(axis: Self.y, amplitude: 0.7 * standardGravity, frequency: 3.5, cycles: 4.9),
+                    Rest(1.6),
+                ]))
+        case .drop:
+            // Up again before the next fall: the board is lifted, slowly, by what it fell.
+            Repeating(
+                MotionSequence([
+                    Rest(1.5), Drop(height: 0.5), Rest(3.5 - Drop(height: 0.5).duration - 1),
+                    Slide(axis: Self.z, distance: 0.5, duration: 1),
+                ]))
+        case .demo: Self.demonstration
+        }
+    }
+
+    private static var x: Vector3 { Vector3(1, 0, 0) }
+    private static var y: Vector3 { Vector3(0, 1, 0) }
+    private static var z: Vector3 { Vector3(0, 0, 1) }
+
+    private static var strongShake: Shake {
+        Shake(axis: x, amplitude: 2 * standardGravity, frequency: 5, cycles: 6)
+    }
+
+    private static var fingerTap: Tap { Tap(axis: -z, amplitude: 3 * standardGravity) }
+
+    private static var demonstration: Repeating {
+        Repeating(
+            MotionSequence([
+                Rest(1),
+                turn(x, degrees: 30, duration: 0.7), Rest(0.3), turn(x, degrees: -30, duration: 0.7),
+                turn(y, degrees: 40, duration: 0.7), Rest(0.3), turn(y, degrees: -40, duration: 0.7),
+                turn(z, degrees: 60, duration: 0.8), Rest(0.3), turn(z, degrees: -60, duration: 0.8),
+                Rest(1), strongShake, Rest(1),
+            ]))
+    }
+
+    private static func turn(_ axis: Vector3, degrees: Double, duration: Double) -> Turn {
+        Turn(axis: axis, angle: degrees * radiansPerDegree, duration: duration)
+    }
+
+    private static func toAndFro(_ axis: Vector3, degrees: Double, duration: Double, rest: Double) -> Repeating {
+        Repeating(
+            MotionSequence([
+                Rest(rest), turn(axis, degrees: degrees, duration: duration),
+                Rest(rest), turn(axis, degrees: -degrees, duration: duration),
+            ]))
+    }
+}
+
+/// A name that no trajectory has.
+public struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The name that was asked for.
+    public let name: String
+
+    /// The names that could have been.
+    public var knownNames: [String] { VirtualTrajectory.allCases.map(\.name) }
+
+    public var description: String {
+        "no trajectory is called \"\(name)\"; there are \(knownNames.joined(separator: ", "))"
+    }
+}

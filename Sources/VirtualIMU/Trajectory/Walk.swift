@@ -1,0 +1,54 @@
+public import MotionCore
+
+/// Walking with the board in a swinging hand: the body's bounce at every step, and the arm's swing at every second.
+public struct Walk: Trajectory {
+    /// How a person walks.
+    public struct Gait: Sendable {
+        /// Steps a second, Hz.
+        public var stepFrequency = 1.9
+
+        /// Half the height by which the body goes up and down, m.
+        public var bounce = 0.02
+
+        /// The part of the bounce at twice the step frequency, which makes the heel's strike sharper than the lift.
+        public var strike = 0.25
+
+        /// How far the arm swings to either side, rad.
+        public var swing = 0.35
+
+        /// From the shoulder to the board, m.
+        public var armLength = 0.65
+
+        /// Makes an unhurried gait.
+        public init() {}
+    }
+
+    /// Seconds in which the gait builds up and dies away.
+    private static let ramp = 1.0
+
+    public let duration: Double
+    private let gait: Gait
+
+    /// Makes a walk of `duration` seconds.
+    public init(_ gait: Gait = Gait(), duration: Double = .infinity) {
+        self.gait = gait
+        self.duration = duration
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
+        let envelope = Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
+        let step = Jet(time: time, rate: 2 * .pi * gait.stepFrequency)
+        let bounce = gait.bounce * (envelope * (Jet.cosine(step) + gait.strike * Jet.cosine(2 * step)))
+
+        // The arm hangs down from the shoulder and turns about y; what is told is the hand's way from where it hung.
+        let swing = gait.swing * (envelope * Jet.sine(0.5 * step))
+        let forward = -gait.armLength * Jet.sine(swing)
+        let up = gait.armLength * (Jet(constant: 1) + -1 * Jet.cosine(swing))
+        return TrueMotion(
+            attitude: pose * Quaternion(angle: swing.value, axis: Vector3(0, 1, 0)),
+            rotationRate: Vector3(0, swing.first, 0),
+            position: pose.rotate(Vector3(forward.value, 0, up.value)) + Vector3(0, 0, bounce.value),
+            acceleration: pose.rotate(Vector3(forward.second, 0, up.second)) + Vector3(0, 0, bounce.second))
+    }
+}

@@ -1,0 +1,96 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+
+@testable import VirtualIMU
+
+/// A chip on a bus with a clock that the test turns.
+struct Rig {
+    let clock: ManualClock
+    let chip: VirtualMPU6050
+    var bus: VirtualBus<ManualClock>
+
+    init(
+        _ trajectory: any Trajectory = Rest(), _ imperfections: Imperfections = .ideal, seed: UInt64 = 1,
+        maximumReadLength: Int = 8192
+    ) {
+        clock = ManualClock(seconds: 100)
+        chip = VirtualMPU6050(trajectory: trajectory, imperfections: imperfections, seed: seed, start: clock.now())
+        bus = VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength)
+    }
+
+    mutating func read(_ register: UInt8) throws -> UInt8 { try bus.read(register) }
+
+    mutating func read(_ register: UInt8, count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0xEE, count: count)
+        var failure: BusError?
+        bytes.withUnsafeMutableBytes { buffer in
+            do throws(BusError) { try bus.read(register, into: buffer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    mutating func write(_ register: UInt8, _ value: UInt8) throws { try bus.write(register, value) }
+
+    func wait(_ seconds: Double) { clock.advance(bySeconds: seconds) }
+
+    /// Wakes the chip and sets rate, filter, ranges and what goes into the FIFO, as a driver does.
+    mutating func start(
+        divider: UInt8 = 4, lowPass: UInt8 = 3, gyroscope: UInt8 = 3, accelerometer: UInt8 = 2, fifo: UInt8? = nil
+    ) throws {
+        try write(0x19, divider)
+        try write(0x1A, lowPass)
+        try write(0x1B, gyroscope << 3)
+        try write(0x1C, accelerometer << 3)
+        if let fifo {
+            try write(0x23, fifo)
+            try write(0x6A, 0x04)
+            try write(0x6A, 0x40)
+        }
+        try write(0x6B, 0x01)
+    }
+
+    mutating func fifoCount() throws -> Int {
+        let bytes = try read(0x72, count: 2)
+        return Int(bytes[0]) << 8 | Int(bytes[1])
+    }
+
+    /// Reads everything in the FIFO as 16-bit numbers.
+    mutating func drainFIFO() throws -> [Int] {
+        let count = try fifoCount()
+        return count > 0 ? words(try read(0x74, count: count & ~1)) : []
+    }
+
+    /// The seven output words: accelerometer, temperature, gyroscope.
+    mutating func outputs() throws -> [Int] { words(try read(0x3B, count: 14)) }
+}
+
+/// Big-endian signed words.
+func words(_ bytes: [UInt8]) -> [Int] {
+    stride(from: 0, to: bytes.count - 1, by: 2).map {
+        Int(Int16(bitPattern: UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])))
+    }
+}
+
+/// Readings that do not change, with a value of its own on every axis: specific force in g and rates in °/s.
+struct Steady: Trajectory {
+    var force = Vector3(0.5, -0.25, 0.75)
+    var rate = Vector3(100, -50, 25)
+    var duration: Double { .infinity }
+
+    func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        TrueMotion(
+            attitude: pose, rotationRate: radiansPerDegree * rate, specificForce: standardGravity * force)
+    }
+}
+
+/// The specific force along x is the time: what a sample holds tells when it was measured.
+struct Ramp: Trajectory {
+    var duration: Double { .infinity }
+
+    func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        TrueMotion(
+            attitude: pose, rotationRate: Vector3(0, 0, time), specificForce: Vector3(time, 0, 0))
+    }
+}
