@@ -1,0 +1,54 @@
+internal import CLinuxI2C
+internal import Glibc
+internal import IMUDrivers
+
+/// An open I2C adapter: `/dev/i2c-1`. Closed where it goes out of scope.
+///
+/// Timeout and retries are left as they are: i2c-dev changes them for the whole adapter and everybody on it.
+public struct I2CAdapter: ~Copyable {
+    /// The device file.
+    public let path: String
+
+    /// What the adapter can do.
+    public let functionality: I2CFunctionality
+
+    /// How registers are reached, nil where they cannot be.
+    let method: I2CMethod?
+
+    let descriptor: Int32
+
+    /// Opens an adapter (`open`, `I2C_FUNCS`).
+    ///
+    /// - Throws: `cannotOpen`, or `notAnAdapter` for a file that is something else.
+    public init(path: String) throws(LinuxSensorsError) {
+        let (descriptor, functionality) = try Self.open(path)
+        self.path = path
+        self.functionality = functionality
+        self.method = I2CMethod(functionality)
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private static func open(_ path: String) throws(LinuxSensorsError) -> (Int32, I2CFunctionality) {
+        let descriptor = uninterrupted { linux_i2c_open(path) }
+        guard descriptor >= 0 else {
+            throw LinuxSensorsError(.cannotOpen, device: path, .opening(-descriptor))
+        }
+        var functionality: UInt = 0
+        let answer = linux_i2c_functionality(descriptor, &functionality)
+        guard answer == 0 else {
+            close(descriptor)
+            throw LinuxSensorsError(.notAnAdapter, device: path, .opening(-answer))
+        }
+        return (descriptor, I2CFunctionality(rawValue: functionality))
+    }
+
+    /// The bus as the system lists it, nil where the path does not lead to a numbered one.
+    public var bus: I2CBus? {
+        let resolved = SystemFiles.resolved(path) ?? path
+        return I2CBus.number(inName: SystemFiles.lastComponent(of: resolved)).map { I2CBus(number: $0) }
+    }
+}

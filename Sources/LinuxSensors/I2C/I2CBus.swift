@@ -1,0 +1,69 @@
+/// One of a machine's I2C buses, as the system lists it; nothing is opened.
+public struct I2CBus: Equatable, Sendable {
+    /// The device file, `/dev/i2c-1`.
+    public var path: String
+
+    /// The number in its name.
+    public var number: Int
+
+    /// The adapter's name as its kernel driver gives it, `bcm2835 (i2c@7e804000)`, where the system tells.
+    public var name: String?
+
+    /// The bus clock that the device tree asks for, Hz, where the system tells.
+    ///
+    /// 100 kHz where nobody changed it; `dtparam=i2c_arm_baudrate=400000` does on a Raspberry Pi.
+    public var clockFrequency: Int?
+
+    /// Where the system's files are; another place in tests.
+    public struct Places: Sendable {
+        /// The directory of device files.
+        public var devices: String
+
+        /// The mount point of sysfs.
+        public var system: String
+
+        /// Names the places; those of every Linux system by default.
+        public init(devices: String = "/dev", system: String = "/sys") {
+            self.devices = devices
+            self.system = system
+        }
+    }
+
+    /// All buses in the order of their numbers; none where i2c-dev is not loaded or I2C is switched off.
+    public static func all(in places: Places = Places()) -> [I2CBus] {
+        SystemFiles.names(in: places.devices)
+            .compactMap(number(inName:))
+            .sorted()
+            .map { I2CBus(number: $0, in: places) }
+    }
+
+    /// Looks up what the system tells of the bus with this number, which need not exist.
+    public init(number: Int, in places: Places = Places()) {
+        self.number = number
+        path = "\(places.devices)/i2c-\(number)"
+        let adapter = "\(places.system)/class/i2c-dev/i2c-\(number)"
+        name = SystemFiles.line(of: "\(adapter)/name")
+        // A device tree's cells are 32 bits, big-endian (Devicetree Specification 0.4, section 2.2.4).
+        if let cell = SystemFiles.bytes(of: "\(adapter)/device/of_node/clock-frequency"), cell.count == 4 {
+            clockFrequency = cell.reduce(0) { $0 << 8 | Int($1) }
+        }
+    }
+
+    /// The name of the kernel driver that is bound to a chip of this bus, nil where none is.
+    public func kernelDriver(at address: UInt8, in places: Places = Places()) -> String? {
+        let digits = String(address, radix: 16)
+        let device = "\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
+        return SystemFiles.resolved("\(places.system)/bus/i2c/devices/\(device)/driver")
+            .map(SystemFiles.lastComponent(of:))
+    }
+
+    /// The number in a device file's name, nil where it is not that of an adapter.
+    static func number(inName name: String) -> Int? {
+        let prefix = "i2c-"
+        guard name.hasPrefix(prefix) else { return nil }
+        let digits = name.dropFirst(prefix.count)
+        // Int alone would also take a sign.
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return nil }
+        return Int(digits)
+    }
+}

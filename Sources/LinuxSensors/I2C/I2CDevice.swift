@@ -1,0 +1,82 @@
+internal import Glibc
+public import IMUDrivers
+
+/// One chip on an I2C adapter of this machine, as the register bus that its driver owns.
+///
+/// It has the adapter's descriptor to itself, and the chip's lock where it took one. Transactions of other processes to
+/// other chips go between its own.
+public struct I2CDevice: RegisterBus, ~Copyable {
+    private let adapter: I2CAdapter
+    private let lock: ChipLock?
+    private let method: I2CMethod
+
+    /// The chip's address.
+    public let address: UInt8
+
+    /// The longest read of one transaction, bytes: 8192, or 32 or 1 through an adapter that knows only SMBus.
+    ///
+    /// It falls to 32 where an adapter refuses a longer read: some on USB do, and no ioctl tells.
+    public private(set) var maximumReadLength: Int
+
+    /// Opens the adapter, locks the chip and makes sure that no kernel driver is bound to it; nothing is sent yet.
+    ///
+    /// - Throws: what stands in the way, with the name of who has the chip.
+    public init(path: String, address: UInt8) throws(LinuxSensorsError) {
+        let adapter = try I2CAdapter(path: path)
+        let lock = try ChipLock(device: path, address: address)
+        try self.init(adapter: adapter, address: address, lock: lock)
+    }
+
+    /// Addresses a chip on an adapter that is open already, holding `lock` as long.
+    ///
+    /// - Throws: `invalidAddress`, `insufficientAdapter` or `kernelDriver`.
+    public init(
+        adapter: consuming I2CAdapter, address: UInt8, lock: consuming ChipLock?
+    ) throws(LinuxSensorsError) {
+        try adapter.checkOwner(of: address)
+        guard let method = adapter.method else {
+            throw LinuxSensorsError(
+                .insufficientAdapter(adapter.functionality), device: adapter.path,
+                BusError(.unsupported, code: EOPNOTSUPP))
+        }
+        self.adapter = adapter
+        self.lock = lock
+        self.method = method
+        self.address = address
+        maximumReadLength = method.maximumReadLength
+    }
+
+    /// Reads `buffer.count` bytes, beginning at `register`, in one transaction; none where the buffer is empty.
+    ///
+    /// - Throws: what the kernel answered; `unsupported` for more than `maximumReadLength` bytes.
+    public mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+        guard let destination = buffer.baseAddress, !buffer.isEmpty else { return }
+        // libi2c would silently read 32 bytes instead.
+        guard buffer.count <= maximumReadLength else { throw BusError(.unsupported, code: EINVAL) }
+        switch method {
+        case .transfers:
+            do throws(BusError) {
+                try adapter.transferRead(register, at: address, into: destination, count: buffer.count)
+            } catch {
+                if error.kind == .unsupported {
+                    maximumReadLength = min(maximumReadLength, I2CMethod.smbusBlocks.maximumReadLength)
+                }
+                throw error
+            }
+        case .smbusBlocks:
+            try adapter.smbusReadBlock(register, into: destination, count: buffer.count)
+        case .smbusBytes:
+            destination.storeBytes(of: try adapter.smbusReadByte(register), as: UInt8.self)
+        }
+    }
+
+    /// Writes one byte to `register`.
+    ///
+    /// - Throws: what the kernel answered.
+    public mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+        switch method {
+        case .transfers: try adapter.transferWrite(register, value, at: address)
+        case .smbusBlocks, .smbusBytes: try adapter.smbusWriteByte(register, value)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import Glibc
+public import IMUDrivers
+
+/// Why a chip on a bus of this machine cannot be used, and what to do about it.
+public struct LinuxSensorsError: Error, Equatable, Sendable {
+    /// What stands in the way.
+    public enum Reason: Equatable, Sendable {
+        /// The device file cannot be opened.
+        case cannotOpen
+        /// The file is not that of an I2C adapter.
+        case notAnAdapter
+        /// The adapter can neither transfer messages nor read registers.
+        case insufficientAdapter(I2CFunctionality)
+        /// Not one of the addresses that a chip may have, 0x08 to 0x77.
+        case invalidAddress
+        /// A kernel driver is bound to the chip; its name where the system tells.
+        case kernelDriver(name: String?)
+        /// Another process that uses Jostle's lock has the chip.
+        case inUse(by: ChipLock.Holder)
+        /// The lock could not be asked for.
+        case cannotLock
+    }
+
+    /// What stands in the way.
+    public var reason: Reason
+
+    /// The adapter's device file.
+    public var device: String
+
+    /// The chip's address, where it is about a chip.
+    public var address: UInt8?
+
+    /// The same as drivers say it, with the errno behind it.
+    public var busError: BusError
+
+    init(_ reason: Reason, device: String, address: UInt8? = nil, _ busError: BusError) {
+        self.reason = reason
+        self.device = device
+        self.address = address
+        self.busError = busError
+    }
+}
+
+extension LinuxSensorsError: CustomStringConvertible {
+    /// One sentence that says what is wrong, without advice.
+    public var description: String {
+        let place = address.map { "\(device), address \(Self.hexadecimal($0))" } ?? device
+        switch reason {
+        case .cannotOpen: return "\(place): cannot be opened: \(systemMessage)"
+        case .notAnAdapter: return "\(place): not an I2C adapter: \(systemMessage)"
+        case .insufficientAdapter(let functionality):
+            let mask = String(functionality.rawValue, radix: 16)
+            return "\(place): the adapter cannot read registers (functionality 0x\(mask))"
+        case .invalidAddress: return "\(place): not an address of a chip"
+        case .kernelDriver(let name): return "\(place): the kernel driver \(name ?? "of the chip") owns it"
+        case .inUse(let holder): return "\(place): \(holder) uses it"
+        case .cannotLock: return "\(place): cannot be locked: \(systemMessage)"
+        }
+    }
+
+    /// What the reader can do about it, nil where there is nothing to advise.
+    public var advice: String? {
+        switch reason {
+        case .cannotOpen where busError.kind == .accessDenied:
+            return "add the user to group i2c: sudo usermod -aG i2c $USER, then log in again"
+        case .cannotOpen where busError.kind == .absent:
+            return """
+                enable I2C: sudo raspi-config nonint do_i2c 0 (or dtparam=i2c_arm=on in /boot/firmware/config.txt and a \
+                restart), then sudo modprobe i2c-dev
+                """
+        case .notAnAdapter:
+            return "name one of /dev/i2c-*"
+        case .insufficientAdapter:
+            return "connect the chip to another bus"
+        case .invalidAddress:
+            return "use an address from 0x08 to 0x77; an MPU-6050 has 0x68, or 0x69 with AD0 high"
+        case .kernelDriver(let name):
+            let module = name ?? "the driver"
+            return "read the chip through it (driver: iio), or remove its device tree overlay, or unbind \(module)"
+        case .inUse(let holder):
+            guard let identifier = holder.processIdentifier else { return "stop the process that uses it" }
+            return "stop it: kill \(identifier), or sudo systemctl stop jostle where it is the service"
+        case .cannotOpen, .cannotLock:
+            return nil
+        }
+    }
+
+    private var systemMessage: String {
+        strerror(busError.code).map { String(cString: $0) } ?? "error \(busError.code)"
+    }
+
+    private static func hexadecimal(_ address: UInt8) -> String {
+        (address < 0x10 ? "0x0" : "0x") + String(address, radix: 16)
+    }
+}

@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// The few questions that are put to /dev, /proc and /sys, where a file that cannot be read is an answer that is not
+/// there and never an error.
+enum SystemFiles {
+    /// The first `limit` bytes of a file, or nil where it cannot be read.
+    static func bytes(of path: String, limit: Int = 256) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var failed = false
+        let content = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            while count < limit {
+                let received = read(descriptor, buffer.baseAddress?.advanced(by: count), limit - count)
+                if received < 0 && errno == EINTR { continue }
+                failed = received < 0
+                if received <= 0 { break }
+                count += received
+            }
+        }
+        return failed ? nil : content
+    }
+
+    /// The first line of a file, or nil where it cannot be read or is empty.
+    static func line(of path: String) -> String? {
+        guard let content = bytes(of: path) else { return nil }
+        let line = String(decoding: content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return line.isEmpty ? nil : line
+    }
+
+    /// The names in a directory, in no order; none where it cannot be read.
+    static func names(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    /// A path without symbolic links (`realpath`), or nil where nothing is there.
+    static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// What comes after a path's last slash.
+    static func lastComponent(of path: String) -> String {
+        String(path.split(separator: "/").last ?? "")
+    }
+}
