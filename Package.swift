@@ -7,6 +7,8 @@ let package = Package(
     products: [
         .executable(name: "jostle", targets: ["jostle"]),
         .library(name: "MotionKit", targets: ["MotionKit"]),
+        // For tests: loaded into a program with LD_PRELOAD, it is a bus with a chip.
+        .library(name: "FakeI2CAdapter", type: .dynamic, targets: ["FakeI2CAdapter"]),
     ],
     targets: [
         .systemLibrary(name: "CMotionMath"),
@@ -41,7 +43,13 @@ let package = Package(
             name: "IMUDriversTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
         .testTarget(
             name: "VirtualIMUTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
-        .testTarget(name: "LinuxSensorsTests", dependencies: ["IMUDrivers", "LinuxSensors", "MotionCore"]),
+        .target(name: "FakeI2CAdapter", path: "Tests/FakeI2CAdapter", linkerSettings: [.linkedLibrary("m")]),
+        .executableTarget(
+            name: "LinuxSensorsTestHelper", dependencies: ["IMUDrivers", "LinuxSensors"],
+            path: "Tests/LinuxSensorsTestHelper"),
+        .testTarget(
+            name: "LinuxSensorsTests",
+            dependencies: ["FakeI2CAdapter", "IMUDrivers", "LinuxSensors", "LinuxSensorsTestHelper", "MotionCore"]),
         .testTarget(
             name: "MotionKitTests",
             dependencies: ["IMUDrivers", "MotionCore", "MotionKit", "MotionTestSupport", "VirtualIMU"]),

@@ -14,11 +14,11 @@ public struct SystemClock: MonotonicClock, Sendable, BitwiseCopyable {
         return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// Blocks the calling thread until `deadline`, through signals (`clock_nanosleep`, absolute).
+    /// Blocks the calling thread until `deadline`, through signals (`clock_nanosleep`, absolute); not at all where
+    /// that is past.
     ///
     /// An absolute deadline keeps a periodic loop from drifting by what its own work takes.
     public static func sleep(until deadline: Timestamp) {
-        guard deadline.nanoseconds > 0 else { return }
         var time = timespec()
         time.tv_sec = Int(deadline.nanoseconds / 1_000_000_000)
         time.tv_nsec = Int(deadline.nanoseconds % 1_000_000_000)

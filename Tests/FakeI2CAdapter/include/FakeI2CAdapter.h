@@ -1,0 +1,91 @@
+// A fake of /dev/i2c-N with an MPU-6050 on it, below the C library: open, ioctl and close of a path answer as i2c-dev
+// and an adapter's driver would. Everything that is not its path goes to the C library as ever.
+//
+// Linked into a test, it is told what to be with the functions below. Loaded into any program with LD_PRELOAD, the
+// environment tells it:
+//
+//     FAKE_I2C=/dev/i2c-7
+//     FAKE_I2C_OPTIONS=bcm2835,clock=400000,ppm=12000,shake=2-4:20:3,fail=120x5:ETIMEDOUT:35
+//
+//     bcm2835            at most one read message in a transfer, and last, as on a Raspberry Pi up to 4
+//     busy               a kernel driver is bound to the chip: I2C_SLAVE says EBUSY
+//     open=ERRNO         the device file cannot be opened
+//     funcs=MASK         what I2C_FUNCS says; a plain I2C adapter that also emulates SMBus by default
+//     longest=BYTES      a longer read message says EOPNOTSUPP, as with some adapters on USB
+//     nak=ERRNO          what an address says at which there is nothing; EREMOTEIO by default
+//     clock=HZ           transactions take the time that they take at this bus clock; none by default
+//     address=N who=N    the chip's address and identity; 0x68 both by default
+//     ppm=N              the chip's oscillator is fast by this
+//     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
+//     every=SECONDS      the shake repeats
+//     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
+//
+// An option that it does not know ends the program with a message, so that no test passes by a typing error.
+#ifndef FAKE_I2C_ADAPTER_H
+#define FAKE_I2C_ADAPTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// What an adapter and its chip are.
+typedef struct {
+    unsigned long functionality;
+    bool kernel_driver;
+    bool single_read_message;
+    int open_error;
+    int absent_error;
+    uint32_t longest_read;
+    uint32_t clock_hz;
+    uint8_t address;
+    uint8_t identity;
+    double clock_error_ppm;
+    double shake_from_s;
+    double shake_until_s;
+    double shake_every_s;
+    double shake_m_s2;
+    double shake_hz;
+} fake_i2c_settings;
+
+// One message as it reached the adapter, with its first bytes.
+typedef struct {
+    uint16_t address;
+    uint16_t flags;
+    uint16_t length;
+    uint8_t bytes[4];
+} fake_i2c_message;
+
+// One transfer as it reached the adapter. `smbus_size` is I2C_SMBUS_…'s code of the call, -1 for I2C_RDWR.
+typedef struct {
+    int smbus_size;
+    int count;
+    fake_i2c_message messages[4];
+} fake_i2c_transfer;
+
+// An adapter like a Raspberry Pi 4's with a healthy chip at rest.
+fake_i2c_settings fake_i2c_default_settings(void);
+
+// Puts an adapter at a path. Answers its handle, -1 where there are too many.
+int fake_i2c_attach(const char *path, const fake_i2c_settings *settings);
+
+// Takes it away; descriptors that are still open keep it until they are closed.
+void fake_i2c_detach(int adapter);
+
+// Makes `count` transactions from the `first` on (1 is the first of all) fail with `error`, taking `hold_ms`.
+bool fake_i2c_fail(int adapter, uint64_t first, uint64_t count, int error, unsigned hold_ms);
+
+// Transactions that reached the adapter, failed ones too.
+uint64_t fake_i2c_transactions(int adapter);
+
+// The last of them.
+fake_i2c_transfer fake_i2c_last_transfer(int adapter);
+
+// Requests that no well-behaved program makes: I2C_SLAVE_FORCE, I2C_TIMEOUT, I2C_RETRIES.
+unsigned fake_i2c_rude_requests(int adapter);
+
+// Descriptors of the adapter that are open.
+unsigned fake_i2c_open_descriptors(int adapter);
+
+// The adapter's chip is unplugged, or plugged in again.
+void fake_i2c_set_absent(int adapter, bool absent);
+
+#endif

@@ -1,0 +1,89 @@
+// open, open64, ioctl and close in front of the C library's. A program's own definitions, and those of a library in
+// LD_PRELOAD, come before those of every other library, also for calls that libi2c makes.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "adapter.h"
+
+typedef int (*open_function)(const char *, int, ...);
+typedef int (*ioctl_function)(int, unsigned long, ...);
+typedef int (*close_function)(int);
+
+// The C library's function; looked up at its first use, which may come before any constructor runs.
+static void *next(_Atomic(void *) *known, const char *name) {
+    void *function = atomic_load_explicit(known, memory_order_relaxed);
+    if (!function) {
+        function = dlsym(RTLD_NEXT, name);
+        atomic_store_explicit(known, function, memory_order_relaxed);
+    }
+    return function;
+}
+
+static int next_close(int descriptor) {
+    static _Atomic(void *) known;
+    return ((close_function)next(&known, "close"))(descriptor);
+}
+
+static int open_or_fake(open_function real, const char *path, int flags, mode_t mode) {
+    adapter_attach_from_environment();
+    adapter *adapter = path ? adapter_at(path) : NULL;
+    if (!adapter) return real(path, flags, mode);
+    errno = adapter_open_error(adapter);
+    if (errno != 0) return -1;
+    // A descriptor that the kernel knows, so that everything else about it is true.
+    int descriptor = real("/dev/null", flags & (O_ACCMODE | O_CLOEXEC));
+    if (descriptor >= 0 && !adapter_own(adapter, descriptor)) {
+        next_close(descriptor);
+        errno = EMFILE;
+        return -1;
+    }
+    return descriptor;
+}
+
+static mode_t mode_of(int flags, va_list arguments) {
+    return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...) {
+    static _Atomic(void *) known;
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_or_fake((open_function)next(&known, "open"), path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+    static _Atomic(void *) known;
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_or_fake((open_function)next(&known, "open64"), path, flags, mode);
+}
+
+int ioctl(int descriptor, unsigned long request, ...) {
+    static _Atomic(void *) known;
+    va_list arguments;
+    va_start(arguments, request);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (!adapter_owns(descriptor)) {
+        return ((ioctl_function)next(&known, "ioctl"))(descriptor, request, argument);
+    }
+    int answer = adapter_request(descriptor, request, argument);
+    if (answer >= 0) return answer;
+    errno = -answer;
+    return -1;
+}
+
+int close(int descriptor) {
+    // First: the number may be another's as soon as it is closed.
+    adapter_disown(descriptor);
+    return next_close(descriptor);
+}

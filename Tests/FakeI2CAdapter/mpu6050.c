@@ -1,0 +1,232 @@
+#include "mpu6050.h"
+
+#include <math.h>
+#include <string.h>
+
+// Registers (RM section 3).
+enum {
+    SMPLRT_DIV = 0x19,
+    CONFIG = 0x1A,
+    GYRO_CONFIG = 0x1B,
+    ACCEL_CONFIG = 0x1C,
+    FIFO_EN = 0x23,
+    INT_ENABLE = 0x38,
+    INT_STATUS = 0x3A,
+    ACCEL_XOUT_H = 0x3B,
+    GYRO_ZOUT_L = 0x48,
+    SIGNAL_PATH_RESET = 0x68,
+    USER_CTRL = 0x6A,
+    PWR_MGMT_1 = 0x6B,
+    FIFO_COUNT_H = 0x72,
+    FIFO_COUNT_L = 0x73,
+    FIFO_R_W = 0x74,
+    WHO_AM_I = 0x75,
+};
+
+enum {
+    DEVICE_RESET = 0x80, // PWR_MGMT_1
+    SLEEP = 0x40,
+    USER_FIFO_EN = 0x40, // USER_CTRL
+    FIFO_RESET = 0x04,
+    SELF_CLEARING = 0x07, // FIFO_RESET, I2C_MST_RESET, SIG_COND_RESET
+    FIFO_OFLOW = 0x10,    // INT_STATUS
+    DATA_RDY = 0x01,
+};
+
+static const double standard_gravity = 9.80665;
+static const double nanoseconds = 1e9;
+// PS section 6.1: 30 ms from sleep until the gyroscope measures.
+static const double start_up_ns = 30e6;
+// The manuals do not say how long a reset takes; libdriver's register test relies on less than 10 ms.
+static const int64_t reset_ns = 5000000;
+
+// What this example of the chip reads at rest: within the zero-rate and zero-g tolerances of PS sections 6.1 and 6.2,
+// and another on each axis so that none is taken for another.
+static const double zero_g_offset_g[3] = {0.021, -0.034, 0.047};
+static const double zero_rate_offset_dps[3] = {1.3, -2.1, 0.7};
+static const double noise_g = 0.004;
+static const double noise_dps = 0.08;
+static const double temperature_c = 24.5;
+
+static void load_defaults(mpu6050 *chip) {
+    memset(chip->registers, 0, sizeof chip->registers);
+    // RM section 3: all zero but these two.
+    chip->registers[PWR_MGMT_1] = SLEEP;
+    chip->registers[WHO_AM_I] = chip->identity;
+    chip->fifo_head = chip->fifo_count = 0;
+}
+
+void mpu6050_init(mpu6050 *chip, uint8_t identity, double clock_error_ppm, mpu6050_shake shake, int64_t now_ns) {
+    memset(chip, 0, sizeof *chip);
+    chip->identity = identity;
+    chip->clock_error_ppm = clock_error_ppm;
+    chip->shake = shake;
+    chip->made_ns = chip->now_ns = now_ns;
+    chip->noise = 0x6050u;
+    load_defaults(chip);
+}
+
+// -1 to 1, the same sequence for every chip (Marsaglia's xorshift32).
+static double noise(mpu6050 *chip) {
+    chip->noise ^= chip->noise << 13;
+    chip->noise ^= chip->noise >> 17;
+    chip->noise ^= chip->noise << 5;
+    return (double)chip->noise / 2147483648.0 - 1.0;
+}
+
+// RM section 4.2: the gyroscope's 8 kHz without a low-pass, else 1 kHz, over 1 + SMPLRT_DIV.
+static double period_ns(const mpu6050 *chip) {
+    uint8_t low_pass = chip->registers[CONFIG] & 0x07;
+    double base_hz = low_pass == 0 || low_pass == 7 ? 8000 : 1000;
+    double rate_hz = base_hz / (1 + chip->registers[SMPLRT_DIV]);
+    return nanoseconds / (rate_hz * (1 + chip->clock_error_ppm * 1e-6));
+}
+
+static double shake_m_s2(const mpu6050 *chip, double at_ns) {
+    const mpu6050_shake *shake = &chip->shake;
+    double t = (at_ns - (double)chip->made_ns) / nanoseconds;
+    if (shake->every_s > 0) t = fmod(t, shake->every_s);
+    if (t < shake->from_s || t >= shake->until_s) return 0;
+    return shake->m_s2 * sin(2 * M_PI * shake->hz * (t - shake->from_s));
+}
+
+static void put_word(mpu6050 *chip, unsigned address, double value) {
+    double rounded = nearbyint(value);
+    if (rounded > INT16_MAX) rounded = INT16_MAX;
+    if (rounded < INT16_MIN) rounded = INT16_MIN;
+    uint16_t word = (uint16_t)(int16_t)rounded;
+    chip->registers[address] = (uint8_t)(word >> 8);
+    chip->registers[address + 1] = (uint8_t)(word & 0xFF);
+}
+
+// Measures, into registers 0x3B to 0x48.
+static void measure(mpu6050 *chip, double at_ns) {
+    // PS sections 6.1 and 6.2: 16384 LSB/g and 131 LSB/(°/s) at the smallest range, half at each larger one.
+    double lsb_per_g = 16384 >> (chip->registers[ACCEL_CONFIG] >> 3 & 3);
+    double lsb_per_dps = 131.072 / (1 << (chip->registers[GYRO_CONFIG] >> 3 & 3));
+    double acceleration_g[3] = {shake_m_s2(chip, at_ns) / standard_gravity, 0, 1};
+    for (unsigned axis = 0; axis < 3; axis++) {
+        double g = acceleration_g[axis] + zero_g_offset_g[axis] + noise_g * noise(chip);
+        put_word(chip, ACCEL_XOUT_H + 2 * axis, g * lsb_per_g);
+    }
+    // RM section 4.18.
+    put_word(chip, ACCEL_XOUT_H + 6, (temperature_c - 36.53) * 340);
+    for (unsigned axis = 0; axis < 3; axis++) {
+        double dps = zero_rate_offset_dps[axis] + noise_dps * noise(chip);
+        put_word(chip, ACCEL_XOUT_H + 8 + 2 * axis, dps * lsb_per_dps);
+    }
+}
+
+// RM section 4.31: the oldest byte is lost where there is no room.
+static void push(mpu6050 *chip, uint8_t value) {
+    if (chip->fifo_count == MPU6050_FIFO_SIZE) {
+        chip->fifo_head = (chip->fifo_head + 1) % MPU6050_FIFO_SIZE;
+        chip->fifo_count--;
+        chip->registers[INT_STATUS] |= FIFO_OFLOW;
+    }
+    chip->fifo[(chip->fifo_head + chip->fifo_count) % MPU6050_FIFO_SIZE] = value;
+    chip->fifo_count++;
+}
+
+static uint8_t pop(mpu6050 *chip) {
+    if (chip->fifo_count > 0) {
+        chip->fifo_last = chip->fifo[chip->fifo_head];
+        chip->fifo_head = (chip->fifo_head + 1) % MPU6050_FIFO_SIZE;
+        chip->fifo_count--;
+    }
+    return chip->fifo_last;
+}
+
+// RM section 4.7: which registers a sample puts into the FIFO, in the order of their numbers.
+static void store(mpu6050 *chip) {
+    if (!(chip->registers[USER_CTRL] & USER_FIFO_EN)) return;
+    for (unsigned address = ACCEL_XOUT_H; address <= GYRO_ZOUT_L; address++) {
+        unsigned word = (address - ACCEL_XOUT_H) / 2;
+        // Words 0 to 2 are the accelerometer's and have one bit; the temperature and each axis have one each.
+        unsigned bit = word < 3 ? 3 : word == 3 ? 7 : 10 - word;
+        if (chip->registers[FIFO_EN] & 1u << bit) push(chip, chip->registers[address]);
+    }
+}
+
+void mpu6050_advance(mpu6050 *chip, int64_t now_ns) {
+    chip->now_ns = now_ns;
+    if (chip->registers[PWR_MGMT_1] & DEVICE_RESET) {
+        if (now_ns < chip->reset_until_ns) return;
+        load_defaults(chip);
+    }
+    if (chip->registers[PWR_MGMT_1] & SLEEP) return;
+    double period = period_ns(chip);
+    // Samples that the FIFO has lost again by now need not be made: more of them than fit, whatever the frame.
+    double oldest = (double)now_ns - period * MPU6050_FIFO_SIZE;
+    if (chip->next_sample_ns < oldest) {
+        chip->next_sample_ns += period * ceil((oldest - chip->next_sample_ns) / period);
+    }
+    while (chip->next_sample_ns <= (double)now_ns) {
+        measure(chip, chip->next_sample_ns);
+        store(chip);
+        if (chip->registers[INT_ENABLE] & DATA_RDY) chip->registers[INT_STATUS] |= DATA_RDY;
+        chip->next_sample_ns += period;
+    }
+}
+
+void mpu6050_point(mpu6050 *chip, uint8_t address) {
+    chip->pointer = address & 0x7F;
+}
+
+// RM section 9.3: the address goes up after each byte, but for FIFO_R_W.
+static void increment(mpu6050 *chip) {
+    if (chip->pointer != FIFO_R_W) chip->pointer = (chip->pointer + 1) & 0x7F;
+}
+
+uint8_t mpu6050_read(mpu6050 *chip) {
+    uint8_t address = chip->pointer;
+    uint8_t value = chip->registers[address];
+    if (address == FIFO_COUNT_H) {
+        // RM section 4.30: reading the high byte latches both.
+        value = chip->registers[FIFO_COUNT_H] = (uint8_t)(chip->fifo_count >> 8);
+        chip->registers[FIFO_COUNT_L] = (uint8_t)(chip->fifo_count & 0xFF);
+    } else if (address == FIFO_R_W) {
+        value = pop(chip);
+    } else if (address == INT_STATUS) {
+        chip->registers[INT_STATUS] = 0;
+    }
+    increment(chip);
+    return value;
+}
+
+static bool is_read_only(uint8_t address) {
+    return (address >= INT_STATUS && address <= GYRO_ZOUT_L) || address == FIFO_COUNT_H || address == FIFO_COUNT_L ||
+           address == WHO_AM_I;
+}
+
+static void write_register(mpu6050 *chip, uint8_t address, uint8_t value) {
+    if (is_read_only(address)) return;
+    switch (address) {
+    case PWR_MGMT_1:
+        if (value & DEVICE_RESET) chip->reset_until_ns = chip->now_ns + reset_ns;
+        if (chip->registers[PWR_MGMT_1] & SLEEP && !(value & SLEEP)) {
+            chip->next_sample_ns = (double)chip->now_ns + start_up_ns;
+        }
+        chip->registers[PWR_MGMT_1] = value;
+        return;
+    case USER_CTRL:
+        // RM section 4.27: resets the FIFO while FIFO_EN is 0, in the same write too.
+        if (value & FIFO_RESET && !(value & USER_FIFO_EN)) chip->fifo_head = chip->fifo_count = 0;
+        chip->registers[USER_CTRL] = value & (uint8_t)~SELF_CLEARING;
+        return;
+    case SIGNAL_PATH_RESET:
+        memset(&chip->registers[ACCEL_XOUT_H], 0, GYRO_ZOUT_L - ACCEL_XOUT_H + 1);
+        return;
+    case FIFO_R_W:
+        push(chip, value);
+        return;
+    default:
+        chip->registers[address] = value;
+    }
+}
+
+void mpu6050_write(mpu6050 *chip, uint8_t value) {
+    // While it resets, the chip keeps nothing.
+    if (!(chip->registers[PWR_MGMT_1] & DEVICE_RESET)) write_register(chip, chip->pointer, value);
+    increment(chip);
+}

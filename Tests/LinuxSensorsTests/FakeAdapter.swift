@@ -1,0 +1,102 @@
+import FakeI2CAdapter
+import Glibc
+import IMUDrivers
+import LinuxSensors
+import Synchronization
+import Testing
+
+/// A fake `/dev/i2c-N` of this process with an MPU-6050 at 0x68, for as long as a test keeps it.
+final class FakeAdapter {
+    let path: String
+    private let handle: Int32
+
+    private static let count = Atomic<Int>(0)
+
+    /// Puts an adapter at a path that no other test has, in this process or another.
+    init(_ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
+        var settings = fake_i2c_default_settings()
+        configure(&settings)
+        let number = Self.count.add(1, ordering: .relaxed).newValue
+        path = "/dev/i2c-\(getpid())\(100 + number)"
+        handle = fake_i2c_attach(path, &settings)
+        try #require(handle >= 0, "the fake has no room for another adapter")
+    }
+
+    deinit { fake_i2c_detach(handle) }
+
+    /// Makes the next `times` transactions fail.
+    func fail(with error: Int32, times: UInt64 = 1, afterMilliseconds milliseconds: UInt32 = 0) {
+        #expect(fake_i2c_fail(handle, transactions + 1, times, error, milliseconds))
+    }
+
+    var transactions: UInt64 { fake_i2c_transactions(handle) }
+    var rudeRequests: UInt32 { fake_i2c_rude_requests(handle) }
+    var openDescriptors: UInt32 { fake_i2c_open_descriptors(handle) }
+
+    /// The messages of the last transfer, and the SMBus call that they were, -1 for none.
+    var lastTransfer: (smbusSize: Int32, messages: [Message]) {
+        let last = fake_i2c_last_transfer(handle)
+        let messages = [last.messages.0, last.messages.1, last.messages.2, last.messages.3]
+        return (last.smbus_size, messages.prefix(Int(last.count)).map(Message.init))
+    }
+
+    /// A message as it reached the adapter.
+    struct Message: Equatable {
+        var address: UInt16
+        var reads: Bool
+        var otherFlags: UInt16
+        var length: UInt16
+        /// What was written; up to four bytes.
+        var written: [UInt8]
+
+        init(address: UInt16, reads: Bool, length: UInt16, written: [UInt8] = []) {
+            self.address = address
+            self.reads = reads
+            self.otherFlags = 0
+            self.length = length
+            self.written = written
+        }
+
+        init(_ message: fake_i2c_message) {
+            address = message.address
+            reads = message.flags & 1 != 0
+            otherFlags = message.flags & ~1
+            length = message.length
+            let bytes = [message.bytes.0, message.bytes.1, message.bytes.2, message.bytes.3]
+            written = reads ? [] : Array(bytes.prefix(Int(message.length)))
+        }
+    }
+
+    /// An adapter that transfers no messages but reads blocks.
+    static let smbusBlocks = UInt(I2CFunctionality([.smbusReadByte, .smbusReadBlock, .smbusWriteByteData]).rawValue)
+
+    /// An adapter that reads single registers only.
+    static let smbusBytes = UInt(I2CFunctionality([.smbusReadByte, .smbusReadByteData, .smbusWriteByteData]).rawValue)
+}
+
+extension I2CDevice {
+    /// Reads `count` registers.
+    mutating func registers(_ first: UInt8, _ count: Int) throws(BusError) -> [UInt8] {
+        var content = [UInt8](repeating: 0xEE, count: count)
+        var failure: BusError?
+        content.withUnsafeMutableBytes { buffer in
+            do throws(BusError) {
+                try read(first, into: buffer)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return content
+    }
+}
+
+/// What `body` throws, nil where it does not.
+func thrown<Failure>(_ body: () throws(Failure) -> Void) -> Failure? {
+    do throws(Failure) {
+        try body()
+        return nil
+    } catch {
+        return error
+    }
+}

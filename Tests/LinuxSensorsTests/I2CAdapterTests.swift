@@ -1,0 +1,128 @@
+import FakeI2CAdapter
+import Glibc
+import IMUDrivers
+import LinuxSensors
+import Testing
+
+/// Requirement: what keeps a chip from being opened is named, with what to do about it.
+@Suite struct OpeningTests {
+    @Test(arguments: [
+        (ENOENT, BusError.Kind.absent, "do_i2c"), (ENODEV, .absent, "do_i2c"), (ENXIO, .absent, "modprobe i2c-dev"),
+        (EACCES, .accessDenied, "usermod -aG i2c"), (EPERM, .accessDenied, "usermod -aG i2c"),
+    ])
+    func aDeviceFileThatDoesNotOpenComesWithAdvice(code: Int32, kind: BusError.Kind, advice: String) throws {
+        let fake = try FakeAdapter { $0.open_error = code }
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
+        #expect(error?.reason == .cannotOpen)
+        #expect(error?.busError == BusError(kind, code: code))
+        #expect(error?.description.contains(fake.path) == true)
+        #expect(error?.advice?.contains(advice) == true)
+    }
+
+    @Test func aFileThatIsNotThereIsAbsent() {
+        let path = "/dev/i2c-there-is-none"
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CAdapter(path: path) }
+        #expect(error?.reason == .cannotOpen)
+        #expect(error?.busError == BusError(.absent, code: ENOENT))
+    }
+
+    @Test func anotherKindOfFileIsNoAdapter() {
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CAdapter(path: "/dev/null") }
+        #expect(error?.reason == .notAnAdapter)
+        #expect(error?.busError == BusError(.unsupported, code: ENOTTY))
+    }
+
+    @Test func aChipOfAKernelDriverIsLeftToIt() throws {
+        let fake = try FakeAdapter { $0.kernel_driver = true }
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
+        #expect(error?.reason == .kernelDriver(name: nil))
+        #expect(error?.busError == BusError(.busy, code: EBUSY))
+        #expect(error?.advice?.contains("driver: iio") == true)
+        #expect(fake.transactions == 0)
+        #expect(fake.openDescriptors == 0)
+        #expect(ChipLock.holder(device: fake.path, address: 0x68) == nil, "the lock was kept")
+    }
+
+    @Test(arguments: [0x00, 0x07, 0x78, 0xFF] as [UInt8])
+    func onlyAddressesOfChipsAreTaken(address: UInt8) throws {
+        let fake = try FakeAdapter()
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: address) }
+        #expect(error?.reason == .invalidAddress)
+        #expect(fake.transactions == 0)
+    }
+
+    @Test func anAdapterThatCannotReadRegistersIsRefused() throws {
+        let fake = try FakeAdapter { $0.functionality = I2CFunctionality.smbusQuick.rawValue }
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
+        #expect(error?.reason == .insufficientAdapter(.smbusQuick))
+        #expect(error?.busError.kind == .unsupported)
+        #expect(fake.openDescriptors == 0)
+    }
+
+    @Test func functionalityIsTheKernels() throws {
+        let fake = try FakeAdapter()
+        let functionality = try I2CAdapter(path: fake.path).functionality
+        #expect(functionality.isSuperset(of: [.transfers, .smbusQuick, .smbusReadBlock, .smbusWriteBlock]))
+        #expect(functionality.rawValue == fake_i2c_default_settings().functionality)
+    }
+}
+
+/// Requirement: a scan finds chips without writing to them or disturbing one that is in use.
+@Suite struct ProbeTests {
+    @Test func presenceIsOneReadByte() throws {
+        let fake = try FakeAdapter()
+        let adapter = try I2CAdapter(path: fake.path)
+        let found = adapter.presence(at: 0x68)
+        #expect(found == .answers)
+        #expect(fake.lastTransfer.messages == [.init(address: 0x68, reads: true, length: 1)])
+        let other = adapter.presence(at: 0x1D)
+        #expect(other == .silent)
+    }
+
+    @Test func presenceAlsoThroughSMBus() throws {
+        let fake = try FakeAdapter { $0.functionality = FakeAdapter.smbusBytes }
+        let adapter = try I2CAdapter(path: fake.path)
+        let found = [adapter.presence(at: 0x68), adapter.presence(at: 0x69)]
+        #expect(found == [.answers, .silent])
+        let identity = try adapter.readRegister(0x75, at: 0x68)
+        #expect(identity == 0x68)
+    }
+
+    @Test func aRegisterIsReadWithoutWritingOne() throws {
+        let fake = try FakeAdapter { $0.identity = 0x71 }
+        let adapter = try I2CAdapter(path: fake.path)
+        let identity = try adapter.readRegister(0x75, at: 0x68)
+        #expect(identity == 0x71)
+        #expect(fake.lastTransfer.messages.filter { !$0.reads }.map(\.written) == [[0x75]])
+        let error = thrown { () throws(BusError) in _ = try adapter.readRegister(0x75, at: 0x69) }
+        #expect(error == BusError(.notAcknowledged, code: EREMOTEIO))
+    }
+
+    @Test func aStuckBusIsNotAnEmptyOne() throws {
+        let fake = try FakeAdapter()
+        fake.fail(with: ETIMEDOUT, afterMilliseconds: 5)
+        let adapter = try I2CAdapter(path: fake.path)
+        let found = adapter.presence(at: 0x68)
+        #expect(found == .failed(BusError(.timedOut, code: ETIMEDOUT)))
+    }
+
+    @Test func chipsInUseAreNotTouched() throws {
+        let fake = try FakeAdapter()
+        let device = try I2CDevice(path: fake.path, address: 0x68)
+        let adapter = try I2CAdapter(path: fake.path)
+        guard case .inUse(let holder) = adapter.presence(at: device.address) else {
+            Issue.record("not seen to be in use")
+            return
+        }
+        #expect(holder.processIdentifier == getpid())
+        #expect(fake.transactions == 0)
+
+        let bound = try FakeAdapter { $0.kernel_driver = true }
+        let itsAdapter = try I2CAdapter(path: bound.path)
+        let found = itsAdapter.presence(at: 0x68)
+        #expect(found == .kernelDriver(name: nil))
+        let error = thrown { () throws(BusError) in _ = try itsAdapter.readRegister(0x75, at: 0x68) }
+        #expect(error == BusError(.busy, code: EBUSY))
+        #expect(bound.transactions == 0)
+    }
+}

@@ -1,0 +1,26 @@
+import Glibc
+import LinuxSensors
+import MotionCore
+import Testing
+
+/// Requirement: time is the kernel's monotonic clock, and a wait ends at an instant, not after a duration.
+@Suite struct SystemClockTests {
+    @Test func itIsTheMonotonicClock() {
+        let before = clock()
+        let now = SystemClock().now()
+        let after = clock()
+        #expect(before <= now && now <= after)
+    }
+
+    @Test func aWaitEndsNotBeforeItsInstant() {
+        let deadline = SystemClock().now().advanced(bySeconds: 0.02)
+        SystemClock.sleep(until: deadline)
+        #expect(SystemClock().now() >= deadline)
+    }
+
+    private func clock() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+}
