@@ -25,7 +25,7 @@ struct adapter {
     bool absent;
     char path[128];
     fake_i2c_settings settings;
-    mpu6050 chip;
+    mpu6050 *chip;
     fault faults[FAULTS];
     unsigned fault_count;
     uint64_t transactions;
@@ -68,6 +68,7 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
     for (int i = 0; i < ADAPTERS && handle < 0; i++) {
         adapter *candidate = &adapters[i];
         if (candidate->attached || candidate->descriptors > 0 || strlen(path) >= sizeof candidate->path) continue;
+        mpu6050_free(candidate->chip);
         memset(candidate, 0, sizeof *candidate);
         pthread_mutex_init(&candidate->mutex, NULL);
         strcpy(candidate->path, path);
@@ -76,7 +77,9 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
             settings->shake_from_s, settings->shake_until_s, settings->shake_every_s, settings->shake_m_s2,
             settings->shake_hz,
         };
-        mpu6050_init(&candidate->chip, settings->identity, settings->clock_error_ppm, shake, monotonic_ns());
+        candidate->chip =
+            mpu6050_new(settings->identity, settings->clock_error_ppm, shake, monotonic_ns());
+        if (!candidate->chip) break;
         candidate->attached = true;
         handle = i;
     }
@@ -211,7 +214,7 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
         }
     }
     hold_ns(duration_ns(adapter, messages, count));
-    mpu6050_advance(&adapter->chip, monotonic_ns());
+    mpu6050_advance(adapter->chip, monotonic_ns());
     for (unsigned i = 0; i < count; i++) {
         const struct i2c_msg *message = &messages[i];
         if (adapter->absent || message->addr != adapter->settings.address) {
@@ -220,11 +223,11 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
         }
         for (unsigned j = 0; j < message->len; j++) {
             if (message->flags & I2C_M_RD) {
-                message->buf[j] = mpu6050_read(&adapter->chip);
+                message->buf[j] = mpu6050_read(adapter->chip);
             } else if (j == 0) {
-                mpu6050_point(&adapter->chip, message->buf[0]);
+                mpu6050_point(adapter->chip, message->buf[0]);
             } else {
-                mpu6050_write(&adapter->chip, message->buf[j]);
+                mpu6050_write(adapter->chip, message->buf[j]);
             }
         }
     }

@@ -1,7 +1,30 @@
 #include "mpu6050.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { FIFO_SIZE = 1024 };
+
+struct mpu6050 {
+    uint8_t identity;
+    double clock_error_ppm;
+    mpu6050_shake shake;
+
+    uint8_t registers[128];
+    uint8_t pointer;
+
+    uint8_t fifo[FIFO_SIZE];
+    unsigned fifo_head, fifo_count;
+    uint8_t fifo_last;
+
+    int64_t made_ns;
+    int64_t now_ns;
+    int64_t reset_until_ns;
+    double next_sample_ns;
+    uint32_t noise;
+};
 
 // Registers (RM section 3).
 enum {
@@ -56,14 +79,20 @@ static void load_defaults(mpu6050 *chip) {
     chip->fifo_head = chip->fifo_count = 0;
 }
 
-void mpu6050_init(mpu6050 *chip, uint8_t identity, double clock_error_ppm, mpu6050_shake shake, int64_t now_ns) {
-    memset(chip, 0, sizeof *chip);
+mpu6050 *mpu6050_new(uint8_t identity, double clock_error_ppm, mpu6050_shake shake, int64_t now_ns) {
+    mpu6050 *chip = calloc(1, sizeof *chip);
+    if (!chip) return NULL;
     chip->identity = identity;
     chip->clock_error_ppm = clock_error_ppm;
     chip->shake = shake;
     chip->made_ns = chip->now_ns = now_ns;
     chip->noise = 0x6050u;
     load_defaults(chip);
+    return chip;
+}
+
+void mpu6050_free(mpu6050 *chip) {
+    free(chip);
 }
 
 // -1 to 1, the same sequence for every chip (Marsaglia's xorshift32).
@@ -119,19 +148,19 @@ static void measure(mpu6050 *chip, double at_ns) {
 
 // RM section 4.31: the oldest byte is lost where there is no room.
 static void push(mpu6050 *chip, uint8_t value) {
-    if (chip->fifo_count == MPU6050_FIFO_SIZE) {
-        chip->fifo_head = (chip->fifo_head + 1) % MPU6050_FIFO_SIZE;
+    if (chip->fifo_count == FIFO_SIZE) {
+        chip->fifo_head = (chip->fifo_head + 1) % FIFO_SIZE;
         chip->fifo_count--;
         chip->registers[INT_STATUS] |= FIFO_OFLOW;
     }
-    chip->fifo[(chip->fifo_head + chip->fifo_count) % MPU6050_FIFO_SIZE] = value;
+    chip->fifo[(chip->fifo_head + chip->fifo_count) % FIFO_SIZE] = value;
     chip->fifo_count++;
 }
 
 static uint8_t pop(mpu6050 *chip) {
     if (chip->fifo_count > 0) {
         chip->fifo_last = chip->fifo[chip->fifo_head];
-        chip->fifo_head = (chip->fifo_head + 1) % MPU6050_FIFO_SIZE;
+        chip->fifo_head = (chip->fifo_head + 1) % FIFO_SIZE;
         chip->fifo_count--;
     }
     return chip->fifo_last;
@@ -157,7 +186,7 @@ void mpu6050_advance(mpu6050 *chip, int64_t now_ns) {
     if (chip->registers[PWR_MGMT_1] & SLEEP) return;
     double period = period_ns(chip);
     // Samples that the FIFO has lost again by now need not be made: more of them than fit, whatever the frame.
-    double oldest = (double)now_ns - period * MPU6050_FIFO_SIZE;
+    double oldest = (double)now_ns - period * FIFO_SIZE;
     if (chip->next_sample_ns < oldest) {
         chip->next_sample_ns += period * ceil((oldest - chip->next_sample_ns) / period);
     }

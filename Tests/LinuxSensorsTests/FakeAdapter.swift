@@ -12,12 +12,16 @@ final class FakeAdapter {
 
     private static let count = Atomic<Int>(0)
 
-    /// Puts an adapter at a path that no other test has, in this process or another.
+    /// A device file's path that no other test has, in this process or another.
+    static func unusedPath() -> String {
+        "/dev/i2c-\(getpid())\(100 + count.add(1, ordering: .relaxed).newValue)"
+    }
+
+    /// Puts an adapter at an unused path.
     init(_ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
         var settings = fake_i2c_default_settings()
         configure(&settings)
-        let number = Self.count.add(1, ordering: .relaxed).newValue
-        path = "/dev/i2c-\(getpid())\(100 + number)"
+        path = Self.unusedPath()
         handle = fake_i2c_attach(path, &settings)
         try #require(handle >= 0, "the fake has no room for another adapter")
     }

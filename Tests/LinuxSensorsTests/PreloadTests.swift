@@ -3,7 +3,7 @@ import Testing
 
 /// Requirement: a whole program can be run against the fake adapter, which replaces nothing else of its system.
 @Suite struct PreloadTests {
-    private let device = "/dev/i2c-\(getpid())7"
+    private let device = FakeAdapter.unusedPath()
 
     @Test func aProgramFindsTheChip() throws {
         let helper = try HelperProcess(["identify", device, "104"], fake: device, options: "bcm2835,who=0x71")

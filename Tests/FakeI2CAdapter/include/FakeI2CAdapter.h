@@ -20,12 +20,15 @@
 //     every=SECONDS      the shake repeats
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
 //
-// An option that it does not know ends the program with a message, so that no test passes by a typing error.
+// Programs that run at the same time want paths of their own, as the agent's lock on a chip is the machine's. An option
+// that the fake does not know ends the program with status 64, so that no test passes by a typing error.
 #ifndef FAKE_I2C_ADAPTER_H
 #define FAKE_I2C_ADAPTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "mpu6050.h"
 
 // What an adapter and its chip are.
 typedef struct {

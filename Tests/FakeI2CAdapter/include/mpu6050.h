@@ -5,37 +5,20 @@
 #ifndef MPU6050_H
 #define MPU6050_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-enum { MPU6050_FIFO_SIZE = 1024 };
+typedef struct mpu6050 mpu6050;
 
-// A sinusoidal shake along x, in seconds since the chip was made.
+// A sinusoidal shake along x, in seconds since the chip was powered; repeated after `every_s`, unless that is zero.
 typedef struct {
     double from_s, until_s, every_s, m_s2, hz;
 } mpu6050_shake;
 
-typedef struct {
-    uint8_t identity;
-    double clock_error_ppm;
-    mpu6050_shake shake;
+// Powers a chip up at an instant. NULL where there is no memory.
+mpu6050 *mpu6050_new(uint8_t identity, double clock_error_ppm, mpu6050_shake shake, int64_t now_ns);
 
-    uint8_t registers[128];
-    uint8_t pointer;
-
-    uint8_t fifo[MPU6050_FIFO_SIZE];
-    unsigned fifo_head, fifo_count;
-    uint8_t fifo_last;
-
-    int64_t made_ns;
-    int64_t now_ns;
-    int64_t reset_until_ns;
-    double next_sample_ns;
-    uint32_t noise;
-} mpu6050;
-
-// Powers a chip up at an instant.
-void mpu6050_init(mpu6050 *chip, uint8_t identity, double clock_error_ppm, mpu6050_shake shake, int64_t now_ns);
+// Takes it away.
+void mpu6050_free(mpu6050 *chip);
 
 // Lets time pass to an instant.
 void mpu6050_advance(mpu6050 *chip, int64_t now_ns);
