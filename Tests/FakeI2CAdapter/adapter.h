@@ -4,6 +4,9 @@
 
 #include "FakeI2CAdapter.h"
 
+// Not for the program that the library is loaded into.
+#pragma GCC visibility push(hidden)
+
 typedef struct adapter adapter;
 
 // The adapter at a path, or NULL.
@@ -26,5 +29,7 @@ int adapter_request(int descriptor, unsigned long request, void *argument);
 
 // Attaches the adapter that the environment describes, if it does; once.
 void adapter_attach_from_environment(void);
+
+#pragma GCC visibility pop
 
 #endif

@@ -20,6 +20,9 @@
 //     every=SECONDS      the shake repeats
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
 //
+// As a product of the package the library brings Swift's runtime with it. To measure a program that has its own, make
+// it with: cc -shared -fPIC -O2 -I Tests/FakeI2CAdapter/include Tests/FakeI2CAdapter/*.c -lm -o libFakeI2CAdapter.so
+//
 // Programs that run at the same time want paths of their own, as the agent's lock on a chip is the machine's. An option
 // that the fake does not know ends the program with status 64, so that no test passes by a typing error.
 #ifndef FAKE_I2C_ADAPTER_H
