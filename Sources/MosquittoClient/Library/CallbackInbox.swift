@@ -1,0 +1,134 @@
+internal import CMosquitto
+internal import Glibc
+
+/// What libmosquitto's callbacks report, written down to be read when the library has returned.
+///
+/// The library holds a lock while it calls back, so nothing is done in a callback but to copy. All of it happens on the
+/// network thread: the library only calls back from within its loop functions.
+final class CallbackInbox {
+    enum Record {
+        case connack(code: Int32, sessionPresent: Bool, keepAlive: UInt16?)
+        case disconnected(code: Int32)
+        case published(id: Int32, reason: Int32)
+        case subscribed(id: Int32, granted: Int32)
+        case message(MQTTMessage)
+    }
+
+    private var records: [Record] = []
+
+    /// What went wrong in TLS, if anything did.
+    private(set) var tlsFault: TLSFault?
+
+    /// Whether nothing was written down since it was last read.
+    var isEmpty: Bool { records.isEmpty }
+
+    /// Takes what was written down since the last time.
+    func take() -> [Record] {
+        defer { records.removeAll() }
+        return records
+    }
+
+    /// Has a client report to this inbox, which must outlive it.
+    func install(on client: OpaquePointer) {
+        mosquitto_user_data_set(client, Unmanaged.passUnretained(self).toOpaque())
+        mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
+            var seconds: UInt16 = 0
+            let identifier = Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue)
+            let hasKeepAlive = mosquitto_property_read_int16(properties, identifier, &seconds, false) != nil
+            CallbackInbox.of(context)?.records.append(
+                .connack(code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil))
+        }
+        mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
+            CallbackInbox.of(context)?.records.append(.disconnected(code: code))
+        }
+        mosquitto_publish_v5_callback_set(client) { _, context, id, reason, _ in
+            CallbackInbox.of(context)?.records.append(.published(id: id, reason: reason))
+        }
+        mosquitto_subscribe_v5_callback_set(client) { _, context, id, count, granted, _ in
+            guard count > 0, let granted else { return }
+            CallbackInbox.of(context)?.records.append(.subscribed(id: id, granted: granted[0]))
+        }
+        mosquitto_message_v5_callback_set(client) { _, context, message, properties in
+            guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else { return }
+            CallbackInbox.of(context)?.records.append(.message(copy))
+        }
+        mosquitto_log_callback_set(client) { client, context, level, text in
+            // Everything else of interest comes by a callback of its own; the reason of a TLS failure only comes here.
+            guard level == MOSQ_LOG_ERR, let text else { return }
+            CallbackInbox.of(context)?.noteTLSFault(String(cString: text), client)
+        }
+    }
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> CallbackInbox? {
+        context.map { Unmanaged<CallbackInbox>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func noteTLSFault(_ text: String, _ client: OpaquePointer?) {
+        // The first is the cause, what follows are its consequences.
+        guard tlsFault == nil else { return }
+        if text.contains("host name verification failed") {
+            tlsFault = .wrongHost
+        } else if text.contains("certificate verify failed"), let ssl = mosquitto_ssl_get(client) {
+            tlsFault = TLSFault(verifyResultOf: ssl) ?? .untrusted
+        } else {
+            tlsFault = .other(text)
+        }
+    }
+}
+
+extension TLSFault {
+    /// Asks OpenSSL why it refused a certificate (`SSL_get_verify_result`); nil where it does not say.
+    ///
+    /// OpenSSL is in this process with libmosquitto; looking up the one function spares a dependency on its headers.
+    fileprivate init?(verifyResultOf ssl: UnsafeMutableRawPointer) {
+        guard let symbol = dlsym(nil, "SSL_get_verify_result") else { return nil }
+        typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int
+        // X509_V_ERR_… of openssl/x509_vfy.h.
+        switch unsafeBitCast(symbol, to: Function.self)(ssl) {
+        case 9: self = .notYetValid
+        case 10: self = .expired
+        case 62, 64: self = .wrongHost
+        case 2, 18, 19, 20, 21: self = .untrusted
+        default: return nil
+        }
+    }
+}
+
+extension MQTTMessage {
+    /// Copies a message that libmosquitto frees on return; nil for one without a topic.
+    fileprivate init?(copying message: mosquitto_message, _ list: OpaquePointer?) {
+        guard let topic = message.topic else { return nil }
+        let payload = UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen))
+        self.init(
+            topic: String(cString: topic), payload: Array(payload), qos: message.qos == 0 ? .atMostOnce : .atLeastOnce,
+            retain: message.retain, properties: list.map(Properties.init(copying:)) ?? Properties())
+    }
+}
+
+extension MQTTMessage.Properties {
+    /// Copies those of a list that this client knows.
+    fileprivate init(copying list: OpaquePointer) {
+        self.init()
+        var number: UInt32 = 0
+        let expiry = Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue)
+        if mosquitto_property_read_int32(list, expiry, &number, false) != nil { messageExpiry = number }
+        responseTopic = Self.text(MQTT_PROP_RESPONSE_TOPIC, in: list)
+        contentType = Self.text(MQTT_PROP_CONTENT_TYPE, in: list)
+
+        var bytes: UnsafeMutableRawPointer?
+        var count: UInt16 = 0
+        let correlation = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
+        if mosquitto_property_read_binary(list, correlation, &bytes, &count, false) != nil {
+            correlationData = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+            free(bytes)
+        }
+    }
+
+    private static func text(_ identifier: mqtt5_property, in list: OpaquePointer) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard mosquitto_property_read_string(list, Int32(identifier.rawValue), &text, false) != nil, let text
+        else { return nil }
+        defer { free(text) }
+        return String(cString: text)
+    }
+}

@@ -1,0 +1,169 @@
+internal import CMosquitto
+internal import Glibc
+
+/// A `struct mosquitto`, made for one connection and destroyed with this value; used by one thread.
+///
+/// Every attempt has a handle of its own: the library keeps its queue, its properties and its settings across
+/// reconnections, and then sends again what the owner has long taken back.
+struct MosquittoHandle: ~Copyable {
+    private let client: OpaquePointer
+
+    /// What the callbacks reported.
+    let inbox: CallbackInbox
+
+    /// Makes an unconnected client (`mosquitto_new`).
+    init(clientID: String, cleanSession: Bool) throws(MQTTFailure) {
+        Self.initialiseLibrary
+        guard let client = mosquitto_new(clientID, cleanSession, nil) else { throw .library(code: MOSQ_ERR_NOMEM.rawValue) }
+        self.client = client
+        inbox = CallbackInbox()
+        inbox.install(on: client)
+        // It is not: but so told, the library leaves writing to the loop, instead of doing it within `publish`.
+        mosquitto_threaded_set(client, true)
+    }
+
+    deinit {
+        mosquitto_destroy(client)
+    }
+
+    /// Runs `mosquitto_lib_init` once; it is never cleaned up, as a thread left behind may still use the library.
+    private static let initialiseLibrary: Void = { _ = mosquitto_lib_init() }()
+
+    /// The socket, negative where there is none (`mosquitto_socket`).
+    var socket: Int32 { mosquitto_socket(client) }
+
+    /// Whether there is something to write (`mosquitto_want_write`).
+    var wantsWrite: Bool { mosquitto_want_write(client) }
+
+    /// Begins to connect (`mosquitto_connect_async`): blocks for the DNS query, not for the connection.
+    func connect(
+        to broker: BrokerAddress, keepAlive: Duration, forcesIPv4: Bool, properties: borrowing PropertyList
+    ) throws(MQTTFailure) {
+        if forcesIPv4 {
+            try check(mosquitto_string_option(client, MOSQ_OPT_BIND_ADDRESS, "0.0.0.0"))
+        }
+        let seconds = Int32(clamping: keepAlive.wholeSeconds)
+        if let list = properties.pointer {
+            // Only the blocking function takes properties. Without a host it keeps them and goes no further, and the
+            // other one uses what was kept (2.0.11 to 2.0.21).
+            _ = mosquitto_connect_bind_v5(client, nil, Int32(broker.port), seconds, nil, list)
+        }
+        let code = mosquitto_connect_async(client, broker.host, Int32(broker.port), seconds)
+        let cause = errno
+        guard code == MOSQ_ERR_SUCCESS.rawValue else { throw failure(code, errno: cause, host: broker.host) }
+    }
+
+    /// Reads and handles what has come, up to some packets (`mosquitto_loop_read`).
+    ///
+    /// - Returns: the library's code, and whether all was read: TLS may hold back what `poll` does not see.
+    func read(maximumPackets: Int = 64) -> (code: Int32, isDrained: Bool) {
+        for _ in 0..<maximumPackets {
+            let wasEmpty = inbox.isEmpty
+            errno = 0
+            let code = mosquitto_loop_read(client, 1)
+            // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
+            let isDrained = errno == EAGAIN && wasEmpty == inbox.isEmpty
+            if code != MOSQ_ERR_SUCCESS.rawValue { return (code, true) }
+            if isDrained || socket < 0 { return (code, true) }
+        }
+        return (MOSQ_ERR_SUCCESS.rawValue, false)
+    }
+
+    /// Writes what waits, as far as the socket takes it (`mosquitto_loop_write`).
+    func write() -> Int32 { mosquitto_loop_write(client, 1) }
+
+    /// Sends a ping where one is due (`mosquitto_loop_misc`).
+    func maintain() -> Int32 { mosquitto_loop_misc(client) }
+
+    /// Hands a message over (`mosquitto_publish_v5`), and returns its packet id.
+    func publish(_ message: MQTTMessage, version: MQTTVersion) throws(MQTTFailure) -> Int32 {
+        var properties = PropertyList()
+        if version == .v5 { try properties.add(message.properties) }
+        var id: Int32 = 0
+        let code = message.payload.withUnsafeBytes { bytes in
+            mosquitto_publish_v5(
+                client, &id, message.topic, Int32(clamping: bytes.count), bytes.baseAddress,
+                Int32(message.qos.rawValue), message.retain, properties.pointer)
+        }
+        try check(code)
+        return id
+    }
+
+    /// Asks for a subscription (`mosquitto_subscribe_v5`), and returns its packet id.
+    func subscribe(_ filter: String, qos: MQTTQoS) throws(MQTTFailure) -> Int32 {
+        var id: Int32 = 0
+        try check(mosquitto_subscribe_v5(client, &id, filter, Int32(qos.rawValue), 0, nil))
+        return id
+    }
+
+    /// Ends a subscription (`mosquitto_unsubscribe`).
+    func unsubscribe(_ filter: String) throws(MQTTFailure) {
+        try check(mosquitto_unsubscribe(client, nil, filter))
+    }
+
+    /// Queues the farewell (`mosquitto_disconnect_v5`); the library closes the socket once it is written.
+    func disconnect() {
+        _ = mosquitto_disconnect_v5(client, 0, nil)
+    }
+
+    /// What a code of the library means, with the errno that was left with it.
+    func failure(_ code: Int32, errno cause: Int32, host: String) -> MQTTFailure {
+        if let fault = inbox.tlsFault { return .tls(fault) }
+        switch mosq_err_t(rawValue: code) {
+        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: return .hostNotFound(host, code: cause)
+        case MOSQ_ERR_ERRNO: return cause == 0 ? .closed : .network(code: cause)
+        case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN: return .closed
+        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_DUPLICATE_PROPERTY: return .protocolError
+        case MOSQ_ERR_KEEPALIVE: return .silent
+        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: return .tls(.other("the handshake failed"))
+        default: return .library(code: code)
+        }
+    }
+
+    /// Throws for a code that is not success.
+    private func check(_ code: Int32) throws(MQTTFailure) {
+        if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
+    }
+}
+
+extension MosquittoHandle {
+    /// Applies everything that must be set before connecting.
+    ///
+    /// - Throws: `file` where a key cannot be read, `library` where the library does not take a setting.
+    func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
+        let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
+        try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
+        try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(options.maximumInFlight)))
+        try check(mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(options.maximumInFlight)))
+        if let credentials = options.credentials {
+            try check(mosquitto_username_pw_set(client, credentials.userName, credentials.password?.text))
+        }
+        if let will = options.will {
+            let code = will.payload.withUnsafeBytes { bytes in
+                mosquitto_will_set(
+                    client, will.topic, Int32(clamping: bytes.count), bytes.baseAddress, Int32(will.qos.rawValue),
+                    will.retain)
+            }
+            try check(code)
+        }
+        if broker.usesTLS { try configure(options.tls) }
+    }
+
+    private func configure(_ tls: MQTTTLSOptions) throws(MQTTFailure) {
+        // The library only says that an argument is invalid: which file it is, and why, is found out here.
+        for path in [tls.caFile, tls.caDirectory, tls.certificateFile, tls.keyFile] {
+            if let path, access(path, R_OK) != 0 { throw .file(path, code: errno) }
+        }
+        if tls.caFile == nil, tls.caDirectory == nil {
+            try check(mosquitto_int_option(client, MOSQ_OPT_TLS_USE_OS_CERTS, 1))
+        }
+        try check(mosquitto_tls_set(client, tls.caFile, tls.caDirectory, tls.certificateFile, tls.keyFile, nil))
+        // SSL_VERIFY_PEER; no version: the library's choice, TLS 1.2 and up.
+        try check(mosquitto_tls_opts_set(client, 1, nil, nil))
+        try check(mosquitto_tls_insecure_set(client, !tls.verifiesServerName))
+        if let name = tls.applicationProtocol {
+            try check(mosquitto_string_option(client, MOSQ_OPT_TLS_ALPN, name))
+        }
+    }
+}

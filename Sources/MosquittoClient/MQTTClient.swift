@@ -1,0 +1,122 @@
+internal import Synchronization
+
+/// A connection to an MQTT broker that is made again whenever it is lost, until `stop`.
+///
+/// A network thread of its own does all that may block; no call here waits for the network, except `stop`, and that no
+/// longer than it is told. Messages are only taken while there is a connection: keeping them until then is the
+/// publisher's part, who alone knows which are worth it. Every token that `publish` took comes back exactly once: in
+/// `acknowledged`, `rejected`, `disconnected`, or `stopped` (unless the thread had to be left behind).
+public final class MQTTClient: Sendable {
+    private enum Phase: ~Copyable {
+        case idle
+        case running(NetworkThread)
+        case ended
+    }
+
+    private let core: ClientCore
+    private let phase = Mutex(Phase.idle)
+
+    /// Makes a client; nothing is connected before `start`.
+    ///
+    /// - Parameters:
+    ///   - options: how to connect, and to whom.
+    ///   - handler: is told what happens, on the network thread: while it runs, nothing is sent or received.
+    /// - Throws: `invalidOption` and the like; `system` where no descriptor is left.
+    public init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
+        try options.validate()
+        core = try ClientCore(options: options, handler: handler)
+    }
+
+    deinit {
+        core.requestStop(ClientCore.StopRequest(deadline: .now, farewell: nil))
+        phase.withLock { phase in
+            if case .running(let thread) = exchange(&phase, with: .ended) { thread.leaveBehind() }
+        }
+    }
+
+    /// Starts the network thread, which connects at once.
+    ///
+    /// - Throws: `alreadyStarted`, `stopped`, or `system` where no thread can be made.
+    public func start() throws(MQTTError) {
+        let failure: MQTTError? = phase.withLock { phase in
+            switch phase {
+            case .running: return .alreadyStarted
+            case .ended: return .stopped
+            case .idle: break
+            }
+            do throws(MQTTError) {
+                phase = .running(try NetworkThread(core: core))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Hands a message to the network thread.
+    ///
+    /// - Parameters:
+    ///   - message: what to publish; its payload is copied.
+    ///   - token: the publisher's mark, by which the message's fate is reported; without one it is not.
+    /// - Throws: `notConnected`, `queueFull`, `stopped`, or what is wrong with the message.
+    public func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
+        try message.validate(maximumSize: core.options.maximumPacketSize)
+        try core.publish(ClientCore.Outgoing(message: message, token: token))
+    }
+
+    /// Subscribes, now and on every later connection; a second call for the same filter changes its quality of service.
+    ///
+    /// - Throws: `invalidTopic`.
+    public func subscribe(to filter: String, qos: MQTTQoS) throws(MQTTError) {
+        try MQTTTopic.validate(filter: filter)
+        core.change(.subscribe(filter, qos))
+    }
+
+    /// Ends a subscription.
+    public func unsubscribe(from filter: String) {
+        core.change(.unsubscribe(filter))
+    }
+
+    /// Counters, and how the client stands.
+    public var statistics: MQTTStatistics { core.statistics }
+
+    /// Ends the client, in an orderly way as far as the time allows: what was taken is sent, then the farewell, and the
+    /// broker is told that the client leaves, so that it does not publish the will.
+    ///
+    /// Where the farewell is not acknowledged in time, the connection is dropped instead, and the will speaks for it.
+    /// - Parameters:
+    ///   - limit: how long it may take in all; four fifths of it are for the acknowledgements.
+    ///   - farewell: a last message, published after all others.
+    public func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) -> MQTTStopResult {
+        let start = ContinuousClock.now
+        // The first to come takes the thread with it.
+        let result: MQTTStopResult? = phase.withLock { phase in
+            switch exchange(&phase, with: .ended) {
+            case .idle: return .notStarted
+            case .ended: return .stopping
+            case .running(let thread):
+                if thread.isCurrent {
+                    thread.leaveBehind()
+                    return .stopping
+                }
+                phase = .running(thread)
+                return nil
+            }
+        }
+        core.requestStop(ClientCore.StopRequest(deadline: start + limit * 0.8, farewell: farewell))
+        if let result { return result }
+
+        let hasEnded = core.finished.wait(until: start + limit)
+        return phase.withLock { phase in
+            guard case .running(let thread) = exchange(&phase, with: .ended) else { return .stopping }
+            if hasEnded {
+                thread.join()
+                return .stopped(undelivered: core.undeliveredAtStop)
+            }
+            core.abandon()
+            thread.leaveBehind()
+            return .leftBehind
+        }
+    }
+}

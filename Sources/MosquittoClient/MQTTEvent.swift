@@ -1,0 +1,95 @@
+/// What a client tells its owner, in the order in which it happened, on the client's network thread.
+public enum MQTTEvent: Sendable {
+    case connecting(BrokerAddress, MQTTVersion)
+    case connected(MQTTConnection)
+    /// The broker granted a subscription, at most with this quality of service.
+    case subscribed(filter: String, qos: MQTTQoS)
+    /// The broker refused a subscription; it is asked again on the next connection.
+    case subscriptionRefused(filter: String, MQTTReason)
+    case message(MQTTMessage)
+    /// The broker has the message (QoS 1), or the system's socket has (QoS 0).
+    case acknowledged(MQTTToken)
+    /// The broker, or libmosquitto on its behalf, will not take this message: trying again is of no use.
+    case rejected(MQTTToken, MQTTFailure)
+    /// The broker answered and refused.
+    case refused(MQTTDisconnection)
+    /// A connection ended, or could not be made.
+    case disconnected(MQTTDisconnection)
+    /// The client ended; nothing follows. The messages are those whose fate is unknown.
+    case stopped(undelivered: [MQTTToken])
+}
+
+/// A version of MQTT.
+public enum MQTTVersion: Sendable, CustomStringConvertible {
+    case v311
+    case v5
+
+    public var description: String {
+        switch self {
+        case .v311: "3.1.1"
+        case .v5: "5"
+        }
+    }
+}
+
+/// A connection that was made.
+public struct MQTTConnection: Equatable, Sendable {
+    public var broker: BrokerAddress
+    public var version: MQTTVersion
+
+    /// Whether the broker still knew this client and its subscriptions.
+    public var sessionPresent: Bool
+}
+
+/// A connection that ended, or was not made.
+public struct MQTTDisconnection: Equatable, Sendable {
+    public var broker: BrokerAddress
+    public var failure: MQTTFailure
+
+    /// Whether there had been a connection.
+    public var wasConnected: Bool
+
+    /// The tokens of messages that were taken but not acknowledged, in order; the client forgets them.
+    public var undelivered: [MQTTToken]
+
+    /// How long the client waits before it tries again; nil where it does not, being stopped.
+    public var retryAfter: Duration?
+}
+
+/// Counters since a client was made, and how it stands.
+public struct MQTTStatistics: Equatable, Sendable {
+    /// The present connection, if there is one.
+    public var connection: MQTTConnection?
+
+    /// Connections tried, and made.
+    public var attempts: UInt64 = 0
+    public var connects: UInt64 = 0
+
+    /// Messages taken from callers, and what became of them.
+    public var published: UInt64 = 0
+    public var acknowledged: UInt64 = 0
+    public var rejected: UInt64 = 0
+    public var undelivered: UInt64 = 0
+
+    /// Messages from the broker.
+    public var received: UInt64 = 0
+
+    /// Messages waiting to be handed to libmosquitto, and waiting for their acknowledgement.
+    public var queued = 0
+    public var inFlight = 0
+
+    /// Why the last connection ended or was not made.
+    public var lastFailure: MQTTFailure?
+}
+
+/// How a client came to its end.
+public enum MQTTStopResult: Equatable, Sendable {
+    /// The network thread ended; this many messages are unacknowledged.
+    case stopped(undelivered: Int)
+    /// The network thread is stuck in a blocking call, DNS most likely, and was left behind.
+    case leftBehind
+    /// `stop` was called from the event handler: the thread ends after the handler returns.
+    case stopping
+    /// It never ran.
+    case notStarted
+}

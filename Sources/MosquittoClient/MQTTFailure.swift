@@ -1,0 +1,142 @@
+internal import CMosquitto
+internal import Glibc
+
+/// Why a connection could not be made, or ended: a state to recover from, never the end of the attempts.
+public enum MQTTFailure: Error, Equatable, Sendable {
+    /// The host's name has no address; `code` is getaddrinfo's (EAI_…).
+    case hostNotFound(String, code: Int32)
+    /// The network failed; `code` is the errno.
+    case network(code: Int32)
+    /// TCP, TLS or the broker's answer took longer than `MQTTOptions.connectTimeout`.
+    case timedOut
+    case tls(TLSFault)
+    /// The broker answered the CONNECT with a refusal.
+    case refused(MQTTReason)
+    /// The broker closed the connection, and said why (MQTT 5).
+    case closedByBroker(MQTTReason)
+    /// The connection was closed without a word.
+    case closed
+    /// The broker's answers are not of this version of MQTT.
+    case protocolError
+    /// Nothing was heard for the keep-alive and the time an answer may take.
+    case silent
+    /// A file cannot be read; `code` is the errno.
+    case file(String, code: Int32)
+    /// `stop` was called.
+    case stopped
+    /// Anything else that libmosquitto reports; `code` is a MOSQ_ERR_….
+    case library(code: Int32)
+}
+
+/// What kept a TLS connection from being made.
+public enum TLSFault: Equatable, Sendable {
+    /// The broker's certificate is from this board's future.
+    case notYetValid
+    case expired
+    /// The certificate is for other names than the host's.
+    case wrongHost
+    /// No certificate authority that is trusted here vouches for the certificate.
+    case untrusted
+    /// Something else, in OpenSSL's words.
+    case other(String)
+}
+
+/// A reason code of MQTT 5 (section 2.4); those of an MQTT 3.1.1 CONNACK are translated.
+public struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public var rawValue: UInt8
+
+    /// Makes a reason of its code.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    public static let unspecified = MQTTReason(rawValue: 0x80)
+    public static let unsupportedProtocolVersion = MQTTReason(rawValue: 0x84)
+    public static let clientIDNotValid = MQTTReason(rawValue: 0x85)
+    public static let badUserNameOrPassword = MQTTReason(rawValue: 0x86)
+    public static let notAuthorised = MQTTReason(rawValue: 0x87)
+    public static let serverUnavailable = MQTTReason(rawValue: 0x88)
+    public static let banned = MQTTReason(rawValue: 0x8A)
+    public static let sessionTakenOver = MQTTReason(rawValue: 0x8E)
+    public static let packetTooLarge = MQTTReason(rawValue: 0x95)
+    public static let quotaExceeded = MQTTReason(rawValue: 0x97)
+
+    /// The reason for an MQTT 3.1.1 CONNACK's return code (section 3.2.2.3 there).
+    init(connack311 code: Int32) {
+        self =
+            switch code {
+            case 1: .unsupportedProtocolVersion
+            case 2: .clientIDNotValid
+            case 3: .serverUnavailable
+            case 4: .badUserNameOrPassword
+            case 5: .notAuthorised
+            default: MQTTReason(rawValue: UInt8(truncatingIfNeeded: code))
+            }
+    }
+
+    /// The reason in words (`mosquitto_reason_string`).
+    public var description: String {
+        guard let text = mosquitto_reason_string(Int32(rawValue)) else { return "reason \(rawValue)" }
+        return String(cString: text).trimmingFullStop
+    }
+}
+
+extension MQTTFailure: CustomStringConvertible {
+    /// What happened, for a log.
+    public var description: String {
+        switch self {
+        case .hostNotFound(let host, let code):
+            "host '\(host)' not found: \(gai_strerror(code).map { String(cString: $0) } ?? "code \(code)")"
+        case .network(let code): systemErrorText(code)
+        case .timedOut: "no answer in time"
+        case .tls(.notYetValid): "the broker's certificate is not valid yet"
+        case .tls(.expired): "the broker's certificate has expired"
+        case .tls(.wrongHost): "the broker's certificate is for another host name"
+        case .tls(.untrusted): "the broker's certificate is not from a trusted authority"
+        case .tls(.other(let text)): "TLS: \(text)"
+        case .refused(let reason): "the broker refused the connection: \(reason)"
+        case .closedByBroker(let reason): "the broker closed the connection: \(reason)"
+        case .closed: "the connection was closed"
+        case .protocolError: "the broker's answer is not valid MQTT of this version"
+        case .silent: "the broker does not answer any more"
+        case .file(let path, let code): "cannot read \(path): \(systemErrorText(code))"
+        case .stopped: "stopped"
+        case .library(let code): String(cString: mosquitto_strerror(code)).trimmingFullStop
+        }
+    }
+
+    /// What the reader can do about it; nil where waiting is all.
+    public var advice: String? {
+        switch self {
+        case .hostNotFound: "check the broker's name and this board's DNS"
+        case .network(code: ECONNREFUSED): "check that the broker runs and listens on this port"
+        case .network(code: ENETUNREACH), .network(code: EHOSTUNREACH): "check this board's network"
+        case .timedOut: "check the address and the firewall; a TLS port needs mqtts://, a plain one mqtt://"
+        case .tls(.notYetValid): "check this board's clock"
+        case .tls(.expired): "renew the broker's certificate, or check this board's clock"
+        case .tls(.wrongHost): "use the name that is in the certificate, or a certificate for this name"
+        case .tls(.untrusted): "set the CA file to the authority that signed the broker's certificate"
+        case .tls(.other): "check that this is the broker's TLS port, and the client certificate and key"
+        case .refused(.badUserNameOrPassword): "check user name and password"
+        case .refused(.notAuthorised): "check user name and password, and the broker's access rules"
+        case .refused(.clientIDNotValid): "choose another client id"
+        case .closedByBroker(.sessionTakenOver): "another client uses the same client id: give each its own"
+        case .closed, .protocolError: "check that this is an MQTT port, and TLS where the broker wants it"
+        case .file: "check the path and who may read the file"
+        default: nil
+        }
+    }
+}
+
+/// An errno in words (`strerror_r`).
+func systemErrorText(_ code: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        guard let base = buffer.baseAddress, strerror_r(code, base, buffer.count) == 0 else { return "errno \(code)" }
+        return String(cString: base)
+    }
+}
+
+extension String {
+    /// libmosquitto ends its sentences; here they stand within others.
+    fileprivate var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+}
