@@ -1,0 +1,205 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+/// Requirement: the chip is brought up by states with deadlines, within 300 ms, and every register is verified.
+@Suite struct MPU6050BringUpTests {
+    @Test("From the first poll to the first sample: the registers in their order, in well under 300 ms")
+    func bringUp() {
+        let rig = MPU6050Rig()
+        let start = rig.clock.now()
+        #expect(rig.status.state == .asleep)
+        rig.script.expectIdentification()
+        rig.advanceAndPoll()
+        #expect(rig.status.state == .resetting)
+        rig.script.expectReset()
+        rig.advanceAndPoll()
+        #expect(rig.status.state == .waking)
+        rig.script.expectConfiguration()
+        rig.advanceAndPoll()
+        #expect(rig.status.state == .settling)
+        rig.noteFIFOStart()
+        var event = IMUPoll.Event.none
+        while rig.samples.isEmpty && rig.clock.now().seconds(since: start) < 0.3 {
+            rig.advance()
+            rig.expectDue()
+            event = rig.poll().event
+        }
+        #expect(rig.clock.now().seconds(since: start) < 0.3)
+        #expect(event == .streaming(afterGap: 0))
+        #expect(rig.status.state == .streaming)
+        #expect(rig.driver.info.identity == 0x68)
+        #expect(rig.driver.info.nominalRate == 200)
+        #expect(rig.driver.info.bandwidth == 98)
+    }
+
+    @Test("Nothing touches the bus before the first poll")
+    func noInputOutputInInit() {
+        let rig = MPU6050Rig()
+        #expect(rig.script.remaining == 0)
+        #expect(rig.status.state == .asleep)
+    }
+
+    @Test("Samples of the gyroscope's start-up are left out")
+    func startUpIsDiscarded() {
+        let rig = MPU6050Rig()
+        rig.bringUp()
+        // 20 ms, 40 ms: too early, whatever the frames are; even zeros, from registers not yet filled.
+        let zeros = TestFrame(acceleration: (0, 0, 0), temperature: 0, rotation: (0, 0, 0))
+        for frame in [zeros, TestFrame()] {
+            rig.advance()
+            rig.expectFIFO([TestFrame](repeating: frame, count: rig.due))
+            #expect(rig.poll().event == .none)
+            #expect(rig.samples.isEmpty)
+        }
+        #expect(rig.status.state == .settling)
+    }
+
+    @Test(
+        "Another chip is refused, told once, and asked again with growing pauses",
+        arguments: [0x70, 0x98, 0xFF] as [UInt8])
+    func wrongIdentity(found: UInt8) {
+        let rig = MPU6050Rig()
+        var pauses: [Double] = []
+        for attempt in 0..<7 {
+            rig.script.read(0x75, found)
+            let poll = rig.advanceAndPoll()
+            #expect(poll.event == (attempt == 0 ? .failed(.identity(found: found)) : .none))
+            pauses.append(poll.next.seconds(since: rig.clock.now()))
+        }
+        #expect(rig.status.state == .recovering)
+        for (pause, expected) in zip(pauses, [0.1, 0.2, 0.4, 0.8, 1.6, 2, 2]) {
+            #expect(abs(pause - expected) < 1e-6)
+        }
+        rig.bringUp()
+        #expect(rig.status.state == .settling)
+    }
+
+    @Test("A poll before the pause is over does nothing")
+    func earlyPollWhileRecovering() {
+        let rig = MPU6050Rig()
+        rig.script.read(0x75, 0x12)
+        let next = rig.advanceAndPoll().next
+        #expect(rig.poll().next == next)
+    }
+
+    @Test("A chip that does not answer is asked three times at once, then again after a pause; each failure is counted")
+    func absentChip() {
+        let rig = MPU6050Rig()
+        for _ in 0..<3 { rig.script.read(0x75, failing: BusError(.notAcknowledged, code: 121)) }
+        #expect(rig.advanceAndPoll().event == .failed(.bus(BusError(.notAcknowledged, code: 121))))
+        #expect(rig.status.busErrors.notAcknowledged == 3)
+        #expect(rig.status.busErrors.total == 3)
+    }
+
+    @Test(
+        "A timeout is not repeated at once",
+        arguments: [.timedOut, .inputOutput, .absent, .accessDenied] as [BusError.Kind])
+    func noRepetition(kind: BusError.Kind) {
+        let rig = MPU6050Rig()
+        rig.script.read(0x75, failing: BusError(kind))
+        #expect(rig.advanceAndPoll().event == .failed(.bus(BusError(kind))))
+        #expect(rig.status.busErrors.total == 1)
+    }
+
+    @Test("A chip that does not answer while it resets is waited for")
+    func silenceDuringReset() {
+        let rig = MPU6050Rig()
+        rig.script.expectIdentification()
+        rig.advanceAndPoll()
+        for _ in 0..<3 { rig.script.read(0x6B, failing: BusError(.notAcknowledged)) }
+        #expect(rig.advanceAndPoll().event == .none)
+        rig.script.read(0x6B, 0x80)
+        #expect(rig.advanceAndPoll().event == .none)
+        #expect(rig.status.state == .resetting)
+        rig.script.expectReset()
+        rig.advanceAndPoll()
+        #expect(rig.status.state == .waking)
+    }
+
+    @Test("A reset that never ends has a deadline")
+    func resetDeadline() {
+        let rig = MPU6050Rig()
+        rig.script.expectIdentification()
+        rig.advanceAndPoll()
+        let start = rig.clock.now()
+        var event = IMUPoll.Event.none
+        while event == .none && rig.clock.now().seconds(since: start) < 1 {
+            rig.script.read(0x6B, 0x80)
+            event = rig.advanceAndPoll().event
+        }
+        #expect(event == .failed(.deadline(.resetting)))
+        #expect(rig.clock.now().seconds(since: start) < 0.2)
+    }
+
+    @Test(
+        "A register that does not keep its value is tried again until the deadline, then told",
+        arguments: [0x1A, 0x1C] as [UInt8])
+    func readBack(register: UInt8) {
+        let rig = MPU6050Rig()
+        rig.script.expectIdentification()
+        rig.script.expectReset()
+        rig.advanceAndPoll()
+        rig.advanceAndPoll()
+        let registers: [(UInt8, UInt8)] = [(0x6C, 0), (0x19, 4), (0x1A, 2), (0x1B, 0x18), (0x1C, 0x10)]
+        var wrote: UInt8 = 0
+        for attempt in 0..<2 {
+            rig.script.read(0x6B, 0x01)
+            for (number, value) in registers where number != 0x1C || register == 0x1C {
+                if number > register && number < 0x6B { continue }
+                rig.script.write(number, value)
+                rig.script.read(number, number == register ? 0x55 : value)
+                if number == register { wrote = value }
+            }
+            if attempt == 0 {
+                rig.script.write(0x6B, 0x01)
+                #expect(rig.advanceAndPoll().event == .none)
+            }
+        }
+        let event = rig.advanceAndPoll(lateBy: 0.2).event
+        #expect(event == .failed(.readBack(register: register, wrote: wrote, read: 0x55)))
+    }
+
+    @Test("A chip that stays asleep is found out")
+    func staysAsleep() {
+        let rig = MPU6050Rig()
+        rig.script.expectIdentification()
+        rig.script.expectReset()
+        rig.advanceAndPoll()
+        rig.advanceAndPoll()
+        rig.script.read(0x6B, 0x40)
+        #expect(rig.advanceAndPoll(lateBy: 0.2).event == .failed(.readBack(register: 0x6B, wrote: 0x01, read: 0x40)))
+    }
+
+    @Test("Stop puts the chip to sleep, and the next poll starts it again")
+    func stopAndRestart() throws {
+        let rig = MPU6050Rig()
+        rig.stream()
+        #expect(rig.status.state == .streaming)
+        rig.script.write(0x6B, 0x41)
+        try rig.driver.stop()
+        #expect(rig.status.state == .asleep)
+        try rig.driver.stop()
+        rig.bringUp()
+        var event = IMUPoll.Event.none
+        for _ in 0..<10 where event == .none {
+            rig.advance()
+            rig.expectDue()
+            event = rig.poll().event
+        }
+        #expect(event == .streaming(afterGap: 0))
+        #expect(rig.samples.first?.flags.contains(.afterGap) == true)
+        #expect(rig.status.recoveries == 0)
+        #expect(rig.status.gaps == 0)
+    }
+
+    @Test("Stop tells where the bus did not let it, and is asleep all the same")
+    func failingStop() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.script.write(0x6B, 0x41, failing: BusError(.timedOut))
+        #expect(throws: BusError(.timedOut)) { try rig.driver.stop() }
+        #expect(rig.status.state == .asleep)
+    }
+}

@@ -1,0 +1,194 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+/// Requirement: a fault of the bus or the chip is a state with a deadline and a way back, never a wrong sample.
+@Suite struct MPU6050FaultTests {
+    private let nobody = BusError(.notAcknowledged, code: 121)
+
+    @Test("A count that fails for a moment is repeated at once, and nothing is lost", arguments: [1, 2])
+    func passingFailure(times: Int) {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        for _ in 0..<times { rig.script.read(0x72, count: 2, failing: nobody) }
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count >= 3)
+        #expect(rig.status.busErrors.notAcknowledged == UInt64(times))
+        #expect(rig.status.gaps == 0)
+    }
+
+    @Test("A poll that fails altogether leaves the samples in the FIFO for the next one")
+    func failedPoll() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        rig.script.read(0x72, count: 2, failing: BusError(.timedOut))
+        #expect(rig.poll().event == .none)
+        rig.advance()
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count >= 7)
+        #expect(rig.status.gaps == 0)
+    }
+
+    @Test("Three failed polls in a row mean that the chip is gone; it comes back with a gap that is told")
+    func unplugged() throws {
+        let rig = MPU6050Rig()
+        rig.stream()
+        let last = try #require(rig.samples.last).timestamp
+        var event = IMUPoll.Event.none
+        for _ in 0..<3 {
+            rig.advance()
+            rig.script.read(0x72, count: 2, failing: BusError(.inputOutput, code: 5))
+            event = rig.poll().event
+        }
+        #expect(event == .failed(.bus(BusError(.inputOutput, code: 5))))
+        #expect(rig.status.state == .recovering)
+        // Somebody plugs in a wrong board, then the right one: what is wrong is told once.
+        rig.script.read(0x75, 0x70)
+        #expect(rig.advanceAndPoll().event == .failed(.identity(found: 0x70)))
+        rig.script.read(0x75, 0x70)
+        #expect(rig.advanceAndPoll().event == .none)
+        guard case .streaming(let gap) = rig.stream() else {
+            Issue.record("the end of the outage was not told")
+            return
+        }
+        #expect(gap > 0.7 && gap < rig.clock.now().seconds(since: last))
+        #expect(rig.status.recoveries == 1)
+        #expect(rig.status.gaps == 1)
+    }
+
+    @Test(
+        "An adapter that is gone ends the stream at once", arguments: [.absent, .busy, .unsupported] as [BusError.Kind])
+    func lastingFailure(kind: BusError.Kind) {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        rig.script.read(0x72, count: 2, failing: BusError(kind))
+        #expect(rig.poll().event == .failed(.bus(BusError(kind))))
+    }
+
+    @Test("A burst that failed half-way is never repeated: the FIFO is started anew")
+    func failedBurst() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        rig.script.expectCount(14 * rig.due)
+        rig.script.read(0x74, count: 14 * rig.due, failing: nobody)
+        rig.expectFIFOStart()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.isEmpty)
+        rig.advance()
+        rig.expectDue()
+        guard case .gap(_, .bus(nobody)) = rig.poll().event else {
+            Issue.record("the gap was not told")
+            return
+        }
+        #expect(rig.samples.first?.flags.contains(.afterGap) == true)
+        #expect(rig.status.gaps == 1)
+    }
+
+    @Test("What was read before a burst failed is delivered")
+    func failedSecondBurst() {
+        let short = MPU6050Rig(maximumReadLength: 14)
+        short.bringUp()
+        short.advance(lateBy: 0.07)
+        let frames = TestFrame.run(short.due)
+        short.script.expectCount(14 * frames.count)
+        for frame in frames.dropLast() { short.script.read(0x74, frame.bytes) }
+        short.script.read(0x74, count: 14, failing: nobody)
+        short.expectFIFOStart()
+        #expect(short.poll().event == .streaming(afterGap: 0))
+        #expect(short.samples.count >= 3)
+    }
+
+    @Test("Interruption upon interruption without a sample brings the chip up anew")
+    func repeatedInterruptions() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        for attempt in 0..<3 {
+            rig.advance()
+            for _ in 0..<2 { rig.script.expectCount(0xFFFF) }
+            if attempt < 2 { rig.expectFIFOStart() }
+            let event = rig.poll().event
+            #expect(event == (attempt == 2 ? .failed(.misaligned) : .none))
+        }
+        #expect(rig.status.state == .recovering)
+    }
+
+    @Test("A chip that was reset is found out by its registers, and its samples are not delivered")
+    func configurationLost() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance(lateBy: 0.1, expectingHealth: false)
+        rig.script.read(0x19, [0, 0, 0, 0])
+        rig.script.read(0x19, [0, 0, 0, 0])
+        #expect(rig.poll().event == .failed(.configurationLost(register: 0x19)))
+        #expect(rig.samples.isEmpty)
+        #expect(rig.status.lastFault == .configurationLost(register: 0x19))
+    }
+
+    @Test("Every group of registers is looked at within half a second")
+    func healthRound() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        let start = rig.clock.now()
+        // The rig expects the groups one after the other; a look left out fails at the script's end.
+        while rig.healthGroup < 5 {
+            rig.advance()
+            rig.expectDue()
+            rig.poll()
+        }
+        #expect(rig.clock.now().seconds(since: start) < 0.5)
+        #expect(rig.status.state == .streaming)
+    }
+
+    @Test("A register that reads wrong once is the bus's fault")
+    func flickeringRegister() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance(lateBy: 0.1, expectingHealth: false)
+        rig.script.read(0x19, [4, 2, 0x10, 0x10])
+        rig.script.expectHealth(1)
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.status.state == .streaming)
+    }
+
+    @Test(
+        "No samples for too long: a chip that lost its power is told from one that stands still",
+        arguments: [true, false])
+    func stalled(isAsleep: Bool) {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        rig.script.expectCount(0)
+        #expect(rig.poll().event == .none)
+        rig.advance(lateBy: 0.04)
+        rig.script.expectCount(0)
+        if isAsleep {
+            for _ in 0..<2 { rig.script.read(0x6A, [0x00, 0x40, 0x00]) }
+        } else {
+            for group in 0..<4 { rig.script.expectHealth(group) }
+        }
+        #expect(rig.poll().event == .failed(isAsleep ? .configurationLost(register: 0x6A) : .stalled))
+    }
+
+    @Test("A chip that repeats the same frame for more than a second is frozen")
+    func frozen() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        let start = rig.clock.now()
+        var event = IMUPoll.Event.none
+        while event == .none && rig.clock.now().seconds(since: start) < 3 {
+            rig.advance()
+            rig.expectFIFO([TestFrame](repeating: TestFrame(), count: rig.due))
+            event = rig.poll().event
+        }
+        #expect(event == .failed(.stalled))
+        #expect(rig.clock.now().seconds(since: start) < 1.5)
+    }
+}

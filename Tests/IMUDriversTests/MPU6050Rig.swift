@@ -1,0 +1,210 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+/// A driver on a scripted bus and a clock turned by hand, polled when it asks to be.
+///
+/// While samples flow a poll has three steps: `advance` turns the clock, the test says what the bus will answer (with `due`
+/// frames where the chip samples at its nominal 200 Hz), and `poll` polls.
+final class MPU6050Rig {
+    let clock: ManualClock
+    let script: BusScript
+    var driver: MPU6050<ScriptedBus, ManualClock>
+    /// The samples of the last poll.
+    private(set) var samples: [MotionSample] = []
+
+    private var batch: SampleBatch
+    private var next: Timestamp
+    private var started: Timestamp
+    private var taken = 0
+    private var healthDue: Timestamp
+    /// How many looks at the configuration have been expected.
+    private(set) var healthGroup = 0
+
+    init(settings: IMUSettings = IMUSettings(), maximumReadLength: Int = 8192, capacity: Int = 64) {
+        clock = ManualClock()
+        script = BusScript(clock: clock)
+        next = clock.now()
+        started = next
+        healthDue = next
+        batch = SampleBatch(capacity: capacity)
+        driver = MPU6050(
+            bus: ScriptedBus(script, maximumReadLength: maximumReadLength), clock: clock, settings: settings)
+    }
+
+    var status: IMUStatus { driver.status }
+
+    /// Turns the clock to when the driver wants to be polled, and `seconds` on.
+    ///
+    /// Expects the look at the configuration that may be due, unless it is told not to.
+    func advance(
+        lateBy seconds: Double = 0, expectingHealth: Bool = true, at location: SourceLocation = #_sourceLocation
+    ) {
+        clock.advance(to: next.advanced(bySeconds: seconds))
+        guard expectingHealth && clock.now() >= healthDue else { return }
+        script.expectHealth(healthGroup, at: location)
+        healthGroup += 1
+        healthDue = clock.now().advanced(bySeconds: 0.1)
+    }
+
+    /// Polls the driver into an empty batch.
+    @discardableResult
+    func poll() -> IMUPoll {
+        batch.removeAll()
+        let poll = driver.poll(into: &batch)
+        next = poll.next
+        samples = (0..<batch.count).map { batch[$0] }
+        return poll
+    }
+
+    /// Turns the clock to when the driver wants to be polled, and polls it.
+    @discardableResult
+    func advanceAndPoll(lateBy seconds: Double = 0) -> IMUPoll {
+        clock.advance(to: next.advanced(bySeconds: seconds))
+        return poll()
+    }
+
+    /// Frames that a chip of 200 Hz has put into the FIFO since the driver last took some.
+    var due: Int {
+        Int((clock.now().seconds(since: started) / 0.005 + 1e-6).rounded(.down)) - taken
+    }
+
+    /// Expects a count and the read of `frames`.
+    func expectFIFO(_ frames: [TestFrame], at location: SourceLocation = #_sourceLocation) {
+        script.expectFIFO(frames, at: location)
+        noteTaken(frames.count)
+    }
+
+    /// Takes note that the script has the driver take `count` frames.
+    func noteTaken(_ count: Int) {
+        taken += count
+    }
+
+    /// Expects the frames that are due.
+    func expectDue(at location: SourceLocation = #_sourceLocation) {
+        expectFIFO(TestFrame.run(due), at: location)
+    }
+
+    /// Expects that the FIFO is emptied.
+    func expectFIFOStart(at location: SourceLocation = #_sourceLocation) {
+        script.expectFIFOStart(at: location)
+        started = clock.now()
+        taken = 0
+    }
+
+    /// Expects and makes the polls that bring the chip up to settling.
+    func bringUp(at location: SourceLocation = #_sourceLocation) {
+        script.expectIdentification(at: location)
+        advanceAndPoll()
+        script.expectReset(at: location)
+        advanceAndPoll()
+        script.expectConfiguration(at: location)
+        advanceAndPoll()
+        noteFIFOStart()
+    }
+
+    /// Takes note that the chip has just been configured.
+    func noteFIFOStart() {
+        started = clock.now()
+        taken = 0
+        healthGroup = 0
+        healthDue = started.advanced(bySeconds: 0.1)
+    }
+
+    /// Brings the chip up and on until just after a look at its configuration; the last poll's frames all are `frame`.
+    ///
+    /// - Returns: the event that the first samples came with.
+    @discardableResult
+    func stream(_ frame: TestFrame = TestFrame(), at location: SourceLocation = #_sourceLocation) -> IMUPoll.Event {
+        bringUp(at: location)
+        var event = IMUPoll.Event.none
+        while healthGroup == 0 && !script.hasFailed {
+            advance(at: location)
+            expectFIFO([TestFrame](repeating: frame, count: due), at: location)
+            let told = poll().event
+            if told != .none { event = told }
+        }
+        return event
+    }
+}
+
+/// A frame of the FIFO by its raw values: distinct on every axis, some negative, 24 °C.
+struct TestFrame: Equatable {
+    var acceleration: (Int16, Int16, Int16) = (1000, -2000, 4096)
+    var temperature: Int16 = -4260
+    var rotation: (Int16, Int16, Int16) = (-164, 328, -820)
+
+    var bytes: [UInt8] {
+        let values = [
+            acceleration.0, acceleration.1, acceleration.2, temperature, rotation.0, rotation.1, rotation.2,
+        ]
+        return values.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+    }
+
+    static func == (a: TestFrame, b: TestFrame) -> Bool { a.bytes == b.bytes }
+
+    /// Frames that differ in x's lowest bits, as noise makes them.
+    static func run(_ count: Int, from first: Int = 0) -> [TestFrame] {
+        (0..<count).map { TestFrame(acceleration: (1000 + Int16((first + $0) % 100), -2000, 4096)) }
+    }
+}
+
+extension BusScript {
+    /// WHO_AM_I, and the order to reset.
+    func expectIdentification(at location: SourceLocation = #_sourceLocation) {
+        read(0x75, 0x68, at: location)
+        write(0x6B, 0x80, at: location)
+    }
+
+    /// The reset is done, and the chip is woken.
+    func expectReset(at location: SourceLocation = #_sourceLocation) {
+        read(0x6B, 0x40, at: location)
+        write(0x6B, 0x01, at: location)
+    }
+
+    /// Every configuration register is written and read back; the FIFO is started.
+    func expectConfiguration(at location: SourceLocation = #_sourceLocation) {
+        read(0x6B, 0x01, at: location)
+        let registers: [(UInt8, UInt8)] = [
+            (0x6C, 0x00), (0x19, 4), (0x1A, 2), (0x1B, 0x18), (0x1C, 0x10), (0x37, 0x00), (0x38, 0x01),
+        ]
+        for (register, value) in registers {
+            write(register, value, at: location)
+            read(register, value, at: location)
+        }
+        expectFIFOStart(at: location)
+        read(0x23, 0xF8, at: location)
+        read(0x6A, 0x40, at: location)
+    }
+
+    /// The FIFO is stopped, emptied and started.
+    func expectFIFOStart(temperature: Int16 = -4260, at location: SourceLocation = #_sourceLocation) {
+        write(0x23, 0x00, at: location)
+        write(0x6A, 0x04, at: location)
+        read(0x41, [UInt8(truncatingIfNeeded: temperature >> 8), UInt8(truncatingIfNeeded: temperature)], at: location)
+        write(0x23, 0xF8, at: location)
+        write(0x6A, 0x40, at: location)
+    }
+
+    /// One group of the health check, as it should be.
+    func expectHealth(_ group: Int, at location: SourceLocation = #_sourceLocation) {
+        switch group % 4 {
+        case 0: read(0x6A, [0x40, 0x01, 0x00], at: location)
+        case 1: read(0x19, [4, 2, 0x18, 0x10], at: location)
+        case 2: read(0x23, 0xF8, at: location)
+        default: read(0x37, [0x00, 0x01], at: location)
+        }
+    }
+
+    /// A count of the FIFO.
+    func expectCount(_ bytes: Int, at location: SourceLocation = #_sourceLocation) {
+        read(0x72, [UInt8(bytes >> 8), UInt8(bytes & 0xFF)], at: location)
+    }
+
+    /// A count and the frames that it announces, in one transaction.
+    func expectFIFO(_ frames: [TestFrame], at location: SourceLocation = #_sourceLocation) {
+        expectCount(14 * frames.count, at: location)
+        if !frames.isEmpty { read(0x74, frames.flatMap(\.bytes), at: location) }
+    }
+}

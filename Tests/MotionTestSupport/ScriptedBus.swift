@@ -1,0 +1,133 @@
+public import IMUDrivers
+public import MotionCore
+public import Testing
+
+/// The transactions that a test expects on a bus, in their order, and the bus's answers.
+///
+/// An unexpected transaction fails the test, and so does one that is still expected when the bus is given up.
+public final class BusScript {
+    private struct Step {
+        var kind: Kind
+        var location: SourceLocation
+
+        enum Kind: Equatable {
+            case read(UInt8, count: Int, Result<[UInt8], BusError>)
+            case write(UInt8, UInt8, BusError?)
+        }
+    }
+
+    private var steps: [Step] = []
+    private var next = 0
+    private let clock: ManualClock?
+
+    /// How long every transaction takes, seconds; the clock is turned on by as much.
+    public var transactionTime: Double = 0
+
+    /// Where the last transaction that failed the test stood in the script: after it, the bus answers nothing any more.
+    public private(set) var hasFailed = false
+
+    /// Makes an empty script.
+    ///
+    /// - Parameter clock: the clock that transactions take time of.
+    public init(clock: ManualClock? = nil) {
+        self.clock = clock
+    }
+
+    /// How many transactions are still expected.
+    public var remaining: Int { steps.count - next }
+
+    /// Expects a read beginning at `register` of as many bytes as the answer has.
+    public func read(_ register: UInt8, _ answer: [UInt8], at location: SourceLocation = #_sourceLocation) {
+        steps.append(Step(kind: .read(register, count: answer.count, .success(answer)), location: location))
+    }
+
+    /// Expects a read of one register.
+    public func read(_ register: UInt8, _ answer: UInt8, at location: SourceLocation = #_sourceLocation) {
+        read(register, [answer], at: location)
+    }
+
+    /// Expects a read of `count` bytes, which fails.
+    public func read(
+        _ register: UInt8, count: Int = 1, failing error: BusError, at location: SourceLocation = #_sourceLocation
+    ) {
+        steps.append(Step(kind: .read(register, count: count, .failure(error)), location: location))
+    }
+
+    /// Expects a write of one register, which succeeds, or fails with `error`.
+    public func write(
+        _ register: UInt8, _ value: UInt8, failing error: BusError? = nil,
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        steps.append(Step(kind: .write(register, value, error), location: location))
+    }
+
+    fileprivate func carryRead(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+        clock?.advance(bySeconds: transactionTime)
+        guard let step = take(), case .read(register, buffer.count, let result) = step.kind else {
+            throw unexpected("read of \(buffer.count) at \(hex(register))")
+        }
+        switch result {
+        case .success(let answer): buffer.copyBytes(from: answer)
+        case .failure(let error): throw error
+        }
+    }
+
+    fileprivate func carryWrite(_ register: UInt8, _ value: UInt8) throws(BusError) {
+        clock?.advance(bySeconds: transactionTime)
+        guard let step = take(), case .write(register, value, let error) = step.kind else {
+            throw unexpected("write of \(hex(value)) to \(hex(register))")
+        }
+        if let error { throw error }
+    }
+
+    fileprivate func finish() {
+        guard !hasFailed && remaining > 0 else { return }
+        let step = steps[next]
+        Issue.record("\(remaining) expected transactions did not come: \(step.kind)", sourceLocation: step.location)
+    }
+
+    private func take() -> Step? {
+        guard !hasFailed && next < steps.count else { return nil }
+        next += 1
+        return steps[next - 1]
+    }
+
+    private func unexpected(_ what: String) -> BusError {
+        if !hasFailed {
+            hasFailed = true
+            // `take` has gone past the step that was expected instead.
+            if let step = steps.indices.contains(next - 1) && next > 0 ? steps[next - 1] : nil {
+                Issue.record("unexpected \(what) at or after \(step.kind)", sourceLocation: step.location)
+            } else {
+                Issue.record("unexpected \(what): the script is empty")
+            }
+        }
+        return BusError(.other)
+    }
+
+    private func hex(_ value: UInt8) -> String { "0x" + String(value, radix: 16, uppercase: true) }
+}
+
+/// A bus that plays a script.
+public struct ScriptedBus: RegisterBus, ~Copyable {
+    public let maximumReadLength: Int
+    private let script: BusScript
+
+    /// Makes a bus that plays `script` and carries reads up to `maximumReadLength` bytes.
+    public init(_ script: BusScript, maximumReadLength: Int = 8192) {
+        self.script = script
+        self.maximumReadLength = maximumReadLength
+    }
+
+    deinit {
+        script.finish()
+    }
+
+    public mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+        try script.carryRead(register, into: buffer)
+    }
+
+    public mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+        try script.carryWrite(register, value)
+    }
+}
