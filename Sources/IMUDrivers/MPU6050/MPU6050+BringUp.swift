@@ -86,14 +86,11 @@ extension MPU6050 where Bus: ~Copyable {
         // Just after waking the register may still hold its reset value; the first frame then sets the standard.
         lastTemperature = temperature != 0 && MPU6050Frame.isPlausible(temperature: temperature) ? temperature : nil
         try put(MPU6050Register.fifoEnable, MPU6050Value.motionAndTemperature)
-        let before = clock.now()
         try put(MPU6050Register.userControl, MPU6050Value.fifoOn)
-        let after = clock.now()
         estimator.restart()
-        estimator.observe(completed: 0, from: before, to: after)
         taken = 0
         unevenPolls = 0
-        lastFill = after
+        lastFill = clock.now()
     }
 
     private mutating func configure(_ register: UInt8) throws(IMUFault) {

@@ -74,6 +74,7 @@ extension MPU6050 where Bus: ~Copyable {
         let wanted = settings.batchInterval / estimator.period
         let samples = wanted >= 1 ? Int64(min(wanted, Double(MPU6050FIFO.longestBatch)).rounded()) : 1
         let now = clock.now()
+        guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: taken + samples)
             .advanced(bySeconds: -MPU6050FIFO.lookAhead(pollCount) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)

@@ -68,6 +68,9 @@ public struct SamplePeriodEstimator: ~Copyable {
     /// The period's deviation from the nominal one, parts per million: positive where the chip is slow.
     public var deviation: Double { (period / nominalPeriod - 1) * 1e6 }
 
+    /// Whether there has been an observation since the last `restart`: without one, no instant is known.
+    public var hasPhase: Bool { window.count > 0 }
+
     /// Whether the period rests on measurement rather than on the datasheet.
     public var isSettled: Bool { window.span >= Self.settlingSpan }
 
