@@ -1,9 +1,8 @@
 internal import MotionCore
 
 extension MPU6050 where Bus: ~Copyable {
-    /// Starts the FIFO again after its content was lost; the stream goes on with a gap.
-    ///
-    /// - Parameter event: what samples of the same poll have already told.
+    /// Starts the FIFO again after its content was lost; the stream goes on with a gap. `event` is what samples of the same
+    /// poll have already told.
     mutating func interrupt(_ fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {
         status.lastFault = fault
         switch fault {
