@@ -1,0 +1,208 @@
+import IMUDrivers
+import MotionCore
+import Testing
+
+@testable import VirtualIMU
+
+/// Every fault that the driver has to survive can be brought about, when and for as long as a test wants.
+@Suite("Virtual MPU-6050: faults on demand")
+struct FaultTests {
+    private static let noAnswer = BusError(.notAcknowledged, code: 121)
+
+    /// A chip that streams, with distinct steady values.
+    private static func streaming(_ trajectory: any Trajectory = Steady()) throws -> Rig {
+        var rig = Rig(trajectory)
+        try rig.start(fifo: 0x78)
+        rig.wait(0.1001)
+        _ = try rig.read(0x75)
+        return rig
+    }
+
+    @Test("one transaction is not acknowledged, or several, reads and writes alike")
+    func counted() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.notAcknowledged, lasting: .transactions(1))
+        #expect(throws: Self.noAnswer) { try rig.read(0x75) }
+        #expect(try rig.read(0x75) == 0x68)
+        rig.chip.inject(.notAcknowledged, lasting: .transactions(3))
+        #expect(throws: Self.noAnswer) { try rig.write(0x19, 7) }
+        #expect(throws: Self.noAnswer) { try rig.read(0x74, count: 24) }
+        #expect(throws: Self.noAnswer) { try rig.read(0x19) }
+        #expect(try rig.read(0x19) == 4)
+        // What was not acknowledged took nothing out of the FIFO.
+        #expect(try rig.fifoCount() == 240)
+    }
+
+    @Test("a fault begins at its start and lasts its time")
+    func timed() throws {
+        var rig = try Self.streaming()
+        let start = rig.clock.now().advanced(bySeconds: 0.5)
+        rig.chip.inject(.stuckBus, from: start, lasting: .seconds(0.25))
+        rig.wait(0.4999)
+        #expect(try rig.read(0x75) == 0x68)
+        rig.wait(0.0001)
+        #expect(throws: BusError(.timedOut, code: 110)) { try rig.read(0x75) }
+        rig.wait(0.2499)
+        #expect(throws: BusError(.timedOut, code: 110)) { try rig.read(0x75) }
+        rig.wait(0.0001)
+        #expect(try rig.read(0x75) == 0x68)
+        // The chip went on meanwhile.
+        #expect(rig.chip.sampleCount == 170)
+    }
+
+    @Test("a counted fault of the future counts from its start")
+    func countedLater() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.notAcknowledged, from: rig.clock.now().advanced(bySeconds: 1), lasting: .transactions(1))
+        #expect(try rig.read(0x75) == 0x68)
+        rig.wait(1)
+        #expect(throws: Self.noAnswer) { try rig.read(0x75) }
+        #expect(try rig.read(0x75) == 0x68)
+    }
+
+    @Test("random failures come with their probability, the same with the same seed")
+    func random() throws {
+        func pattern() throws -> [Bool] {
+            var rig = try Self.streaming()
+            rig.chip.inject(.randomlyNotAcknowledged(probability: 0.2))
+            return (0..<2000).map { _ in
+                do { return try rig.read(0x75) != 0x68 } catch { return true }
+            }
+        }
+        let failures = try pattern()
+        let count = failures.filter { $0 }.count
+        #expect(count > 340 && count < 460)
+        #expect(try pattern() == failures)
+    }
+
+    @Test("brown-out: defaults and asleep, without a word, at its instant")
+    func brownOut() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.brownOut, at: rig.clock.now().advanced(bySeconds: 0.05))
+        rig.wait(1)
+        #expect(try rig.read(0x6B) == 0x40)
+        #expect(try rig.read(0x23) == 0)
+        #expect(try rig.fifoCount() == 0)
+        #expect(rig.chip.sampleCount == 30)
+    }
+
+    @Test("unplugged: no answer, then a chip that was just powered; the adapter gone: absent")
+    func unplugged() throws {
+        for (condition, error) in [
+            (FaultCondition.unplugged, Self.noAnswer), (.adapterAbsent, BusError(.absent, code: 19)),
+        ] {
+            var rig = try Self.streaming()
+            rig.chip.inject(condition, lasting: .seconds(2))
+            #expect(throws: error) { try rig.read(0x75) }
+            rig.wait(1.999)
+            #expect(throws: error) { try rig.write(0x6B, 0x01) }
+            rig.wait(0.002)
+            #expect(try rig.read(0x6B) == 0x40)
+            #expect(try rig.read(0x19) == 0)
+            #expect(rig.chip.sampleCount == 20)
+        }
+    }
+
+    @Test("forced overflow: full, not aligned, and INT_STATUS says so")
+    func overflow() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.fifoOverflow)
+        #expect(try rig.read(0x3A) & 0x10 != 0)
+        #expect(try rig.fifoCount() == 1024)
+        let content = try rig.drainFIFO()
+        #expect(Array(content.prefix(6)) != [2048, -1024, 3072, 1640, -820, 410])
+        #expect(content.contains(3072))
+    }
+
+    @Test("FIFO slip: the oldest bytes are missing")
+    func slip() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.fifoSlip(bytes: 2))
+        #expect(try rig.fifoCount() == 238)
+        #expect(Array(try rig.drainFIFO().prefix(6)) == [-1024, 3072, 1640, -820, 410, 2048])
+        rig.chip.inject(.fifoSlip(bytes: 5000))
+        rig.wait(0.005)
+        #expect(try rig.fifoCount() == 12)
+    }
+
+    @Test("frozen outputs: samples in time with the values of before")
+    func frozen() throws {
+        var rig = try Self.streaming(Ramp())
+        let before = try rig.outputs()
+        rig.chip.inject(.frozenOutput, lasting: .seconds(0.2))
+        rig.wait(0.19)
+        #expect(try rig.outputs() == before)
+        #expect(rig.chip.sampleCount == 58)
+        rig.wait(0.1)
+        #expect(try rig.outputs()[0] > before[0] + 50)
+        rig.chip.inject(.frozenOutput, lasting: .transactions(2))
+        let still = try rig.outputs()
+        rig.wait(0.1)
+        #expect(try rig.outputs() == still)
+        rig.wait(0.1)
+        #expect(try rig.outputs()[0] > still[0])
+    }
+
+    @Test("a wrong identity, alone and within a burst; FIFO data are left alone")
+    func identity() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.wrongIdentity(0x70))
+        #expect(try rig.read(0x75) == 0x70)
+        #expect(try rig.read(0x6B, count: 4) == [0x01, 0, 0, 0])
+        #expect(try rig.read(0x74, count: 4) == [0x08, 0x00, 0xFC, 0x00])
+        rig.chip.clearFaults()
+        #expect(try rig.read(0x75) == 0x68)
+    }
+
+    @Test("a flipped bit takes effect: another rate, another range, or sleep")
+    func bitFlip() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.bitFlip(register: 0x1C, bit: 4))
+        rig.wait(0.005)
+        #expect(try rig.read(0x1C) == 0x00)
+        #expect(try rig.outputs()[0] == 8192)
+        rig.chip.inject(.bitFlip(register: 0x6B, bit: 6))
+        let count = rig.chip.sampleCount
+        rig.wait(1)
+        #expect(try rig.read(0x6B) == 0x41)
+        #expect(rig.chip.sampleCount == count)
+    }
+
+    @Test("cleared faults are over, also those to come")
+    func clear() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.notAcknowledged)
+        rig.chip.inject(.brownOut, at: rig.clock.now().advanced(bySeconds: 1))
+        #expect(throws: Self.noAnswer) { try rig.read(0x75) }
+        rig.chip.clearFaults()
+        rig.wait(2)
+        #expect(try rig.read(0x6B) == 0x01)
+    }
+
+    @Test("faults may be brought about by other threads while the driver reads")
+    func threads() async throws {
+        let rig = try Self.streaming()
+        let chip = rig.chip
+        let start = rig.clock.now()
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<3 {
+                group.addTask {
+                    for k in 0..<300 {
+                        chip.inject(.fifoSlip(bytes: worker + 1))
+                        chip.inject(.notAcknowledged, lasting: .transactions(1))
+                        _ = chip.sampleCount + UInt64(k)
+                    }
+                }
+            }
+        }
+        // Every one of the conditions is counted down by the same transaction.
+        var byte: UInt8 = 0
+        withUnsafeMutableBytes(of: &byte) { buffer in
+            #expect(throws: Self.noAnswer) { try chip.read(0x75, into: buffer, at: start) }
+        }
+        withUnsafeMutableBytes(of: &byte) { buffer in
+            #expect(throws: Never.self) { try chip.read(0x75, into: buffer, at: start) }
+        }
+        #expect(byte == 0x68)
+    }
+}
