@@ -85,12 +85,14 @@ struct Steady: Trajectory {
     }
 }
 
-/// The specific force along x is the time: what a sample holds tells when it was measured.
+/// The specific force along x (m/s²) is the time: what a sample holds tells when it was measured. So does the rate
+/// about z, with a slope (rad/s²) of its own.
 struct Ramp: Trajectory {
+    var slope = 1.0
     var duration: Double { .infinity }
 
     func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         TrueMotion(
-            attitude: pose, rotationRate: Vector3(0, 0, time), specificForce: Vector3(time, 0, 0))
+            attitude: pose, rotationRate: Vector3(0, 0, slope * time), specificForce: Vector3(time, 0, 0))
     }
 }

@@ -34,7 +34,7 @@ struct SamplingTests {
 
     @Test("at 8 kHz the accelerometer has a new value every eighth sample, the gyroscope every time (RM p. 11)")
     func repeatedAccelerometer() throws {
-        var rig = Rig(Ramp())
+        var rig = Rig(Ramp(slope: 2))
         try rig.start(divider: 0, lowPass: 0, gyroscope: 0, accelerometer: 0, fifo: 0x18)
         rig.wait(2)
         _ = try rig.read(0x75)

@@ -33,7 +33,8 @@ public enum FaultExtent: Equatable, Sendable {
 public enum FaultEvent: Equatable, Sendable {
     /// The supply dips: every register is at its power-on default and the chip asleep, without a word to anybody.
     case brownOut
-    /// The FIFO, where it is enabled, runs over as if nobody had read it: it is full and not aligned to frames.
+    /// The FIFO, where it is enabled, runs over as if nobody had read it: it is full, and its first
+    /// bytes are the rest of a frame where frames do not divide 1024.
     case fifoOverflow
     /// The oldest bytes of the FIFO vanish, so that what is read next begins within a frame.
     case fifoSlip(bytes: Int)

@@ -23,11 +23,9 @@ struct SampleClock {
     private let excess: Double
     private let timeConstant: Double
 
-    /// Makes a clock.
+    /// Makes a clock whose period deviates by `error` at 25 °C and by `drift` more per °C, as parts of it.
     ///
-    /// - Parameters:
-    ///   - error: deviation of the period at 25 °C as a part of it; `drift`: its change per °C.
-    ///   - temperature: of the chip at `origin`, °C, which goes towards `finalTemperature` with `timeConstant` (s).
+    /// The chip has `temperature` (°C) at `origin` and goes towards `finalTemperature` with `timeConstant` (s).
     init(
         origin: Timestamp, firstIndex: UInt64, period: Double?, error: Double, drift: Double, temperature: Double,
         finalTemperature: Double, timeConstant: Double

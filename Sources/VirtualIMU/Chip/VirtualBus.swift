@@ -10,9 +10,8 @@ public struct VirtualBus<Clock: MonotonicClock>: RegisterBus {
 
     public let maximumReadLength: Int
 
-    /// Puts a chip on a bus.
-    ///
-    /// - Parameter maximumReadLength: bytes that one read carries: 8192 as Linux' `I2C_RDWR`, 32 as SMBus blocks.
+    /// Puts a chip on a bus that carries `maximumReadLength` bytes in one read: 8192 as Linux' `I2C_RDWR`, 32 as SMBus
+    /// blocks.
     public init(_ chip: VirtualMPU6050, clock: Clock, maximumReadLength: Int = 8192) {
         self.chip = chip
         self.clock = clock

@@ -137,10 +137,10 @@ extension ChipCore {
             powerCycle()
         case .fifoOverflow:
             guard isFIFOEnabled else { return }
-            // One frame's worth more than there is room for; frames do not divide the FIFO, so alignment is lost.
+            // The newest frame again and again, and the first that there is no room for.
             let filler = frame.isEmpty ? [0] : frame
-            for index in 0..<(ByteFIFO.capacity - fifo.count + filler.count) {
-                appendToFIFO(filler[index % filler.count])
+            for _ in 0...(ByteFIFO.capacity - fifo.count) / filler.count {
+                for byte in filler { appendToFIFO(byte) }
             }
         case .fifoSlip(let bytes):
             fifo.drop(bytes)
