@@ -167,8 +167,8 @@ struct RegisterTests {
     @Test("self-test moves the outputs by the factory's response, gyroscope y the other way (RM p. 9 to 11)")
     func selfTest() throws {
         var imperfections = Imperfections.ideal
-        imperfections.accelerometerTrim = (10, 31, 5)
-        imperfections.gyroscopeTrim = (1, 20, 31)
+        imperfections.accelerometerTrim = SelfTestCodes(x: 10, y: 31, z: 5)
+        imperfections.gyroscopeTrim = SelfTestCodes(x: 1, y: 20, z: 31)
         imperfections.selfTestDeviation = 0.1
         var rig = Rig(Rest(), imperfections)
         // Upper three bits of the accelerometer's codes beside the gyroscope's, the lower two in SELF_TEST_A.

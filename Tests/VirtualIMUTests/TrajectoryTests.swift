@@ -199,12 +199,25 @@ struct NamedTrajectoryTests {
         }
     }
 
-    @Test("all but rest and walk come again within 10 s, and all begin at rest")
+    @Test("all begin at rest, and all but rest and walk come again as often as they say")
     func periods() {
+        let periods: [VirtualTrajectory: Double] = [
+            .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .shake: 5, .gentleShake: 5, .drop: 5,
+            .demo: 9.5,
+        ]
         for known in VirtualTrajectory.allCases {
             let movement = known.trajectory
-            #expect(movement.duration == .infinity, "\(known)")
             #expect(movement.motion(at: 0.9).specificForce == Vector3(0, 0, standardGravity), "\(known)")
+            #expect(movement.duration == .infinity)
+            guard let period = periods[known] else { continue }
+            #expect(known.summary.contains("every \(period == 9.5 ? "9.5" : "\(Int(period))") s"), "\(known)")
+            for k in 0..<100 {
+                let time = Double(k) * 0.0613
+                let first = movement.motion(at: time)
+                let later = movement.motion(at: time + 7 * period)
+                #expect(first.attitude.angle(to: later.attitude) < 1e-6, "\(known) at \(time)")
+                #expect((first.specificForce - later.specificForce).length < 1e-6, "\(known) at \(time)")
+            }
         }
     }
 }
@@ -265,6 +278,9 @@ struct RecordedTrajectoryTests {
         #expect((single.specificForce - Vector3(0, standardGravity, 0)).length < 1e-6)
         let disordered = RecordedTrajectory([Self.samples[0], Self.samples[2], Self.samples[1]], isLooped: false)
         #expect(abs(disordered.motion(at: 0.15).specificForce.x - 1.5) < 1e-9)
+        let holed = RecordedTrajectory(
+            [Self.samples[0], Self.sample(50.1, .unknown, .zero), Self.samples[2]], isLooped: false)
+        #expect(abs(holed.motion(at: 0.15).specificForce.x - 1.5) < 1e-9)
         var bare = Self.samples
         for index in bare.indices { bare[index].flags = [] }
         #expect(RecordedTrajectory(bare, isLooped: false).motion(at: 0.2).rotationRate == .zero)

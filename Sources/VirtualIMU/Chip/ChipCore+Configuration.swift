@@ -87,17 +87,15 @@ extension ChipCore {
 
     /// What the accelerometer's self-test adds now, m/s²: 4096·0.34·(0.92/0.34)^((code - 1)/30) LSB at ±8 g.
     var selfTestForce: Vector3 {
-        let trim = imperfections.accelerometerTrim
-        return response(
-            enabled: registers[Int(Register.accelerometerConfiguration)], codes: (trim.x, trim.y, trim.z)
+        response(
+            enabled: registers[Int(Register.accelerometerConfiguration)], codes: imperfections.accelerometerTrim
         ) { standardGravity * 0.34 * pow(0.92 / 0.34, (Double($0) - 1) / 30) }
     }
 
     /// What the gyroscope's self-test adds now, rad/s: 25·131·1.046^(code - 1) LSB at ±250 °/s, y the other way.
     var selfTestRate: Vector3 {
-        let trim = imperfections.gyroscopeTrim
         var result = response(
-            enabled: registers[Int(Register.gyroscopeConfiguration)], codes: (trim.x, trim.y, trim.z)
+            enabled: registers[Int(Register.gyroscopeConfiguration)], codes: imperfections.gyroscopeTrim
         ) { radiansPerDegree * 25 * pow(1.046, Double($0) - 1) }
         result.y = -result.y
         return result
@@ -105,11 +103,11 @@ extension ChipCore {
 
     /// The factory's response on the axes whose bit (7, 6, 5) is set; none where there is no code.
     private func response(
-        enabled: UInt8, codes: (UInt8, UInt8, UInt8), factory: (UInt8) -> Double
+        enabled: UInt8, codes: SelfTestCodes, factory: (UInt8) -> Double
     ) -> Vector3 {
         func axis(_ bit: UInt8, _ code: UInt8) -> Double {
             enabled & bit != 0 && code != 0 ? factory(code) * (1 + imperfections.selfTestDeviation) : 0
         }
-        return Vector3(axis(0x80, codes.0), axis(0x40, codes.1), axis(0x20, codes.2))
+        return Vector3(axis(0x80, codes.x), axis(0x40, codes.y), axis(0x20, codes.z))
     }
 }

@@ -28,6 +28,7 @@ extension ChipCore {
     /// Inverts a bit of a register, with all that follows from it.
     mutating func flip(bit: UInt8, of register: UInt8) {
         registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
+        if registers[Int(Register.powerManagement1)] & Bit.deviceReset != 0 { return reset() }
         configure()
     }
 

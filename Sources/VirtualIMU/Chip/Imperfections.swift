@@ -56,23 +56,15 @@ public struct Imperfections: Equatable, Sendable {
     /// Not specified; such counts are reported of real chips (i2cdevlib issues 252 and 479).
     public var fifoWriteTime = 0.0
 
-    /// The self-test codes of the factory for the accelerometer's axes, 1 to 31 (RM p. 9 to 11).
-    public var accelerometerTrim: (x: UInt8, y: UInt8, z: UInt8) {
-        get { (trim[0], trim[1], trim[2]) }
-        set { trim.replaceSubrange(0..<3, with: [newValue.x, newValue.y, newValue.z]) }
-    }
+    /// The self-test codes of the factory for the accelerometer (RM p. 9 to 11).
+    public var accelerometerTrim = SelfTestCodes(x: 16, y: 18, z: 14)
 
-    /// The self-test codes of the factory for the gyroscope's axes, 1 to 31.
-    public var gyroscopeTrim: (x: UInt8, y: UInt8, z: UInt8) {
-        get { (trim[3], trim[4], trim[5]) }
-        set { trim.replaceSubrange(3..<6, with: [newValue.x, newValue.y, newValue.z]) }
-    }
+    /// The self-test codes of the factory for the gyroscope.
+    public var gyroscopeTrim = SelfTestCodes(x: 15, y: 17, z: 13)
 
     /// By how much the response to the self-test exceeds the factory's, as a part of it. PS: 0.14 at most in a good
     /// part.
     public var selfTestDeviation = 0.0
-
-    private var trim: [UInt8] = [16, 18, 14, 15, 17, 13]
 
     /// Makes a chip without imperfections.
     public init() {}
@@ -80,7 +72,7 @@ public struct Imperfections: Equatable, Sendable {
     /// A chip that measures exactly, and whose oscillator is right.
     public static var ideal: Imperfections { Imperfections() }
 
-    /// A plausible MPU-6050: every figure well inside the specification, and none zero.
+    /// A plausible MPU-6050: every specified figure well inside its bounds, and none zero.
     public static var typical: Imperfections {
         var it = Imperfections()
         it.accelerometerBias = standardGravity * Vector3(0.022, -0.031, 0.047)
@@ -102,5 +94,19 @@ public struct Imperfections: Equatable, Sendable {
         it.gyroscopeStartUp = 0.03
         it.selfTestDeviation = 0.04
         return it
+    }
+}
+
+/// The factory's self-test codes of a sensor's axes, 1 to 31; 0 where the factory wrote none.
+public struct SelfTestCodes: Equatable, Sendable {
+    public var x: UInt8
+    public var y: UInt8
+    public var z: UInt8
+
+    /// Makes codes of their values.
+    public init(x: UInt8, y: UInt8, z: UInt8) {
+        self.x = x
+        self.y = y
+        self.z = z
     }
 }

@@ -51,10 +51,10 @@ public final class VirtualMPU6050: Sendable {
     {
         try transact(at: now) { state in
             state.core.read(register, into: buffer)
-            guard let identity = state.faults.identity(at: now) else { return }
-            let offset = Int(Register.identity) - Int(register & 0x7F)
-            // Within a FIFO read the address never gets as far as the identity.
-            if register & 0x7F != Register.fifoData, buffer.indices.contains(offset) { buffer[offset] = identity }
+            // The address stops at FIFO_R_W: a burst that begins elsewhere never gets to the identity.
+            if register & 0x7F == Register.identity, let identity = state.faults.identity(at: now) {
+                buffer[0] = identity
+            }
         }
     }
 

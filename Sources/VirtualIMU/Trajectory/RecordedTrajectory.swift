@@ -15,11 +15,13 @@ public struct RecordedTrajectory: Trajectory {
     /// Makes a trajectory of `samples` in the order of their timestamps, played again and again or once.
     ///
     /// Played once it holds the last pose. A looped one goes from the last sample back to the first within the mean
-    /// sample period. Samples out of order are left out; without any samples it rests.
+    /// sample period, and the attitude starts anew. Samples out of order and such that are not numbers are left out;
+    /// without any samples it rests.
     public init(_ samples: [MotionSample], isLooped: Bool) {
         var kept: [MotionSample] = []
         kept.reserveCapacity(samples.count)
-        for sample in samples where kept.last.map({ $0.timestamp < sample.timestamp }) ?? true {
+        for sample in samples where sample.acceleration.isFinite && Self.rate(of: sample).isFinite {
+            if let last = kept.last, sample.timestamp <= last.timestamp { continue }
             kept.append(sample)
         }
         self.samples = kept
