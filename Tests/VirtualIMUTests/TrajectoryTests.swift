@@ -135,6 +135,22 @@ struct TrajectoryTests {
         #expect(tap.duration == 0.04)
     }
 
+    @Test("a walking hand swings from the shoulder, and bounces at every step")
+    func walk() {
+        var gait = Walk.Gait()
+        gait.bounce = 0
+        for k in 0..<50 {
+            let motion = Walk(gait).motion(at: Double(k) * 0.1)
+            let hand = motion.attitude.rotate(Vector3(0, 0, -gait.armLength)) + Vector3(0, 0, gait.armLength)
+            #expect((motion.position - hand).length < 1e-12)
+        }
+        gait = Walk.Gait()
+        gait.swing = 0
+        let step = Walk(gait).motion(at: 10 / gait.stepFrequency)
+        #expect((step.position - Vector3(0, 0, 0.025)).length < 1e-9)
+        #expect(step.acceleration.z < -5)
+    }
+
     @Test("a drop is weightless for as long as the height takes, then hits hard")
     func drop() {
         let drop = Drop(height: 0.5)
