@@ -298,7 +298,10 @@ int adapter_request(int descriptor, unsigned long request, void *argument) {
     int answer = 0;
     pthread_mutex_lock(&adapter->mutex);
     switch (request) {
-    case I2C_FUNCS: *(unsigned long *)argument = adapter->settings.functionality; break;
+    case I2C_FUNCS:
+        answer = -adapter->settings.functionality_error;
+        if (answer == 0) *(unsigned long *)argument = adapter->settings.functionality;
+        break;
     case I2C_SLAVE:
         if (number > 0x7F) {
             answer = -EINVAL;

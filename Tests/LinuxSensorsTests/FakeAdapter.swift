@@ -33,6 +33,9 @@ final class FakeAdapter {
         #expect(fake_i2c_fail(handle, transactions + 1, times, error, milliseconds))
     }
 
+    /// Takes the chip off the bus, or puts it back.
+    func setAbsent(_ absent: Bool) { fake_i2c_set_absent(handle, absent) }
+
     var transactions: UInt64 { fake_i2c_transactions(handle) }
     var rudeRequests: UInt32 { fake_i2c_rude_requests(handle) }
     var openDescriptors: UInt32 { fake_i2c_open_descriptors(handle) }

@@ -32,6 +32,14 @@ import Testing
         #expect(error?.busError == BusError(.unsupported, code: ENOTTY))
     }
 
+    @Test func anAdapterThatDoesNotSayWhatItCanIsClosed() throws {
+        let fake = try FakeAdapter { $0.functionality_error = ENODEV }
+        let error = thrown { () throws(LinuxSensorsError) in _ = try I2CAdapter(path: fake.path) }
+        #expect(error?.reason == .notAnAdapter)
+        #expect(error?.busError == BusError(.absent, code: ENODEV))
+        #expect(fake.openDescriptors == 0)
+    }
+
     @Test func aChipOfAKernelDriverIsLeftToIt() throws {
         let fake = try FakeAdapter { $0.kernel_driver = true }
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }

@@ -2,6 +2,7 @@ import FakeI2CAdapter
 import Glibc
 import IMUDrivers
 import LinuxSensors
+import MotionCore
 import Testing
 
 /// Requirement: a chip's registers are read and written through i2c-dev as every adapter allows it.
@@ -143,9 +144,24 @@ import Testing
 
     @Test func aNoLongerConnectedChipDoesNotAcknowledge() throws {
         let fake = try FakeAdapter { $0.absent_error = ENXIO }
-        var device = try I2CDevice(path: fake.path, address: 0x69)
+        var device = try I2CDevice(path: fake.path, address: 0x68)
+        let before = try device.read(0x75)
+        #expect(before == 0x68)
+        fake.setAbsent(true)
         let error = thrown { () throws(BusError) in _ = try device.read(0x75) }
         #expect(error == BusError(.notAcknowledged, code: ENXIO))
+        fake.setAbsent(false)
+        let after = try device.read(0x75)
+        #expect(after == 0x68)
+    }
+
+    @Test func aTransactionTakesAsLongAsTheBusDoes() throws {
+        let fake = try FakeAdapter { $0.clock_hz = 20_000 }
+        var device = try I2CDevice(path: fake.path, address: 0x68)
+        let start = SystemClock().now()
+        _ = try device.registers(0x3B, 14)
+        // Start, address and register; start, address and 14 bytes; stop: 2 + 9 * 2 + 9 * 15 + 1 clocks.
+        #expect(SystemClock().now().seconds(since: start) >= 156.0 / 20_000)
     }
 
     @Test func anInterruptedTransactionIsMadeAgain() throws {

@@ -33,12 +33,13 @@
 
 #include "mpu6050.h"
 
-// What an adapter and its chip are.
+// What an adapter and its chip are. The errors are 0 where it works; `functionality_error` is that of I2C_FUNCS.
 typedef struct {
     unsigned long functionality;
     bool kernel_driver;
     bool single_read_message;
     int open_error;
+    int functionality_error;
     int absent_error;
     uint32_t longest_read;
     uint32_t clock_hz;
