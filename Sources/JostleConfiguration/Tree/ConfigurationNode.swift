@@ -1,0 +1,111 @@
+/// One node of a configuration, whatever language it was written in, with the place where it stands.
+///
+/// Scalars stay text: only the schema knows whether `no` is a name or a mistaken `false`.
+public struct ConfigurationNode: Equatable, Sendable {
+    /// What the node is.
+    public var value: Value
+
+    /// Where it begins.
+    public var position: ConfigurationPosition
+
+    /// Makes a node.
+    public init(_ value: Value, at position: ConfigurationPosition) {
+        self.value = value
+        self.position = position
+    }
+
+    /// The kinds of node.
+    public indirect enum Value: Equatable, Sendable {
+        /// Keys and values in the order in which they were written; no key occurs twice.
+        case mapping([Entry])
+        case sequence([ConfigurationNode])
+        case scalar(String, Style)
+        /// Nothing: JSON's `null`, and in YAML also `~` and an empty value.
+        case null
+    }
+
+    /// How a scalar was written.
+    public enum Style: Equatable, Sendable {
+        /// Without quotes: in JSON a number, `true` or `false`.
+        case plain
+        /// In quotes or as a block: text whatever it looks like.
+        case quoted
+    }
+
+    /// One key of a mapping with its value.
+    public struct Entry: Equatable, Sendable {
+        public var key: String
+        public var keyPosition: ConfigurationPosition
+        public var node: ConfigurationNode
+
+        /// Makes an entry.
+        public init(key: String, at keyPosition: ConfigurationPosition, _ node: ConfigurationNode) {
+            self.key = key
+            self.keyPosition = keyPosition
+            self.node = node
+        }
+    }
+
+    /// The value of `key`, where this is a mapping that has it.
+    public subscript(key: String) -> ConfigurationNode? {
+        guard case .mapping(let entries) = value else { return nil }
+        return entries.first { $0.key == key }?.node
+    }
+
+    /// The text, where this is a scalar.
+    public var text: String? {
+        guard case .scalar(let text, _) = value else { return nil }
+        return text
+    }
+}
+
+/// Where a configuration came from.
+public enum ConfigurationSource: Hashable, Sendable {
+    /// A file, by the path it was opened with.
+    case file(String)
+    /// `--set key=value`, by its key: the value may be something that does not belong in a log.
+    case argument(String)
+    /// An MQTT message, by its topic.
+    case message(String)
+}
+
+/// A place in a configuration.
+public struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertible {
+    public var source: ConfigurationSource
+
+    /// The line, counted from 1.
+    public var line: Int
+
+    /// The character in the line, counted from 1.
+    public var column: Int
+
+    /// Makes a position, by default the beginning.
+    public init(_ source: ConfigurationSource, line: Int = 1, column: Int = 1) {
+        self.source = source
+        self.line = line
+        self.column = column
+    }
+
+    /// The position as compilers write it, or the argument.
+    public var description: String {
+        switch source {
+        case .file(let name), .message(let name): "\(name):\(line):\(column)"
+        case .argument(let key): "--set \(key)"
+        }
+    }
+}
+
+/// How large a text and the tree in it may be; a message from outside must not cost the device its memory.
+public struct ReaderLimits: Equatable, Sendable {
+    /// The longest text, bytes. Default 1 MiB.
+    public var bytes = 1 << 20
+
+    /// How many lists and mappings may stand inside one another. Default 16.
+    public var depth = 16
+
+    /// The most nodes. Default 20,000, some megabytes of memory.
+    public var nodes = 20_000
+
+    /// Makes the default limits.
+    public init() {}
+}

@@ -1,0 +1,228 @@
+/// Reads JSON (RFC 8259) strictly: every key once, well-formed UTF-8, nothing after the value, within limits.
+///
+/// Numbers, `true` and `false` become plain scalars with the text they were written with; strings become quoted ones.
+public enum JSONReader {
+    /// The tree that `bytes` describe.
+    ///
+    /// Throws the first problem, with its line and column.
+    public static func read(
+        _ bytes: [UInt8], source: ConfigurationSource, limits: ReaderLimits = ReaderLimits()
+    ) throws(ConfigurationProblem) -> ConfigurationNode {
+        guard bytes.count <= limits.bytes else {
+            throw ConfigurationProblem(
+                at: ConfigurationPosition(source), "it is longer than \(limits.bytes) bytes")
+        }
+        if let offset = TextPosition.firstMalformed(in: bytes) {
+            throw ConfigurationProblem(
+                at: TextPosition.position(of: offset, in: bytes, source: source), "not JSON: a byte that is not UTF-8")
+        }
+        var parser = JSONParser(bytes: bytes, source: source, limits: limits)
+        return try parser.document()
+    }
+}
+
+/// A recursive-descent parser over well-formed UTF-8.
+private struct JSONParser {
+    private let bytes: [UInt8]
+    private let maximumDepth: Int
+    private var remainingNodes: Int
+    private var offset = 0
+    private var position: ConfigurationPosition
+
+    init(bytes: [UInt8], source: ConfigurationSource, limits: ReaderLimits) {
+        self.bytes = bytes
+        maximumDepth = limits.depth
+        remainingNodes = limits.nodes
+        position = ConfigurationPosition(source)
+    }
+
+    mutating func document() throws(ConfigurationProblem) -> ConfigurationNode {
+        skipSpace()
+        let root = try value(depth: 0)
+        skipSpace()
+        guard offset == bytes.count else { throw unexpected("after the value") }
+        return root
+    }
+
+    private mutating func value(depth: Int) throws(ConfigurationProblem) -> ConfigurationNode {
+        guard remainingNodes > 0 else { throw ConfigurationProblem(at: position, "too many values") }
+        remainingNodes -= 1
+        let start = position
+        switch byte {
+        case UInt8(ascii: "{"): return ConfigurationNode(.mapping(try members(depth: depth + 1)), at: start)
+        case UInt8(ascii: "["): return ConfigurationNode(.sequence(try elements(depth: depth + 1)), at: start)
+        case UInt8(ascii: "\""): return ConfigurationNode(.scalar(try string(), .quoted), at: start)
+        case UInt8(ascii: "-"): return ConfigurationNode(.scalar(try number(), .plain), at: start)
+        default:
+            if isDigit { return ConfigurationNode(.scalar(try number(), .plain), at: start) }
+            if take("true") { return ConfigurationNode(.scalar("true", .plain), at: start) }
+            if take("false") { return ConfigurationNode(.scalar("false", .plain), at: start) }
+            if take("null") { return ConfigurationNode(.null, at: start) }
+            throw unexpected("where a value should be")
+        }
+    }
+
+    private mutating func members(depth: Int) throws(ConfigurationProblem) -> [ConfigurationNode.Entry] {
+        guard depth <= maximumDepth else { throw ConfigurationProblem(at: position, "nested too deeply") }
+        advance()
+        var entries: [ConfigurationNode.Entry] = []
+        var keys: Set<String> = []
+        skipSpace()
+        if take("}") { return entries }
+        while true {
+            let keyPosition = position
+            guard byte == UInt8(ascii: "\"") else { throw unexpected("where a key in quotes should be") }
+            let key = try string()
+            guard keys.insert(key).inserted else {
+                throw ConfigurationProblem(
+                    at: keyPosition, "the key \(ConfigurationProblem.quoted(key)) occurs twice")
+            }
+            skipSpace()
+            guard take(":") else { throw unexpected("where a colon should be") }
+            skipSpace()
+            entries.append(ConfigurationNode.Entry(key: key, at: keyPosition, try value(depth: depth)))
+            skipSpace()
+            if take("}") { return entries }
+            guard take(",") else { throw unexpected("where a comma or } should be") }
+            skipSpace()
+        }
+    }
+
+    private mutating func elements(depth: Int) throws(ConfigurationProblem) -> [ConfigurationNode] {
+        guard depth <= maximumDepth else { throw ConfigurationProblem(at: position, "nested too deeply") }
+        advance()
+        var elements: [ConfigurationNode] = []
+        skipSpace()
+        if take("]") { return elements }
+        while true {
+            elements.append(try value(depth: depth))
+            skipSpace()
+            if take("]") { return elements }
+            guard take(",") else { throw unexpected("where a comma or ] should be") }
+            skipSpace()
+        }
+    }
+
+    /// The text of a number: `-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`.
+    private mutating func number() throws(ConfigurationProblem) -> String {
+        let start = offset
+        _ = take("-")
+        if !take("0") { try digits() }
+        if take(".") { try digits() }
+        if take("e") || take("E") {
+            if !take("+") { _ = take("-") }
+            try digits()
+        }
+        return String(decoding: bytes[start..<offset], as: UTF8.self)
+    }
+
+    private mutating func digits() throws(ConfigurationProblem) {
+        guard isDigit else { throw unexpected("where a digit should be") }
+        while isDigit { advance() }
+    }
+
+    private mutating func string() throws(ConfigurationProblem) -> String {
+        advance()
+        var text: [UInt8] = []
+        while let next = byte {
+            switch next {
+            case UInt8(ascii: "\""):
+                advance()
+                return String(decoding: text, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                text.append(contentsOf: Array(try escape().utf8))
+            case 0..<0x20:
+                throw unexpected("in a string; it must be escaped")
+            default:
+                text.append(next)
+                advance()
+            }
+        }
+        throw unexpected("in a string")
+    }
+
+    /// The character that an escape sequence stands for; two of them make a character beyond U+FFFF.
+    private mutating func escape() throws(ConfigurationProblem) -> String {
+        let start = position
+        advance()
+        guard let letter = byte else { throw unexpected("in a string") }
+        guard letter != UInt8(ascii: "u") else { return try unicodeEscape(from: start) }
+        let character: String
+        switch letter {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"):
+            character = String(UnicodeScalar(letter))
+        case UInt8(ascii: "b"): character = "\u{8}"
+        case UInt8(ascii: "f"): character = "\u{C}"
+        case UInt8(ascii: "n"): character = "\n"
+        case UInt8(ascii: "r"): character = "\r"
+        case UInt8(ascii: "t"): character = "\t"
+        default: throw ConfigurationProblem(at: start, "not JSON: an unknown escape sequence")
+        }
+        advance()
+        return character
+    }
+
+    /// The character of `uXXXX`, and of `uXXXX\uXXXX` where the first is half of a surrogate pair.
+    private mutating func unicodeEscape(from start: ConfigurationPosition) throws(ConfigurationProblem) -> String {
+        let first = try codeUnit(from: start)
+        guard UTF16.isLeadSurrogate(first) else {
+            guard let scalar = UnicodeScalar(first) else { throw loneSurrogate(at: start) }
+            return String(scalar)
+        }
+        guard take("\\"), byte == UInt8(ascii: "u") else { throw loneSurrogate(at: start) }
+        let second = try codeUnit(from: start)
+        guard UTF16.isTrailSurrogate(second) else { throw loneSurrogate(at: start) }
+        return String(decoding: [first, second], as: UTF16.self)
+    }
+
+    /// The number in `u` and four hexadecimal digits.
+    private mutating func codeUnit(from start: ConfigurationPosition) throws(ConfigurationProblem) -> UInt16 {
+        advance()
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let digit = byte.flatMap({ Character(UnicodeScalar($0)).hexDigitValue }) else {
+                throw ConfigurationProblem(at: start, "not JSON: \\u needs four hexadecimal digits")
+            }
+            unit = unit << 4 | UInt16(digit)
+            advance()
+        }
+        return unit
+    }
+
+    private func loneSurrogate(at start: ConfigurationPosition) -> ConfigurationProblem {
+        ConfigurationProblem(at: start, "not JSON: half of a surrogate pair")
+    }
+
+    // MARK: Bytes
+
+    /// The present byte, or `nil` at the end.
+    private var byte: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private var isDigit: Bool { byte.map { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") } ?? false }
+
+    private mutating func advance() {
+        position.advance(over: bytes[offset])
+        offset += 1
+    }
+
+    private mutating func skipSpace() {
+        while byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { advance() }
+    }
+
+    /// Moves past `token` if it is next; it must be ASCII.
+    private mutating func take(_ token: StaticString) -> Bool {
+        let count = token.utf8CodeUnitCount
+        guard bytes.count - offset >= count,
+            token.withUTF8Buffer({ bytes[offset..<offset + count].elementsEqual($0) })
+        else { return false }
+        for _ in 0..<count { advance() }
+        return true
+    }
+
+    private func unexpected(_ context: String) -> ConfigurationProblem {
+        guard let byte else { return ConfigurationProblem(at: position, "not JSON: it ends \(context)") }
+        let shown =
+            byte > 0x20 && byte < 0x7F ? "\"\(Character(UnicodeScalar(byte)))\"" : "character \(byte)"
+        return ConfigurationProblem(at: position, "not JSON: \(shown) \(context)")
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+
+@testable import JostleConfiguration
+
+/// A source for texts that stand in no file.
+let testFile = ConfigurationSource.file("jostle.yaml")
+
+/// The tree of a YAML text.
+func yaml(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(ConfigurationProblem) -> ConfigurationNode {
+    try YAMLReader.read(Array(text.utf8), source: testFile, limits: limits)
+}
+
+/// The tree of a JSON text.
+func json(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(ConfigurationProblem) -> ConfigurationNode {
+    try JSONReader.read(Array(text.utf8), source: .message("topic"), limits: limits)
+}
+
+/// What came of a YAML text as a configuration.
+func build(_ text: String, directory: String? = nil) throws(ConfigurationProblem) -> ConfigurationBuilder {
+    var builder = ConfigurationBuilder()
+    builder.apply(try yaml(text), directory: directory)
+    return builder
+}
+
+/// What came of arguments of `--set`.
+func build(overrides: [String]) -> ConfigurationBuilder {
+    var builder = ConfigurationBuilder()
+    for override in overrides { builder.apply(override: override) }
+    return builder
+}
+
+/// The first problem of a YAML or JSON text, as it is printed.
+func problem(_ read: () throws(ConfigurationProblem) -> ConfigurationNode) -> String? {
+    do throws(ConfigurationProblem) {
+        _ = try read()
+        return nil
+    } catch {
+        return error.description
+    }
+}
+
+/// A tree without positions, for comparing shapes: `{a: [1, "x", null]}`.
+func shape(_ node: ConfigurationNode) -> String {
+    switch node.value {
+    case .null: "null"
+    case .scalar(let text, .plain): text
+    case .scalar(let text, .quoted): "\"\(text)\""
+    case .sequence(let elements): "[\(elements.map(shape).joined(separator: ", "))]"
+    case .mapping(let entries): "{\(entries.map { "\($0.key): \(shape($0.node))" }.joined(separator: ", "))}"
+    }
+}
+
+/// The repository's `config` directory.
+let configDirectory = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("config")
+
+/// A directory of its own that disappears with the object.
+final class TemporaryDirectory {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("jostle-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// Writes a file and returns its path.
+    func write(_ text: String, to name: String) throws -> String {
+        let file = url.appendingPathComponent(name)
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return file.path
+    }
+}
+
+/// Pseudorandom numbers that are the same in every run (Steele, Lea & Flood 2014: SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,107 @@
+import Testing
+
+@testable import JostleConfiguration
+
+/// The YAML reader: the part of YAML that is read, what is refused, and where problems are (DESIGN.md 3 and 9).
+@Suite struct YAMLReaderTests {
+    @Test(arguments: [
+        ("", "null"),
+        ("# only a comment\n", "null"),
+        ("---\n...\n", "null"),
+        ("a:\nb: ~\nc: null\n", "{a: null, b: null, c: null}"),
+        ("a: no\nb: 'no'\nc: \"1\"\nd: 0x68\ne: 1e3", "{a: no, b: \"no\", c: \"1\", d: 0x68, e: 1e3}"),
+        ("a: 'null'", "{a: \"null\"}"),
+        ("a: [1, [2, x y], {b: c}]", "{a: [1, [2, x y], {b: c}]}"),
+        ("- 1\n- - 2\n", "[1, [2]]"),
+        ("url: mqtt://host:1883 # a comment", "{url: mqtt://host:1883}"),
+        ("a: |\n  two\n  lines\n", "{a: \"two\nlines\n\"}"),
+        ("'<<': x", "{<<: x}"),
+        ("\u{FEFF}a: °", "{a: °}"),
+    ])
+    func reads(_ text: String, _ expected: String) throws {
+        #expect(shape(try yaml(text)) == expected)
+    }
+
+    @Test(arguments: [
+        ("a: 1\nb: 2\na: 3\n", "3:1", "\"a\" occurs twice; the first is in line 1"),
+        ("s: {x: 1, x: 2}", "1:11", "\"x\" occurs twice"),
+        ("a: &anchor 1", "1:4", "anchors and aliases"),
+        ("a: &anchor [1]", "1:4", "anchors and aliases"),
+        ("&anchor a: 1", "1:1", "anchors and aliases"),
+        ("a: *other", "1:4", "anchors and aliases"),
+        ("<<: {a: 1}", "1:1", "merge keys"),
+        ("a: !!int 1", "1:4", "tags"),
+        ("a: !mine {b: 1}", "1:4", "tags"),
+        ("%TAG ! tag:example.org,2000:\n---\na: 1", "1:1", "tags"),
+        ("a: 1\n---\nb: 2", "2:1", "second document"),
+        ("[1]: 2", "1:1", "a key must be text"),
+        ("?\n: 1", "1:2", "a key is missing"),
+        ("a: 1\n\tb: 2", "2:1", "a tab"),
+        ("a: [1, 2\nb: 3", "2:2", "not YAML"),
+        ("a: 'open", "1:9", "not YAML"),
+        ("a: 1\n b: 2", "2:3", "not YAML"),
+        ("ä: @x", "1:4", "not YAML"),
+        ("a: 1\nb: \u{7}", "2:4", "control characters"),
+        ("a: \"\\ud800\"", "1:7", "not YAML"),
+    ])
+    func refuses(_ text: String, _ position: String, _ reason: String) {
+        let problem = problem { () throws(ConfigurationProblem) in try yaml(text) }
+        #expect(problem?.hasPrefix("jostle.yaml:\(position): ") == true, "\(problem ?? "no problem")")
+        #expect(problem?.contains(reason) == true, "\(problem ?? "no problem")")
+    }
+
+    @Test func positionsAreThoseOfKeysAndValues() throws {
+        let tree = try yaml("device:\n  name: Wäsche\n  id:   'x'\nlist: [ä, b]\n")
+        guard case .mapping(let entries) = tree.value else {
+            Issue.record("no mapping")
+            return
+        }
+        #expect(entries.map { "\($0.keyPosition)" } == ["jostle.yaml:1:1", "jostle.yaml:4:1"])
+        #expect(tree["device"]?["id"]?.position == ConfigurationPosition(testFile, line: 3, column: 9))
+        guard case .sequence(let elements) = tree["list"]?.value else {
+            Issue.record("no list")
+            return
+        }
+        // A column is a character, not a byte.
+        #expect(elements.map(\.position.column) == [8, 11])
+    }
+
+    @Test func malformedUTF8IsReportedWhereItStands() {
+        let bytes = Array("a: 1\nb: ä".utf8) + [0xC3, 0x28]
+        #expect(
+            problem { () throws(ConfigurationProblem) in try YAMLReader.read(bytes, source: testFile) }
+                == "jostle.yaml:2:5: not YAML: a byte that is not UTF-8")
+    }
+
+    @Test func lengthDepthAndNumberAreBounded() throws {
+        var limits = ReaderLimits()
+        limits.bytes = 8
+        #expect(throws: Never.self) { try yaml("a: [1,2]", limits: limits) }
+        #expect(throws: ConfigurationProblem.self) { try yaml("a: [1,23]", limits: limits) }
+
+        limits = ReaderLimits()
+        limits.depth = 3
+        #expect(throws: Never.self) { try yaml("a: {b: [1]}", limits: limits) }
+        #expect(
+            problem { () throws(ConfigurationProblem) in try yaml("a: {b: [[1]]}", limits: limits) }
+                == "jostle.yaml:1:9: nested too deeply")
+
+        limits = ReaderLimits()
+        limits.nodes = 4
+        #expect(throws: Never.self) { try yaml("[1, 2, 3]", limits: limits) }
+        #expect(
+            problem { () throws(ConfigurationProblem) in try yaml("[1, 2, 3, 4]", limits: limits) }
+                == "jostle.yaml:1:11: too many values")
+    }
+
+    @Test(arguments: ["[", "{", "- ", "a: {", "{a: ", "? "])
+    func aMegabyteOfNestingIsRefused(_ opening: String) {
+        let text = String(repeating: opening, count: (1 << 20) / opening.utf8.count)
+        #expect(throws: ConfigurationProblem.self) { try yaml(text) }
+    }
+
+    @Test func aFullMegabyteOfTextIsRead() throws {
+        let text = "a: " + String(repeating: "x", count: (1 << 20) - 3)
+        #expect(try yaml(text)["a"]?.text?.utf8.count == (1 << 20) - 3)
+    }
+}
