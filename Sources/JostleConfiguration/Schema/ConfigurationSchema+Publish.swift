@@ -1,0 +1,78 @@
+internal import MotionCore
+
+extension ConfigurationSchema {
+    static let publish = Section(
+        "publish", "What is published, and how often.",
+        [
+            .section(
+                stream(
+                    "attitude", rate: \.publish.attitude.rate, deadband: \.publish.attitude.deadband,
+                    heartbeat: \.publish.attitude.heartbeat,
+                    as: .quantity(.angle, 0...(180 * radiansPerDegree)), unit: "°", "The attitude.")),
+            .section(
+                stream(
+                    "motion", rate: \.publish.motion.rate, deadband: \.publish.motion.deadband,
+                    heartbeat: \.publish.motion.heartbeat,
+                    as: .quantity(.acceleration, 0...100), unit: "m/s²",
+                    "Linear acceleration, gravity and rotation.")),
+            .group(
+                "health", "The report on the device's own state.",
+                [
+                    .key(
+                        "interval", \.publish.health.interval,
+                        .quantity(.duration, 1...86_400, zeroIsOff: true),
+                        "Time between two reports (s). 0 is off.")
+                ]),
+        ])
+
+    static let mqtt = Section(
+        "mqtt", "The way to the broker.",
+        [
+            .key(
+                "broker", optional: \.mqtt.broker, .broker, example: "mqtt://localhost:1883",
+                "The broker: embedded, a URL, or a list of URLs tried in turn. Without it nothing is published."),
+            .key(
+                "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
+                "The user's name at the broker."),
+            .key(
+                "password_file", optional: \.mqtt.passwordFile, .path, example: "/etc/jostle/password",
+                "A file whose first line is the password. The password itself never stands in a configuration."),
+            .key(
+                "ca_file", optional: \.mqtt.caFile, .path, example: "/etc/jostle/ca.pem",
+                "The certificates that a mqtts broker is checked against. Without it, the system's."),
+            .key(
+                "certificate_file", optional: \.mqtt.certificateFile, .path, example: "/etc/jostle/device.pem",
+                "This device's certificate, where the broker asks for one. It needs key_file."),
+            .key(
+                "key_file", optional: \.mqtt.keyFile, .path, example: "/etc/jostle/device.key",
+                "The private key of that certificate."),
+            .key(
+                "prefix", \.mqtt.prefix, .topicPrefix, "What every topic begins with."),
+            .key(
+                "keep_alive", \.mqtt.keepAlive, .quantity(.duration, 5...3600),
+                "Silence after which the connection is tested (s). Smaller notices a dead network sooner."),
+        ])
+
+    /// The three keys of a quantity that is published when it changes.
+    private static func stream(
+        _ name: String, rate: WritableKeyPath<JostleSettings, Double> & Sendable,
+        deadband: WritableKeyPath<JostleSettings, Double> & Sendable,
+        heartbeat: WritableKeyPath<JostleSettings, Double> & Sendable, as deadbandFormat: ValueFormat<Double>,
+        unit: String, _ summary: String
+    ) -> Section {
+        Section(
+            name, summary,
+            [
+                .key(
+                    "rate", rate, .quantity(.frequency, 0.01...200, zeroIsOff: true),
+                    "The most messages a second (Hz). Smaller spares the network, larger follows faster; 0 is off."),
+                .key(
+                    "deadband", deadband, deadbandFormat,
+                    "The change that is worth a message (\(unit)). Smaller is finer, larger is quieter."),
+                .key(
+                    "heartbeat", heartbeat,
+                    .quantity(.duration, 0.1...3600, zeroIsOff: true),
+                    "Time after which a message is sent although nothing changed (s). 0 is off."),
+            ])
+    }
+}

@@ -1,0 +1,67 @@
+extension ConfigurationSchema {
+    /// What is known about a key, for documentation and reports.
+    public struct KeyDescription: Equatable, Sendable {
+        /// The key's path: `sensor.rate`.
+        public var path: String
+
+        /// Meaning, unit, and what smaller and larger do.
+        public var summary: String
+
+        /// What may be written, with an example.
+        public var allowed: String
+
+        /// The built-in default as it would be written; null where there is none.
+        public var defaultValue: JSONValue
+
+        /// Whether the key may be without a value.
+        public var isOptional: Bool
+    }
+
+    /// Every key, in the order in which they are documented.
+    public static var keys: [KeyDescription] {
+        let defaults = JostleSettings()
+        return root.settings().map { path, setting in
+            KeyDescription(
+                path: path, summary: setting.summary, allowed: setting.allowed,
+                defaultValue: setting.write(defaults), isOptional: setting.isOptional)
+        }
+    }
+
+    /// The settings as a tree of keys and values as they would be written: `{"sensor": {"rate": "200 Hz", …}, …}`.
+    public static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
+
+    /// The settings as a YAML file that, loaded, makes the same; a comment says where each value came from.
+    public static func describe(_ settings: JostleSettings, _ provenance: Provenance) -> String {
+        var lines: [String] = []
+        describe(root, path: "", indentation: "", settings, provenance, into: &lines)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func values(of section: Section, _ settings: JostleSettings) -> JSONValue {
+        .object(
+            section.members.map { member in
+                switch member {
+                case .section(let section): .init(section.name, values(of: section, settings))
+                case .setting(let setting): .init(setting.name, setting.write(settings))
+                }
+            })
+    }
+
+    private static func describe(
+        _ section: Section, path: String, indentation: String, _ settings: JostleSettings, _ provenance: Provenance,
+        into lines: inout [String]
+    ) {
+        for member in section.members {
+            let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
+            switch member {
+            case .section(let section):
+                lines.append("\(indentation)\(section.name):")
+                describe(section, path: inner, indentation: indentation + "  ", settings, provenance, into: &lines)
+            case .setting(let setting):
+                let origin = provenance[inner].map { "\($0)" } ?? "built-in default"
+                let value = YAMLText.flow(setting.write(settings))
+                lines.append("\(indentation)\(setting.name): \(value)  # \(ConfigurationProblem.escaped(origin))")
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import MotionCore
+
+/// The description of every key, from which all else follows: reading and checking files and messages, suggestions for
+/// misspelt keys, the JSON Schema for editors, and the report of what is in force.
+///
+/// A new setting is a field of `JostleSettings`, a key here and one in `config/jostle.yaml`, the schema written anew, and
+/// values that are accepted and refused: tests demand all but the first.
+public enum ConfigurationSchema {
+    /// The whole configuration.
+    static let root = Section(
+        "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",
+        [
+            .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures),
+            .section(publish), .section(mqtt), .section(log),
+        ])
+
+    private static let device = Section(
+        "device", "Who this device is.",
+        [
+            .key(
+                "id", optional: \.device.id, .deviceID, example: "washer-1",
+                "The device's name in topics. Without it, one is made of the host's name and the board's serial number."
+            ),
+            .key(
+                "name", optional: \.device.name, .text(maximum: 128), example: "Washing machine",
+                "The device's name for people. Without it, the id is shown."),
+        ])
+
+    private static let sensor = Section(
+        "sensor", "Which sensor is read, and what it is configured to.",
+        [
+            .key(
+                "driver", \.sensor.driver,
+                .choice(["auto": .automatic, "mpu6050": .mpu6050, "virtual": .virtual]),
+                "The chip's driver: auto takes the first chip that is found, virtual simulates one."),
+            .key(
+                "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them."),
+            .key(
+                "address", \.sensor.address, .address,
+                "The chip's 7-bit address on the bus; auto searches those that it can have."),
+            .key(
+                "rate", \.imu.rate, .quantity(.frequency, 4...1000),
+                "Samples a second (Hz). Smaller costs less processor and power, larger catches shorter movements."),
+            .key(
+                "accelerometer_range", \.imu.accelerometerRange,
+                .oneOf([2, 4, 8, 16].map { ($0, $0 * standardGravity) }, .accelerationRange),
+                "Full scale of the accelerometer (±g). Smaller resolves finer, larger survives harder shakes."),
+            .key(
+                "gyroscope_range", \.imu.gyroscopeRange,
+                .oneOf([250, 500, 1000, 2000].map { ($0, $0 * .pi / 180) }, .rotationRange),
+                "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."),
+            .key(
+                "batch", \.imu.batchInterval, .quantity(.duration, 0.001...1),
+                "Time between two reads of the chip's memory (s). Smaller is prompter, larger costs less processor."),
+            .key(
+                "mount_matrix", \.motion.mount, .rotationMatrix,
+                "How the sensor is mounted: the rotation that turns its axes into the device's, row by row."),
+            .key(
+                "trajectory", \.sensor.trajectory, .nameOrPath,
+                "What the virtual sensor does: demo (turns and shakes), rest, or a recording to play back."),
+        ])
+
+    private static let attitude = Section(
+        "attitude", "How the attitude is filtered and what it is measured from.",
+        [
+            .key(
+                "low_pass", \.motion.attitudeLowPass, .quantity(.frequency, 0.01...500, zeroIsOff: true),
+                "Cut-off of the low-pass on the published attitude (Hz). Smaller is smoother and later; 0 is off."),
+            .key(
+                "reference", \.motion.reference, .choice(["none": .none, "start": .start, "stored": .stored]),
+                "The attitude published as zero: none, the one at each start, or the stored one that was last taken."),
+        ])
+
+    private static let motion = Section(
+        "motion", "How acceleration and rotation are filtered.",
+        [
+            .key(
+                "acceleration_low_pass", \.motion.accelerationLowPass,
+                .quantity(.frequency, 0.01...500, zeroIsOff: true),
+                "Cut-off of the low-pass on the published acceleration (Hz). Smaller is smoother and later; 0 is off."),
+            .key(
+                "rotation_low_pass", \.motion.rotationRateLowPass,
+                .quantity(.frequency, 0.01...500, zeroIsOff: true),
+                "Cut-off of the low-pass on the published rotation (Hz). Smaller is smoother and later; 0 is off."),
+        ])
+
+    private static let gestures = Section(
+        "gestures", "Which gestures are recognised, and how.",
+        [
+            .group(
+                "shake", "Shaking to and fro.",
+                [
+                    .key(
+                        "enabled", \.motion.shake.isEnabled, .boolean, "Whether shakes are recognised."),
+                    .key(
+                        "sensitivity", \.motion.shake.sensitivity, .integer(1...10),
+                        "From 1 (only violent shakes) to 10 (gentle ones too)."),
+                    .key(
+                        "cooldown", \.motion.shake.cooldown, .quantity(.duration, 0...60),
+                        "Time after a shake in which no other begins (s). Larger ignores more of what follows."),
+                    .key(
+                        "maximum_duration", \.motion.shake.maximumDuration, .quantity(.duration, 1...60),
+                        "Time after which a shake is cancelled as too long (s): a journey is no gesture."),
+                ])
+        ])
+
+    private static let log = Section(
+        "log", "What is logged.",
+        [
+            .key(
+                "level", \.log.level,
+                .choice(["error": .error, "warning": .warning, "info": .info, "debug": .debug]),
+                "The least important messages that are written.")
+        ])
+}

@@ -1,0 +1,40 @@
+/// Finding the word that somebody may have meant.
+enum EditDistance {
+    /// The candidate nearest to `word`, or `nil` where none is near enough to be worth suggesting.
+    ///
+    /// A third of the letters may be wrong; a word that a candidate begins with is near whatever follows.
+    static func nearest(to word: String, among candidates: [String]) -> String? {
+        let letters = Array(word.lowercased())
+        // Longer than any key: it is no typing error, and the distance would take time.
+        guard letters.count <= 64 else { return nil }
+        var best: (distance: Int, candidate: String)?
+        for candidate in candidates {
+            let distance = between(letters, Array(candidate))
+            if distance < best?.distance ?? Int.max { best = (distance, candidate) }
+        }
+        guard let best else { return nil }
+        if best.distance <= max(1, letters.count / 3) { return best.candidate }
+        return candidates.first { letters.count >= 3 && ($0.hasPrefix(word) || word.hasPrefix($0)) }
+    }
+
+    /// How many letters must be inserted, removed, replaced or exchanged with their neighbours (Damerau 1964, in the
+    /// form that edits no part twice).
+    static func between(_ a: [Character], _ b: [Character]) -> Int {
+        var beforePrevious: [Int] = []
+        var previous = Array(0...b.count)
+        for i in a.indices {
+            var current = [i + 1]
+            for j in b.indices {
+                let cost = a[i] == b[j] ? 0 : 1
+                var distance = min(previous[j + 1] + 1, current[j] + 1, previous[j] + cost)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                    distance = min(distance, beforePrevious[j - 1] + 1)
+                }
+                current.append(distance)
+            }
+            beforePrevious = previous
+            previous = current
+        }
+        return previous[b.count]
+    }
+}

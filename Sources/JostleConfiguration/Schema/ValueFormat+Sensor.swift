@@ -1,0 +1,168 @@
+internal import MotionCore
+
+extension ValueFormat<String?> {
+    /// `auto`, which is `nil`, or the absolute path of an I2C bus.
+    static var bus: ValueFormat {
+        ValueFormat(
+            allowed: "auto, or the path of a bus such as /dev/i2c-1", wantsExample: false,
+            constraints: [.init("type", "string"), .init("pattern", "^(auto|/.+)$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                if text == "auto" { return nil }
+                guard text.hasPrefix("/"), text.count > 1,
+                    text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+                else { throw ValueRefusal("is not the absolute path of a bus") }
+                return text
+            },
+            write: { .string($0 ?? "auto") })
+    }
+}
+
+extension ValueFormat<UInt8?> {
+    /// `auto`, which is `nil`, or a 7-bit I2C address that is not reserved (UM10204 rev. 7.0, table 4).
+    static var address: ValueFormat {
+        ValueFormat(
+            allowed: "auto, or an address of 0x03 … 0x77 such as 0x68", wantsExample: false,
+            constraints: [
+                .init(
+                    "anyOf",
+                    [
+                        ["const": "auto"], ["type": "integer", "minimum": 3, "maximum": 119],
+                        ["type": "string", "pattern": "^(0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,3})$"],
+                    ])
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                if text == "auto" { return nil }
+                let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+                let digits = isHexadecimal ? text.dropFirst(2) : text[...]
+                // UInt8(_:radix:) would take a sign.
+                guard digits.allSatisfy(\.isHexDigit), let address = UInt8(digits, radix: isHexadecimal ? 16 : 10)
+                else { throw ValueRefusal("is not an address") }
+                guard (0x03...0x77).contains(address) else { throw ValueRefusal("is out of bounds") }
+                return address
+            },
+            write: { address in
+                guard let address else { return "auto" }
+                let digits = String(address, radix: 16)
+                return .string("0x" + (digits.count < 2 ? "0" : "") + digits)
+            })
+    }
+}
+
+extension ValueFormat<Matrix3> {
+    /// A rotation: nine numbers, three rows of three, or the text of the kernel's `mount_matrix`.
+    static var rotationMatrix: ValueFormat {
+        let number: JSONValue = ["type": "number", "minimum": .number(-1.001), "maximum": .number(1.001)]
+        return ValueFormat(
+            allowed: "nine numbers or three rows of three, together a rotation", wantsExample: true,
+            constraints: [
+                .init(
+                    "anyOf",
+                    [
+                        ["type": "array", "minItems": 9, "maxItems": 9, "items": number],
+                        [
+                            "type": "array", "minItems": 3, "maxItems": 3,
+                            "items": ["type": "array", "minItems": 3, "maxItems": 3, "items": number],
+                        ],
+                        ["type": "string", "pattern": "^[^;]+;[^;]+;[^;]+$"],
+                    ])
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let n = try numbers(of: node)
+                let matrix = Matrix3(
+                    Vector3(n[0], n[1], n[2]), Vector3(n[3], n[4], n[5]), Vector3(n[6], n[7], n[8]))
+                return try rotation(nearestTo: matrix)
+            },
+            write: { matrix in
+                .array(
+                    [matrix.row0, matrix.row1, matrix.row2].map { row in
+                        .array([.number(row.x), .number(row.y), .number(row.z)])
+                    })
+            })
+    }
+
+    /// The nine numbers of a node, row by row.
+    private static func numbers(of node: ConfigurationNode) throws(ValueRefusal) -> [Double] {
+        switch node.value {
+        case .sequence(let elements):
+            if case .sequence = elements.first?.value {
+                guard elements.count == 3 else { throw ValueRefusal("is a list of \(elements.count) rows") }
+                var numbers: [Double] = []
+                for element in elements {
+                    guard case .sequence(let row) = element.value, row.count == 3 else {
+                        throw ValueRefusal("has a row that is not three numbers", at: element.position)
+                    }
+                    numbers += try row.map(Self.number)
+                }
+                return numbers
+            }
+            guard elements.count == 9 else { throw ValueRefusal("is a list of \(elements.count) values") }
+            return try elements.map(Self.number)
+        default:
+            return try numbers(ofKernelText: try node.scalarText())
+        }
+    }
+
+    /// The numbers of `1, 0, 0; 0, 1, 0; 0, 0, 1`, the form of IIO's `in_mount_matrix`.
+    private static func numbers(ofKernelText text: String) throws(ValueRefusal) -> [Double] {
+        let rows = text.split(separator: ";", omittingEmptySubsequences: false)
+        var numbers: [Double] = []
+        for row in rows {
+            let parts = row.split(separator: ",", omittingEmptySubsequences: false)
+            guard rows.count == 3, parts.count == 3 else {
+                throw ValueRefusal("is not three rows of three numbers")
+            }
+            for part in parts {
+                numbers.append(try finite(String(part.drop { $0 == " " }.trimmingSuffix { $0 == " " })))
+            }
+        }
+        return numbers
+    }
+
+    private static func number(_ node: ConfigurationNode) throws(ValueRefusal) -> Double {
+        guard let text = node.text else { throw ValueRefusal("has a value that is not a number", at: node.position) }
+        do throws(ValueRefusal) {
+            return try finite(text)
+        } catch {
+            throw ValueRefusal(error.reason, found: error.found, at: node.position)
+        }
+    }
+
+    private static func finite(_ text: String) throws(ValueRefusal) -> Double {
+        guard let number = NumberText.whole(text) else { throw ValueRefusal("is not a number", found: text) }
+        guard number.isFinite else { throw ValueRefusal("is too large a number", found: text) }
+        return number
+    }
+
+    /// The orthonormal matrix nearest to `matrix`, which must be one within a thousandth.
+    private static func rotation(nearestTo matrix: Matrix3) throws(ValueRefusal) -> Matrix3 {
+        guard matrix.orthonormalityError <= 1e-3 else {
+            throw ValueRefusal(
+                "is not a rotation: its rows must have length 1 and stand at right angles to one another")
+        }
+        guard matrix.determinant > 0 else {
+            throw ValueRefusal("is a reflection, not a rotation: a sign is wrong or two rows are exchanged")
+        }
+        // Newton's iteration for the polar decomposition without an inverse, M (3 - MᵀM) / 2 (Björck & Bowie 1971);
+        // it squares the error, so that three steps from 1e-3 reach rounding and matrices of 0 and ±1 stay exact.
+        var result = matrix
+        for _ in 0..<3 {
+            let square = result.transposed * result
+            let factor = Matrix3(
+                0.5 * (Vector3(3, 0, 0) - square.row0), 0.5 * (Vector3(0, 3, 0) - square.row1),
+                0.5 * (Vector3(0, 0, 3) - square.row2))
+            result = result * factor
+        }
+        return result
+    }
+}
+
+extension Substring {
+    /// The text without the characters at its end that satisfy `predicate`.
+    fileprivate func trimmingSuffix(while predicate: (Character) -> Bool) -> Substring {
+        var result = self
+        while let last = result.last, predicate(last) { result.removeLast() }
+        return result
+    }
+}

@@ -1,0 +1,94 @@
+extension ValueFormat<String> {
+    /// Free text of at most `maximum` bytes on one line.
+    static func text(maximum: Int) -> ValueFormat {
+        ValueFormat(
+            allowed: "text of 1 … \(maximum) bytes on one line", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1), .init("maxLength", .number("\(maximum)"))],
+            read: { node, _ throws(ValueRefusal) in try lineOfText(node, maximum: maximum) },
+            write: { .string($0) })
+    }
+
+    /// A file's path; a relative one belongs to the directory of the configuration file that says it.
+    static var path: ValueFormat {
+        ValueFormat(
+            allowed: "the path of a file", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, directory throws(ValueRefusal) in
+                resolved(try lineOfText(node, maximum: 4095), in: directory)
+            },
+            write: { .string($0) })
+    }
+
+    /// A name of letters and digits, or the path of a file: whatever has a slash or a dot in it.
+    static var nameOrPath: ValueFormat {
+        ValueFormat(
+            allowed: "demo, rest, or the path of a recording", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, directory throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 4095)
+                return text.contains { $0 == "/" || $0 == "." } ? resolved(text, in: directory) : text
+            },
+            write: { .string($0) })
+    }
+
+    /// A device's id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`, so that it fits into topics and is never a fleet topic.
+    static var deviceID: ValueFormat {
+        ValueFormat(
+            allowed: "1 … 64 letters, digits, _ and -, of which the first is a letter or digit", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard (1...64).contains(text.utf8.count), text.first != "_", text.first != "-",
+                    text.utf8.allSatisfy({ byte in
+                        switch byte {
+                        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+                        default: false
+                        }
+                    })
+                else { throw ValueRefusal("is not a device's id") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// What topics begin with: levels between slashes, none of them empty, no wildcards, not a broker's own `$` topics.
+    static var topicPrefix: ValueFormat {
+        ValueFormat(
+            allowed: "levels separated by /, without +, # and spaces, not beginning with $", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^(?!\\$)[^/+#\\s]+(/[^/+#\\s]+)*$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 200)
+                guard !text.hasPrefix("$") else { throw ValueRefusal("begins with $, which is the broker's") }
+                guard !text.contains(where: { $0 == "+" || $0 == "#" || $0.isWhitespace }) else {
+                    throw ValueRefusal("has a wildcard or a space")
+                }
+                guard text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }) else {
+                    throw ValueRefusal("has an empty level")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    /// `a, b or c`.
+    static func list(_ names: [String]) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return "\(names.dropLast().joined(separator: ", ")) or \(last)"
+    }
+
+    /// The text of a node: not empty, not too long, without control characters.
+    private static func lineOfText(_ node: ConfigurationNode, maximum: Int) throws(ValueRefusal) -> String {
+        let text = try node.scalarText()
+        guard !text.isEmpty else { throw ValueRefusal("is empty") }
+        guard text.utf8.count <= maximum else { throw ValueRefusal("is longer than \(maximum) bytes") }
+        guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw ValueRefusal("has control characters")
+        }
+        return text
+    }
+
+    private static func resolved(_ path: String, in directory: String?) -> String {
+        guard let directory, !directory.isEmpty, !path.hasPrefix("/") else { return path }
+        return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+    }
+}

@@ -1,0 +1,174 @@
+public import IMUDrivers
+public import MotionCore
+
+/// Everything that a person can set, as plain values in SI units; made without arguments it is the built-in defaults.
+///
+/// Which key of the configuration stands for which field, within which bounds, is said once: in `ConfigurationSchema`.
+public struct JostleSettings: Equatable, Sendable {
+    /// Who this device is.
+    public var device = Device()
+
+    /// Which sensor is read, and where it is.
+    public var sensor = Sensor()
+
+    /// What the chip is configured to.
+    public var imu = IMUSettings()
+
+    /// How samples become attitude, motion and gestures.
+    public var motion = MotionSettings()
+
+    /// What is published, and how often.
+    public var publish = Publish()
+
+    /// The way to the broker.
+    public var mqtt = MQTT()
+
+    /// What is logged.
+    public var log = Log()
+
+    /// Makes the default settings.
+    public init() {}
+}
+
+extension JostleSettings {
+    /// Who this device is.
+    public struct Device: Equatable, Sendable {
+        /// The name in topics, `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`. Default: none, the agent makes one of the host's name.
+        public var id: String?
+
+        /// The name for people. Default: none, the agent shows the id.
+        public var name: String?
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// Which sensor is read, and where it is.
+    public struct Sensor: Equatable, Sendable {
+        /// Which driver reads it. Default: the first chip that is found.
+        public var driver = Driver.automatic
+
+        /// The path of the I2C bus. Default: none, all buses are searched.
+        public var bus: String?
+
+        /// The 7-bit address on the bus. Default: none, the driver's usual addresses are searched.
+        public var address: UInt8?
+
+        /// What the virtual sensor does: the name of a trajectory or the path of a recording. Default `demo`.
+        public var trajectory = "demo"
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// A choice of driver.
+    public enum Driver: UInt8, CaseIterable, Sendable {
+        /// The first chip that is found on the bus.
+        case automatic
+        case mpu6050
+        /// A simulated chip, for trying things without hardware.
+        case virtual
+    }
+
+    /// What is published, and how often.
+    public struct Publish: Equatable, Sendable {
+        /// The attitude; its dead band is in radians, 0.5° by default.
+        public var attitude = Stream(rate: 10, deadband: 0.5 * radiansPerDegree, heartbeat: 30)
+
+        /// Linear acceleration, gravity and rotation; the dead band is in m/s², 0.05 by default.
+        public var motion = Stream(rate: 5, deadband: 0.05, heartbeat: 30)
+
+        /// The health report.
+        public var health = Health()
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// How often a changing quantity is published.
+    public struct Stream: Equatable, Sendable {
+        /// The most messages a second, Hz; 0 publishes nothing. Smaller spares the network, larger follows faster.
+        public var rate: Double
+
+        /// The change that is worth a message, in the quantity's SI unit. Smaller is finer, larger is quieter.
+        public var deadband: Double
+
+        /// Seconds after which a message is sent although nothing changed; 0 waits for ever.
+        public var heartbeat: Double
+
+        /// Makes settings of their parts.
+        public init(rate: Double, deadband: Double, heartbeat: Double) {
+            self.rate = rate
+            self.deadband = deadband
+            self.heartbeat = heartbeat
+        }
+    }
+
+    /// How often the health report is published.
+    public struct Health: Equatable, Sendable {
+        /// Seconds between two reports; 0 sends none. Default 60.
+        public var interval = 60.0
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// The way to the broker.
+    public struct MQTT: Equatable, Sendable {
+        /// Where the broker is. Default: nowhere, nothing is published.
+        public var broker: Broker?
+
+        /// The user's name at the broker. Default: none.
+        public var username: String?
+
+        /// The file whose first line is the password. Default: none. The password itself is never a setting.
+        public var passwordFile: String?
+
+        /// The file with the certificates that a `mqtts` broker is checked against. Default: none, the system's.
+        public var caFile: String?
+
+        /// The file with this device's certificate. Default: none. It needs `keyFile`.
+        public var certificateFile: String?
+
+        /// The file with the certificate's private key. Default: none. It needs `certificateFile`.
+        public var keyFile: String?
+
+        /// What every topic begins with, without a slash at its end. Default `jostle`.
+        public var prefix = "jostle"
+
+        /// Seconds without traffic after which client and broker test the connection. Default 15.
+        /// Smaller notices a dead network sooner, larger sends fewer packets.
+        public var keepAlive = 15.0
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// A choice of broker.
+    public enum Broker: Equatable, Sendable {
+        /// A small broker inside the agent.
+        case embedded
+        /// Brokers to try in this order; there is at least one.
+        case remote([BrokerAddress])
+    }
+
+    /// What is logged.
+    public struct Log: Equatable, Sendable {
+        /// The least important messages that are written. Default: information.
+        public var level = LogLevel.info
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// The importance of a message; the raw value is syslog's priority, as in sd-daemon(3).
+    public enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
+        case error = 3
+        case warning = 4
+        case info = 6
+        case debug = 7
+
+        /// Whether `a` is more important than `b`.
+        public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
+    }
+}

@@ -1,0 +1,118 @@
+import IMUDrivers
+import MotionCore
+import Testing
+
+@testable import JostleConfiguration
+
+/// A key, a value as it is written in YAML, and the settings' field that it must change.
+struct AcceptedValue: Sendable, CustomTestStringConvertible {
+    var path: String
+    var text: String
+    var isRight: @Sendable (JostleSettings) -> Bool
+
+    init(_ path: String, _ text: String, _ isRight: @escaping @Sendable (JostleSettings) -> Bool) {
+        self.path = path
+        self.text = text
+        self.isRight = isRight
+    }
+
+    var testDescription: String { "\(path): \(text)" }
+}
+
+/// A key, a value that it must not have, and a part of the message.
+struct RefusedValue: Sendable, CustomTestStringConvertible {
+    var path: String
+    var text: String
+    var reason: String
+
+    init(_ path: String, _ text: String, _ reason: String) {
+        self.path = path
+        self.text = text
+        self.reason = reason
+    }
+
+    var testDescription: String { "\(path): \(text)" }
+}
+
+/// Every key's values: kinds, units, bounds, and what is refused (DESIGN.md 7).
+@Suite struct SettingValueTests {
+    @Test(arguments: AcceptedValue.all)
+    func accepts(_ value: AcceptedValue) throws {
+        let builder = try build(nested(value.path, value.text))
+        #expect(builder.problems.isEmpty, "\(builder.problems)")
+        #expect(value.isRight(builder.settings))
+        #expect(builder.provenance[value.path] != nil)
+    }
+
+    @Test(arguments: RefusedValue.all)
+    func refuses(_ value: RefusedValue) throws {
+        let builder = try build(nested(value.path, value.text))
+        #expect(builder.problems.count == 1)
+        let problem = try #require(builder.problems.first)
+        #expect(problem.path == value.path)
+        #expect(problem.reason.contains(value.reason), "\(problem)")
+        let key = try #require(ConfigurationSchema.keys.first { $0.path == value.path })
+        #expect(problem.allowed == key.allowed)
+        #expect(builder.settings == JostleSettings())
+        #expect(builder.provenance[value.path] == nil)
+    }
+
+    @Test func everyKeyHasAcceptedAndRefusedValues() {
+        for key in ConfigurationSchema.keys {
+            #expect(AcceptedValue.all.contains { $0.path == key.path }, "\(key.path)")
+            #expect(RefusedValue.all.contains { $0.path == key.path }, "\(key.path)")
+        }
+    }
+
+    @Test(arguments: ConfigurationSchema.keys.map(\.path))
+    func nullIsNoValueForAKeyThatNeedsOneAndClearsTheOthers(_ path: String) throws {
+        let key = try #require(ConfigurationSchema.keys.first { $0.path == path })
+        let builder = build(overrides: ["\(path)="])
+        #expect(builder.settings == JostleSettings())
+        #expect(builder.problems.map(\.reason) == (key.isOptional ? [] : ["has no value"]))
+    }
+
+    @Test(arguments: ConfigurationSchema.keys.map(\.path))
+    func mappingsAreRefused(_ path: String) {
+        let builder = build(overrides: ["\(path)={a: 1}"])
+        #expect(builder.problems.map(\.reason) == ["is a mapping where one value is expected"])
+    }
+
+    @Test func mountMatricesBecomeRotationsToTheLastBit() throws {
+        let text = "[0.707, -0.707, 0, 0.707, 0.707, 0, 0, 0, 1]"
+        let mount = try build("sensor: { mount_matrix: \(text) }").settings.motion.mount
+        #expect(mount.orthonormalityError < 1e-15)
+        #expect(abs(mount.row0.x - 0.5.squareRoot()) < 1e-12)
+        #expect(abs(mount.row0.y + 0.5.squareRoot()) < 1e-12)
+        #expect(mount.row2 == Vector3(0, 0, 1))
+    }
+
+    @Test func aProblemInAListIsAtItsElement() throws {
+        let builder = try build("mqtt:\n  broker:\n    - mqtt://a\n    - http://b\n")
+        #expect(builder.problems.map { "\($0.position)" } == ["jostle.yaml:4:7"])
+        #expect(builder.problems.first?.found == "http://b")
+        let matrix = try build("sensor:\n  mount_matrix: [1, 0, 0, 0, x, 0, 0, 0, 1]\n")
+        #expect(matrix.problems.map { "\($0.position)" } == ["jostle.yaml:2:30"])
+        #expect(matrix.problems.first?.found == "x")
+    }
+
+    @Test func jsonMeansTheSame() throws {
+        let text = #"{"sensor":{"rate":500,"batch":"50 ms","address":105},"gestures":{"shake":{"enabled":false}}}"#
+        var builder = ConfigurationBuilder()
+        builder.apply(try json(text))
+        #expect(builder.problems.isEmpty)
+        #expect(builder.settings.imu.rate == 500)
+        #expect(builder.settings.imu.batchInterval == 0.05)
+        #expect(builder.settings.sensor.address == 0x69)
+        #expect(builder.settings.motion.shake.isEnabled == false)
+        #expect(builder.provenance["sensor.rate"] == ConfigurationPosition(.message("topic"), line: 1, column: 19))
+    }
+
+    /// `a.b` and a value as a YAML document.
+    private func nested(_ path: String, _ text: String) -> String {
+        let names = path.split(separator: ".")
+        return names.enumerated().map { index, name in
+            String(repeating: "  ", count: index) + name + ":"
+        }.joined(separator: "\n") + " " + text
+    }
+}
