@@ -1,0 +1,76 @@
+/// Which layer set each key.
+public struct Provenance: Equatable, Sendable {
+    private var positions: [String: ConfigurationPosition] = [:]
+
+    /// Makes the provenance of the built-in defaults: no key was set.
+    public init() {}
+
+    /// Where the key with this path was set; `nil` where the built-in default is in force.
+    public internal(set) subscript(path: String) -> ConfigurationPosition? {
+        get { positions[path] }
+        set { positions[path] = newValue }
+    }
+}
+
+/// A configuration that is in order.
+public struct LoadedConfiguration: Equatable, Sendable {
+    /// What is in force.
+    public var settings: JostleSettings
+
+    /// Which layer set what.
+    public var provenance: Provenance
+}
+
+extension JostleSettings {
+    /// Loads the built-in defaults, overridden by `file` if there is one, overridden by `overrides` (`key=value`).
+    ///
+    /// Throws every problem of all layers, or why the file could not be read.
+    public static func load(
+        file: String?, overrides: [String] = []
+    ) throws(ConfigurationErrors) -> LoadedConfiguration {
+        var builder = ConfigurationBuilder()
+        if let file { try builder.apply(file: file) }
+        for override in overrides { builder.apply(override: override) }
+        return try builder.finish()
+    }
+}
+
+extension ConfigurationBuilder {
+    /// Applies a YAML file; relative paths in it belong to its directory.
+    ///
+    /// Throws only if the file cannot be read; what is wrong in it goes to `problems`.
+    public mutating func apply(file path: String) throws(ConfigurationErrors) {
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            // One byte more than is allowed, so that the reader notices.
+            bytes = try SystemCall.contents(of: path, limit: ReaderLimits().bytes + 1)
+        } catch {
+            throw .unreadable(path: path, errno: error.code)
+        }
+        do throws(ConfigurationProblem) {
+            let directory = path.lastIndex(of: "/").map { String(path[...$0]) }
+            apply(try YAMLReader.read(bytes, source: .file(path)), directory: directory)
+        } catch {
+            report(error)
+        }
+    }
+}
+
+/// Where the configuration file is.
+public enum ConfigurationFile {
+    /// The file of an installed system.
+    public static let systemPath = "/etc/jostle/jostle.yaml"
+
+    /// The file to load where none is named: `$JOSTLE_CONFIG`, else the system's if there is one.
+    ///
+    /// What the variable names need not exist; loading it then says so.
+    public static func standard(
+        environment: (String) -> String? = environmentVariable, systemPath: String = systemPath
+    ) -> String? {
+        if let path = environment("JOSTLE_CONFIG"), !path.isEmpty { return path }
+        return SystemCall.exists(systemPath) ? systemPath : nil
+    }
+
+    /// A variable of the process's environment.
+    public static func environmentVariable(_ name: String) -> String? { SystemCall.environmentVariable(name) }
+}

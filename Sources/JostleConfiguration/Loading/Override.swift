@@ -1,0 +1,33 @@
+/// The argument of `--set`: `key=value`.
+enum Override {
+    /// The argument as a tree with the one key.
+    ///
+    /// A value that begins with a bracket, brace or quote is YAML; anything else is text as it stands, so that a shell's
+    /// user need not think of YAML's special characters.
+    static func parse(_ argument: String) throws(ConfigurationProblem) -> ConfigurationNode {
+        guard let separator = argument.firstIndex(of: "=") else {
+            throw ConfigurationProblem(
+                at: ConfigurationPosition(.argument(argument)), "has no value; write key=value")
+        }
+        let path = String(argument[..<separator])
+        let position = ConfigurationPosition(.argument(path))
+        let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard names.allSatisfy({ !$0.isEmpty }) else {
+            throw ConfigurationProblem(
+                at: position, "\(ConfigurationProblem.quoted(path)) is not a key; write section.key=value")
+        }
+        let value = try value(String(argument[argument.index(after: separator)...]), at: position)
+        return names.reversed().reduce(value) { node, name in
+            ConfigurationNode(.mapping([.init(key: name, at: position, node)]), at: position)
+        }
+    }
+
+    private static func value(
+        _ text: String, at position: ConfigurationPosition
+    ) throws(ConfigurationProblem) -> ConfigurationNode {
+        guard let first = text.first, "[{\"'".contains(first) else {
+            return ConfigurationNode(YAMLReader.isNull(text) ? .null : .scalar(text, .plain), at: position)
+        }
+        return try YAMLReader.read(Array(text.utf8), source: position.source)
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import IMUDrivers
+import MotionCore
+import Testing
+
+@testable import JostleConfiguration
+
+/// Layers, files and the report of what is in force (DESIGN.md 7).
+@Suite struct ConfigurationLayerTests {
+    @Test func withoutAnythingTheDefaultsAreInForce() throws {
+        let loaded = try JostleSettings.load(file: nil)
+        #expect(loaded.settings == JostleSettings())
+        #expect(loaded.settings.imu == IMUSettings())
+        #expect(loaded.settings.motion == MotionSettings())
+        #expect(loaded.provenance == Provenance())
+    }
+
+    @Test func argumentsOverrideTheFileAndTheFileOverridesTheDefaults() throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("sensor:\n  rate: 100 Hz\n  batch: 40 ms\n", to: "a.yaml")
+        let loaded = try JostleSettings.load(file: path, overrides: ["sensor.rate=400Hz", "sensor.rate=500 Hz"])
+        #expect(loaded.settings.imu.rate == 500)
+        #expect(loaded.settings.imu.batchInterval == 0.04)
+        #expect(loaded.settings.imu.accelerometerRange == IMUSettings().accelerometerRange)
+        #expect(loaded.provenance["sensor.rate"]?.description == "--set sensor.rate")
+        #expect(loaded.provenance["sensor.batch"]?.description == "\(path):3:10")
+        #expect(loaded.provenance["sensor.accelerometer_range"] == nil)
+    }
+
+    /// Values as they are written after `--set key=`.
+    private static let argumentValues: [AcceptedValue] = [
+        .init("gestures.shake", "{enabled: false, sensitivity: 7}") {
+            !$0.motion.shake.isEnabled && $0.motion.shake.sensitivity == 7
+        },
+        .init("sensor.mount_matrix", "[0, 1, 0, -1, 0, 0, 0, 0, 1]") {
+            $0.motion.mount.row0 == Vector3(0, 1, 0)
+        },
+        .init("mqtt.broker", "mqtt://localhost:1883") {
+            $0.mqtt.broker == .remote([BrokerAddress(host: "localhost")])
+        },
+        .init("mqtt.broker", "[mqtt://a, mqtt://b]") {
+            $0.mqtt.broker == .remote([BrokerAddress(host: "a"), BrokerAddress(host: "b")])
+        },
+        .init("device.name", "Press: 17 # not a comment = here") {
+            $0.device.name == "Press: 17 # not a comment = here"
+        },
+        .init("device.name", "'quoted'") { $0.device.name == "quoted" },
+        .init("device.name", "*&!@`%") { $0.device.name == "*&!@`%" },
+    ]
+
+    @Test(arguments: argumentValues)
+    func argumentsAreTextOrFlowCollections(_ value: AcceptedValue) {
+        let builder = build(overrides: ["\(value.path)=\(value.text)"])
+        #expect(builder.problems.isEmpty, "\(builder.problems)")
+        #expect(value.isRight(builder.settings))
+    }
+
+    @Test func anArgumentCanTakeAwayAnOptionalValue() throws {
+        var builder = try build("device: { name: x }\nmqtt: { username: y }\n")
+        builder.apply(override: "device.name=null")
+        builder.apply(override: "mqtt.username=")
+        #expect(builder.settings == JostleSettings())
+    }
+
+    @Test(arguments: [
+        ("sensor.rate", "--set sensor.rate: has no value; write key=value"),
+        ("=5", "--set : \"\" is not a key"),
+        ("sensor..rate=5", "--set sensor..rate: \"sensor..rate\" is not a key"),
+        ("gestures.shake={enabled: ", "--set gestures.shake: not YAML: "),
+        ("gestures.shake={enabled: true, enabled: true}", "--set gestures.shake: the key \"enabled\" occurs twice"),
+        ("sensor.rate=[200] 1", "--set sensor.rate: not YAML: "),
+        ("sensor=5", "--set sensor: sensor: \"5\" is not a mapping"),
+        ("sensor.rate.x=5", "--set sensor.rate.x: sensor.rate: is a mapping"),
+    ])
+    func malformedArgumentsAreRefused(_ argument: String, _ expected: String) {
+        let problems = build(overrides: [argument]).problems
+        #expect(problems.count == 1)
+        #expect(problems.first?.description.hasPrefix(expected) == true, "\(problems)")
+    }
+
+    @Test func relativePathsBelongToTheFilesDirectory() throws {
+        let text = """
+            sensor: { trajectory: shakes.csv }
+            mqtt: { ca_file: tls/ca.pem, key_file: /abs/key.pem, certificate_file: ./c.pem }
+            """
+        let settings = try build(text, directory: "/etc/jostle/").settings
+        #expect(settings.sensor.trajectory == "/etc/jostle/shakes.csv")
+        #expect(settings.mqtt.caFile == "/etc/jostle/tls/ca.pem")
+        #expect(settings.mqtt.keyFile == "/abs/key.pem")
+        #expect(settings.mqtt.certificateFile == "/etc/jostle/./c.pem")
+        #expect(try build("sensor: { trajectory: rest }", directory: "/d").settings.sensor.trajectory == "rest")
+        // An argument's paths belong to the directory in which the command is given.
+        #expect(build(overrides: ["mqtt.ca_file=tls/ca.pem"]).settings.mqtt.caFile == "tls/ca.pem")
+
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("mqtt: { ca_file: ca.pem }", to: "a.yaml")
+        #expect(try JostleSettings.load(file: path).settings.mqtt.caFile == directory.url.path + "/ca.pem")
+    }
+
+    @Test func unreadableFilesAreToldWithPathAndErrno() throws {
+        let directory = try TemporaryDirectory()
+        let missing = directory.url.path + "/missing.yaml"
+        #expect(throws: ConfigurationErrors.unreadable(path: missing, errno: ENOENT)) {
+            try JostleSettings.load(file: missing)
+        }
+        #expect(throws: ConfigurationErrors.unreadable(path: directory.url.path, errno: EISDIR)) {
+            try JostleSettings.load(file: directory.url.path)
+        }
+        #expect(
+            ConfigurationErrors.unreadable(path: missing, errno: ENOENT).description
+                == "\(missing): No such file or directory")
+    }
+
+    @Test func anEndlessFileIsRefused() {
+        #expect {
+            try JostleSettings.load(file: "/dev/zero")
+        } throws: { error in
+            (error as? ConfigurationErrors)?.description == "/dev/zero:1:1: it is longer than 1048576 bytes"
+        }
+    }
+
+    @Test func problemsOfAllLayersAreToldTogether() throws {
+        let directory = try TemporaryDirectory()
+        let broken = try directory.write("a: [", to: "broken.yaml")
+        #expect {
+            try JostleSettings.load(file: broken, overrides: ["sensor.rate=fast"])
+        } throws: { error in
+            guard case .invalid(let problems) = error as? ConfigurationErrors else { return false }
+            return problems.map(\.position.source) == [.file(broken), .argument("sensor.rate")]
+        }
+    }
+
+    @Test func theStandardFileIsTheVariablesOrTheSystemsOrNone() throws {
+        let directory = try TemporaryDirectory()
+        let system = try directory.write("", to: "jostle.yaml")
+        let missing = directory.url.path + "/missing.yaml"
+        func standard(_ variable: String?, _ systemPath: String) -> String? {
+            ConfigurationFile.standard(
+                environment: { $0 == "JOSTLE_CONFIG" ? variable : nil }, systemPath: systemPath)
+        }
+        #expect(standard("/x.yaml", system) == "/x.yaml")
+        #expect(standard("", system) == system)
+        #expect(standard(nil, system) == system)
+        #expect(standard(nil, missing) == nil)
+    }
+
+    @Test func theReportOfWhatIsInForceLoadsAsTheSame() throws {
+        let builder = build(overrides: [
+            "device.name=No: \"7\" #é\\", "device.id=null1", "sensor.address=0x9", "sensor.bus=/dev/i2c-10",
+            "sensor.mount_matrix=[[0.6, 0.8, 0], [-0.8, 0.6, 0], [0, 0, 1]]", "attitude.low_pass=0",
+            "publish.attitude.deadband=0.3°", "publish.health.interval=1 d", "publish.motion.heartbeat=100ms",
+            "mqtt.broker=[mqtts://a, 'mqtt://[::1]:1']", "mqtt.username=true", "mqtt.password_file=~/x",
+            "gestures.shake.enabled=false", "log.level=debug", "sensor.rate=333.3",
+        ])
+        #expect(builder.problems.isEmpty, "\(builder.problems)")
+        let report = ConfigurationSchema.describe(builder.settings, builder.provenance)
+        let again = try build(report)
+        #expect(again.problems.isEmpty, "\(again.problems)\n\(report)")
+        #expect(again.settings == builder.settings, "\(report)")
+        for key in ConfigurationSchema.keys { #expect(again.provenance[key.path] != nil) }
+    }
+
+    @Test func theReportSaysWhereValuesCameFrom() throws {
+        var builder = try build("sensor:\n  rate: 100 Hz\n")
+        builder.apply(override: "sensor.batch=40ms")
+        let lines = ConfigurationSchema.describe(builder.settings, builder.provenance).split(separator: "\n")
+        #expect(lines.contains("  rate: 100 Hz  # jostle.yaml:2:9"))
+        #expect(lines.contains("  batch: 40 ms  # --set sensor.batch"))
+        #expect(lines.contains("  gyroscope_range: 2000 °/s  # built-in default"))
+        #expect(lines.contains("  broker: null  # built-in default"))
+    }
+
+    @Test func valuesAreReportedAsTheyWouldBeWritten() throws {
+        let text = ConfigurationSchema.values(of: JostleSettings()).compactText
+        let tree = try json(text)
+        #expect(tree["sensor"]?["rate"]?.text == "200 Hz")
+        #expect(tree["gestures"]?["shake"]?["sensitivity"]?.value == .scalar("5", .plain))
+        var builder = ConfigurationBuilder()
+        builder.apply(tree)
+        #expect(builder.problems.isEmpty, "\(builder.problems)")
+        #expect(builder.settings == JostleSettings())
+    }
+
+    @Test func logLevelsAreOrderedByImportance() {
+        #expect(JostleSettings.LogLevel.error < .warning)
+        #expect(JostleSettings.LogLevel.allCases.sorted() == [.error, .warning, .info, .debug])
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+@testable import JostleConfiguration
+
+/// The files in `config/`: they say what the program does.
+@Suite struct ShippedFilesTests {
+    @Test func theAnnotatedFileIsTheDefaults() throws {
+        let loaded = try JostleSettings.load(file: configDirectory.appendingPathComponent("jostle.yaml").path)
+        #expect(loaded.settings == JostleSettings())
+        for key in ConfigurationSchema.keys {
+            #expect((loaded.provenance[key.path] != nil) == !key.isOptional, "\(key.path)")
+        }
+    }
+
+    @Test func theAnnotatedFileHasEveryKeyAndItsExamplesAreRight() throws {
+        let text = try String(contentsOf: configDirectory.appendingPathComponent("jostle.yaml"), encoding: .utf8)
+        // A key that is commented out has no space after the #, a comment has one.
+        let whole = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
+            guard let mark = line.firstIndex(of: "#"), line[mark...].dropFirst().first?.isLetter == true else {
+                return String(line)
+            }
+            return String(line[..<mark] + line[mark...].dropFirst())
+        }.joined(separator: "\n")
+        let builder = try build(whole)
+        #expect(builder.problems.isEmpty, "\(builder.problems)")
+        #expect(builder.contradictions.isEmpty)
+        for key in ConfigurationSchema.keys {
+            #expect(builder.provenance[key.path] != nil, "\(key.path)")
+        }
+    }
+
+    @Test func theExamplesAreRight() throws {
+        let directory = configDirectory.appendingPathComponent("examples")
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".yaml") }
+        #expect(names.count >= 3)
+        for name in names {
+            #expect(throws: Never.self, "\(name)") {
+                let loaded = try JostleSettings.load(file: directory.appendingPathComponent(name).path)
+                #expect(loaded.settings.device.id != nil)
+                #expect(loaded.settings.mqtt.broker != nil)
+            }
+        }
+    }
+
+    @Test func theJSONSchemaIsTheOneOfTheProgram() throws {
+        let file = configDirectory.appendingPathComponent("jostle.schema.json")
+        #expect(try String(contentsOf: file, encoding: .utf8) == ConfigurationSchema.jsonSchema)
+    }
+
+    @Test func theJSONSchemaNamesKeysDefaultsAndBounds() throws {
+        let bytes = Array(ConfigurationSchema.jsonSchema.utf8)
+        let schema = try JSONReader.read(bytes, source: .file("jostle.schema.json"))
+        // Foundation's parser agrees that it is JSON.
+        _ = try JSONSerialization.jsonObject(with: Data(bytes))
+
+        func leaves(_ node: ConfigurationNode, _ path: String) -> [String: ConfigurationNode] {
+            guard case .mapping(let properties) = node["properties"]?.value else { return [path: node] }
+            #expect(node["additionalProperties"]?.text == "false", "\(path)")
+            return properties.reduce(into: [:]) { result, entry in
+                let inner = path.isEmpty ? entry.key : "\(path).\(entry.key)"
+                result.merge(leaves(entry.node, inner)) { first, _ in first }
+            }
+        }
+        let keys = leaves(schema, "")
+        #expect(Set(keys.keys) == Set(ConfigurationSchema.keys.map(\.path)))
+        for key in ConfigurationSchema.keys {
+            #expect(keys[key.path]?["description"]?.text == key.summary)
+            let expected = shape(try json(key.defaultValue.compactText))
+            #expect(keys[key.path]?["default"].map(shape) == expected)
+        }
+        #expect(keys["gestures.shake.sensitivity"]?["minimum"]?.text == "1")
+        #expect(keys["gestures.shake.sensitivity"]?["maximum"]?.text == "10")
+        let rate = try #require(keys["sensor.rate"]?["anyOf"])
+        #expect(shape(rate).contains("{type: \"number\", minimum: 4, maximum: 1000}"))
+        let heartbeat = try #require(keys["publish.motion.heartbeat"]?["anyOf"])
+        #expect(shape(heartbeat).contains("{const: 0}, {type: \"number\", minimum: 0.1, maximum: 3600}"))
+        let deadband = try #require(keys["publish.attitude.deadband"]?["anyOf"])
+        #expect(shape(deadband).contains("{type: \"number\", minimum: 0, maximum: 180}"))
+        #expect(shape(try #require(keys["log.level"]?["enum"])) == #"["error", "warning", "info", "debug"]"#)
+    }
+
+    @Test func theJSONSchemasPatternsTakeWhatTheProgramTakes() throws {
+        for (dimension, texts) in [
+            (Dimension.duration, ["20 ms", "0.5s", "1e-2 s", "7", "30 µs", "1 h"]),
+            (Dimension.accelerationRange, ["±8 g", "+/- 16g", "39.2 m/s^2", "8"]),
+            (Dimension.rotationRange, ["2000 °/s", "± 500 deg/s"]),
+        ] {
+            let expression = try Regex(dimension.pattern)
+            for text in texts {
+                #expect(try expression.wholeMatch(in: text) != nil, "\(text)")
+                #expect(throws: Never.self) { try dimension.read(text) }
+            }
+            for text in ["fast", "20 parsec", "", "1,5 s", "--1"] {
+                #expect(try expression.wholeMatch(in: text) == nil, "\(text)")
+                #expect(throws: ValueRefusal.self) { try dimension.read(text) }
+            }
+        }
+    }
+}
