@@ -13,6 +13,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CMotionMath"),
         .systemLibrary(name: "CLinuxI2C", providers: [.apt(["libi2c-dev"])]),
+        .systemLibrary(name: "CLinuxSystem"),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -21,13 +22,15 @@ let package = Package(
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
         .target(name: "LinuxSensors", dependencies: ["CLinuxI2C", "IMUDrivers", "MotionCore"]),
         .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
-        .target(name: "MotionKit", dependencies: ["IMUDrivers", "LinuxSensors", "MotionCore", "VirtualIMU"]),
+        .target(
+            name: "MotionKit", dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "MotionCore", "VirtualIMU"]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "MotionCore"]),
         .target(
             name: "JostleAgent",
             dependencies: [
-                "CSystemd", "IMUDrivers", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit",
+                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "MosquittoClient", "MotionCore",
+                "MotionKit",
             ]),
         .executableTarget(
             name: "jostle",

@@ -1,0 +1,229 @@
+public import IMUDrivers
+public import JostleConfiguration
+public import MosquittoClient
+public import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// The agent: a motion manager, an MQTT client and the publisher between them, run until a signal ends them.
+///
+/// `MotionManager` reads the sensor and recognises gestures, `Publisher` is the last of its responders, `MQTTClient`
+/// brings the messages to the broker. The main thread waits for signals and looks after the others.
+public final class Agent {
+    /// Tells a terminal, say, what happens; called on the threads on which it happens.
+    public struct Observer: Sendable {
+        public var motion: (@Sendable (MotionState) -> Void)?
+        public var gesture: (@Sendable (GestureEvent) -> Void)?
+        public var sensor: (@Sendable (IMUPoll.Event) -> Void)?
+        public var connection: (@Sendable (MQTTEvent) -> Void)?
+
+        /// Makes an observer that is told nothing.
+        public init() {}
+    }
+
+    /// The device's name in topics.
+    public let id: String
+
+    /// Where the broker is.
+    public let brokers: [MosquittoClient.BrokerAddress]
+
+    /// The topics of the device.
+    public let topics: Topics
+
+    /// What the sensor is, in a few words.
+    public let sensorTitle: String
+
+    private let settings: JostleSettings
+    private let log: Log
+    private let manager: MotionManager
+    private let device: any SensorDevice
+    private let client: MQTTClient
+    private let publisher: Publisher
+    private let embeddedBroker: EmbeddedBroker?
+    private let observer: Observer
+    private let services = ServiceManager()
+    private let health: HealthReporter
+
+    /// Opens the sensor and prepares everything; nothing runs yet.
+    ///
+    /// To be called on the main thread, on which `run` is called later.
+    /// - Parameters:
+    ///   - settings: what the user set.
+    ///   - version: the program's version, for the health report.
+    ///   - stateDirectory: where things are kept that outlive a run.
+    /// - Throws: `AgentError`, which says what can be done about it.
+    public init(
+        settings: JostleSettings, version: String, stateDirectory: String, log: Log, observer: Observer = Observer()
+    ) throws(AgentError) {
+        let id = settings.device.id ?? DeviceName.ofThisMachine()
+        let topics = Topics(prefix: settings.mqtt.prefix, id: id)
+        let manager = MotionManager(
+            sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
+            updateInterval: settings.updateInterval, stateDirectory: stateDirectory)
+        let device = try Agent.open(settings)
+        let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil
+        let brokers = settings.brokers(embeddedPort: embedded?.port)
+        let (client, publisher, relay) = try Agent.connect(
+            settings, id: id, topics: topics, brokers: brokers, isSimulated: device.isSimulated)
+
+        self.settings = settings
+        self.id = id
+        self.topics = topics
+        self.brokers = brokers
+        self.log = log
+        self.manager = manager
+        self.device = device
+        self.client = client
+        self.publisher = publisher
+        self.observer = observer
+        embeddedBroker = embedded
+        sensorTitle = device.title
+        health = HealthReporter(version: version, interval: settings.publish.health.interval)
+        relay.handler.withLock { $0 = mqttHandler() }
+    }
+
+    /// Runs until SIGTERM, SIGINT or SIGHUP, or until `seconds` are over.
+    ///
+    /// - Throws: `AgentError` where it cannot start.
+    public func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) {
+        addHandlers()
+        do throws(MQTTError) { try client.start() } catch { throw AgentError.mqtt(error) }
+        do throws(SensorError) {
+            try manager.start(with: device)
+        } catch {
+            _ = client.stop()
+            throw AgentError.sensor(error)
+        }
+        log.info(
+            "\(id): reading \(sensorTitle), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "nobody")"
+        )
+        services.ready()
+        watch(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
+        services.stopping()
+        stop()
+    }
+
+    // MARK: Wiring
+
+    private static func open(_ settings: JostleSettings) throws(AgentError) -> any SensorDevice {
+        do throws(SensorError) {
+            return try settings.sensorSelection.open(settings.imu)
+        } catch {
+            throw AgentError.sensor(error)
+        }
+    }
+
+    /// The client's events before the agent is whole go nowhere.
+    private final class Relay: Sendable {
+        let handler = Mutex<(@Sendable (MQTTEvent) -> Void)?>(nil)
+    }
+
+    private static func connect(
+        _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
+        isSimulated: Bool
+    ) throws(AgentError) -> (MQTTClient, Publisher, Relay) {
+        var options = try settings.mqttOptions(clientID: id, brokers: brokers)
+        options.will = Publisher.availability("offline", topics)
+        let relay = Relay()
+        do throws(MQTTError) {
+            let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?(event) }
+            let publisher = Publisher(
+                topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated
+            ) { message, token in
+                do throws(MQTTError) {
+                    try client.publish(message, token: token)
+                    return true
+                } catch {
+                    return false
+                }
+            }
+            return (client, publisher, relay)
+        } catch {
+            throw AgentError.mqtt(error)
+        }
+    }
+
+    private func addHandlers() {
+        let publisher = self.publisher
+        let observer = self.observer
+        let log = self.log
+        manager.addMotionHandler { state in
+            publisher.publish(state)
+            observer.motion?(state)
+        }
+        manager.setDefaultResponder { event in
+            publisher.publish(event)
+            observer.gesture?(event)
+            log.debug("\(event.gesture.word) \(event.phase.word)")
+        }
+        let health = self.health
+        manager.addSensorHandler { event, _ in
+            log.report(event)
+            observer.sensor?(event)
+            health.makeDue()
+        }
+    }
+
+    private func mqttHandler() -> @Sendable (MQTTEvent) -> Void {
+        let publisher = self.publisher
+        let observer = self.observer
+        let health = self.health
+        let log = self.log
+        return { event in
+            switch event {
+            case .connected:
+                publisher.connected()
+                health.makeDue()
+            case .acknowledged(let token): publisher.acknowledged(token)
+            case .rejected(let token, _): publisher.rejected(token)
+            case .disconnected, .refused, .stopped: publisher.disconnected()
+            default: break
+            }
+            log.report(event)
+            observer.connection?(event)
+        }
+    }
+
+    // MARK: While it runs
+
+    /// Waits for a signal; meanwhile tells systemd that it lives, reports health, and keeps the embedded broker up.
+    private func watch(until deadline: Timestamp?, _ signals: SignalWaiter) {
+        var nextAlive = WallClock.monotonic
+        var beats = -1
+        while true {
+            var pause = 0.5
+            if let deadline { pause = min(pause, deadline.seconds(since: WallClock.monotonic)) }
+            if pause <= 0 || signals.wait(seconds: pause) { return }
+            let now = WallClock.monotonic
+            if let interval = services.watchdogInterval, now >= nextAlive {
+                // Fed while the sensor thread turns: a chip that is unplugged is no reason to restart, a thread that is
+                // stuck is one.
+                let turns = manager.turns
+                if turns != beats { services.alive() }
+                beats = turns
+                nextAlive = now.advanced(bySeconds: interval)
+            }
+            if let report = health.report(at: now, manager: manager, client: client, publisher: publisher) {
+                publisher.publishHealth(report)
+            }
+            reviveBroker()
+        }
+    }
+
+    private func reviveBroker() {
+        guard let embeddedBroker else { return }
+        do throws(AgentError) {
+            if try embeddedBroker.revive() { log.warning("the embedded broker had ended and was started again") }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Puts the chip to sleep, says good-bye and ends everything, within a second.
+    private func stop() {
+        manager.stop()
+        let result = client.stop(within: .milliseconds(400), farewell: Publisher.availability("offline", topics))
+        if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
+        embeddedBroker?.stop()
+    }
+}

@@ -1,0 +1,29 @@
+public import MosquittoClient
+public import MotionKit
+
+/// Why the agent cannot start.
+public enum AgentError: Error, Sendable {
+    /// The sensor cannot be used.
+    case sensor(SensorError)
+    /// The MQTT client turned its options down.
+    case mqtt(MQTTError)
+    /// The password file cannot be used, and why.
+    case passwordFile(path: String, reason: String)
+    /// `mqtt.broker: embedded` needs a mosquitto, and there is none.
+    case noBrokerProgram
+    /// The embedded broker cannot be started, and why.
+    case embeddedBroker(String)
+}
+
+extension AgentError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .sensor(let error): "\(error)"
+        case .mqtt(let error): "\(error)"
+        case .passwordFile(let path, let reason): "mqtt.password_file: \(path): \(reason)"
+        case .noBrokerProgram:
+            "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"
+        case .embeddedBroker(let reason): "the embedded broker cannot be started: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import IMUDrivers
+internal import MosquittoClient
+internal import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// Decides when a health report is due and draws it up.
+final class HealthReporter: Sendable {
+    /// Seconds after something happened until it is reported: several things often happen together.
+    private static let reaction = 1.0
+
+    private let version: String
+    private let interval: Double
+    private let start = WallClock.monotonic
+    private let mutable: Mutex<Mutable>
+
+    private struct Mutable {
+        var next: Timestamp
+        var reported: (time: Timestamp, processor: Double, samples: UInt64)
+    }
+
+    /// - Parameter interval: seconds between two reports; 0 draws none up.
+    init(version: String, interval: Double) {
+        self.version = version
+        self.interval = interval
+        mutable = Mutex(
+            Mutable(
+                next: start.advanced(bySeconds: 5), reported: (start, ProcessFigures.processorTime, 0)))
+    }
+
+    /// Something happened that a reader should know soon.
+    func makeDue() {
+        let soon = WallClock.monotonic.advanced(bySeconds: HealthReporter.reaction)
+        mutable.withLock { $0.next = min($0.next, soon) }
+    }
+
+    /// The report, or `nil` where none is due at `now`.
+    func report(
+        at now: Timestamp, manager: MotionManager, client: MQTTClient, publisher: Publisher
+    ) -> JSONObject? {
+        guard interval > 0, mutable.withLock({ $0.next <= now }) else { return nil }
+        let status = manager.sensorStatus ?? IMUStatus()
+        let processor = ProcessFigures.processorTime
+        let before = mutable.withLock { mutable in
+            defer {
+                mutable.next = now.advanced(bySeconds: interval)
+                mutable.reported = (now, processor, status.samples)
+            }
+            return mutable.reported
+        }
+        let elapsed = max(1e-3, now.seconds(since: before.time))
+        let outbox = publisher.outbox
+
+        var report = JSONObject()
+        report.add("t", WallClock.milliseconds(at: now))
+        report.add("version", version)
+        report.add("uptime", now.seconds(since: start), decimals: 0)
+        report.add("sensor", manager.sensorTitle)
+        report.add("sensor_state", status.state.word)
+        report.add("sensor_fault", status.lastFault?.explanation)
+        report.add("rate", Double(status.samples - before.samples) / elapsed, decimals: 1)
+        report.add("period_ppm", status.periodDeviation, decimals: 0)
+        report.add("samples", Int64(clamping: status.samples))
+        report.add("gaps", Int64(clamping: status.gaps))
+        report.add("lost_samples", Int64(clamping: status.lostSamples))
+        report.add("overflows", Int64(clamping: status.overflows))
+        report.add("misalignments", Int64(clamping: status.misalignments))
+        report.add("recoveries", Int64(clamping: status.recoveries))
+        report.add("clipped_samples", Int64(clamping: status.clippedSamples))
+        report.add("bus_errors", HealthReporter.counts(status.busErrors))
+        report.add("dropped_deliveries", Int64(manager.droppedDeliveries))
+        report.add("outbox", Int64(outbox.count))
+        report.add("outbox_dropped", Int64(clamping: outbox.dropped))
+        report.add("connects", Int64(clamping: client.statistics.connects))
+        report.add("cpu_percent", 100 * (processor - before.processor) / elapsed, decimals: 2)
+        report.add("memory_mb", Double(ProcessFigures.residentMemory) / 1_048_576, decimals: 1)
+        report.add("clock", ProcessFigures.isClockSynchronised ? "synchronised" : "unsynchronised")
+        return report
+    }
+
+    private static func counts(_ errors: BusErrorCounts) -> JSONObject {
+        var object = JSONObject()
+        object.add("not_acknowledged", Int64(clamping: errors.notAcknowledged))
+        object.add("arbitration_lost", Int64(clamping: errors.arbitrationLost))
+        object.add("timed_out", Int64(clamping: errors.timedOut))
+        object.add("input_output", Int64(clamping: errors.inputOutput))
+        object.add("other", Int64(clamping: errors.other))
+        return object
+    }
+}
+
+extension IMUState {
+    /// The state's name for outside programs.
+    var word: String {
+        switch self {
+        case .asleep: "asleep"
+        case .identifying: "identifying"
+        case .resetting: "resetting"
+        case .waking: "waking"
+        case .configuring: "configuring"
+        case .settling: "settling"
+        case .streaming: "streaming"
+        case .recovering: "recovering"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+internal import IMUDrivers
+internal import MosquittoClient
+internal import MotionKit
+
+extension Log {
+    /// Says what happened to the sensor.
+    func report(_ event: IMUPoll.Event) {
+        switch event {
+        case .none: break
+        case .streaming(let gap) where gap > 0: info("the sensor measures again, after \(gap.rounded(to: 2)) s")
+        case .streaming: info("the sensor measures")
+        case .gap(let seconds, let fault):
+            warning("samples of \(seconds.rounded(to: 3)) s are missing: \(fault.explanation)")
+        case .failed(let fault): error("the sensor is lost: \(fault.explanation); trying again")
+        }
+    }
+
+    /// Says what happened to the connection.
+    func report(_ event: MQTTEvent) {
+        switch event {
+        case .connected(let connection): info("connected to \(connection.broker) with MQTT \(connection.version)")
+        case .refused(let end), .disconnected(let end):
+            let advice = end.failure.advice.map { "; \($0)" } ?? ""
+            let retry = end.retryAfter.map { "; trying again in \($0.seconds.rounded(to: 1)) s" } ?? ""
+            if end.retryAfter == nil {
+                debug("disconnected from \(end.broker)")
+            } else {
+                warning("\(end.broker): \(end.failure)\(advice)\(retry)")
+            }
+        case .subscriptionRefused(let filter, let reason): warning("may not subscribe to \(filter): \(reason)")
+        case .rejected(_, let failure): warning("the broker rejects a message: \(failure)")
+        case .connecting(let broker, let version): debug("connecting to \(broker) with MQTT \(version)")
+        case .subscribed, .message, .acknowledged, .stopped: break
+        }
+    }
+}
+
+extension Duration {
+    /// The duration in seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}
+
+extension Double {
+    /// A number for people, with at most this many decimals.
+    func rounded(to decimals: Int) -> String { JSONObject.number(self, decimals: decimals) }
+}

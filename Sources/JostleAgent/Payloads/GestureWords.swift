@@ -1,0 +1,64 @@
+public import MotionCore
+
+/// The words that outside programs know gestures by: in topics, payloads and CSV files.
+extension Gesture {
+    /// The gesture's name.
+    public var word: String {
+        switch self {
+        case .shake: "shake"
+        }
+    }
+}
+
+extension GesturePhase {
+    /// The phase's name.
+    public var word: String {
+        switch self {
+        case .began: "began"
+        case .changed: "changed"
+        case .ended: "ended"
+        case .cancelled: "cancelled"
+        case .recognized: "recognized"
+        }
+    }
+}
+
+extension CancellationReason {
+    /// The reason's name.
+    public var word: String {
+        switch self {
+        case .tooWeak: "too_weak"
+        case .tooLong: "too_long"
+        case .interrupted: "interrupted"
+        case .sensorLost: "sensor_lost"
+        case .disabled: "disabled"
+        case .stopped: "stopped"
+        case .restarted: "restarted"
+        }
+    }
+}
+
+extension BodyAxis {
+    /// The axis's name.
+    public var word: String {
+        switch self {
+        case .x: "x"
+        case .y: "y"
+        case .z: "z"
+        }
+    }
+}
+
+extension BodySide {
+    /// The side's name.
+    public var word: String {
+        switch self {
+        case .plusX: "+x"
+        case .minusX: "-x"
+        case .plusY: "+y"
+        case .minusY: "-y"
+        case .plusZ: "+z"
+        case .minusZ: "-z"
+        }
+    }
+}

@@ -1,0 +1,111 @@
+public import MotionCore
+
+/// A JSON object in the making: fields in the order in which they are added.
+///
+/// Numbers are written with as many decimals as their quantity deserves and never in exponent form; what is not finite
+/// is left out, since JSON has no word for it.
+public struct JSONObject: Sendable {
+    private var text = "{"
+
+    /// Makes an empty object.
+    public init() {}
+
+    /// The object's text.
+    public var description: String { text + "}" }
+
+    /// The object as UTF-8.
+    public var bytes: [UInt8] { Array(description.utf8) }
+
+    /// Adds a number with at most `decimals` decimals.
+    public mutating func add(_ name: String, _ value: Double?, decimals: Int) {
+        guard let value, value.isFinite else { return }
+        begin(name)
+        text += JSONObject.number(value, decimals: decimals)
+    }
+
+    /// Adds a whole number.
+    public mutating func add(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        begin(name)
+        text += String(value)
+    }
+
+    /// Adds a truth value.
+    public mutating func add(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        begin(name)
+        text += value ? "true" : "false"
+    }
+
+    /// Adds a text.
+    public mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        begin(name)
+        text += JSONObject.quoted(value)
+    }
+
+    /// Adds an array of numbers; left out where one of them is not finite.
+    public mutating func add(_ name: String, _ values: [Double], decimals: Int) {
+        guard values.allSatisfy(\.isFinite) else { return }
+        begin(name)
+        text += "[" + values.map { JSONObject.number($0, decimals: decimals) }.joined(separator: ",") + "]"
+    }
+
+    /// Adds a vector as an array.
+    public mutating func add(_ name: String, _ vector: Vector3, decimals: Int) {
+        add(name, [vector.x, vector.y, vector.z], decimals: decimals)
+    }
+
+    /// Adds an object.
+    public mutating func add(_ name: String, _ object: JSONObject) {
+        begin(name)
+        text += object.description
+    }
+
+    /// Adds an array of objects.
+    public mutating func add(_ name: String, _ objects: [JSONObject]) {
+        begin(name)
+        text += "[" + objects.map(\.description).joined(separator: ",") + "]"
+    }
+
+    private mutating func begin(_ name: String) {
+        if text.utf8.count > 1 { text += "," }
+        text += JSONObject.quoted(name) + ":"
+    }
+
+    /// A number rounded to `decimals`, without zeros at its end.
+    public static func number(_ value: Double, decimals: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        let units = (value * scale).rounded()
+        guard abs(units) < 9e15 else { return "\(value)" }
+        let whole = Int64(abs(units))
+        let sign = units < 0 ? "-" : ""
+        let divisor = Int64(scale)
+        let (integer, fraction) = whole.quotientAndRemainder(dividingBy: divisor)
+        guard fraction != 0 else { return "\(sign)\(integer)" }
+        var digits = String(fraction)
+        digits = String(repeating: "0", count: decimals - digits.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "\(sign)\(integer).\(digits)"
+    }
+
+    /// A text in quotation marks, with what JSON does not allow in them escaped.
+    static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,82 @@
+public import MotionCore
+
+/// The JSON that is published: see "MQTT" in the README. Degrees, °/s, m/s², seconds, °C; `t` is epoch milliseconds.
+public enum Payloads {
+    /// The attitude relative to the reference attitude.
+    public static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {
+        let attitude = state.relativeAttitude
+        let angles = attitude.eulerAngles
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("roll", angles.roll * degreesPerRadian, decimals: 2)
+        object.add("pitch", angles.pitch * degreesPerRadian, decimals: 2)
+        object.add("yaw", angles.yaw * degreesPerRadian, decimals: 2)
+        object.add("q", [attitude.w, attitude.x, attitude.y, attitude.z], decimals: 6)
+        return object
+    }
+
+    /// Linear acceleration, gravity and rotation, body frame.
+    public static func motion(_ state: MotionState, at time: Int64) -> JSONObject {
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("acceleration", state.linearAcceleration, decimals: 3)
+        object.add("gravity", state.gravity, decimals: 3)
+        object.add("rotation", state.rotationRate * degreesPerRadian, decimals: 2)
+        object.add("temperature", state.temperature, decimals: 1)
+        return object
+    }
+
+    /// The device's lasting state.
+    public static func state(_ state: DeviceState, at time: Int64) -> JSONObject {
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("moving", state.isMoving)
+        object.add("side", state.side.word)
+        object.add("tilt", state.tilt * degreesPerRadian, decimals: 1)
+        object.add("simulated", state.isSimulated)
+        return object
+    }
+
+    /// A phase of a gesture.
+    ///
+    /// - Parameters:
+    ///   - id: unique among all events of all devices and starts.
+    ///   - isSimulated: whether nobody moved the device.
+    public static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
+        var object = JSONObject()
+        object.add("id", id)
+        object.add("t", time)
+        object.add("gesture", event.gesture.word)
+        object.add("phase", event.phase.word)
+        object.add("strength", event.strength, decimals: 2)
+        object.add("axis", event.axis?.word)
+        object.add("reversals", event.reversals.map { Int64($0) })
+        object.add("duration", event.duration, decimals: 3)
+        object.add("reason", event.reason?.word)
+        if isSimulated { object.add("simulated", true) }
+        return object
+    }
+}
+
+/// What lasts until it changes: which side is up, whether the device moves.
+public struct DeviceState: Equatable, Sendable {
+    public var isMoving: Bool
+    public var side: BodySide
+    /// Angle from the reference attitude, or from lying flat, rad.
+    public var tilt: Double
+    public var isSimulated: Bool
+
+    /// Takes from the motion state what lasts.
+    public init(_ state: MotionState, isSimulated: Bool) {
+        isMoving = state.isMoving
+        side = state.side
+        tilt = state.tilt
+        self.isSimulated = isSimulated
+    }
+
+    /// Whether a reader would call the two different: a tilt is another one from 2° on.
+    public func differs(from other: DeviceState) -> Bool {
+        isMoving != other.isMoving || side != other.side || isSimulated != other.isSimulated
+            || abs(tilt - other.tilt) >= 2 * radiansPerDegree
+    }
+}

@@ -1,0 +1,185 @@
+internal import IMUDrivers
+public import JostleConfiguration
+public import MosquittoClient
+public import MotionCore
+internal import Synchronization
+
+/// The last responder of the chain: turns motion, gestures and the sensor's fate into messages.
+///
+/// It is told of motion on the delivery thread and of the connection on the network thread. Events go through the
+/// outbox and arrive at least once; everything else is told as it is now or not at all.
+public final class Publisher: Sendable {
+    /// Hands a message to the client; returns false where it does not take it now.
+    public typealias Send = @Sendable (MQTTMessage, MQTTToken?) -> Bool
+
+    private let topics: Topics
+    private let isSimulated: Bool
+    private let run: String
+    private let send: Send
+    private let mutable: Mutex<Mutable>
+
+    private struct Mutable {
+        var isConnected = false
+        var outbox = Outbox(capacity: 1000)
+        var events: UInt64 = 0
+        var attitudeGate: TelemetryGate
+        var motionGate: TelemetryGate
+        var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
+        var attitudeDeadband: Double
+        var motionDeadband: Double
+        var sentAttitude = Quaternion.identity
+        var sentMotion = MotionState()
+        var sentState: DeviceState?
+        var latest: MotionState?
+    }
+
+    /// Makes a publisher that takes itself to be not connected.
+    ///
+    /// - Parameters:
+    ///   - publish: rates, dead bands and heartbeats.
+    ///   - run: a word that no other start of any device has; events are numbered after it.
+    ///   - isSimulated: whether the samples are made up.
+    ///   - send: hands a message to the client.
+    public init(
+        topics: Topics, publish: JostleSettings.Publish, run: String, isSimulated: Bool, send: @escaping Send
+    ) {
+        self.topics = topics
+        self.run = run
+        self.isSimulated = isSimulated
+        self.send = send
+        mutable = Mutex(
+            Mutable(
+                attitudeGate: TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat),
+                motionGate: TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat),
+                attitudeDeadband: publish.attitude.deadband, motionDeadband: publish.motion.deadband))
+    }
+
+    /// A word for one start of the agent: 64 random bits, hexadecimal.
+    public static func newRun() -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// Events that wait for the broker's acknowledgement, and those that were given up.
+    public var outbox: (count: Int, dropped: UInt64) {
+        mutable.withLock { ($0.outbox.count, $0.outbox.dropped) }
+    }
+
+    // MARK: From the delivery thread
+
+    /// Publishes what of the motion state is worth it.
+    public func publish(_ state: MotionState) {
+        mutable.withLock { mutable in
+            mutable.latest = state
+            guard mutable.isConnected else { return }
+            publishAttitude(state, &mutable)
+            publishMotion(state, &mutable)
+            publishState(state, &mutable)
+        }
+    }
+
+    /// Puts an event into the outbox and sends it where there is a connection.
+    public func publish(_ event: GestureEvent) {
+        let time = WallClock.milliseconds(at: event.timestamp)
+        mutable.withLock { mutable in
+            mutable.events += 1
+            let payload = Payloads.event(event, id: "\(run)-\(mutable.events)", at: time, isSimulated: isSimulated)
+            mutable.outbox.append(
+                MQTTMessage(
+                    topic: topics.event(event.gesture), payload: payload.bytes, qos: .atLeastOnce, retain: false))
+            if mutable.isConnected { mutable.outbox.send { send($0, $1) } }
+        }
+    }
+
+    /// Publishes a health report.
+    public func publishHealth(_ report: JSONObject) {
+        guard mutable.withLock({ $0.isConnected }) else { return }
+        _ = send(MQTTMessage(topic: topics.health, payload: report.bytes, qos: .atMostOnce, retain: true), nil)
+    }
+
+    // MARK: From the network thread
+
+    /// A connection was made: the device is online, and whoever listens is told everything anew.
+    public func connected() {
+        mutable.withLock { mutable in
+            mutable.isConnected = true
+            _ = send(Publisher.availability("online", topics), nil)
+            mutable.attitudeGate.reset()
+            mutable.motionGate.reset()
+            mutable.sentState = nil
+            mutable.outbox.send { send($0, $1) }
+            if let latest = mutable.latest {
+                publishAttitude(latest, &mutable)
+                publishMotion(latest, &mutable)
+                publishState(latest, &mutable)
+            }
+        }
+    }
+
+    /// The connection is lost.
+    public func disconnected() {
+        mutable.withLock { mutable in
+            mutable.isConnected = false
+            mutable.outbox.connectionLost()
+        }
+    }
+
+    /// The broker has a message.
+    public func acknowledged(_ token: MQTTToken) {
+        mutable.withLock { mutable in
+            mutable.outbox.acknowledge(token)
+            // There may be room in the client's queue again.
+            if mutable.isConnected { mutable.outbox.send { send($0, $1) } }
+        }
+    }
+
+    /// The broker will never take a message.
+    public func rejected(_ token: MQTTToken) {
+        mutable.withLock { $0.outbox.giveUp(token) }
+    }
+
+    /// The message that tells whether the device is there; `offline` is also the will.
+    static func availability(_ word: String, _ topics: Topics) -> MQTTMessage {
+        MQTTMessage(topic: topics.availability, payload: Array(word.utf8), qos: .atLeastOnce, retain: true)
+    }
+
+    // MARK: What is worth a message
+
+    private func publishAttitude(_ state: MotionState, _ mutable: inout Mutable) {
+        let sent = mutable.sentAttitude
+        let deadband = mutable.attitudeDeadband
+        let isDue = mutable.attitudeGate.isDue(at: state.timestamp) {
+            sent.angle(to: state.relativeAttitude) >= deadband
+        }
+        guard isDue else { return }
+        mutable.sentAttitude = state.relativeAttitude
+        let payload = Payloads.attitude(state, at: WallClock.milliseconds(at: state.timestamp))
+        _ = send(MQTTMessage(topic: topics.attitude, payload: payload.bytes, qos: .atMostOnce, retain: false), nil)
+    }
+
+    private func publishMotion(_ state: MotionState, _ mutable: inout Mutable) {
+        let sent = mutable.sentMotion
+        let deadband = mutable.motionDeadband
+        let isDue = mutable.motionGate.isDue(at: state.timestamp) {
+            // A turn of 1 °/s is told as well, although the dead band is one of acceleration.
+            (state.linearAcceleration - sent.linearAcceleration).length >= deadband
+                || (state.gravity - sent.gravity).length >= deadband
+                || (state.rotationRate - sent.rotationRate).length >= radiansPerDegree
+        }
+        guard isDue else { return }
+        mutable.sentMotion = state
+        let payload = Payloads.motion(state, at: WallClock.milliseconds(at: state.timestamp))
+        _ = send(MQTTMessage(topic: topics.motion, payload: payload.bytes, qos: .atMostOnce, retain: false), nil)
+    }
+
+    private func publishState(_ state: MotionState, _ mutable: inout Mutable) {
+        let now = DeviceState(state, isSimulated: isSimulated)
+        let isNews = mutable.sentState.map { now.differs(from: $0) } ?? true
+        // At most a few a second, whatever flickers; the last one is never left out, since it is still news later.
+        if mutable.sentState == nil { mutable.stateGate.reset() }
+        guard isNews, mutable.stateGate.isDue(at: state.timestamp, hasChanged: { true }) else { return }
+        let payload = Payloads.state(now, at: WallClock.milliseconds(at: state.timestamp))
+        let message = MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
+        if send(message, nil) { mutable.sentState = now }
+    }
+}

@@ -1,0 +1,29 @@
+public import MotionCore
+
+/// The topics of one device: see "MQTT" in the README.
+public struct Topics: Equatable, Sendable {
+    /// What all of them begin with: prefix and device.
+    public let root: String
+
+    /// The topics of the device `id` under `prefix`.
+    public init(prefix: String, id: String) {
+        root = "\(prefix)/\(id)"
+    }
+
+    /// `online` or `offline`; retained.
+    public var availability: String { "\(root)/availability" }
+    /// The attitude, as it changes.
+    public var attitude: String { "\(root)/attitude" }
+    /// Acceleration, gravity and rotation, as they change.
+    public var motion: String { "\(root)/motion" }
+    /// What lasts until it changes; retained.
+    public var state: String { "\(root)/state" }
+    /// How the device is; retained.
+    public var health: String { "\(root)/health" }
+    /// The phases of a gesture.
+    public func event(_ gesture: Gesture) -> String { "\(root)/event/\(gesture.word)" }
+    /// Where a command arrives.
+    public func command(_ name: String) -> String { "\(root)/command/\(name)" }
+    /// Where a command is answered.
+    public func result(of command: String) -> String { "\(root)/command/\(command)/result" }
+}

@@ -1,0 +1,174 @@
+internal import Glibc
+
+/// A mosquitto of the agent's own on a free loopback port, for demonstrations and boards without a broker.
+///
+/// It takes connections from this machine only, keeps nothing on disk, and ends with the agent, whatever ends that.
+final class EmbeddedBroker {
+    /// The port it listens on.
+    let port: UInt16
+    private let program: String
+    private let launcher: String
+    private var process: pid_t = 0
+
+    /// Starts a broker and waits until it takes connections.
+    ///
+    /// To be called on the main thread: the broker is bound to the life of the thread that starts it.
+    init() throws(AgentError) {
+        guard let program = EmbeddedBroker.find("mosquitto") else { throw AgentError.noBrokerProgram }
+        guard let launcher = EmbeddedBroker.find("setpriv") else {
+            throw AgentError.embeddedBroker("setpriv (package util-linux) was not found")
+        }
+        guard let port = EmbeddedBroker.freePort() else {
+            throw AgentError.embeddedBroker("no loopback port is free")
+        }
+        self.program = program
+        self.launcher = launcher
+        self.port = port
+        try launch()
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Starts the broker again where it has ended.
+    ///
+    /// - Returns: whether it had.
+    func revive() throws(AgentError) -> Bool {
+        var status: Int32 = 0
+        guard process > 0, waitpid(process, &status, WNOHANG) == process else { return false }
+        process = 0
+        try launch()
+        return true
+    }
+
+    /// Ends the broker.
+    func stop() {
+        guard process > 0 else { return }
+        kill(process, SIGTERM)
+        var status: Int32 = 0
+        for _ in 0..<50 {
+            if waitpid(process, &status, WNOHANG) == process {
+                process = 0
+                return
+            }
+            usleep(10_000)
+        }
+        kill(process, SIGKILL)
+        waitpid(process, &status, 0)
+        process = 0
+    }
+
+    // MARK: Starting
+
+    private func launch() throws(AgentError) {
+        let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(directory)/jostle-broker-XXXXXX".utf8CString)
+        let file = mkstemp(&template)
+        guard file >= 0 else { throw AgentError.embeddedBroker("no temporary file in \(directory): errno \(errno)") }
+        let path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+        defer { unlink(path) }
+        var configuration = """
+            listener \(port) 127.0.0.1
+            allow_anonymous true
+            persistence false
+            set_tcp_nodelay true
+            log_dest none
+
+            """
+        _ = configuration.withUTF8 { write(file, $0.baseAddress, $0.count) }
+        // mosquitto started by root reads its configuration as the user mosquitto.
+        fchmod(file, 0o644)
+        close(file)
+        // setpriv makes the kernel end the broker when the agent dies, also by SIGKILL.
+        try spawn([launcher, "--pdeathsig", "TERM", program, "-c", path])
+        try waitUntilItListens()
+    }
+
+    private func spawn(_ arguments: [String]) throws(AgentError) {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var mask = SignalWaiter.unblocked()
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        // Its own group, so that Ctrl-C in the terminal ends the agent first and the agent ends the broker.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        let code = posix_spawn(&process, arguments[0], &actions, &attributes, &pointers, environ)
+        guard code == 0 else { throw AgentError.embeddedBroker("\(program) cannot be started: errno \(code)") }
+    }
+
+    private func waitUntilItListens() throws(AgentError) {
+        for _ in 0..<300 {
+            if EmbeddedBroker.accepts(port: port) { return }
+            var status: Int32 = 0
+            if waitpid(process, &status, WNOHANG) == process {
+                process = 0
+                throw AgentError.embeddedBroker("\(program) ended at once, status \(status)")
+            }
+            usleep(10_000)
+        }
+        stop()
+        throw AgentError.embeddedBroker("\(program) does not listen on port \(port)")
+    }
+
+    // MARK: Looking around
+
+    /// The path of a program: in PATH, and where Debian puts what administrators run.
+    private static func find(_ name: String) -> String? {
+        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        for directory in path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/usr/bin"] {
+            let candidate = "\(directory)/\(name)"
+            if access(candidate, X_OK) == 0 { return candidate }
+        }
+        return nil
+    }
+
+    /// A loopback port that nobody listens on: the kernel's choice for a socket that is closed again.
+    private static func freePort() -> UInt16? {
+        let socket = loopbackSocket()
+        guard socket >= 0 else { return nil }
+        defer { close(socket) }
+        var address = loopback(port: 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        return isBound ? UInt16(bigEndian: address.sin_port) : nil
+    }
+
+    private static func accepts(port: UInt16) -> Bool {
+        let socket = loopbackSocket()
+        guard socket >= 0 else { return false }
+        defer { close(socket) }
+        var address = loopback(port: port)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    private static func loopbackSocket() -> Int32 {
+        socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,27 @@
+internal import CLinuxSystem
+internal import Glibc
+
+/// What this process costs: getrusage(2), /proc/self/statm.
+struct ProcessFigures {
+    /// Processor time used since the start, s.
+    static var processorTime: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        let user = Double(usage.ru_utime.tv_sec) + Double(usage.ru_utime.tv_usec) * 1e-6
+        return user + Double(usage.ru_stime.tv_sec) + Double(usage.ru_stime.tv_usec) * 1e-6
+    }
+
+    /// Resident memory, bytes; 0 where the system does not tell.
+    static var residentMemory: Int {
+        guard let fields = TextFile.read("/proc/self/statm", limit: 256)?.split(separator: " "), fields.count > 1,
+            let pages = Int(fields[1])
+        else { return 0 }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// Whether the system's clock is kept right by somebody: adjtimex(2).
+    static var isClockSynchronised: Bool {
+        var state = timex()
+        return adjtimex(&state) != TIME_ERROR
+    }
+}

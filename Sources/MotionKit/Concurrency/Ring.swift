@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// A queue of fixed capacity between one producing and one consuming thread, without locks.
+///
+/// Neither side ever waits, and nothing is allocated after `init`.
+final class Ring<Element: BitwiseCopyable & Sendable>: @unchecked Sendable {
+    private let storage: UnsafeMutablePointer<Element>
+    private let mask: Int
+    /// Elements taken out and put in since the start; they only grow, an index is their value and the mask.
+    private let taken = Atomic<Int>(0)
+    private let given = Atomic<Int>(0)
+
+    /// Makes room for at least `capacity` elements: the next power of two.
+    init(capacity: Int) {
+        var size = 2
+        while size < capacity { size *= 2 }
+        storage = .allocate(capacity: size)
+        mask = size - 1
+    }
+
+    deinit {
+        storage.deallocate()
+    }
+
+    /// Puts an element in; returns false, and leaves it out, where the ring is full. For the producer only.
+    @discardableResult
+    func push(_ element: Element) -> Bool {
+        let tail = given.load(ordering: .relaxed)
+        guard tail - taken.load(ordering: .acquiring) <= mask else { return false }
+        (storage + (tail & mask)).initialize(to: element)
+        given.store(tail + 1, ordering: .releasing)
+        return true
+    }
+
+    /// Takes the oldest element out, or returns `nil` where there is none. For the consumer only.
+    func pop() -> Element? {
+        let head = taken.load(ordering: .relaxed)
+        guard head != given.load(ordering: .acquiring) else { return nil }
+        let element = storage[head & mask]
+        taken.store(head + 1, ordering: .releasing)
+        return element
+    }
+}

@@ -1,0 +1,55 @@
+public import IMUDrivers
+public import MotionCore
+
+extension MotionManager {
+    // MARK: Gestures
+
+    /// Adds a handler at the front of the responder chain: it hears of a gesture before those added earlier.
+    ///
+    /// - Parameters:
+    ///   - recognizer: which gestures it is for.
+    ///   - handler: called on the delivery thread; its answer of where a gesture began or was recognized decides whether
+    ///     the others hear of that gesture.
+    /// - Returns: a token with which the handler is switched off and on, and removed.
+    @discardableResult
+    public func addRecognizer(_ recognizer: Recognizer, handler: @escaping GestureHandler) -> RecognizerToken {
+        let responder = Responder(recognizer: recognizer, handler: handler)
+        chain.add(responder)
+        return RecognizerToken(chain: chain, responder: responder)
+    }
+
+    /// Sets the handler at the end of the responder chain, which hears of every gesture that nobody consumed.
+    public func setDefaultResponder(_ handler: (@Sendable (GestureEvent) -> Void)?) {
+        chain.setLast(
+            handler.map { handler in
+                Responder(recognizer: nil) { event in
+                    handler(event)
+                    return .consume
+                }
+            })
+    }
+
+    // MARK: Motion, sensor, samples
+
+    /// Adds a handler of the motion state, called as often as `updateInterval` says.
+    @discardableResult
+    public func addMotionHandler(_ handler: @escaping @Sendable (MotionState) -> Void) -> HandlerToken {
+        listeners.add { $0.motion[$1] = handler }
+    }
+
+    /// Adds a handler of what happens to the sensor: it streams, lost samples, failed.
+    @discardableResult
+    public func addSensorHandler(
+        _ handler: @escaping @Sendable (IMUPoll.Event, Timestamp) -> Void
+    ) -> HandlerToken {
+        listeners.add { $0.sensor[$1] = handler }
+    }
+
+    /// Adds a handler of every sample, along the sensor's axes, in batches and in order.
+    @discardableResult
+    public func addSampleHandler(_ handler: @escaping @Sendable ([MotionSample]) -> Void) -> HandlerToken {
+        let token = listeners.add { $0.samples[$1] = handler }
+        exchange?.wantsSamples.store(true, ordering: .relaxed)
+        return token
+    }
+}

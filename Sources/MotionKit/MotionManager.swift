@@ -1,0 +1,188 @@
+public import IMUDrivers
+public import MotionCore
+internal import Synchronization
+
+/// A motion sensor with attitude and gestures, in the manner of CoreMotion and of UIKit's gesture recognizers.
+///
+/// `start` opens the sensor and begins to read it on a thread of its own; handlers are called on a second thread, the
+/// delivery thread, one at a time and in order, so that a slow handler costs no sample. `stop` puts the chip to sleep.
+/// A manager may be started and stopped any number of times and used from any thread.
+public final class MotionManager: Sendable {
+    let selection: SensorSelection
+    let imu: IMUSettings
+    let store: StateDirectory?
+    let chain = ResponderChain()
+    let listeners = Listeners()
+    private let shared: Mutex<Shared>
+
+    private struct Shared {
+        var settings: MotionSettings
+        var updateInterval: Double
+        var run: Run?
+    }
+
+    /// One time from start to stop.
+    private struct Run {
+        let device: any SensorDevice
+        let exchange: SensorExchange
+        let sensor: WorkerThread
+        let delivery: WorkerThread
+    }
+
+    /// Makes a manager that is not started.
+    ///
+    /// - Parameters:
+    ///   - sensor: which sensor to use; by default the first that is found.
+    ///   - imu: rate, ranges and batching of the sensor.
+    ///   - settings: everything about attitude and gestures; may be changed at any time.
+    ///   - updateInterval: seconds between two states for motion handlers; default 0.1.
+    ///   - stateDirectory: where a stored reference attitude is kept; `nil` keeps nothing.
+    public init(
+        sensor: SensorSelection = .automatic, imu: IMUSettings = IMUSettings(),
+        settings: MotionSettings = MotionSettings(), updateInterval: Double = 0.1, stateDirectory: String? = nil
+    ) {
+        selection = sensor
+        self.imu = imu
+        store = stateDirectory.map { StateDirectory(path: $0) }
+        shared = Mutex(Shared(settings: settings, updateInterval: updateInterval))
+    }
+
+    deinit {
+        stop()
+    }
+
+    // MARK: Start and stop
+
+    /// Whether the sensor is being read.
+    public var isRunning: Bool { shared.withLock { $0.run != nil } }
+
+    /// Opens the sensor and begins to read it; does nothing where it runs already.
+    ///
+    /// - Throws: `SensorError`, which says what can be done about it.
+    public func start() throws(SensorError) {
+        let device = try selection.open(imu)
+        try start(with: device)
+    }
+
+    /// Begins to read a device that is open already; does nothing where one runs.
+    public func start(with device: any SensorDevice) throws(SensorError) {
+        guard let exchange = SensorExchange() else { throw SensorError.resources }
+        exchange.wantsSamples.store(listeners.wantSamples, ordering: .relaxed)
+        let storedReference = store?.loadReference()
+        let failed = shared.withLock { shared in
+            guard shared.run == nil else { return false }
+            let settings = shared.settings
+            let interval = shared.updateInterval
+            let delivery = Delivery(
+                exchange: exchange, chain: chain, listeners: listeners, store: store,
+                policy: { [weak self] in
+                    self?.settings.reference ?? .none
+                })
+            chain.attach(exchange.deliveryWake)
+            guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return true }
+            let sensorThread = WorkerThread(name: "jostle-sensor") {
+                var loop = SensorLoop(
+                    device: device, exchange: exchange, settings: settings, storedReference: storedReference,
+                    updateInterval: interval)
+                loop.run()
+            }
+            guard let sensorThread else {
+                exchange.hasStopped.store(true, ordering: .releasing)
+                exchange.deliveryWake.ring()
+                deliveryThread.join(within: 1)
+                return true
+            }
+            shared.run = Run(device: device, exchange: exchange, sensor: sensorThread, delivery: deliveryThread)
+            return false
+        }
+        if failed { throw SensorError.resources }
+    }
+
+    /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing where nothing runs.
+    ///
+    /// The handlers have heard everything when it returns, except where it is called from a handler. A thread that is
+    /// stuck, in a transaction on a dead bus or in a handler, is left behind after half a second.
+    public func stop() {
+        let run = shared.withLock { shared in
+            let run = shared.run
+            shared.run = nil
+            return run
+        }
+        guard let run else { return }
+        run.exchange.shouldStop.store(true, ordering: .releasing)
+        run.exchange.sensorWake.ring()
+        if !run.sensor.join(within: 0.5) {
+            run.exchange.hasStopped.store(true, ordering: .releasing)
+            run.exchange.deliveryWake.ring()
+        }
+        run.delivery.join(within: 0.5)
+        chain.attach(nil)
+    }
+
+    // MARK: What is known
+
+    /// What the sensor does and measures: the latest, or `nil` before the first sample.
+    public var state: MotionState? { exchange?.snapshot.state }
+
+    /// The attitude relative to the reference attitude, after the low-pass; `nil` before the first sample.
+    public var attitude: Quaternion? { state?.relativeAttitude }
+
+    /// The driver's state and counters; `nil` where nothing runs.
+    public var sensorStatus: IMUStatus? { exchange?.snapshot.status }
+
+    /// The chip and what it was configured to; `nil` where nothing runs.
+    public var sensorInfo: IMUInfo? { exchange?.snapshot.info }
+
+    /// The sensor in a few words for people; `nil` where nothing runs.
+    public var sensorTitle: String? { shared.withLock { $0.run?.device.title } }
+
+    /// Whether the samples are made up; `nil` where nothing runs.
+    public var isSimulated: Bool? { shared.withLock { $0.run?.device.isSimulated } }
+
+    /// How often the sensor thread has turned its loop: it stands still only where a transaction is stuck.
+    public var turns: Int { exchange?.turns.load(ordering: .relaxed) ?? 0 }
+
+    /// Messages and samples that found no room because handlers were slow.
+    public var droppedDeliveries: Int {
+        guard let exchange else { return 0 }
+        return exchange.droppedMessages.load(ordering: .relaxed) + exchange.droppedSamples.load(ordering: .relaxed)
+    }
+
+    var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
+
+    // MARK: What can be changed at any time
+
+    /// Everything about attitude and gestures; a change is in force with the next batch of samples.
+    public var settings: MotionSettings {
+        get { shared.withLock { $0.settings } }
+        set {
+            let exchange = shared.withLock { shared in
+                shared.settings = newValue
+                return shared.run?.exchange
+            }
+            exchange?.order { $0.settings = newValue }
+        }
+    }
+
+    /// Seconds between two states for motion handlers.
+    public var updateInterval: Double {
+        get { shared.withLock { $0.updateInterval } }
+        set {
+            let exchange = shared.withLock { shared in
+                shared.updateInterval = newValue
+                return shared.run?.exchange
+            }
+            exchange?.order { $0.updateInterval = newValue }
+        }
+    }
+
+    /// Makes the present attitude the reference: from the next batch on it is zero.
+    public func takeReference() {
+        exchange?.order { $0.reference = .take }
+    }
+
+    /// Tells attitude from the vertical and the start's heading again.
+    public func clearReference() {
+        exchange?.order { $0.reference = .clear }
+    }
+}

@@ -1,0 +1,44 @@
+public import IMUDrivers
+public import MotionCore
+
+/// A driver of some chip on some bus, opened: what the sensor thread polls.
+///
+/// Dynamic dispatch happens here, once a batch; inside, driver and bus are specialised for each other. One thread at a
+/// time may use it.
+public protocol SensorDevice: AnyObject, Sendable {
+    /// What it is, in a few words for people: "MPU-6050 at 0x68 on /dev/i2c-1".
+    var title: String { get }
+
+    /// Whether its samples are made up.
+    var isSimulated: Bool { get }
+
+    /// The chip and what it was configured to.
+    var info: IMUInfo { get }
+
+    /// What the driver is doing.
+    var status: IMUStatus { get }
+
+    /// Does what is due and appends the samples that are complete to `batch`.
+    func poll(into batch: inout SampleBatch) -> IMUPoll
+
+    /// Puts the chip to sleep.
+    func stop() throws(BusError)
+}
+
+/// A driver as a device. It is handed from the thread that opened it to the sensor thread and used there alone.
+final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecked Sendable {
+    let title: String
+    let isSimulated: Bool
+    private var driver: Driver
+
+    init(_ driver: consuming Driver, title: String, isSimulated: Bool) {
+        self.driver = driver
+        self.title = title
+        self.isSimulated = isSimulated
+    }
+
+    var info: IMUInfo { driver.info }
+    var status: IMUStatus { driver.status }
+    func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
+    func stop() throws(BusError) { try driver.stop() }
+}

@@ -1,0 +1,118 @@
+public import IMUDrivers
+public import LinuxSensors
+
+/// Why a sensor cannot be used.
+public enum SensorError: Error, Sendable {
+    /// No chip with a driver was found; what was found instead.
+    case notFound(SensorScan)
+    /// The chip cannot be had: no permission, or somebody else uses it.
+    case unavailable(LinuxSensorsError)
+    /// There is no trajectory of this name.
+    case unknownTrajectory(String, known: [String])
+    /// The recording to be played cannot be.
+    case recording(RecordingError)
+    /// The system has no descriptor or thread left.
+    case resources
+
+    /// Whether it is for lack of permission.
+    public var isPermission: Bool {
+        switch self {
+        case .unavailable(let error): error.busError.kind == .accessDenied
+        case .notFound(let scan): scan.buses.contains { $0.failure?.busError.kind == .accessDenied }
+        default: false
+        }
+    }
+}
+
+extension SensorError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .notFound(let scan): scan.explanation
+        case .unavailable(let error): SensorError.withAdvice(error)
+        case .unknownTrajectory(let name, let known):
+            "there is no trajectory \"\(name)\"; known are \(known.joined(separator: ", ")), or the path of a recording"
+        case .recording(let error): "the recording cannot be played: \(error)"
+        case .resources: "the system has no file descriptor or thread left"
+        }
+    }
+
+    fileprivate static func withAdvice(_ error: LinuxSensorsError) -> String {
+        error.advice.map { "\(error); \($0)" } ?? "\(error)"
+    }
+}
+
+extension SensorScan {
+    /// Why nothing was chosen, in a sentence a finding.
+    public var explanation: String {
+        guard !buses.isEmpty else {
+            return "there is no I2C bus: enable I2C with sudo raspi-config nonint do_i2c 0, then sudo modprobe i2c-dev"
+        }
+        var findings: [String] = []
+        var hasSilence = false
+        for bus in buses {
+            if let failure = bus.failure { findings.append(SensorError.withAdvice(failure)) }
+            for chip in bus.chips {
+                let place = "\(bus.path) \(hexadecimal(chip.address))"
+                switch chip.finding {
+                case .silent: hasSilence = true
+                case .chip(let identity): findings.append("\(place): \(identity.explanation)")
+                case .taken(let error): findings.append(SensorError.withAdvice(error))
+                case .failed(let error): findings.append("\(place): \(error.explanation)")
+                }
+            }
+        }
+        if findings.isEmpty, hasSilence {
+            let paths = buses.map(\.path).joined(separator: ", ")
+            return "no chip answers on \(paths): check the four wires (3V3, GND, SDA, SCL) and look with i2cdetect -y"
+        }
+        return "no usable sensor: " + findings.joined(separator: "; ")
+    }
+}
+
+extension IMUIdentity {
+    /// What the identity means, for people.
+    public var explanation: String {
+        switch (name, isSupported) {
+        case (let name?, true): "\(name)"
+        case (let name?, false): "identity \(hexadecimal(identity)), \(name), for which there is no driver"
+        case (nil, _): "identity \(hexadecimal(identity)), which is not known"
+        }
+    }
+}
+
+extension BusError {
+    /// What happened on the bus, for people.
+    public var explanation: String {
+        let what =
+            switch kind {
+            case .notAcknowledged: "the chip does not answer"
+            case .arbitrationLost: "another master won the bus"
+            case .timedOut: "the bus is stuck or too slow"
+            case .inputOutput: "the transfer failed"
+            case .busy: "somebody else owns the chip"
+            case .accessDenied: "no permission"
+            case .absent: "the bus is gone"
+            case .unsupported: "the adapter cannot do it"
+            case .other: "the transfer failed"
+            }
+        return code == 0 ? what : "\(what) (\(systemMessage(code)))"
+    }
+}
+
+extension IMUFault {
+    /// What went wrong, for people.
+    public var explanation: String {
+        switch self {
+        case .bus(let error): error.explanation
+        case .identity(let found): "another chip answers: \(IMUIdentity(identity: found).explanation)"
+        case .readBack(let register, let wrote, let read):
+            "register \(hexadecimal(register)) reads \(hexadecimal(read)) after \(hexadecimal(wrote)) was written"
+        case .deadline(let state): "the chip did not get through \(state)"
+        case .overflow: "the FIFO ran over"
+        case .misaligned: "the FIFO's content is no frame of this chip"
+        case .configurationLost(let register):
+            "the chip lost its configuration (register \(hexadecimal(register))): it was reset or its supply broke down"
+        case .stalled: "the chip answers but measures nothing"
+        }
+    }
+}

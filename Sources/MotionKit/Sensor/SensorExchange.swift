@@ -1,0 +1,112 @@
+internal import IMUDrivers
+internal import MotionCore
+internal import Synchronization
+
+/// What the sensor thread tells, in order.
+enum SensorMessage: Sendable, BitwiseCopyable {
+    case gesture(GestureEvent)
+    case sensor(IMUPoll.Event, at: Timestamp)
+    /// The reference attitude was taken or cleared.
+    case reference(ReferenceChange)
+}
+
+/// A reference attitude, or none.
+struct ReferenceChange: Sendable, BitwiseCopyable {
+    var attitude: Quaternion?
+}
+
+/// What the sensor thread is told.
+struct SensorOrders: Sendable {
+    var settings: MotionSettings?
+    var reference: ReferenceOrder?
+    /// Seconds between two states that are handed on.
+    var updateInterval: Double?
+}
+
+enum ReferenceOrder: Sendable {
+    case take
+    case clear
+}
+
+/// The latest a reader can know of the sensor.
+struct SensorSnapshot: Sendable {
+    var state: MotionState?
+    var status = IMUStatus()
+    var info: IMUInfo?
+}
+
+/// Where the sensor thread and the others meet. The sensor thread never waits here: it uses rings, and takes a lock only
+/// where that lock is free.
+final class SensorExchange: Sendable {
+    let messages = Ring<SensorMessage>(capacity: 256)
+    let states = Ring<MotionState>(capacity: 64)
+    let samples = Ring<MotionSample>(capacity: 4096)
+
+    /// Whether somebody wants every sample.
+    let wantsSamples = Atomic<Bool>(false)
+    /// What found no room in a ring because the delivery thread did not keep up.
+    let droppedMessages = Atomic<Int>(0)
+    let droppedSamples = Atomic<Int>(0)
+
+    /// How often the sensor thread has turned its loop: a sign of life.
+    let turns = Atomic<Int>(0)
+
+    let shouldStop = Atomic<Bool>(false)
+    let hasStopped = Atomic<Bool>(false)
+
+    /// Wakes the sensor thread out of its pause, and the delivery thread when there is something for it.
+    let sensorWake: WakeSignal
+    let deliveryWake: WakeSignal
+
+    private let orders = Mutex(SensorOrders())
+    private let ordersGeneration = Atomic<Int>(0)
+    private let latest = Mutex(SensorSnapshot())
+
+    /// Makes an exchange, or `nil` where the system has no descriptor left.
+    init?() {
+        guard let sensorWake = WakeSignal(), let deliveryWake = WakeSignal() else { return nil }
+        self.sensorWake = sensorWake
+        self.deliveryWake = deliveryWake
+    }
+
+    // MARK: For the other threads
+
+    /// The latest that is known.
+    var snapshot: SensorSnapshot { latest.withLock { $0 } }
+
+    /// Gives the sensor thread an order; it is carried out before the next batch.
+    func order(_ change: (inout SensorOrders) -> Void) {
+        orders.withLock { change(&$0) }
+        ordersGeneration.add(1, ordering: .releasing)
+        sensorWake.ring()
+    }
+
+    // MARK: For the sensor thread
+
+    /// New orders since the generation `seen`, unless somebody is just writing some: then they wait for the next batch.
+    func newOrders(since seen: inout Int) -> SensorOrders? {
+        let generation = ordersGeneration.load(ordering: .acquiring)
+        guard generation != seen else { return nil }
+        let taken = orders.withLockIfAvailable { orders in
+            let taken = orders
+            orders = SensorOrders()
+            return taken
+        }
+        if taken != nil { seen = generation }
+        return taken
+    }
+
+    /// Shows the others the latest, unless somebody is just reading: then the next batch does.
+    func show(state: MotionState?, status: IMUStatus, info: IMUInfo) {
+        _ = latest.withLockIfAvailable { snapshot in
+            if let state { snapshot.state = state }
+            snapshot.status = status
+            snapshot.info = info
+        }
+    }
+
+    /// Hands on a message.
+    func post(_ message: SensorMessage) {
+        if !messages.push(message) { droppedMessages.add(1, ordering: .relaxed) }
+    }
+}

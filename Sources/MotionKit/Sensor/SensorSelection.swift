@@ -1,0 +1,94 @@
+internal import Glibc
+public import IMUDrivers
+internal import LinuxSensors
+internal import MotionCore
+internal import VirtualIMU
+
+/// Which sensor a manager reads.
+public struct SensorSelection: Equatable, Sendable {
+    private enum Kind: Equatable, Sendable {
+        case chip(bus: String?, address: UInt8?)
+        case virtual(trajectory: String, seed: UInt64)
+    }
+
+    private let kind: Kind
+
+    /// The first chip with a driver on any bus.
+    public static let automatic = SensorSelection(kind: .chip(bus: nil, address: nil))
+
+    /// An MPU-6050 on a certain bus or at a certain address; what is `nil` is searched.
+    public static func mpu6050(bus: String? = nil, address: UInt8? = nil) -> SensorSelection {
+        SensorSelection(kind: .chip(bus: bus, address: address))
+    }
+
+    /// A made-up MPU-6050 that is moved along a trajectory.
+    ///
+    /// - Parameters:
+    ///   - trajectory: a name out of `SensorSelection.trajectories`, or the path of a recording, which is played again
+    ///     and again.
+    ///   - seed: decides noise and other imperfections; the same seed gives the same ones.
+    public static func virtual(_ trajectory: String = "demo", seed: UInt64 = 1) -> SensorSelection {
+        SensorSelection(kind: .virtual(trajectory: trajectory, seed: seed))
+    }
+
+    /// The names of trajectories, and what the board does in each.
+    public static var trajectories: [(name: String, summary: String)] {
+        VirtualTrajectory.allCases.map { ($0.name, $0.summary) }
+    }
+
+    /// Finds and opens the sensor.
+    ///
+    /// - Throws: `SensorError`, which says what can be done about it.
+    public func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
+        switch kind {
+        case .chip(let bus, let address):
+            return try openChip(bus: bus, address: address, settings)
+        case .virtual(let name, let seed):
+            let clock = SystemClock()
+            let chip = VirtualMPU6050(
+                trajectory: try SensorSelection.trajectory(name), seed: seed, start: clock.now())
+            let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings)
+            return DriverDevice(driver, title: "virtual MPU-6050 (\(name))", isSimulated: true)
+        }
+    }
+
+    /// The movement of a name, or of a recording where the name is a path.
+    static func trajectory(_ name: String) throws(SensorError) -> any Trajectory {
+        if let known = VirtualTrajectory(rawValue: name) { return known.trajectory }
+        guard name.contains("/") || name.hasSuffix(".csv") || access(name, R_OK) == 0 else {
+            throw SensorError.unknownTrajectory(name, known: VirtualTrajectory.allCases.map(\.name))
+        }
+        do throws(RecordingError) {
+            var reader = try RecordingReader(path: name)
+            var samples: [MotionSample] = []
+            while let sample = try reader.next() { samples.append(sample) }
+            return RecordedTrajectory(samples, isLooped: true)
+        } catch {
+            throw SensorError.recording(error)
+        }
+    }
+
+    private func openChip(
+        bus: String?, address: UInt8?, _ settings: IMUSettings
+    ) throws(SensorError) -> any SensorDevice {
+        let scan = SensorScan(bus: bus, address: address)
+        guard let place = scan.choice else { throw SensorError.notFound(scan) }
+        let clock = SystemClock()
+        let device: any SensorDevice
+        do throws(LinuxSensorsError) {
+            let register = try I2CDevice(path: place.bus, address: place.address)
+            let driver = MPU6050(bus: register, clock: clock, settings: settings)
+            device = DriverDevice(
+                driver, title: "MPU-6050 at \(hexadecimal(place.address)) on \(place.bus)", isSimulated: false)
+        } catch {
+            throw SensorError.unavailable(error)
+        }
+        return device
+    }
+}
+
+/// A byte as people write addresses and identities: 0x68.
+public func hexadecimal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16, uppercase: true)
+    return "0x" + (digits.count == 1 ? "0" : "") + digits
+}

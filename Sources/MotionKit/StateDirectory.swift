@@ -1,0 +1,73 @@
+internal import Glibc
+internal import MotionCore
+
+/// The directory in which a manager keeps what outlives a run.
+///
+/// Every file is written whole beside the old one and put in its place, so that a power cut leaves one of the two.
+struct StateDirectory: Sendable {
+    let path: String
+
+    private static let referenceFile = "reference-attitude"
+    private static let referenceTitle = "jostle reference attitude 1"
+
+    /// The reference attitude that was kept, or `nil` where there is none that can be read.
+    func loadReference() -> Quaternion? {
+        guard let text = read(StateDirectory.referenceFile) else { return nil }
+        let lines = text.split(separator: "\n")
+        guard lines.count == 2, lines[0] == StateDirectory.referenceTitle else { return nil }
+        let numbers = lines[1].split(separator: " ").compactMap { Double($0) }
+        guard numbers.count == 4 else { return nil }
+        let attitude = Quaternion(numbers[0], numbers[1], numbers[2], numbers[3])
+        guard abs(attitude.normSquared - 1) < 1e-3 else { return nil }
+        return attitude.normalized
+    }
+
+    /// Keeps a reference attitude, or forgets the one that is kept.
+    ///
+    /// - Returns: 0, or the errno of what failed; the old file is then still there.
+    func saveReference(_ attitude: Quaternion?) -> Int32 {
+        guard let attitude else {
+            return unlink("\(path)/\(StateDirectory.referenceFile)") == 0 || errno == ENOENT ? 0 : errno
+        }
+        return write(
+            "\(StateDirectory.referenceTitle)\n\(attitude.w) \(attitude.x) \(attitude.y) \(attitude.z)\n",
+            to: StateDirectory.referenceFile)
+    }
+
+    private func read(_ name: String) -> String? {
+        let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        // A file of ours is a hundred bytes; whatever is longer is not one.
+        return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            let count = Glibc.read(file, buffer.baseAddress, buffer.count)
+            guard count >= 0 else { return nil }
+            return String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self)
+        }
+    }
+
+    private func write(_ text: String, to name: String) -> Int32 {
+        makeDirectories(path)
+        let temporary = "\(path)/.\(name).new"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard file >= 0 else { return errno }
+        var text = text
+        let written = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
+        let failure = written == text.utf8.count && fsync(file) == 0 ? 0 : (written < 0 ? errno : EIO)
+        close(file)
+        guard failure == 0, rename(temporary, "\(path)/\(name)") == 0 else {
+            let code = failure == 0 ? errno : failure
+            unlink(temporary)
+            return code
+        }
+        return 0
+    }
+
+    /// Makes the directory and those above it; what exists already is left alone.
+    private func makeDirectories(_ path: String) {
+        guard mkdir(path, 0o755) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
+        else { return }
+        makeDirectories(String(path[..<slash]))
+        mkdir(path, 0o755)
+    }
+}

@@ -1,0 +1,88 @@
+/// What stood on the command line after the subcommand.
+struct Arguments {
+    private var operands: [String] = []
+    private var values: [String: [String]] = [:]
+    private var switches: Set<String> = []
+
+    /// Whether help was asked for.
+    private(set) var wantsHelp = false
+
+    /// Sorts words into operands and options: `--name VALUE`, `--name=VALUE`, `--switch`; after `--` all are operands.
+    ///
+    /// - Throws: status 64 where a word fits nothing the usage knows.
+    init(parsing words: [String], for usage: CommandUsage) throws(CommandFailure) {
+        var rest = words[...]
+        var optionsEnded = false
+        while let word = rest.popFirst() {
+            if optionsEnded || word == "-" || !word.hasPrefix("-") {
+                operands.append(word)
+            } else if word == "--" {
+                optionsEnded = true
+            } else if word == "--help" || word == "-h" {
+                wantsHelp = true
+            } else {
+                try take(word, &rest, usage)
+            }
+        }
+        if !wantsHelp { try check(usage) }
+    }
+
+    private mutating func take(
+        _ word: String, _ rest: inout ArraySlice<String>, _ usage: CommandUsage
+    ) throws(CommandFailure) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let option = usage.options.first(where: { "--\($0.name)" == parts[0] }) else {
+            throw Arguments.complaint("there is no option \(parts[0])", usage)
+        }
+        guard option.value != nil else {
+            guard parts.count == 1 else { throw Arguments.complaint("\(parts[0]) takes no value", usage) }
+            switches.insert(option.name)
+            return
+        }
+        guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
+            throw Arguments.complaint("\(parts[0]) needs a value", usage)
+        }
+        if !option.isRepeatable, values[option.name] != nil {
+            throw Arguments.complaint("\(parts[0]) is given twice", usage)
+        }
+        values[option.name, default: []].append(value)
+    }
+
+    private func check(_ usage: CommandUsage) throws(CommandFailure) {
+        let required = usage.operands.filter(\.isRequired)
+        if operands.count < required.count {
+            throw Arguments.complaint("\(required[operands.count].name) is missing", usage)
+        }
+        if operands.count > usage.operands.count {
+            throw Arguments.complaint("\"\(operands[usage.operands.count])\" is one word too many", usage)
+        }
+    }
+
+    private static func complaint(_ text: String, _ usage: CommandUsage) -> CommandFailure {
+        CommandFailure(.usage, "\(text)\n\(usage.synopsis)\nMore: jostle \(usage.name) --help")
+    }
+
+    // MARK: What there is
+
+    /// The operand at `index`, where there is one.
+    func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
+
+    /// The value of an option.
+    func value(_ name: String) -> String? { values[name]?.last }
+
+    /// All values of an option that may be repeated.
+    func values(_ name: String) -> [String] { values[name] ?? [] }
+
+    /// Whether a switch is there.
+    func has(_ name: String) -> Bool { switches.contains(name) }
+
+    /// The value of an option as a positive number of seconds: `30`, `30s` or `30 s`.
+    func seconds(_ name: String) throws(CommandFailure) -> Double? {
+        guard let text = value(name) else { return nil }
+        let number = text.hasSuffix("s") ? String(text.dropLast()) : text
+        guard let seconds = Double(number.filter { $0 != " " }), seconds > 0, seconds.isFinite else {
+            throw CommandFailure(.usage, "--\(name) is \"\(text)\", not a number of seconds such as 30 or 2.5s")
+        }
+        return seconds
+    }
+}

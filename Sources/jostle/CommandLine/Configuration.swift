@@ -1,0 +1,42 @@
+internal import Glibc
+internal import JostleAgent
+internal import JostleConfiguration
+
+/// The configuration that a command line asks for: defaults, file, `--set`.
+enum Configuration {
+    /// Reads it.
+    ///
+    /// - Throws: status 78 with every problem on a line of its own, or 66 where the file cannot be read.
+    static func load(_ arguments: Arguments, file: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
+        let file = file ?? arguments.value("config") ?? ConfigurationFile.standard()
+        do throws(ConfigurationErrors) {
+            return try JostleSettings.load(file: file, overrides: arguments.values("set"))
+        } catch {
+            if case .unreadable = error { throw CommandFailure(.noInput, "\(error)") }
+            throw CommandFailure(.configuration, "\(error)")
+        }
+    }
+
+    /// Where things are kept that outlive a run: see "Files" in the README.
+    static var stateDirectory: String {
+        if let directory = variable("STATE_DIRECTORY") { return directory }
+        if let directory = variable("XDG_STATE_HOME") { return "\(directory)/jostle" }
+        return "\(variable("HOME") ?? "")/.local/state/jostle"
+    }
+
+    /// An environment variable that is set to something.
+    static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension JostleSettings.LogLevel {
+    var logLevel: JostleAgent.Log.Level {
+        switch self {
+        case .error: .error
+        case .warning: .warning
+        case .info: .info
+        case .debug: .debug
+        }
+    }
+}

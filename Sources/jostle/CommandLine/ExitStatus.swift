@@ -1,0 +1,70 @@
+internal import JostleAgent
+internal import MotionKit
+
+/// How a command ended: the statuses of sysexits.h.
+enum ExitStatus: Int32 {
+    case success = 0
+    /// The command line is wrong (EX_USAGE).
+    case usage = 64
+    /// An input file is malformed (EX_DATAERR).
+    case badData = 65
+    /// An input file is not there or cannot be read (EX_NOINPUT).
+    case noInput = 66
+    /// A device or a service is not available (EX_UNAVAILABLE).
+    case unavailable = 69
+    /// The system lacks something (EX_OSERR).
+    case system = 71
+    /// An output file cannot be written (EX_CANTCREAT).
+    case cannotCreate = 73
+    /// Not allowed (EX_NOPERM).
+    case permission = 77
+    /// The configuration is wrong (EX_CONFIG).
+    case configuration = 78
+}
+
+/// Why a command did not succeed.
+struct CommandFailure: Error {
+    let status: ExitStatus
+    let message: String
+
+    init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+
+    /// What the agent says of its start.
+    init(_ error: AgentError) {
+        let status: ExitStatus =
+            switch error {
+            case .sensor(let error): CommandFailure(error).status
+            case .mqtt, .passwordFile: .configuration
+            case .noBrokerProgram, .embeddedBroker: .unavailable
+            }
+        self.init(status, "\(error)")
+    }
+
+    /// What stands between a program and a sensor.
+    init(_ error: SensorError) {
+        let status: ExitStatus =
+            switch error {
+            case .unknownTrajectory: .configuration
+            case .recording(let error): CommandFailure(reading: error).status
+            case .resources: .system
+            case .notFound, .unavailable: error.isPermission ? .permission : .unavailable
+            }
+        self.init(status, "\(error)")
+    }
+
+    /// What is wrong with a recording that was to be read.
+    init(reading error: RecordingError) {
+        switch error {
+        case .system: self.init(.noInput, "\(error)")
+        case .malformed: self.init(.badData, "\(error)")
+        }
+    }
+
+    /// What is wrong with a file that was to be written.
+    init(writing error: RecordingError) {
+        self.init(.cannotCreate, "\(error)")
+    }
+}

@@ -1,0 +1,26 @@
+internal import JostleConfiguration
+
+/// `jostle check-config`: is the configuration right, and what does it amount to?
+enum CheckConfigCommand {
+    static let usage = CommandUsage(
+        name: "check-config", summary: "check a configuration and say every problem with file, line and column",
+        operands: [CommandUsage.Operand(name: "FILE", help: "the configuration; as --config", isRequired: false)],
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "show", help: "print what is in force, and where each value comes from"),
+            CommandUsage.Option(name: "schema", help: "print the JSON schema of configuration files"),
+        ])
+
+    static func run(_ arguments: Arguments) throws(CommandFailure) {
+        if arguments.has("schema") {
+            print(ConfigurationSchema.jsonSchema, terminator: "")
+            return
+        }
+        let file = arguments.operand(0) ?? arguments.value("config") ?? ConfigurationFile.standard()
+        let loaded = try Configuration.load(arguments, file: file)
+        if arguments.has("show") {
+            print(ConfigurationSchema.describe(loaded.settings, loaded.provenance), terminator: "")
+        } else {
+            print("\(file ?? "the built-in defaults"): right")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import JostleAgent
+internal import JostleConfiguration
+internal import MotionKit
+
+/// `jostle demo`: the agent with everything that is missing made up, and a view of it in the terminal.
+enum DemoCommand {
+    static let usage = CommandUsage(
+        name: "demo",
+        summary: "run with a live view; without a sensor on a virtual one, without a broker on a private one",
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+        ])
+
+    static func run(_ arguments: Arguments) throws(CommandFailure) {
+        let signals = SignalWaiter()
+        var settings = try Configuration.load(arguments).settings
+        if settings.sensor.driver == .automatic {
+            let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
+            if scan.choice == nil {
+                print("No sensor: \(scan.explanation).\nA virtual MPU-6050 takes its place.")
+                settings.sensor.driver = .virtual
+            }
+        }
+        try LiveRun.run(settings, for: try arguments.seconds("for"), signals: signals)
+    }
+}
+
+/// The agent with a view of it in the terminal.
+enum LiveRun {
+    static func run(
+        _ settings: JostleSettings, for seconds: Double?, signals: SignalWaiter
+    ) throws(CommandFailure) {
+        var settings = settings
+        if settings.mqtt.broker == nil { settings.mqtt.broker = .embedded }
+        let view = TerminalView()
+        do throws(AgentError) {
+            let agent = try Agent(
+                settings: settings, version: version, stateDirectory: Configuration.stateDirectory,
+                log: Log(level: min(.warning, settings.log.level.logLevel)), observer: view.observer)
+            view.begin(agent: agent)
+            try agent.run(for: seconds, signals: signals)
+            view.end()
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import IMUDrivers
+internal import JostleAgent
+internal import JostleConfiguration
+internal import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// `jostle record`: every sample into a recording file.
+enum RecordCommand {
+    static let usage = CommandUsage(
+        name: "record", summary: "write every sample of the sensor to a recording file, until a signal ends it",
+        details: """
+            The samples are along the sensor's axes, as the chip measured them: the mount matrix has no part in them.
+            What was recorded can be put through the pipeline with `jostle replay`.
+            """,
+        operands: [CommandUsage.Operand(name: "FILE", help: "the file to write; - for standard output")],
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+        ])
+
+    static func run(_ arguments: Arguments) throws(CommandFailure) {
+        let signals = SignalWaiter()
+        let settings = try Configuration.load(arguments).settings
+        let seconds = try arguments.seconds("for")
+        let path = arguments.operand(0) ?? "-"
+        let manager = MotionManager(
+            sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion, updateInterval: 1)
+        let recorder = Recorder(path: path, info: { manager.sensorInfo })
+        manager.addSampleHandler { recorder.take($0) }
+        manager.addSensorHandler { event, _ in
+            switch event {
+            case .failed(let fault): Tool.printError("jostle: the sensor is lost: \(fault.explanation); trying again")
+            case .gap(let lost, let fault):
+                Tool.printError("jostle: samples of \(decimal(lost, 3)) s are missing: \(fault.explanation)")
+            case .none, .streaming: break
+            }
+        }
+        do throws(SensorError) { try manager.start() } catch { throw CommandFailure(error) }
+        let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
+        while recorder.failure == nil {
+            let left = end.map { $0.seconds(since: WallClock.monotonic) } ?? 0.2
+            if left <= 0 || signals.wait(seconds: min(0.2, left)) { break }
+        }
+        manager.stop()
+        try recorder.finish()
+    }
+}
+
+/// Writes what the delivery thread brings.
+private final class Recorder: Sendable {
+    private struct State: ~Copyable {
+        var writer: RecordingWriter?
+        var failure: RecordingError?
+        var count = 0
+    }
+
+    private let path: String
+    private let info: @Sendable () -> IMUInfo?
+    private let state = Mutex(State())
+
+    init(path: String, info: @escaping @Sendable () -> IMUInfo?) {
+        self.path = path
+        self.info = info
+    }
+
+    var failure: RecordingError? { state.withLock { $0.failure } }
+
+    func take(_ samples: [MotionSample]) {
+        state.withLock { state in
+            guard state.failure == nil else { return }
+            do throws(RecordingError) {
+                if state.writer == nil, let info = info() {
+                    state.writer = try RecordingWriter(
+                        path: path, accelerometerRange: info.accelerometerRange, gyroscopeRange: info.gyroscopeRange,
+                        hasTemperature: true)
+                }
+                for sample in samples { try state.writer?.write(sample) }
+                state.count += samples.count
+            } catch {
+                state.failure = error
+            }
+        }
+    }
+
+    /// Closes the file and says how much is in it.
+    func finish() throws(CommandFailure) {
+        let (failure, count) = state.withLock { state in
+            if state.failure == nil {
+                do throws(RecordingError) { try state.writer?.flush() } catch { state.failure = error }
+            }
+            state.writer = nil
+            return (state.failure, state.count)
+        }
+        if let failure { throw CommandFailure(writing: failure) }
+        guard count > 0 else { throw CommandFailure(.unavailable, "the sensor gave no sample") }
+        Tool.printError("\(count) samples in \(path == "-" ? "standard output" : path)")
+    }
+}

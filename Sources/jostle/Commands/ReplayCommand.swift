@@ -1,0 +1,63 @@
+internal import JostleConfiguration
+internal import MotionCore
+internal import MotionKit
+
+/// `jostle replay`: a recording through exactly the pipeline of the running agent, as fast as it goes.
+enum ReplayCommand {
+    static let usage = CommandUsage(
+        name: "replay", summary: "put a recording through the pipeline and write attitude and events as CSV",
+        details: """
+            Neither state directory nor clock has a part in it: the same recording always gives the same rows. Without
+            --attitude and --events the events go to standard output. Either path may be - for standard output.
+            """,
+        operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "attitude", value: "FILE", help: "write t_s,w,x,y,z, a row a sample"),
+            CommandUsage.Option(name: "events", value: "FILE", help: "write a row a phase of a gesture"),
+        ])
+
+    static func run(_ arguments: Arguments) throws(CommandFailure) {
+        let settings = try Configuration.load(arguments).settings
+        let attitude = arguments.value("attitude")
+        let events = arguments.value("events") ?? (attitude == nil ? "-" : nil)
+        var reader = try ReplayCommand.open(arguments.operand(0) ?? "-")
+        let output = try ReplayCommand.create(attitude: attitude, events: events)
+        var pipeline = MotionPipeline(settings: settings.motion)
+        while let sample = try ReplayCommand.next(&reader) {
+            var happened: [GestureEvent] = []
+            pipeline.process(sample) { happened.append($0) }
+            try ReplayCommand.write(output, pipeline.state.attitude, happened, time: reader.timeText)
+        }
+        var happened: [GestureEvent] = []
+        pipeline.cancelGestures(.stopped) { happened.append($0) }
+        try ReplayCommand.write(output, nil, happened, time: reader.timeText)
+        do throws(RecordingError) { try output.flush() } catch { throw CommandFailure(writing: error) }
+    }
+
+    private static func open(_ path: String) throws(CommandFailure) -> RecordingReader {
+        do throws(RecordingError) { return try RecordingReader(path: path) } catch {
+            throw CommandFailure(reading: error)
+        }
+    }
+
+    private static func create(attitude: String?, events: String?) throws(CommandFailure) -> ReplayOutput {
+        do throws(RecordingError) { return try ReplayOutput(attitude: attitude, events: events) } catch {
+            throw CommandFailure(writing: error)
+        }
+    }
+
+    private static func next(_ reader: inout RecordingReader) throws(CommandFailure) -> MotionSample? {
+        do throws(RecordingError) { return try reader.next() } catch { throw CommandFailure(reading: error) }
+    }
+
+    private static func write(
+        _ output: borrowing ReplayOutput, _ attitude: Quaternion?, _ events: [GestureEvent], time: String
+    ) throws(CommandFailure) {
+        do throws(RecordingError) {
+            if let attitude { try output.write(attitude, time: time) }
+            for event in events { try output.write(event, time: time) }
+        } catch {
+            throw CommandFailure(writing: error)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+internal import JostleAgent
+internal import JostleConfiguration
+
+/// `jostle run`: the agent, as a service runs it.
+enum RunCommand {
+    static let usage = CommandUsage(
+        name: "run", summary: "read the sensor and publish attitude and gestures until a signal ends it",
+        details: """
+            Without --config the configuration is $JOSTLE_CONFIG, else /etc/jostle/jostle.yaml, else the built-in
+            defaults; without mqtt.broker the broker is the one on this machine.
+            """,
+        options: CommandUsage.configurationOptions + [
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+        ])
+
+    static func run(_ arguments: Arguments) throws(CommandFailure) {
+        let signals = SignalWaiter()
+        let settings = try Configuration.load(arguments).settings
+        let seconds = try arguments.seconds("for")
+        do throws(AgentError) {
+            let agent = try Agent(
+                settings: settings, version: version, stateDirectory: Configuration.stateDirectory,
+                log: Log(level: settings.log.level.logLevel))
+            try agent.run(for: seconds, signals: signals)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import MotionCore
+internal import MotionKit
+
+/// The files that a replay writes.
+struct ReplayOutput: ~Copyable {
+    private let attitude: OutputFile?
+    private let events: OutputFile?
+    private let digits = SignificantDigits()
+
+    /// Opens the files that are named and writes their headers.
+    init(attitude: String?, events: String?) throws(RecordingError) {
+        let attitudeFile = try ReplayOutput.open(attitude, header: "t_s,w,x,y,z\n")
+        let eventsFile = try ReplayOutput.open(events, header: EventRow.header)
+        self.attitude = attitudeFile
+        self.events = eventsFile
+    }
+
+    private static func open(_ path: String?, header: String) throws(RecordingError) -> OutputFile? {
+        guard let path else { return nil }
+        let file = try OutputFile(path: path)
+        try file.write(header)
+        return file
+    }
+
+    /// Writes the attitude after a row.
+    borrowing func write(_ attitude: Quaternion, time: String) throws(RecordingError) {
+        guard self.attitude != nil else { return }
+        var row = time
+        row += ","
+        digits.append(attitude.w, to: &row)
+        row += ","
+        digits.append(attitude.x, to: &row)
+        row += ","
+        digits.append(attitude.y, to: &row)
+        row += ","
+        digits.append(attitude.z, to: &row)
+        row += "\n"
+        try self.attitude?.write(row)
+    }
+
+    /// Writes an event.
+    borrowing func write(_ event: GestureEvent, time: String) throws(RecordingError) {
+        try events?.write(EventRow.text(event, time: time))
+    }
+
+    /// Hands everything to the system.
+    borrowing func flush() throws(RecordingError) {
+        try attitude?.flush()
+        try events?.flush()
+    }
+}

@@ -1,0 +1,146 @@
+internal import Glibc
+internal import IMUDrivers
+internal import JostleAgent
+internal import MosquittoClient
+internal import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// What the agent does, live: a line of attitude that is written over and over, and a line for each thing that happens.
+///
+/// Where standard output is no terminal there are only lines that stay: attitude once a second.
+final class TerminalView: Sendable {
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let state = Mutex(State())
+
+    private struct State {
+        var start = WallClock.monotonic
+        var nextAttitude = Timestamp(nanoseconds: .min)
+        var hasLiveLine = false
+        var topics: Topics?
+    }
+
+    /// What the agent is given so that it tells the view.
+    var observer: Agent.Observer {
+        var observer = Agent.Observer()
+        observer.motion = { [self] in show($0) }
+        observer.gesture = { [self] in show($0) }
+        observer.sensor = { [self] in show($0) }
+        observer.connection = { [self] in show($0) }
+        return observer
+    }
+
+    /// Says what runs and how to listen to it.
+    func begin(agent: Agent) {
+        state.withLock { state in
+            state.start = WallClock.monotonic
+            state.topics = agent.topics
+        }
+        guard let broker = agent.brokers.first else { return }
+        let tls = broker.usesTLS ? " --capath /etc/ssl/certs" : ""
+        print(
+            """
+            Sensor: \(agent.sensorTitle)
+            Broker: \(broker)
+            Listen: mosquitto_sub -h \(broker.host) -p \(broker.port)\(tls) -v -t '\(agent.topics.root)/#'
+            Ctrl-C ends it.
+
+            """)
+        flush()
+    }
+
+    /// Leaves the terminal in order.
+    func end() {
+        state.withLock { state in
+            if state.hasLiveLine { print() }
+            state.hasLiveLine = false
+        }
+        flush()
+    }
+
+    // MARK: What happens
+
+    private func show(_ motion: MotionState) {
+        state.withLock { state in
+            guard motion.timestamp >= state.nextAttitude else { return }
+            state.nextAttitude = motion.timestamp.advanced(bySeconds: isTerminal ? 0.1 : 1)
+            let angles = motion.relativeAttitude.eulerAngles
+            let words =
+                "roll \(degrees(angles.roll))  pitch \(degrees(angles.pitch))  yaw \(degrees(angles.yaw))  "
+                + "\(motion.side.word) up  \(motion.isMoving ? "moving" : "still ")"
+            if isTerminal {
+                print("\r\u{1B}[K\(TerminalView.horizon(angles))  \(words)", terminator: "")
+                state.hasLiveLine = true
+            } else {
+                line("attitude  \(words)", &state)
+            }
+        }
+        flush()
+    }
+
+    private func show(_ event: GestureEvent) {
+        var words = "\(event.gesture.word) \(event.phase.word)"
+        if let axis = event.axis { words += "  axis \(axis.word)" }
+        if let strength = event.strength { words += "  \(decimal(strength, 1)) m/s²" }
+        if let duration = event.duration { words += "  \(decimal(duration, 2)) s" }
+        if let reason = event.reason { words += "  \(reason.word)" }
+        write(isTerminal ? "\u{1B}[1m\(words)\u{1B}[0m" : words)
+    }
+
+    private func show(_ event: IMUPoll.Event) {
+        switch event {
+        case .none: break
+        case .streaming: write("the sensor measures")
+        case .gap(let seconds, let fault):
+            write("samples of \(decimal(seconds, 3)) s are missing: \(fault.explanation)")
+        case .failed(let fault): write("the sensor is lost: \(fault.explanation)")
+        }
+    }
+
+    private func show(_ event: MQTTEvent) {
+        switch event {
+        case .connected(let connection): write("connected to \(connection.broker), MQTT \(connection.version)")
+        case .disconnected(let end) where end.retryAfter != nil, .refused(let end) where end.retryAfter != nil:
+            write("not connected to \(end.broker): \(end.failure)")
+        default: break
+        }
+    }
+
+    // MARK: Writing
+
+    private func write(_ text: String) {
+        state.withLock { line(text, &$0) }
+        flush()
+    }
+
+    /// A line that stays, in front of which the time since the start stands.
+    private func line(_ text: String, _ state: inout State) {
+        let time = decimal(WallClock.monotonic.seconds(since: state.start), 1)
+        let column = String(repeating: " ", count: max(0, 7 - time.count)) + time
+        print("\(state.hasLiveLine ? "\r\u{1B}[K" : "")\(column) s  \(text)")
+        state.hasLiveLine = false
+    }
+
+    private func flush() {
+        fflush(nil)
+    }
+
+    private func degrees(_ angle: Double) -> String {
+        let units = Int((angle * degreesPerRadian * 10).rounded())
+        let text = "\(units < 0 ? "-" : "")\(abs(units) / 10).\(abs(units) % 10)°"
+        return String(repeating: " ", count: max(0, 7 - text.count)) + text
+    }
+
+    /// Pitch and roll at a glance: a mark on a scale of ±90°, slanted as the board is.
+    private static func horizon(_ angles: EulerAngles) -> String {
+        let width = 17
+        let share = max(-1, min(1, angles.pitch / (.pi / 2)))
+        let position = Int(((share + 1) / 2 * Double(width - 1)).rounded())
+        let roll = angles.roll * degreesPerRadian
+        let mark = roll > 30 ? "\\" : roll < -30 ? "/" : "|"
+        var scale = Array(repeating: "·", count: width)
+        scale[width / 2] = "+"
+        scale[position] = mark
+        return "[" + scale.joined() + "]"
+    }
+}
