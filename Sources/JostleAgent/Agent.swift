@@ -128,18 +128,24 @@ public final class Agent {
         do throws(MQTTError) {
             let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?(event) }
             let publisher = Publisher(
-                topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated
-            ) { message, token in
-                do throws(MQTTError) {
-                    try client.publish(message, token: token)
-                    return true
-                } catch {
-                    return false
-                }
-            }
+                topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated,
+                send: sender(to: client))
+            try client.subscribe(to: topics.command("+"), qos: .atLeastOnce)
             return (client, publisher, relay)
         } catch {
             throw AgentError.mqtt(error)
+        }
+    }
+
+    /// What hands messages to the client; false where it does not take one now.
+    private static func sender(to client: MQTTClient) -> Publisher.Send {
+        { message, token in
+            do throws(MQTTError) {
+                try client.publish(message, token: token)
+                return true
+            } catch {
+                return false
+            }
         }
     }
 
@@ -169,6 +175,9 @@ public final class Agent {
         let observer = self.observer
         let health = self.health
         let log = self.log
+        let client = self.client
+        let desk = CommandDesk(
+            topics: topics, prefix: settings.mqtt.prefix, manager: manager, log: log, send: Agent.sender(to: client))
         return { event in
             switch event {
             case .connected:
@@ -176,6 +185,7 @@ public final class Agent {
                 health.makeDue()
             case .acknowledged(let token): publisher.acknowledged(token)
             case .rejected(let token, _): publisher.rejected(token)
+            case .message(let message): desk.take(message)
             case .disconnected, .refused, .stopped: publisher.disconnected()
             default: break
             }

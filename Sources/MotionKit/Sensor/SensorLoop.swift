@@ -35,8 +35,14 @@ struct SensorLoop: ~Copyable {
             exchange.turns.add(1, ordering: .relaxed)
             follow()
             let poll = device.poll(into: &batch)
-            process()
-            tell(poll.event)
+            // A stream that begins or goes on is told before its samples, one that ends after them.
+            if case .failed = poll.event {
+                process()
+                tell(poll.event)
+            } else {
+                tell(poll.event)
+                process()
+            }
             exchange.show(state: hasSamples ? pipeline.state : nil, status: device.status, info: device.info)
             exchange.sensorWake.wait(seconds: poll.next.seconds(since: clock.now()))
         }

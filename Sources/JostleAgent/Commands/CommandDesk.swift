@@ -1,0 +1,69 @@
+internal import MosquittoClient
+internal import MotionKit
+
+/// Takes commands off MQTT, has them carried out and answers them.
+///
+/// Every command is answered on `…/command/<name>/result`, and on the MQTT 5 response topic where that lies under
+/// `<prefix>/_reply/`: nowhere else, so that a requester cannot aim a device's messages.
+struct CommandDesk: Sendable {
+    private let topics: Topics
+    private let replyPrefix: String
+    private let manager: MotionManager
+    private let log: Log
+    private let send: Publisher.Send
+
+    init(topics: Topics, prefix: String, manager: MotionManager, log: Log, send: @escaping Publisher.Send) {
+        self.topics = topics
+        self.manager = manager
+        self.log = log
+        self.send = send
+        replyPrefix = "\(prefix)/_reply/"
+    }
+
+    /// Deals with a message that may be a command.
+    func take(_ message: MQTTMessage) {
+        guard let name = name(in: message.topic) else { return }
+        var answer = JSONObject()
+        answer.add("t", WallClock.milliseconds(at: WallClock.monotonic))
+        do throws(CommandRefusal) {
+            guard !message.retain else {
+                throw CommandRefusal(.retained, "commands must not be retained: they would be repeated")
+            }
+            try carryOut(RemoteCommand(name: name, arguments: message.payload))
+            log.info("command \(name)")
+            answer.add("ok", true)
+        } catch {
+            log.warning("command \(name) refused: \(error.message)")
+            answer.add("ok", false)
+            answer.add("error", error.code.rawValue)
+            answer.add("message", error.message)
+        }
+        reply(answer, to: message, name: name)
+    }
+
+    private func name(in topic: String) -> String? {
+        let start = topics.command("")
+        guard topic.hasPrefix(start) else { return nil }
+        let name = topic.dropFirst(start.count)
+        return name.isEmpty || name.contains("/") ? nil : String(name)
+    }
+
+    private func carryOut(_ command: RemoteCommand) throws(CommandRefusal) {
+        guard manager.state != nil else {
+            throw CommandRefusal(.sensorUnavailable, "the sensor has not measured anything yet")
+        }
+        switch command {
+        case .takeReference: manager.takeReference()
+        case .clearReference: manager.clearReference()
+        }
+    }
+
+    private func reply(_ answer: JSONObject, to message: MQTTMessage, name: String) {
+        _ = send(
+            MQTTMessage(topic: topics.result(of: name), payload: answer.bytes, qos: .atLeastOnce, retain: false), nil)
+        guard let topic = message.properties.responseTopic, topic.hasPrefix(replyPrefix) else { return }
+        var response = MQTTMessage(topic: topic, payload: answer.bytes, qos: .atLeastOnce, retain: false)
+        response.properties.correlationData = message.properties.correlationData
+        _ = send(response, nil)
+    }
+}
