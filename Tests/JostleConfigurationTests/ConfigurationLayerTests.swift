@@ -69,7 +69,7 @@ import Testing
         ("gestures.shake={enabled: ", "--set gestures.shake: not YAML: "),
         ("gestures.shake={enabled: true, enabled: true}", "--set gestures.shake: the key \"enabled\" occurs twice"),
         ("sensor.rate=[200] 1", "--set sensor.rate: not YAML: "),
-        ("sensor=5", "--set sensor: sensor: \"5\" is not a mapping"),
+        ("sensor=5", "--set sensor: \"5\" is not a mapping"),
         ("sensor.rate.x=5", "--set sensor.rate.x: sensor.rate: is a mapping"),
     ])
     func malformedArgumentsAreRefused(_ argument: String, _ expected: String) {

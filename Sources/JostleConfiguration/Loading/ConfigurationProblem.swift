@@ -30,7 +30,8 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     /// The problem in one line: `jostle.yaml:7:9: sensor.rate: "fast" is not a frequency; allowed: 4 Hz … 1000 Hz`.
     public var description: String {
         var text = "\(Self.escaped("\(position)")): "
-        if !path.isEmpty { text += "\(path): " }
+        // An argument already says its key.
+        if !path.isEmpty, position.source != .argument(path) { text += "\(path): " }
         if let found { text += "\"\(found)\" " }
         text += reason
         if let allowed { text += "; allowed: \(allowed)" }

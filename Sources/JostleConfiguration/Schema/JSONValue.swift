@@ -1,5 +1,5 @@
 /// A JSON value to be written; members keep their order and numbers the text they are given.
-public indirect enum JSONValue: Equatable, Sendable {
+public enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case number(String)

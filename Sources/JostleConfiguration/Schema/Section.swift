@@ -18,7 +18,7 @@ struct Section: Sendable {
     /// A key or a group of keys.
     enum Member: Sendable {
         case setting(Setting)
-        indirect case section(Section)
+        case section(Section)
 
         var name: String {
             switch self {

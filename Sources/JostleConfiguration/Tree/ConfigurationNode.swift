@@ -15,7 +15,7 @@ public struct ConfigurationNode: Equatable, Sendable {
     }
 
     /// The kinds of node.
-    public indirect enum Value: Equatable, Sendable {
+    public enum Value: Equatable, Sendable {
         /// Keys and values in the order in which they were written; no key occurs twice.
         case mapping([Entry])
         case sequence([ConfigurationNode])
