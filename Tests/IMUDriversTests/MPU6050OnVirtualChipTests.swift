@@ -1,0 +1,264 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+import VirtualIMU
+
+/// A driver on a virtual chip, polled by a host that is up to 3 ms late.
+private final class VirtualRig {
+    /// Readings that never change: what a sample must be, give or take the noise.
+    struct Steady: Trajectory {
+        static let force = 9.80665 * Vector3(0.5, -0.25, 0.75)
+        static let rate = Double.pi / 180 * Vector3(100, -50, 25)
+        var duration: Double { .infinity }
+
+        func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+            TrueMotion(attitude: pose, rotationRate: Self.rate, specificForce: Self.force)
+        }
+    }
+
+    let clock = ManualClock()
+    let chip: VirtualMPU6050
+    var driver: MPU6050<VirtualBus<ManualClock>, ManualClock>
+    let lateness: Double
+
+    /// The samples that were not what the chip went through, and those whose timestamps did not increase.
+    private(set) var wrongSamples = 0
+    private(set) var reversals = 0
+    private(set) var events: [IMUPoll.Event] = []
+    private(set) var firstSample: Timestamp?
+    private(set) var lastSample: Timestamp?
+    /// Squares of the timestamps' errors since `measureTimestamps`, s².
+    private var squares = 0.0
+    private var measured = 0
+    private var isMeasuring = false
+
+    private var batch = SampleBatch(capacity: 80)
+    private var next: Timestamp
+    private var random: UInt64 = 7
+
+    init(
+        settings: IMUSettings = IMUSettings(), oscillatorError: Double = 0.03, lateness: Double = 0.003,
+        maximumReadLength: Int = 8192, change: (inout Imperfections) -> Void = { _ in }
+    ) {
+        var imperfections = Imperfections.ideal
+        // Without noise a living chip could not be told from a frozen one.
+        imperfections.accelerometerNoise = 400e-6 * 9.80665
+        imperfections.gyroscopeNoise = 0.005 * .pi / 180
+        imperfections.oscillatorError = oscillatorError * 1e6
+        imperfections.gyroscopeStartUp = 0.03
+        change(&imperfections)
+        chip = VirtualMPU6050(trajectory: Steady(), imperfections: imperfections, start: clock.now())
+        driver = MPU6050(
+            bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), clock: clock,
+            settings: settings)
+        self.lateness = lateness
+        next = clock.now()
+    }
+
+    /// Polls for `seconds`.
+    func run(_ seconds: Double) {
+        let end = clock.now().advanced(bySeconds: seconds)
+        while clock.now() < end { poll() }
+    }
+
+    /// Polls until `condition` holds; returns whether it did within `seconds`.
+    func run(atMost seconds: Double, until condition: () -> Bool) -> Bool {
+        let end = clock.now().advanced(bySeconds: seconds)
+        while clock.now() < end {
+            if condition() { return true }
+            poll()
+        }
+        return condition()
+    }
+
+    /// Compares timestamps with the truth from now on.
+    func measureTimestamps() {
+        isMeasuring = true
+    }
+
+    /// The root mean square of the timestamps' errors, seconds; not-a-number where none was measured.
+    var timestampError: Double { (squares / Double(measured)).squareRoot() }
+
+    private func poll() {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        clock.advance(to: next.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
+        batch.removeAll()
+        let poll = driver.poll(into: &batch)
+        next = poll.next
+        if poll.event != .none { events.append(poll.event) }
+        let first = Int(chip.sampleCount) - batch.count
+        for index in 0..<batch.count {
+            check(batch[index])
+            guard isMeasuring, let truth = chip.trueSampleTime(UInt64(first + index)) else { continue }
+            let error = batch[index].timestamp.seconds(since: truth) + chip.readingDelay.gyroscope
+            squares += error * error
+            measured += 1
+        }
+    }
+
+    private func check(_ sample: MotionSample) {
+        let force = (sample.acceleration - Steady.force).length
+        let rate = (sample.rotationRate - Steady.rate).length
+        // Ten times the noise; a degree per second of start-up.
+        if force > 0.5 || rate > 0.03 || abs(sample.temperature - chip.temperature) > 1 { wrongSamples += 1 }
+        if let lastSample, sample.timestamp <= lastSample { reversals += 1 }
+        if firstSample == nil { firstSample = sample.timestamp }
+        lastSample = sample.timestamp
+    }
+}
+
+/// Requirement: the driver against a chip that was written from the datasheet, independently of it.
+@Suite struct MPU6050OnVirtualChipTests {
+    @Test("From power to the first sample within 300 ms, and without a wrong one")
+    func start() {
+        let rig = VirtualRig()
+        let start = rig.clock.now()
+        #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
+        #expect(rig.clock.now().seconds(since: start) < 0.3)
+        rig.run(1)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.events == [.streaming(afterGap: 0)])
+    }
+
+    @Test(
+        "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
+        arguments: [-0.05, -0.011, 0, 0.02, 0.05])
+    func timestamps(oscillatorError: Double) {
+        let rig = VirtualRig(oscillatorError: oscillatorError)
+        rig.run(3)
+        rig.measureTimestamps()
+        rig.run(60)
+        #expect(rig.timestampError < 0.0002)
+        #expect(abs(rig.driver.status.periodDeviation - oscillatorError * 1e6) < 100)
+        #expect(rig.reversals == 0)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.driver.status.gaps == 0)
+        #expect(abs(Double(rig.driver.status.samples) - 63 * 200 / (1 + oscillatorError)) < 40)
+    }
+
+    @Test("A chip that warms up and drifts is followed")
+    func warming() {
+        let rig = VirtualRig {
+            $0.selfHeating = 10
+            $0.oscillatorDrift = 100
+            $0.thermalTimeConstant = 60
+        }
+        rig.run(5)
+        rig.measureTimestamps()
+        rig.run(60)
+        #expect(rig.timestampError < 0.0002)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+
+    @Test("Other rates, a bus of 32 bytes, a FIFO that takes its time", arguments: [1000, 500, 100, 25] as [Double])
+    func rates(rate: Double) {
+        var settings = IMUSettings()
+        settings.rate = rate
+        let rig = VirtualRig(settings: settings, maximumReadLength: 32) { $0.fifoWriteTime = 60e-6 }
+        rig.run(10)
+        #expect(rig.driver.info.nominalRate == rate)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.driver.status.gaps == 0)
+        #expect(abs(Double(rig.driver.status.samples) - 9.9 * rate / 1.03) < max(10, 0.02 * 10 * rate))
+    }
+
+    @Test(
+        "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
+        arguments: [
+            .brownOut, .fifoOverflow, .fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 6),
+            .fifoSlip(bytes: 9), .bitFlip(register: 0x6A, bit: 6), .bitFlip(register: 0x23, bit: 7),
+            .bitFlip(register: 0x6B, bit: 6),
+        ] as [FaultEvent])
+    func events(event: FaultEvent) {
+        let rig = VirtualRig()
+        rig.run(1)
+        // While there is something in the FIFO.
+        rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
+        #expect(rig.run(atMost: 1) { rig.driver.status.lastFault != nil })
+        let noticed = rig.clock.now()
+        #expect(rig.run(atMost: 2) { (rig.lastSample ?? noticed) > noticed })
+        rig.run(1)
+        #expect(rig.driver.status.state == .streaming)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.reversals == 0)
+        #expect(rig.driver.status.gaps == 1)
+        #expect(rig.events.count >= 2)
+    }
+
+    @Test(
+        "A range or a rate that flips is noticed within half a second",
+        arguments: [(0x1B, 4), (0x1C, 3), (0x19, 0), (0x1A, 0)] as [(UInt8, UInt8)])
+    func flippedSetting(register: UInt8, bit: UInt8) {
+        let rig = VirtualRig()
+        rig.run(1)
+        rig.chip.inject(.bitFlip(register: register, bit: bit))
+        #expect(rig.run(atMost: 0.5) { rig.driver.status.lastFault == .configurationLost(register: register) })
+        #expect(rig.run(atMost: 1) { rig.driver.status.state == .streaming })
+        #expect(rig.driver.status.recoveries == 1)
+    }
+
+    @Test(
+        "What lasts is told at its start and at its end, and ends by itself",
+        arguments: [
+            .unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput,
+        ] as [FaultCondition])
+    func conditions(condition: FaultCondition) {
+        let rig = VirtualRig()
+        rig.run(1)
+        rig.chip.inject(condition, lasting: .seconds(3))
+        rig.run(3)
+        #expect(rig.events.contains { if case .failed = $0 { true } else { false } })
+        #expect(rig.run(atMost: 3) { rig.driver.status.state == .streaming })
+        rig.run(1.5)
+        guard case .streaming(let gap) = rig.events.last else {
+            Issue.record("the end of the outage was not told: \(rig.events)")
+            return
+        }
+        #expect(gap > 0.3 && gap < 6)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.reversals == 0)
+        #expect(rig.driver.status.recoveries >= 1)
+    }
+
+    @Test("One transaction in fifty without an answer costs no sample")
+    func flakyBus() {
+        let rig = VirtualRig()
+        rig.run(1)
+        rig.chip.inject(.randomlyNotAcknowledged(probability: 0.02))
+        rig.run(20)
+        #expect(rig.driver.status.busErrors.notAcknowledged > 10)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.driver.status.recoveries == 0)
+        // Only a burst that failed may not be repeated.
+        #expect(rig.driver.status.lostSamples < 160)
+    }
+
+    @Test("A host that sleeps for seconds loses what the FIFO does not hold, and says so")
+    func sleepyHost() {
+        let rig = VirtualRig()
+        rig.run(1)
+        rig.clock.advance(bySeconds: 3)
+        rig.run(1)
+        #expect(rig.driver.status.overflows == 1)
+        #expect(rig.driver.status.gaps == 1)
+        #expect(abs(Double(rig.driver.status.lostSamples) - 3 * 200 / 1.03) < 20)
+        #expect(rig.events.count == 2)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+
+    @Test("Stopped, the chip sleeps and is left alone; polled again, it streams again")
+    func stop() throws {
+        let rig = VirtualRig()
+        rig.run(1)
+        try rig.driver.stop()
+        let count = rig.chip.sampleCount
+        rig.clock.advance(bySeconds: 2)
+        var bus = VirtualBus(rig.chip, clock: rig.clock)
+        #expect(try bus.read(0x6B) == 0x41)
+        #expect(rig.chip.sampleCount == count)
+        rig.run(1)
+        #expect(rig.driver.status.state == .streaming)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+}
