@@ -1,5 +1,4 @@
 public import IMUDrivers
-public import MotionCore
 public import Testing
 
 /// The transactions that a test expects on a bus, in their order, and the bus's answers.
