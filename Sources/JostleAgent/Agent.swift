@@ -46,11 +46,8 @@ public final class Agent {
 
     /// Opens the sensor and prepares everything; nothing runs yet.
     ///
-    /// To be called on the main thread, on which `run` is called later.
-    /// - Parameters:
-    ///   - settings: what the user set.
-    ///   - version: the program's version, for the health report.
-    ///   - stateDirectory: where things are kept that outlive a run.
+    /// To be called on the main thread, on which `run` is called later. The version is the program's, for the health
+    /// report; in the state directory things are kept that outlive a run.
     /// - Throws: `AgentError`, which says what can be done about it.
     public init(
         settings: JostleSettings, version: String, stateDirectory: String, log: Log, observer: Observer = Observer()

@@ -19,7 +19,7 @@ final class HealthReporter: Sendable {
         var reported: (time: Timestamp, processor: Double, samples: UInt64)
     }
 
-    /// - Parameter interval: seconds between two reports; 0 draws none up.
+    /// Makes a reporter with `interval` seconds between two reports; 0 draws none up.
     init(version: String, interval: Double) {
         self.version = version
         self.interval = interval

@@ -37,11 +37,7 @@ public enum Payloads {
         return object
     }
 
-    /// A phase of a gesture.
-    ///
-    /// - Parameters:
-    ///   - id: unique among all events of all devices and starts.
-    ///   - isSimulated: whether nobody moved the device.
+    /// A phase of a gesture; `id` is unique among all events of all devices and starts.
     public static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("id", id)

@@ -18,9 +18,8 @@ public struct Outbox: Sendable {
     /// Events that were given up: there was no room, or the broker would never take them.
     public private(set) var dropped: UInt64 = 0
 
-    /// Makes an outbox for at most `capacity` events.
-    ///
-    /// - Parameter firstToken: its messages are known to the client by this number and those that follow.
+    /// Makes an outbox for at most `capacity` events, which the client knows by the number `firstToken` and those that
+    /// follow.
     public init(capacity: Int, firstToken: UInt64 = 1) {
         self.capacity = max(1, capacity)
         lastToken = firstToken &- 1

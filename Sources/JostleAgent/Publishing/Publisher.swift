@@ -35,11 +35,8 @@ public final class Publisher: Sendable {
 
     /// Makes a publisher that takes itself to be not connected.
     ///
-    /// - Parameters:
-    ///   - publish: rates, dead bands and heartbeats.
-    ///   - run: a word that no other start of any device has; events are numbered after it.
-    ///   - isSimulated: whether the samples are made up.
-    ///   - send: hands a message to the client.
+    /// `publish` says rates, dead bands and heartbeats. `run` is a word that no other start of any device has: events are
+    /// numbered after it.
     public init(
         topics: Topics, publish: JostleSettings.Publish, run: String, isSimulated: Bool, send: @escaping Send
     ) {

@@ -7,7 +7,7 @@ final class Responder: Sendable {
     let handler: GestureHandler
     let isEnabled = Atomic<Bool>(true)
 
-    /// - Parameter recognizer: which gestures it is for; `nil` for all of them.
+    /// Makes a responder for what `recognizer` is for, or for all gestures where that is `nil`.
     init(recognizer: Recognizer?, handler: @escaping GestureHandler) {
         self.recognizer = recognizer
         self.handler = handler

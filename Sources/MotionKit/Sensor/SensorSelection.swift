@@ -21,12 +21,8 @@ public struct SensorSelection: Equatable, Sendable {
         SensorSelection(kind: .chip(bus: bus, address: address))
     }
 
-    /// A made-up MPU-6050 that is moved along a trajectory.
-    ///
-    /// - Parameters:
-    ///   - trajectory: a name out of `SensorSelection.trajectories`, or the path of a recording, which is played again
-    ///     and again.
-    ///   - seed: decides noise and other imperfections; the same seed gives the same ones.
+    /// A made-up MPU-6050 that is moved along a trajectory: a name out of `SensorSelection.trajectories`, or the path of a
+    /// recording, which is played again and again. The same seed gives the same noise and other imperfections.
     public static func virtual(_ trajectory: String = "demo", seed: UInt64 = 1) -> SensorSelection {
         SensorSelection(kind: .virtual(trajectory: trajectory, seed: seed))
     }
