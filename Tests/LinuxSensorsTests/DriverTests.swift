@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: Adapter.allCases)
     func theChipsSamplesArrive(through adapter: Adapter) throws {
         let fake = try FakeAdapter(adapter.configure)
-        var run = try Run(fake)
+        var run = Run(try I2CDevice(path: fake.path, address: 0x68))
         run.poll { $0 >= 60 }
         #expect(run.samples.count >= 60)
         #expect(run.status.state == .streaming)
@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [(ETIMEDOUT, 5), (EIO, 5), (EREMOTEIO, 12)] as [(Int32, UInt64)])
     func itComesBackAfterABusFailure(code: Int32, transactions: UInt64) throws {
         let fake = try FakeAdapter(Adapter.raspberryPi4.configure)
-        var run = try Run(fake)
+        var run = Run(try I2CDevice(path: fake.path, address: 0x68))
         run.poll { $0 >= 20 }
         fake.fail(with: code, times: transactions)
         run.poll { $0 >= 40 }
@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-/// A driver on a fake adapter, polled by the system's clock.
+/// A driver of a chip, polled by the system's clock.
 private struct Run: ~Copyable {
     private var driver: MPU6050<I2CDevice, SystemClock>
     private var batch = SampleBatch(capacity: 256)
@@ -75,8 +75,7 @@ private struct Run: ~Copyable {
     private(set) var samples: [MotionSample] = []
     private(set) var failed = false
 
-    init(_ fake: FakeAdapter) throws(LinuxSensorsError) {
-        let device = try I2CDevice(path: fake.path, address: 0x68)
+    init(_ device: consuming I2CDevice) {
         start = SystemClock().now()
         driver = MPU6050(bus: device, clock: SystemClock(), settings: IMUSettings())
     }
