@@ -7,6 +7,9 @@ import Testing
 @Suite struct MPU6050FaultTests {
     private let nobody = BusError(.notAcknowledged, code: 121)
 
+    /// A transfer that broke off: bytes of it may be gone.
+    private let broken = BusError(.inputOutput, code: 5)
+
     @Test("A count that fails for a moment is repeated at once, and nothing is lost", arguments: [1, 2])
     func passingFailure(times: Int) {
         let rig = MPU6050Rig()
@@ -71,19 +74,34 @@ import Testing
         #expect(rig.poll().event == .failed(.bus(BusError(kind))))
     }
 
+    @Test("A burst that nobody answered has taken nothing and is repeated")
+    func unansweredBurst() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        let frames = TestFrame.run(rig.due)
+        rig.script.expectCount(14 * frames.count)
+        for _ in 0..<2 { rig.script.read(0x74, count: 14 * frames.count, failing: nobody) }
+        rig.script.read(0x74, frames.flatMap(\.bytes))
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count == frames.count)
+        #expect(rig.status.busErrors.notAcknowledged == 2)
+        #expect(rig.status.gaps == 0)
+    }
+
     @Test("A burst that failed half-way is never repeated: the FIFO is started anew")
     func failedBurst() {
         let rig = MPU6050Rig()
         rig.stream()
         rig.advance()
         rig.script.expectCount(14 * rig.due)
-        rig.script.read(0x74, count: 14 * rig.due, failing: nobody)
+        rig.script.read(0x74, count: 14 * rig.due, failing: broken)
         rig.expectFIFOStart()
         #expect(rig.poll().event == .none)
         #expect(rig.samples.isEmpty)
         rig.advance()
         rig.expectDue()
-        guard case .gap(_, .bus(nobody)) = rig.poll().event else {
+        guard case .gap(_, .bus(broken)) = rig.poll().event else {
             Issue.record("the gap was not told")
             return
         }
@@ -99,7 +117,7 @@ import Testing
         let frames = TestFrame.run(short.due)
         short.script.expectCount(14 * frames.count)
         for frame in frames.dropLast() { short.script.read(0x74, frame.bytes) }
-        short.script.read(0x74, count: 14, failing: nobody)
+        short.script.read(0x74, count: 14, failing: broken)
         short.expectFIFOStart()
         #expect(short.poll().event == .streaming(afterGap: 0))
         #expect(short.samples.count >= 3)

@@ -121,11 +121,8 @@ extension MPU6050 where Bus: ~Copyable {
             let frames = min(wanted - done, atOnce)
             let bytes = frames * MPU6050Frame.length
             do throws(BusError) {
-                try bus.read(
-                    MPU6050Register.fifoData, into: UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes]))
+                try readFrames(bytes: bytes)
             } catch {
-                // Nobody knows how many bytes the chip has given away: repeating would slip the frames.
-                status.busErrors.count(error)
                 return try interrupt(.bus(error), after: event)
             }
             guard !mayHaveOverflowed(fill, taken: done * MPU6050Frame.length, by: clock.now()) else {

@@ -1,7 +1,7 @@
 internal import MotionCore
 
-/// Transactions that may be repeated at once: reading or writing these registers twice does no harm. The FIFO's data are
-/// another matter, see `MPU6050+Streaming`.
+/// Transactions that may be repeated at once: reading or writing these registers twice does no harm. Of the FIFO's data
+/// that holds only where the chip did not answer at all.
 extension MPU6050 where Bus: ~Copyable {
     /// Attempts at a transaction before it counts as failed.
     private var attempts: Int { 3 }
@@ -32,6 +32,26 @@ extension MPU6050 where Bus: ~Copyable {
                 let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<count])
                 return try bus.read(register, into: group)
             } catch {
+                try giveUpOrRepeat(error, after: &attempt)
+            }
+        }
+    }
+
+    /// Reads whole frames from the FIFO into `buffer.bytes`, again where nobody answered.
+    ///
+    /// A chip can refuse its address and the register's number, but not data it is sending: what was not acknowledged has
+    /// given no byte away. After any other failure nobody knows how many are gone, and repeating would slip the frames.
+    mutating func readFrames(bytes: Int) throws(BusError) {
+        var attempt = 1
+        while true {
+            do throws(BusError) {
+                let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
+                return try bus.read(MPU6050Register.fifoData, into: frames)
+            } catch {
+                guard error.kind == .notAcknowledged else {
+                    status.busErrors.count(error)
+                    throw error
+                }
                 try giveUpOrRepeat(error, after: &attempt)
             }
         }
