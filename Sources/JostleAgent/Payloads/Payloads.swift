@@ -70,9 +70,13 @@ public struct DeviceState: Equatable, Sendable {
         self.isSimulated = isSimulated
     }
 
-    /// Whether a reader would call the two different: a tilt is another one from 2° on.
+    /// Whether it is another state, whatever the tilt.
     public func differs(from other: DeviceState) -> Bool {
         isMoving != other.isMoving || side != other.side || isSimulated != other.isSimulated
-            || abs(tilt - other.tilt) >= 2 * radiansPerDegree
+    }
+
+    /// Whether the tilt is another one: from 2° on.
+    public func isTilted(from other: DeviceState) -> Bool {
+        abs(tilt - other.tilt) >= 2 * radiansPerDegree
     }
 }

@@ -24,7 +24,9 @@ public final class Publisher: Sendable {
         var events: UInt64 = 0
         var attitudeGate: TelemetryGate
         var motionGate: TelemetryGate
+        /// Another side, or that it moves, is told a few times a second at most; another tilt alone once in two seconds.
         var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
+        var tiltGate = TelemetryGate(rate: 0.5, heartbeat: 0)
         var attitudeDeadband: Double
         var motionDeadband: Double
         var sentAttitude = Quaternion.identity
@@ -171,10 +173,16 @@ public final class Publisher: Sendable {
 
     private func publishState(_ state: MotionState, _ mutable: inout Mutable) {
         let now = DeviceState(state, isSimulated: isSimulated)
-        let isNews = mutable.sentState.map { now.differs(from: $0) } ?? true
-        // At most a few a second, whatever flickers; the last one is never left out, since it is still news later.
-        if mutable.sentState == nil { mutable.stateGate.reset() }
-        guard isNews, mutable.stateGate.isDue(at: state.timestamp, hasChanged: { true }) else { return }
+        // What is held back now is still news later: the last state is never left out.
+        if let sent = mutable.sentState {
+            if now.differs(from: sent) {
+                guard mutable.stateGate.isDue(at: state.timestamp, hasChanged: { true }) else { return }
+            } else {
+                guard now.isTilted(from: sent), mutable.tiltGate.isDue(at: state.timestamp, hasChanged: { true }) else {
+                    return
+                }
+            }
+        }
         let payload = Payloads.state(now, at: WallClock.milliseconds(at: state.timestamp))
         let message = MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
         if send(message, nil) { mutable.sentState = now }

@@ -30,7 +30,7 @@ extension ConfigurationSchema {
         [
             .key(
                 "broker", optional: \.mqtt.broker, .broker, example: "mqtt://localhost:1883",
-                "The broker: embedded, a URL, or a list of URLs tried in turn. Without it nothing is published."),
+                "The broker: embedded, a URL, or a list of URLs tried in turn. Without it, the one on this machine."),
             .key(
                 "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
                 "The user's name at the broker."),

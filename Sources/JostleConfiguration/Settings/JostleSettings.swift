@@ -115,7 +115,7 @@ extension JostleSettings {
 
     /// The way to the broker.
     public struct MQTT: Equatable, Sendable {
-        /// Where the broker is. Default: nowhere, nothing is published.
+        /// Where the broker is. Default: none, the agent takes the one on this machine.
         public var broker: Broker?
 
         /// The user's name at the broker. Default: none.
