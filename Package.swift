@@ -56,7 +56,8 @@ let package = Package(
         .testTarget(
             name: "MotionKitTests",
             dependencies: ["IMUDrivers", "MotionCore", "MotionKit", "MotionTestSupport", "VirtualIMU"]),
-        .testTarget(name: "MosquittoClientTests", dependencies: ["MosquittoClient"]),
+        .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
+        .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
         .testTarget(
             name: "JostleConfigurationTests", dependencies: ["IMUDrivers", "JostleConfiguration", "MotionCore"]),
         .testTarget(

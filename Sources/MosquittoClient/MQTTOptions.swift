@@ -119,7 +119,8 @@ public struct MQTTBackoff: Equatable, Sendable {
     func delay(afterRounds rounds: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         // 2^30 s are 34 years: any cap is reached, and nothing overflows.
         let bound = min(cap, base * (1 << min(max(rounds, 0), 30)))
-        return bound * Double.random(in: 0...1, using: &generator)
+        // The upper 53 bits, as a fraction in [0, 1).
+        return bound * (Double(generator.next() >> 11) * 0x1p-53)
     }
 }
 

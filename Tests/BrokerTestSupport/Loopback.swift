@@ -1,0 +1,112 @@
+import Foundation
+
+/// TCP on 127.0.0.1, as far as tests need it.
+public enum Loopback {
+    /// A port that nobody listens on at present.
+    public static func freePort() throws -> UInt16 {
+        let (descriptor, port) = try bound()
+        close(descriptor)
+        return port
+    }
+
+    /// Whether somebody accepts connections on a port.
+    public static func accepts(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return withAddress(port) { connect(descriptor, $0, $1) } == 0
+    }
+
+    /// This process's connections to a port.
+    public static func connections(to port: UInt16) -> [Int32] {
+        (3..<1024).filter { descriptor in
+            var address = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let code = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
+            }
+            let isIPv4 = code == 0 && address.sin_family == sa_family_t(AF_INET)
+            return isIPv4 && UInt16(bigEndian: address.sin_port) == port
+        }
+    }
+
+    /// Cuts them, as a broken network would: without a farewell.
+    ///
+    /// - Returns: how many there were.
+    public static func cutConnections(to port: UInt16) -> Int {
+        let descriptors = connections(to: port)
+        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        return descriptors.count
+    }
+
+    /// A socket that is bound to a free port.
+    static func bound() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0, withAddress(0, { bind(descriptor, $0, $1) }) == 0 else { throw TestBrokerError.noPort }
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        guard code == 0 else { throw TestBrokerError.noPort }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func withAddress(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}
+
+/// A server that answers the first packet of every connection as a test wants, for what no real broker does.
+public final class FakeBroker: Sendable {
+    /// The port that it listens on.
+    public let port: UInt16
+    private let descriptor: Int32
+
+    /// Starts one.
+    ///
+    /// - Parameter answer: the bytes to send for a CONNECT packet; nil to close the connection. One that was answered
+    ///   is held open and hears nothing more.
+    public init(answer: @escaping @Sendable (_ connect: [UInt8]) -> [UInt8]?) throws {
+        (descriptor, port) = try Loopback.bound()
+        guard listen(descriptor, 16) == 0 else { throw TestBrokerError.noPort }
+        let descriptor = descriptor
+        Thread.detachNewThread {
+            var open: [Int32] = []
+            while true {
+                let connection = accept(descriptor, nil, nil)
+                if connection < 0 { break }
+                var buffer = [UInt8](repeating: 0, count: 1024)
+                let count = read(connection, &buffer, buffer.count)
+                guard count > 0, let bytes = answer(Array(buffer[..<count])) else {
+                    close(connection)
+                    continue
+                }
+                _ = write(connection, bytes, bytes.count)
+                open.append(connection)
+            }
+            for connection in open { close(connection) }
+            close(descriptor)
+        }
+    }
+
+    deinit {
+        // Wakes the thread, which closes the descriptor.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// The protocol level in a CONNECT packet: 4 is MQTT 3.1.1, 5 is 5; nil where it is no CONNECT.
+    public static func level(of connect: [UInt8]) -> UInt8? {
+        guard connect.first == 0x10, let name = connect.firstIndex(of: UInt8(ascii: "M")), connect.count > name + 4
+        else { return nil }
+        return connect[name + 4]
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+
+/// A mosquitto of the test's own on a free loopback port; it dies with the test process at the latest.
+public final class TestBroker: @unchecked Sendable {
+    /// Where the program is; nil where it is not installed, and the tests that need it are to be skipped.
+    public static let executable: String? = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    /// Whether tests can use a broker here.
+    public static var isAvailable: Bool { executable != nil }
+
+    /// The port that it listens on; the same after a restart.
+    public let port: UInt16
+
+    /// A directory of its own for password files and certificates, removed with it.
+    public let directory: TemporaryDirectory
+
+    private let configuration: String
+    private var shell: Process?
+    private var input: Pipe?
+    private var identifier: pid_t = 0
+
+    /// Prepares a broker that everybody may use; `start` runs it.
+    ///
+    /// - Parameters:
+    ///   - directory: where files that the configuration names are.
+    ///   - listener: lines that follow the listener's, for TLS for instance.
+    ///   - settings: general lines; by default anybody is let in.
+    public init(
+        directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
+    ) throws {
+        self.directory = try directory ?? TemporaryDirectory()
+        port = try Loopback.freePort()
+        configuration = """
+            listener \(port) 127.0.0.1
+            set_tcp_nodelay true
+            \(listener)
+            \(settings)
+            persistence false
+            log_dest none
+            """
+    }
+
+    /// Prepares and starts a broker.
+    public static func started(
+        directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
+    ) async throws -> TestBroker {
+        let broker = try TestBroker(directory: directory, listener: listener, settings: settings)
+        try await broker.start()
+        return broker
+    }
+
+    deinit {
+        kill()
+    }
+
+    /// Runs it, and waits until it accepts connections.
+    public func start() async throws {
+        guard let executable = Self.executable else { throw TestBrokerError.notInstalled }
+        let file = directory.path("mosquitto.conf")
+        try configuration.write(toFile: file, atomically: true, encoding: .utf8)
+
+        // The shell ends the broker when its input ends, that is, with the test process, however that ends. A parent
+        // death signal would come as soon as the thread that started it ends, and test threads come and go.
+        let script = """
+            "$0" -c "$1" </dev/null & broker=$!
+            echo $broker
+            read -r how
+            if [ "$how" = orderly ]; then kill -TERM $broker; else kill -KILL $broker; fi
+            wait $broker
+            """
+        let shell = Process()
+        let input = Pipe()
+        let output = Pipe()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", script, executable, file]
+        shell.standardInput = input
+        shell.standardOutput = output
+        shell.standardError = FileHandle.nullDevice
+        // Another broker's shell must not hold this one's input open.
+        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        try shell.run()
+        let line = output.fileHandleForReading.availableData
+        guard let number = pid_t(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+        else { throw TestBrokerError.didNotStart }
+        identifier = number
+        self.shell = shell
+        self.input = input
+        let port = port
+        guard await eventually({ Loopback.accepts(port) }) else { throw TestBrokerError.didNotStart }
+    }
+
+    /// Ends it as a service manager would.
+    public func stop() {
+        finish("orderly\n")
+    }
+
+    /// Ends it as a power failure would.
+    public func kill() {
+        finish("now\n")
+    }
+
+    /// Stops its process: it keeps its connections and answers nothing.
+    public func freeze() {
+        _ = Foundation.kill(identifier, SIGSTOP)
+    }
+
+    /// Lets a frozen one go on.
+    public func thaw() {
+        _ = Foundation.kill(identifier, SIGCONT)
+    }
+
+    private func finish(_ command: String) {
+        guard let shell, let input else { return }
+        input.fileHandleForWriting.write(Data(command.utf8))
+        shell.waitUntilExit()
+        self.shell = nil
+        self.input = nil
+    }
+}
+
+/// Why there is no broker.
+public enum TestBrokerError: Error {
+    case notInstalled
+    case didNotStart
+    case noPort
+    case commandFailed(String)
+}
+
+/// A directory that is removed with the last reference to it.
+public final class TemporaryDirectory: Sendable {
+    /// Its absolute path.
+    public let path: String
+
+    /// Makes an empty one.
+    public init() throws {
+        path = NSTemporaryDirectory() + "jostle-test-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of a file in it.
+    public func path(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file into it, and returns its path.
+    @discardableResult
+    public func write(_ text: String, to name: String) throws -> String {
+        try text.write(toFile: path(name), atomically: true, encoding: .utf8)
+        return path(name)
+    }
+}
+
+/// Waits until a condition holds; false where it does not within the time.
+///
+/// A test passes as soon as it can: the limit only says when it has failed.
+public func eventually(within limit: Duration = .seconds(15), _ condition: () -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now + limit
+    while !condition() {
+        if ContinuousClock.now >= deadline { return false }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return true
+}
+
+/// Runs a program to its end.
+///
+/// - Throws: `commandFailed` with what it wrote to its standard error.
+public func runCommand(_ arguments: [String], in directory: TemporaryDirectory) throws {
+    let process = Process()
+    let errors = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = errors
+    try process.run()
+    let text = errors.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    if process.terminationStatus != 0 {
+        throw TestBrokerError.commandFailed(arguments.joined(separator: " ") + ": " + String(decoding: text, as: UTF8.self))
+    }
+}

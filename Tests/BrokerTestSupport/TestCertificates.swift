@@ -1,0 +1,93 @@
+import Foundation
+
+/// A certificate authority of the test's own, and server certificates from it, by the `openssl` program.
+public struct TestCertificates {
+    /// Whether there is such a program.
+    public static let isAvailable = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
+        .contains { FileManager.default.isExecutableFile(atPath: $0) }
+
+    /// Where the files are.
+    public let directory: TemporaryDirectory
+
+    /// The authority's certificate.
+    public var caFile: String { directory.path("ca.pem") }
+
+    /// Makes an authority.
+    public init(directory: TemporaryDirectory) throws {
+        self.directory = directory
+        try directory.write(
+            """
+            [ca]
+            default_ca = test
+            [test]
+            new_certs_dir = .
+            database = index.txt
+            rand_serial = yes
+            certificate = ca.pem
+            private_key = ca.key
+            default_md = sha256
+            policy = any
+            copy_extensions = copy
+            unique_subject = no
+            [any]
+            commonName = supplied
+            """, to: "ca.cnf")
+        try directory.write("", to: "index.txt")
+        try Self.makeKey("ca.key", in: directory)
+        try runCommand(
+            [
+                "openssl", "req", "-x509", "-new", "-key", "ca.key", "-out", "ca.pem", "-subj", "/CN=Jostle test CA",
+                "-days", "36500",
+            ], in: directory)
+    }
+
+    /// When a certificate is valid.
+    public enum Validity: Sendable {
+        case now
+        case past
+        case future
+
+        /// As `openssl ca` wants them.
+        var dates: (start: String, end: String) {
+            switch self {
+            case .now: ("20200101000000Z", "20990101000000Z")
+            case .past: ("20100101000000Z", "20110101000000Z")
+            case .future: ("20970101000000Z", "20980101000000Z")
+            }
+        }
+    }
+
+    /// Makes `server.pem` and `server.key`; earlier ones are replaced.
+    public func makeServerCertificate(name: String, _ validity: Validity = .now) throws {
+        try Self.makeKey("server.key", in: directory)
+        try runCommand(
+            [
+                "openssl", "req", "-new", "-key", "server.key", "-out", "server.csr", "-subj", "/CN=\(name)", "-addext",
+                "subjectAltName=DNS:\(name)",
+            ], in: directory)
+        let dates = validity.dates
+        try runCommand(
+            [
+                "openssl", "ca", "-batch", "-notext", "-config", "ca.cnf", "-in", "server.csr", "-out", "server.pem",
+                "-startdate", dates.start, "-enddate", dates.end,
+            ], in: directory)
+    }
+
+    /// The broker's configuration lines for these files.
+    public var listenerLines: String {
+        """
+        cafile \(caFile)
+        certfile \(directory.path("server.pem"))
+        keyfile \(directory.path("server.key"))
+        """
+    }
+
+    private static func makeKey(_ name: String, in directory: TemporaryDirectory) throws {
+        try runCommand(
+            [
+                "openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", name,
+            ], in: directory)
+        // The broker gives up root's rights and must still be able to read it.
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.path(name))
+    }
+}

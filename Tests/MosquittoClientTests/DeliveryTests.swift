@@ -1,0 +1,164 @@
+import BrokerTestSupport
+import MosquittoClient
+import Testing
+
+/// Messages through a real broker: what is published arrives, and its fate is told.
+@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+struct DeliveryTests {
+    @Test(
+        "Messages of both qualities of service arrive in order and are acknowledged",
+        arguments: [MQTTVersion.v5, .v311])
+    func publishAndSubscribe(version: MQTTVersion) async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "both")
+        options.versions = .only(version)
+        let client = try await RecordedClient.connected(options, subscribingTo: ["t/#"])
+        #expect(client.connections.first?.version == version)
+        #expect(client.connections.first?.sessionPresent == false)
+
+        for number in 0..<10 {
+            let message = MQTTMessage(
+                topic: "t/\(number)", text: "\(number)", qos: number % 2 == 0 ? .atMostOnce : .atLeastOnce)
+            try client.client.publish(message, token: MQTTToken(rawValue: UInt64(number)))
+        }
+        #expect(await eventually { client.messages.count == 10 && client.acknowledged.count == 10 })
+        #expect(client.messages.map(\.topic) == (0..<10).map { "t/\($0)" })
+        #expect(client.messages.map(\.text) == (0..<10).map { "\($0)" })
+        #expect(Set(client.acknowledged.map(\.rawValue)) == Set(0..<10))
+        let statistics = client.client.statistics
+        #expect(statistics.published == 10 && statistics.acknowledged == 10 && statistics.received == 10)
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+    }
+
+    @Test("A retained message reaches a later subscriber, marked as such; an empty one is no longer marked")
+    func retained() async throws {
+        let broker = try await TestBroker.started()
+        let publisher = try await RecordedClient.connected(.local(broker.port, id: "publisher"))
+        try publisher.client.publish(
+            MQTTMessage(topic: "state", text: "on", qos: .atLeastOnce, retain: true), token: MQTTToken(rawValue: 1))
+        #expect(await eventually { publisher.acknowledged.count == 1 })
+
+        let subscriber = try await RecordedClient.connected(
+            .local(broker.port, id: "subscriber"), subscribingTo: ["state"])
+        #expect(await eventually { subscriber.messages.count == 1 })
+        #expect(subscriber.messages.first?.retain == true)
+        #expect(subscriber.messages.first?.text == "on")
+
+        try publisher.client.publish(MQTTMessage(topic: "state", payload: [], qos: .atLeastOnce, retain: true))
+        #expect(await eventually { subscriber.messages.count == 2 })
+        #expect(subscriber.messages.last?.payload == [] && subscriber.messages.last?.retain == false)
+    }
+
+    @Test("The properties of MQTT 5 arrive as they were sent, with bytes of every value")
+    func properties() async throws {
+        let broker = try await TestBroker.started()
+        let client = try await RecordedClient.connected(.local(broker.port, id: "five"), subscribingTo: ["p"])
+        let properties = MQTTMessage.Properties(
+            messageExpiry: 3600, responseTopic: "jostle/_reply/ü", correlationData: Array(0...255),
+            contentType: "application/json")
+        let message = MQTTMessage(topic: "p", payload: Array(0...255), qos: .atLeastOnce, properties: properties)
+        try client.client.publish(message)
+        #expect(await eventually { client.messages.count == 1 })
+        let received = try #require(client.messages.first)
+        #expect(received.payload == message.payload)
+        #expect(received.properties.responseTopic == properties.responseTopic)
+        #expect(received.properties.correlationData == properties.correlationData)
+        #expect(received.properties.contentType == properties.contentType)
+        // The broker subtracts the time for which it kept the message.
+        let expiry = try #require(received.properties.messageExpiry)
+        #expect((3500...3600).contains(expiry))
+    }
+
+    @Test("1,000 messages handed over at once and then a stop: all arrive, in order, and nothing is left open")
+    func drain() async throws {
+        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
+        let subscriber = try await RecordedClient.connected(.local(broker.port, id: "sub"), subscribingTo: ["n"])
+        let publisher = try await RecordedClient.connected(.local(broker.port, id: "pub"))
+        for number in 0..<1000 {
+            try publisher.client.publish(
+                MQTTMessage(topic: "n", text: "\(number)", qos: .atLeastOnce),
+                token: MQTTToken(rawValue: UInt64(number)))
+        }
+        #expect(publisher.client.stop(within: .seconds(20)) == .stopped(undelivered: 0))
+        #expect(publisher.acknowledged.count == 1000)
+        #expect(publisher.stopped == [[]])
+        #expect(await eventually { subscriber.messages.count == 1000 })
+        #expect(subscriber.messages.map(\.text) == (0..<1000).map { "\($0)" })
+    }
+
+    @Test("More messages, or bytes, than may wait are turned down, and none of the others is lost")
+    func queueFull() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "full")
+        options.queueCapacity = 10
+        options.queueBytes = 100
+        let client = try await RecordedClient.connected(options)
+        broker.freeze()
+        // The window of 20 fills first, then the queue, with ten messages or with the one that exceeds the bytes.
+        func fill(_ text: String) async throws -> Int {
+            var count = 0
+            let isFull = await eventually {
+                do throws(MQTTError) {
+                    try client.client.publish(
+                        MQTTMessage(topic: "n", text: text, qos: .atLeastOnce), token: MQTTToken(rawValue: 0))
+                    count += 1
+                    return false
+                } catch {
+                    return error == .queueFull && client.client.statistics.inFlight == 20
+                }
+            }
+            try #require(isFull)
+            return count
+        }
+        #expect(try await fill("x") == 30)
+        broker.thaw()
+        #expect(await eventually { client.acknowledged.count == 30 })
+        broker.freeze()
+        #expect(try await fill(String(repeating: "x", count: 60)) == 21)
+        broker.thaw()
+        #expect(await eventually { client.acknowledged.count == 51 })
+        #expect(client.client.stop(within: .seconds(10)) == .stopped(undelivered: 0))
+    }
+
+    @Test("A message that the broker may not take is rejected, and the reason told")
+    func accessRules() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try directory.write("topic readwrite allowed\n", to: "acl")
+        let broker = try await TestBroker.started(
+            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
+        let client = try await RecordedClient.connected(.local(broker.port, id: "acl"), subscribingTo: ["allowed"])
+        try client.client.publish(
+            MQTTMessage(topic: "forbidden", text: "", qos: .atLeastOnce), token: MQTTToken(rawValue: 7))
+        #expect(await eventually { client.rejected.count == 1 })
+        #expect(client.rejected.first?.0 == MQTTToken(rawValue: 7))
+        #expect(client.rejected.first?.1 == .refused(.notAuthorised))
+        #expect(client.client.statistics.rejected == 1)
+    }
+
+    @Test("A message larger than the broker's limit is rejected; the connection lives on")
+    func oversize() async throws {
+        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_packet_size 1000")
+        let client = try await RecordedClient.connected(.local(broker.port, id: "large"))
+        try client.client.publish(
+            MQTTMessage(topic: "a", payload: Array(repeating: 1, count: 2000), qos: .atLeastOnce),
+            token: MQTTToken(rawValue: 1))
+        try client.client.publish(MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce), token: MQTTToken(rawValue: 2))
+        #expect(await eventually { client.acknowledged == [MQTTToken(rawValue: 2)] })
+        #expect(client.rejected.map(\.0) == [MQTTToken(rawValue: 1)])
+        #expect(client.connections.count == 1)
+    }
+
+    @Test("Subscriptions can be added and ended while connected")
+    func unsubscribe() async throws {
+        let broker = try await TestBroker.started()
+        let client = try await RecordedClient.connected(.local(broker.port, id: "un"), subscribingTo: ["a", "b"])
+        client.client.unsubscribe(from: "a")
+        try client.client.subscribe(to: "c", qos: .atMostOnce)
+        #expect(await eventually { client.subscribed.count == 3 })
+        for topic in ["a", "b", "c"] {
+            try client.client.publish(MQTTMessage(topic: topic, text: "", qos: .atLeastOnce))
+        }
+        #expect(await eventually { client.messages.count == 2 })
+        #expect(client.messages.map(\.topic) == ["b", "c"])
+    }
+}

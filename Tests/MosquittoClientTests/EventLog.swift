@@ -1,0 +1,72 @@
+import BrokerTestSupport
+import Glibc
+import MosquittoClient
+import Synchronization
+import Testing
+
+/// A client and everything that it told.
+final class RecordedClient: Sendable {
+    let client: MQTTClient
+    private let log: EventLog
+
+    init(_ options: MQTTOptions) throws {
+        let log = EventLog()
+        self.log = log
+        client = try MQTTClient(options: options) { log.append($0) }
+    }
+
+    /// Starts a client and waits until it is connected and has the subscriptions.
+    static func connected(_ options: MQTTOptions, subscribingTo filters: [String] = []) async throws -> RecordedClient {
+        let client = try RecordedClient(options)
+        for filter in filters { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
+        try client.client.start()
+        try #require(await eventually { client.connections.count == 1 && client.subscribed.count == filters.count })
+        return client
+    }
+
+    var connections: [MQTTConnection] { log.all { if case .connected(let it) = $0 { it } else { nil } } }
+    var subscribed: [String] { log.all { if case .subscribed(let it, _) = $0 { it } else { nil } } }
+    var messages: [MQTTMessage] { log.all { if case .message(let it) = $0 { it } else { nil } } }
+    var acknowledged: [MQTTToken] { log.all { if case .acknowledged(let it) = $0 { it } else { nil } } }
+    var refusals: [MQTTDisconnection] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
+    var disconnections: [MQTTDisconnection] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
+    var versionsTried: [MQTTVersion] { log.all { if case .connecting(_, let it) = $0 { it } else { nil } } }
+    var rejected: [(MQTTToken, MQTTFailure)] { log.all { if case .rejected(let a, let b) = $0 { (a, b) } else { nil } } }
+    var subscriptionRefusals: [MQTTReason] {
+        log.all { if case .subscriptionRefused(_, let it) = $0 { it } else { nil } }
+    }
+    var stopped: [[MQTTToken]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
+}
+
+/// Events in their order, from any thread.
+final class EventLog: Sendable {
+    private let events = Mutex<[MQTTEvent]>([])
+
+    func append(_ event: MQTTEvent) {
+        events.withLock { $0.append(event) }
+    }
+
+    func all<T>(_ select: (MQTTEvent) -> T?) -> [T] {
+        events.withLock { $0 }.compactMap(select)
+    }
+}
+
+extension MQTTOptions {
+    /// Options for a broker on this machine that make failures show quickly.
+    static func local(_ port: UInt16, id: String, host: String = "127.0.0.1", tls: Bool = false) -> MQTTOptions {
+        var options = MQTTOptions(brokers: [BrokerAddress(host: host, port: port, usesTLS: tls)], clientID: id)
+        options.backoff.base = .milliseconds(20)
+        options.backoff.cap = .milliseconds(100)
+        return options
+    }
+}
+
+extension MQTTMessage {
+    /// The payload as text.
+    var text: String { String(decoding: payload, as: UTF8.self) }
+}
+
+/// Waits a moment where one cannot suspend.
+func waitShortly() {
+    usleep(2000)
+}

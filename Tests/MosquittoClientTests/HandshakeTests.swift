@@ -1,0 +1,59 @@
+import BrokerTestSupport
+import MosquittoClient
+import Testing
+
+/// Brokers that do not speak MQTT 5, or refuse, or are none at all.
+@Suite struct HandshakeTests {
+    @Test(
+        "A broker of MQTT 3.1.1 is spoken to in its version, however it refuses MQTT 5",
+        arguments: [
+            [0x20, 2, 0, 1],  // a refusal by MQTT 3.1.1
+            [0x20, 3, 0, 0x84, 0],  // a refusal by MQTT 5
+            nil  // hanging up
+        ] as [[UInt8]?])
+    func fallback(answer: [UInt8]?) async throws {
+        let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
+        let client = try await RecordedClient.connected(.local(broker.port, id: "old"))
+        #expect(client.connections.first?.version == .v311)
+        #expect(client.versionsTried == [.v5, .v311])
+        #expect(client.refusals.count + client.disconnections.count == 1)
+        _ = client.client.stop()
+    }
+
+    @Test(
+        "A refusal is told as such, also where libmosquitto takes its code for a protocol error",
+        arguments: [0x87, 0x8A, 0x88] as [UInt8])
+    func refusal(code: UInt8) async throws {
+        let broker = try FakeBroker { _ in [0x20, 3, 0, code, 0] }
+        let client = try RecordedClient(.local(broker.port, id: "no"))
+        try client.client.start()
+        #expect(await eventually { client.refusals.count >= 3 })
+        #expect(client.refusals.allSatisfy { $0.failure == .refused(MQTTReason(rawValue: code)) })
+        #expect(client.versionsTried.allSatisfy { $0 == .v5 })
+        _ = client.client.stop()
+    }
+
+    @Test("Something that is no broker is a failure, and tried again")
+    func notMQTT() async throws {
+        let server = try FakeBroker { _ in Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8) }
+        var options = MQTTOptions.local(server.port, id: "web")
+        options.connectTimeout = .milliseconds(300)
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 4 })
+        #expect(client.connections.isEmpty)
+        _ = client.client.stop()
+    }
+
+    @Test("A server that accepts and says nothing meets the connection's time limit")
+    func mute() async throws {
+        let server = try FakeBroker { _ in [] }
+        var options = MQTTOptions.local(server.port, id: "mute")
+        options.connectTimeout = .milliseconds(200)
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 2 })
+        #expect(client.disconnections.allSatisfy { $0.failure == .timedOut })
+        #expect(client.client.stop(within: .seconds(5)) == .stopped(undelivered: 0))
+    }
+}

@@ -1,0 +1,156 @@
+import BrokerTestSupport
+import MosquittoClient
+import Testing
+
+/// What can happen to a broker and to the way there is a state that passes.
+@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+struct RecoveryTests {
+    @Test("A broker that appears later is connected to")
+    func brokerAppears() async throws {
+        let broker = try TestBroker()
+        let client = try RecordedClient(.local(broker.port, id: "early"))
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 3 })
+        #expect(client.disconnections.allSatisfy { $0.failure == .network(code: 111) && !$0.wasConnected })
+        #expect(client.disconnections.allSatisfy { ($0.retryAfter ?? .seconds(9)) <= .milliseconds(100) })
+        try await broker.start()
+        #expect(await eventually { client.connections.count == 1 })
+        #expect(client.client.statistics.connection?.broker.port == broker.port)
+    }
+
+    @Test("After a broker's restart the client is back, subscribed, and was told which messages are in doubt")
+    func brokerRestarts() async throws {
+        let broker = try await TestBroker.started()
+        let client = try await RecordedClient.connected(.local(broker.port, id: "back"), subscribingTo: ["r"])
+        broker.freeze()
+        for number in 0..<30 {
+            try client.client.publish(
+                MQTTMessage(topic: "x", text: "", qos: .atLeastOnce), token: MQTTToken(rawValue: UInt64(number)))
+        }
+        broker.kill()
+        #expect(await eventually { !client.disconnections.isEmpty })
+        let lost = try #require(client.disconnections.first)
+        #expect(lost.wasConnected)
+        #expect(client.acknowledged.isEmpty)
+        #expect(lost.undelivered.map(\.rawValue) == Array(0..<30))
+        #expect(throws: MQTTError.notConnected) { try client.client.publish(MQTTMessage(topic: "x", text: "")) }
+
+        try await broker.start()
+        #expect(await eventually { client.connections.count == 2 && client.subscribed == ["r", "r"] })
+        try client.client.publish(MQTTMessage(topic: "r", text: "again", qos: .atLeastOnce))
+        #expect(await eventually { client.messages.map(\.text) == ["again"] })
+        let statistics = client.client.statistics
+        #expect(statistics.connects == 2 && statistics.undelivered == 30 && statistics.inFlight == 0)
+    }
+
+    @Test("A wrong password is told as such and tried again; the right one is let in")
+    func wrongPassword() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("board:right\n", to: "passwords")
+        try runCommand(["mosquitto_passwd", "-U", file], in: directory)
+        let broker = try await TestBroker.started(
+            directory: directory, settings: "allow_anonymous false\npassword_file \(file)")
+        var options = MQTTOptions.local(broker.port, id: "password")
+        options.credentials = MQTTCredentials(userName: "board", password: MQTTCredentials.Secret("wrong"))
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { client.refusals.count >= 3 })
+        // mosquitto calls it "not authorised", as MQTT allows.
+        let reasons = [MQTTFailure.refused(.badUserNameOrPassword), .refused(.notAuthorised)]
+        #expect(client.refusals.allSatisfy { reasons.contains($0.failure) })
+        #expect(client.refusals.first?.failure.advice?.contains("password") == true)
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+
+        options.credentials?.password = MQTTCredentials.Secret("right")
+        let other = try await RecordedClient.connected(options)
+        #expect(other.refusals.isEmpty)
+    }
+
+    @Test("A frozen broker is noticed by the keep-alive and the time an answer may take, and found again")
+    func frozenBroker() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "frozen")
+        options.keepAlive = .seconds(5)
+        options.responseTimeout = .seconds(1)
+        options.connectTimeout = .seconds(1)
+        let client = try await RecordedClient.connected(options)
+        broker.freeze()
+        #expect(await eventually(within: .seconds(20)) { !client.disconnections.isEmpty })
+        #expect(client.disconnections.first?.failure == .silent)
+        // TCP still accepts in its name, but it does not answer: that has a time limit as well.
+        #expect(await eventually { client.disconnections.count >= 2 })
+        #expect(client.disconnections.dropFirst().first?.failure == .timedOut)
+        broker.thaw()
+        #expect(await eventually { client.connections.count >= 2 })
+    }
+
+    @Test("A quiet connection stays longer than the silence that would end it: pings are sent and answered")
+    func quiet() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "quiet")
+        options.keepAlive = .seconds(5)
+        options.responseTimeout = .seconds(3)
+        let client = try await RecordedClient.connected(options)
+        let isLost = await eventually(within: .seconds(11)) { !client.disconnections.isEmpty }
+        #expect(!isLost && client.connections.count == 1)
+    }
+
+    @Test("The second broker is used while the first is down")
+    func secondBroker() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(try Loopback.freePort(), id: "second")
+        options.brokers.append(BrokerAddress(host: "127.0.0.1", port: broker.port))
+        let client = try await RecordedClient.connected(options)
+        #expect(client.connections.first?.broker.port == broker.port)
+        #expect(client.disconnections.count == 1)
+    }
+
+    @Test("A name that may have an IPv6 address as well reaches a broker that only listens on IPv4")
+    func localhost() async throws {
+        let broker = try await TestBroker.started()
+        let client = try await RecordedClient.connected(.local(broker.port, id: "name", host: "localhost"))
+        #expect(client.connections.count == 1)
+    }
+
+    @Test("A host that does not exist is a failure that says so, and is tried again")
+    func hostNotFound() async throws {
+        let client = try RecordedClient(.local(1, id: "nowhere", host: "no-such-host.invalid"))
+        try client.client.start()
+        #expect(await eventually(within: .seconds(30)) { client.disconnections.count >= 2 })
+        guard case .hostNotFound("no-such-host.invalid", _) = client.disconnections.first?.failure else {
+            Issue.record("\(client.disconnections)")
+            return
+        }
+    }
+
+    @Test("A session that outlives the connection keeps the messages that come meanwhile")
+    func session() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "kept")
+        options.sessionExpiry = .seconds(60)
+        options.cleanStart = false
+        let first = try await RecordedClient.connected(options, subscribingTo: ["kept"])
+        #expect(first.client.stop() == .stopped(undelivered: 0))
+        let other = try await RecordedClient.connected(.local(broker.port, id: "other"))
+        try other.client.publish(
+            MQTTMessage(topic: "kept", text: "late", qos: .atLeastOnce), token: MQTTToken(rawValue: 1))
+        #expect(await eventually { other.acknowledged.count == 1 })
+        let second = try await RecordedClient.connected(options)
+        #expect(second.connections.first?.sessionPresent == true)
+        #expect(await eventually { second.messages.map(\.text) == ["late"] })
+    }
+
+    @Test("Of two clients with one name the first is told that it was replaced")
+    func takeover() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "twin")
+        // Else they would throw each other out in turn.
+        options.backoff.base = .seconds(3600)
+        options.backoff.cap = .seconds(3600)
+        let first = try await RecordedClient.connected(options)
+        let second = try await RecordedClient.connected(options)
+        #expect(await eventually { first.disconnections.count == 1 })
+        #expect(first.disconnections.first?.failure == .closedByBroker(.sessionTakenOver))
+        #expect(second.disconnections.isEmpty)
+    }
+}

@@ -1,0 +1,120 @@
+import BrokerTestSupport
+import MosquittoClient
+import Synchronization
+import Testing
+
+/// The end of a client, wanted or not: what the broker says of it, and how long it takes.
+@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+struct StopTests {
+    @Test("The will is published when the connection is cut, and the client comes back")
+    func will() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "mortal")
+        options.will = MQTTMessage(topic: "mortal/availability", text: "offline", qos: .atLeastOnce, retain: true)
+        let client = try await RecordedClient.connected(options)
+        #expect(Loopback.cutConnections(to: broker.port) == 1)
+        #expect(await eventually { client.connections.count == 2 })
+        let observer = try await RecordedClient.connected(
+            .local(broker.port, id: "observer"), subscribingTo: ["mortal/#"])
+        #expect(await eventually { observer.messages.map(\.text) == ["offline"] })
+    }
+
+    @Test("A client that stops in order says farewell, and its will is not published")
+    func farewell() async throws {
+        let broker = try await TestBroker.started()
+        let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["#"])
+        for round in 0..<10 {
+            var options = MQTTOptions.local(broker.port, id: "polite")
+            options.will = MQTTMessage(topic: "will", text: "\(round)", qos: .atLeastOnce)
+            // Something unread at the moment of leaving is what turns a careless close into a reset.
+            let client = try await RecordedClient.connected(options, subscribingTo: ["chatter"])
+            for _ in 0..<20 { try observer.client.publish(MQTTMessage(topic: "chatter", text: "")) }
+            let farewell = MQTTMessage(topic: "farewell", text: "\(round)", qos: .atLeastOnce)
+            #expect(client.client.stop(within: .seconds(10), farewell: farewell) == .stopped(undelivered: 0))
+        }
+        try observer.client.publish(MQTTMessage(topic: "end", text: "", qos: .atLeastOnce))
+        #expect(await eventually { observer.messages.contains { $0.topic == "end" } })
+        #expect(observer.messages.filter { $0.topic == "farewell" }.map(\.text) == (0..<10).map { "\($0)" })
+        #expect(!observer.messages.contains { $0.topic == "will" })
+    }
+
+    @Test("Where the farewell cannot get through, stop keeps its deadline and the will speaks")
+    func frozenBroker() async throws {
+        let broker = try await TestBroker.started()
+        let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["will"])
+        var options = MQTTOptions.local(broker.port, id: "hurried")
+        options.will = MQTTMessage(topic: "will", text: "gone", qos: .atLeastOnce)
+        let client = try await RecordedClient.connected(options)
+        broker.freeze()
+        for number in 0..<3 {
+            try client.client.publish(
+                MQTTMessage(topic: "x", text: "", qos: .atLeastOnce), token: MQTTToken(rawValue: UInt64(number)))
+        }
+        let start = ContinuousClock.now
+        let result = client.client.stop(farewell: MQTTMessage(topic: "bye", text: "", qos: .atLeastOnce))
+        // The deadline is one second; the keep-alive, which would end it otherwise, is at 21 s.
+        #expect(start.duration(to: .now) < .seconds(10))
+        #expect(result == .stopped(undelivered: 4))
+        #expect(client.stopped.map { $0.map(\.rawValue) } == [[0, 1, 2]])
+        broker.thaw()
+        #expect(await eventually { observer.messages.map(\.text) == ["gone"] })
+    }
+
+    @Test("A thread that is stuck is left behind at the deadline, is silent from then on, and ends by itself")
+    func stuckThread() async throws {
+        let broker = try await TestBroker.started()
+        let isStuck = Mutex(false)
+        let mayGoOn = Mutex(false)
+        let log = EventLog()
+        let client = try MQTTClient(options: .local(broker.port, id: "stuck")) { event in
+            log.append(event)
+            guard case .connected = event else { return }
+            isStuck.withLock { $0 = true }
+            while !mayGoOn.withLock({ $0 }) { waitShortly() }
+        }
+        try client.start()
+        #expect(await eventually { isStuck.withLock { $0 } })
+        #expect(client.stop(within: .milliseconds(200)) == .leftBehind)
+        let count = log.all { $0 }.count
+        mayGoOn.withLock { $0 = true }
+        #expect(await eventually { Loopback.connections(to: broker.port).isEmpty })
+        #expect(log.all { $0 }.count == count)
+        #expect(client.stop() == .stopping)
+    }
+
+    @Test("stop within the event handler does not wait for itself")
+    func stopInHandler() async throws {
+        let broker = try await TestBroker.started()
+        let holder = Mutex<MQTTClient?>(nil)
+        let results = Mutex<[MQTTStopResult]>([])
+        let log = EventLog()
+        let client = try MQTTClient(options: .local(broker.port, id: "inside")) { event in
+            log.append(event)
+            guard case .connected = event, let client = holder.withLock({ $0 }) else { return }
+            let result = client.stop()
+            results.withLock { $0.append(result) }
+        }
+        holder.withLock { $0 = client }
+        try client.start()
+        #expect(await eventually { log.hasStopped })
+        #expect(results.withLock { $0 } == [.stopping])
+        holder.withLock { $0 = nil }
+    }
+
+    @Test("A client that nobody holds any more ends by itself")
+    func forgotten() async throws {
+        let broker = try await TestBroker.started()
+        let log = EventLog()
+        do {
+            let client = try MQTTClient(options: .local(broker.port, id: "forgotten")) { log.append($0) }
+            try client.start()
+            #expect(await eventually { client.statistics.connects == 1 })
+        }
+        #expect(await eventually { log.hasStopped })
+    }
+}
+
+extension EventLog {
+    /// Whether the client said that it has come to its end.
+    fileprivate var hasStopped: Bool { !all { if case .stopped = $0 { true } else { nil } }.isEmpty }
+}

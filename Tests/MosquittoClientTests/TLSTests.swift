@@ -1,0 +1,128 @@
+import BrokerTestSupport
+import MosquittoClient
+import Testing
+
+/// Encrypted connections: only the right broker is spoken to, and what is wrong with another is said.
+@Suite(
+    .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"),
+    .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
+struct TLSTests {
+    /// A broker with a certificate for a name, and options that trust its authority.
+    static func broker(
+        for name: String = "localhost", _ validity: TestCertificates.Validity = .now, listener: String = ""
+    ) async throws -> (TestBroker, TestCertificates, MQTTOptions) {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: name, validity)
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: certificates.listenerLines + "\n" + listener)
+        var options = MQTTOptions.local(broker.port, id: "tls", host: "localhost", tls: true)
+        options.tls.caFile = certificates.caFile
+        return (broker, certificates, options)
+    }
+
+    /// The failures that are not for want of a listener on IPv6, where `localhost` may lead first.
+    static func failures(_ client: RecordedClient) -> [MQTTFailure] {
+        client.disconnections.map(\.failure).filter { $0 != .network(code: 111) }
+    }
+
+    @Test("Messages go both ways over TLS, in bursts that fill its records")
+    func roundTrip() async throws {
+        let (broker, _, options) = try await Self.broker()
+        let client = try await RecordedClient.connected(options, subscribingTo: ["t"])
+        for number in 0..<300 {
+            try client.client.publish(MQTTMessage(topic: "t", text: "\(number)", qos: .atLeastOnce))
+        }
+        #expect(await eventually { client.messages.count == 300 })
+        #expect(client.messages.map(\.text) == (0..<300).map { "\($0)" })
+        #expect(client.client.stop(within: .seconds(5)) == .stopped(undelivered: 0))
+        broker.stop()
+    }
+
+    @Test("A certificate for another name is refused, unless the check is switched off")
+    func wrongHost() async throws {
+        let (broker, _, options) = try await Self.broker(for: "other.example")
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(Self.failures(client).allSatisfy { $0 == .tls(.wrongHost) })
+        #expect(client.connections.isEmpty)
+
+        var careless = options
+        careless.tls.verifiesServerName = false
+        let other = try await RecordedClient.connected(careless)
+        #expect(other.connections.count == 1)
+        broker.stop()
+    }
+
+    @Test("An authority that is not known here is not trusted")
+    func untrusted() async throws {
+        let (broker, _, options) = try await Self.broker()
+        var unaware = options
+        unaware.tls.caFile = nil
+        let client = try RecordedClient(unaware)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(Self.failures(client).allSatisfy { $0 == .tls(.untrusted) })
+        broker.stop()
+    }
+
+    @Test("A certificate that is not valid yet, or not any more, is tried again until there is a good one")
+    func validity() async throws {
+        let cases: [(TestCertificates.Validity, TLSFault)] = [(.future, .notYetValid), (.past, .expired)]
+        for (validity, fault) in cases {
+            let (broker, certificates, options) = try await Self.broker(for: "localhost", validity)
+            let client = try RecordedClient(options)
+            try client.client.start()
+            #expect(await eventually { Self.failures(client).count >= 3 })
+            #expect(Self.failures(client).allSatisfy { $0 == .tls(fault) })
+            #expect(MQTTFailure.tls(fault).advice?.contains("clock") == true)
+            broker.stop()
+            try certificates.makeServerCertificate(name: "localhost")
+            try await broker.start()
+            #expect(await eventually { client.connections.count == 1 })
+        }
+    }
+
+    @Test("A broker that wants a client certificate gets it, and refuses a client without")
+    func clientCertificate() async throws {
+        let (broker, certificates, options) = try await Self.broker(listener: "require_certificate true")
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(client.connections.isEmpty)
+
+        var known = options
+        // Any certificate of the same authority will do.
+        known.tls.certificateFile = certificates.directory.path("server.pem")
+        known.tls.keyFile = certificates.directory.path("server.key")
+        let other = try await RecordedClient.connected(known)
+        #expect(other.connections.count == 1)
+        broker.stop()
+    }
+
+    @Test("A CA file that is missing is named, and used once it is there")
+    func missingFile() async throws {
+        let (broker, certificates, options) = try await Self.broker()
+        var hopeful = options
+        let path = certificates.directory.path("later.pem")
+        hopeful.tls.caFile = path
+        let client = try RecordedClient(hopeful)
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 2 })
+        #expect(client.disconnections.allSatisfy { $0.failure == .file(path, code: 2) })
+        try runCommand(["cp", "ca.pem", "later.pem"], in: certificates.directory)
+        #expect(await eventually { client.connections.count == 1 })
+        broker.stop()
+    }
+
+    @Test("A plain port is no TLS port")
+    func plainPort() async throws {
+        let broker = try await TestBroker.started()
+        var options = MQTTOptions.local(broker.port, id: "plain", host: "localhost", tls: true)
+        options.connectTimeout = .seconds(1)
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(client.connections.isEmpty)
+    }
+}
