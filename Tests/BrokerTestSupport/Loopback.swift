@@ -71,7 +71,7 @@ public final class FakeBroker: Sendable {
     public let port: UInt16
     private let descriptor: Int32
 
-    /// Starts one.
+    /// Starts one, to be ended with `end`.
     ///
     /// - Parameter answer: the bytes to send for a CONNECT packet; nil to close the connection. One that was answered
     ///   is held open and hears nothing more.
@@ -98,8 +98,8 @@ public final class FakeBroker: Sendable {
         }
     }
 
-    deinit {
-        // Wakes the thread, which closes the descriptor.
+    /// Ends it; its thread closes all its connections.
+    public func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A mosquitto of the test's own on a free loopback port; it dies with the test process at the latest.
+/// A mosquitto of the test's own on a free loopback port, to be ended with `stop` or `kill`: Swift may release it after its
+/// last use, which is seldom the end of the test. It dies with the test process at the latest.
 public final class TestBroker: @unchecked Sendable {
     /// Where the program is; nil where it is not installed, and the tests that need it are to be skipped.
     public static let executable: String? = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
@@ -16,8 +17,7 @@ public final class TestBroker: @unchecked Sendable {
     public let directory: TemporaryDirectory
 
     private let configuration: String
-    private var shell: Process?
-    private var input: Pipe?
+    private var shell: ChildProcess?
     private var identifier: pid_t = 0
 
     /// Prepares a broker that everybody may use; `start` runs it.
@@ -69,23 +69,11 @@ public final class TestBroker: @unchecked Sendable {
             if [ "$how" = orderly ]; then kill -TERM $broker; else kill -KILL $broker; fi
             wait $broker
             """
-        let shell = Process()
-        let input = Pipe()
-        let output = Pipe()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", script, executable, file]
-        shell.standardInput = input
-        shell.standardOutput = output
-        shell.standardError = FileHandle.nullDevice
-        // Another broker's shell must not hold this one's input open.
-        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        try shell.run()
-        let line = output.fileHandleForReading.availableData
-        guard let number = pid_t(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+        let shell = try ChildProcess(["/bin/sh", "-c", script, executable, file], in: directory)
+        guard let number = pid_t(shell.read().trimmingCharacters(in: .whitespacesAndNewlines))
         else { throw TestBrokerError.didNotStart }
         identifier = number
         self.shell = shell
-        self.input = input
         let port = port
         guard await eventually({ Loopback.accepts(port) }) else { throw TestBrokerError.didNotStart }
     }
@@ -111,11 +99,10 @@ public final class TestBroker: @unchecked Sendable {
     }
 
     private func finish(_ command: String) {
-        guard let shell, let input else { return }
-        input.fileHandleForWriting.write(Data(command.utf8))
-        shell.waitUntilExit()
+        guard let shell else { return }
+        shell.write(command)
+        _ = shell.wait()
         self.shell = nil
-        self.input = nil
     }
 }
 
@@ -163,24 +150,4 @@ public func eventually(within limit: Duration = .seconds(15), _ condition: () ->
         try? await Task.sleep(for: .milliseconds(5))
     }
     return true
-}
-
-/// Runs a program to its end.
-///
-/// - Throws: `commandFailed` with what it wrote to its standard error.
-public func runCommand(_ arguments: [String], in directory: TemporaryDirectory) throws {
-    let process = Process()
-    let errors = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errors
-    try process.run()
-    let text = errors.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    if process.terminationStatus != 0 {
-        throw TestBrokerError.commandFailed(arguments.joined(separator: " ") + ": " + String(decoding: text, as: UTF8.self))
-    }
 }

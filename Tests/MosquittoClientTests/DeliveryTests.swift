@@ -3,13 +3,14 @@ import MosquittoClient
 import Testing
 
 /// Messages through a real broker: what is published arrives, and its fate is told.
-@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+@Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct DeliveryTests {
     @Test(
         "Messages of both qualities of service arrive in order and are acknowledged",
         arguments: [MQTTVersion.v5, .v311])
     func publishAndSubscribe(version: MQTTVersion) async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "both")
         options.versions = .only(version)
         let client = try await RecordedClient.connected(options, subscribingTo: ["t/#"])
@@ -33,6 +34,7 @@ struct DeliveryTests {
     @Test("A retained message reaches a later subscriber, marked as such; an empty one is no longer marked")
     func retained() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "publisher"))
         try publisher.client.publish(
             MQTTMessage(topic: "state", text: "on", qos: .atLeastOnce, retain: true), token: MQTTToken(rawValue: 1))
@@ -52,6 +54,7 @@ struct DeliveryTests {
     @Test("The properties of MQTT 5 arrive as they were sent, with bytes of every value")
     func properties() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "five"), subscribingTo: ["p"])
         let properties = MQTTMessage.Properties(
             messageExpiry: 3600, responseTopic: "jostle/_reply/ü", correlationData: Array(0...255),
@@ -72,6 +75,7 @@ struct DeliveryTests {
     @Test("1,000 messages handed over at once and then a stop: all arrive, in order, and nothing is left open")
     func drain() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
+        defer { broker.kill() }
         let subscriber = try await RecordedClient.connected(.local(broker.port, id: "sub"), subscribingTo: ["n"])
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "pub"))
         for number in 0..<1000 {
@@ -89,6 +93,7 @@ struct DeliveryTests {
     @Test("More messages, or bytes, than may wait are turned down, and none of the others is lost")
     func queueFull() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "full")
         options.queueCapacity = 10
         options.queueBytes = 100
@@ -126,6 +131,7 @@ struct DeliveryTests {
         let rules = try directory.write("topic readwrite allowed\n", to: "acl")
         let broker = try await TestBroker.started(
             directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "acl"), subscribingTo: ["allowed"])
         try client.client.publish(
             MQTTMessage(topic: "forbidden", text: "", qos: .atLeastOnce), token: MQTTToken(rawValue: 7))
@@ -138,6 +144,7 @@ struct DeliveryTests {
     @Test("A message larger than the broker's limit is rejected; the connection lives on")
     func oversize() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_packet_size 1000")
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "large"))
         try client.client.publish(
             MQTTMessage(topic: "a", payload: Array(repeating: 1, count: 2000), qos: .atLeastOnce),
@@ -151,6 +158,7 @@ struct DeliveryTests {
     @Test("Subscriptions can be added and ended while connected")
     func unsubscribe() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "un"), subscribingTo: ["a", "b"])
         client.client.unsubscribe(from: "a")
         try client.client.subscribe(to: "c", qos: .atMostOnce)

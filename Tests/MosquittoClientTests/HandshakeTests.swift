@@ -3,7 +3,7 @@ import MosquittoClient
 import Testing
 
 /// Brokers that do not speak MQTT 5, or refuse, or are none at all.
-@Suite struct HandshakeTests {
+@Suite(.serialized) struct HandshakeTests {
     @Test(
         "A broker of MQTT 3.1.1 is spoken to in its version, however it refuses MQTT 5",
         arguments: [
@@ -13,6 +13,7 @@ import Testing
         ] as [[UInt8]?])
     func fallback(answer: [UInt8]?) async throws {
         let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
+        defer { broker.end() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "old"))
         #expect(client.connections.first?.version == .v311)
         #expect(client.versionsTried == [.v5, .v311])
@@ -25,6 +26,7 @@ import Testing
         arguments: [0x87, 0x8A, 0x88] as [UInt8])
     func refusal(code: UInt8) async throws {
         let broker = try FakeBroker { _ in [0x20, 3, 0, code, 0] }
+        defer { broker.end() }
         let client = try RecordedClient(.local(broker.port, id: "no"))
         try client.client.start()
         #expect(await eventually { client.refusals.count >= 3 })
@@ -36,6 +38,7 @@ import Testing
     @Test("Something that is no broker is a failure, and tried again")
     func notMQTT() async throws {
         let server = try FakeBroker { _ in Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8) }
+        defer { server.end() }
         var options = MQTTOptions.local(server.port, id: "web")
         options.connectTimeout = .milliseconds(300)
         let client = try RecordedClient(options)
@@ -48,6 +51,7 @@ import Testing
     @Test("A server that accepts and says nothing meets the connection's time limit")
     func mute() async throws {
         let server = try FakeBroker { _ in [] }
+        defer { server.end() }
         var options = MQTTOptions.local(server.port, id: "mute")
         options.connectTimeout = .milliseconds(200)
         let client = try RecordedClient(options)

@@ -3,11 +3,12 @@ import MosquittoClient
 import Testing
 
 /// What can happen to a broker and to the way there is a state that passes.
-@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+@Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct RecoveryTests {
     @Test("A broker that appears later is connected to")
     func brokerAppears() async throws {
         let broker = try TestBroker()
+        defer { broker.kill() }
         let client = try RecordedClient(.local(broker.port, id: "early"))
         try client.client.start()
         #expect(await eventually { client.disconnections.count >= 3 })
@@ -21,6 +22,7 @@ struct RecoveryTests {
     @Test("After a broker's restart the client is back, subscribed, and was told which messages are in doubt")
     func brokerRestarts() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "back"), subscribingTo: ["r"])
         broker.freeze()
         for number in 0..<30 {
@@ -50,6 +52,7 @@ struct RecoveryTests {
         try runCommand(["mosquitto_passwd", "-U", file], in: directory)
         let broker = try await TestBroker.started(
             directory: directory, settings: "allow_anonymous false\npassword_file \(file)")
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "password")
         options.credentials = MQTTCredentials(userName: "board", password: MQTTCredentials.Secret("wrong"))
         let client = try RecordedClient(options)
@@ -69,6 +72,7 @@ struct RecoveryTests {
     @Test("A frozen broker is noticed by the keep-alive and the time an answer may take, and found again")
     func frozenBroker() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "frozen")
         options.keepAlive = .seconds(5)
         options.responseTimeout = .seconds(1)
@@ -87,6 +91,7 @@ struct RecoveryTests {
     @Test("A quiet connection stays longer than the silence that would end it: pings are sent and answered")
     func quiet() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "quiet")
         options.keepAlive = .seconds(5)
         options.responseTimeout = .seconds(3)
@@ -98,6 +103,7 @@ struct RecoveryTests {
     @Test("The second broker is used while the first is down")
     func secondBroker() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(try Loopback.freePort(), id: "second")
         options.brokers.append(BrokerAddress(host: "127.0.0.1", port: broker.port))
         let client = try await RecordedClient.connected(options)
@@ -108,6 +114,7 @@ struct RecoveryTests {
     @Test("A name that may have an IPv6 address as well reaches a broker that only listens on IPv4")
     func localhost() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "name", host: "localhost"))
         #expect(client.connections.count == 1)
     }
@@ -126,6 +133,7 @@ struct RecoveryTests {
     @Test("A session that outlives the connection keeps the messages that come meanwhile")
     func session() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "kept")
         options.sessionExpiry = .seconds(60)
         options.cleanStart = false
@@ -143,6 +151,7 @@ struct RecoveryTests {
     @Test("Of two clients with one name the first is told that it was replaced")
     func takeover() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "twin")
         // Else they would throw each other out in turn.
         options.backoff.base = .seconds(3600)

@@ -4,11 +4,12 @@ import Synchronization
 import Testing
 
 /// The end of a client, wanted or not: what the broker says of it, and how long it takes.
-@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+@Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct StopTests {
     @Test("The will is published when the connection is cut, and the client comes back")
     func will() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "mortal")
         options.will = MQTTMessage(topic: "mortal/availability", text: "offline", qos: .atLeastOnce, retain: true)
         let client = try await RecordedClient.connected(options)
@@ -22,6 +23,7 @@ struct StopTests {
     @Test("A client that stops in order says farewell, and its will is not published")
     func farewell() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["#"])
         for round in 0..<10 {
             var options = MQTTOptions.local(broker.port, id: "polite")
@@ -41,6 +43,7 @@ struct StopTests {
     @Test("Where the farewell cannot get through, stop keeps its deadline and the will speaks")
     func frozenBroker() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["will"])
         var options = MQTTOptions.local(broker.port, id: "hurried")
         options.will = MQTTMessage(topic: "will", text: "gone", qos: .atLeastOnce)
@@ -63,6 +66,7 @@ struct StopTests {
     @Test("A thread that is stuck is left behind at the deadline, is silent from then on, and ends by itself")
     func stuckThread() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let isStuck = Mutex(false)
         let mayGoOn = Mutex(false)
         let log = EventLog()
@@ -85,6 +89,7 @@ struct StopTests {
     @Test("stop within the event handler does not wait for itself")
     func stopInHandler() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let holder = Mutex<MQTTClient?>(nil)
         let results = Mutex<[MQTTStopResult]>([])
         let log = EventLog()
@@ -104,6 +109,7 @@ struct StopTests {
     @Test("A client that nobody holds any more ends by itself")
     func forgotten() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let log = EventLog()
         do {
             let client = try MQTTClient(options: .local(broker.port, id: "forgotten")) { log.append($0) }

@@ -4,6 +4,7 @@ import Testing
 
 /// Encrypted connections: only the right broker is spoken to, and what is wrong with another is said.
 @Suite(
+    .serialized,
     .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"),
     .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct TLSTests {
@@ -28,6 +29,7 @@ struct TLSTests {
     @Test("Messages go both ways over TLS, in bursts that fill its records")
     func roundTrip() async throws {
         let (broker, _, options) = try await Self.broker()
+        defer { broker.kill() }
         let client = try await RecordedClient.connected(options, subscribingTo: ["t"])
         for number in 0..<300 {
             try client.client.publish(MQTTMessage(topic: "t", text: "\(number)", qos: .atLeastOnce))
@@ -35,12 +37,12 @@ struct TLSTests {
         #expect(await eventually { client.messages.count == 300 })
         #expect(client.messages.map(\.text) == (0..<300).map { "\($0)" })
         #expect(client.client.stop(within: .seconds(5)) == .stopped(undelivered: 0))
-        broker.stop()
     }
 
     @Test("A certificate for another name is refused, unless the check is switched off")
     func wrongHost() async throws {
         let (broker, _, options) = try await Self.broker(for: "other.example")
+        defer { broker.kill() }
         let client = try RecordedClient(options)
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
@@ -51,19 +53,18 @@ struct TLSTests {
         careless.tls.verifiesServerName = false
         let other = try await RecordedClient.connected(careless)
         #expect(other.connections.count == 1)
-        broker.stop()
     }
 
     @Test("An authority that is not known here is not trusted")
     func untrusted() async throws {
         let (broker, _, options) = try await Self.broker()
+        defer { broker.kill() }
         var unaware = options
         unaware.tls.caFile = nil
         let client = try RecordedClient(unaware)
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
         #expect(Self.failures(client).allSatisfy { $0 == .tls(.untrusted) })
-        broker.stop()
     }
 
     @Test("A certificate that is not valid yet, or not any more, is tried again until there is a good one")
@@ -71,6 +72,7 @@ struct TLSTests {
         let cases: [(TestCertificates.Validity, TLSFault)] = [(.future, .notYetValid), (.past, .expired)]
         for (validity, fault) in cases {
             let (broker, certificates, options) = try await Self.broker(for: "localhost", validity)
+            defer { broker.kill() }
             let client = try RecordedClient(options)
             try client.client.start()
             #expect(await eventually { Self.failures(client).count >= 3 })
@@ -86,6 +88,7 @@ struct TLSTests {
     @Test("A broker that wants a client certificate gets it, and refuses a client without")
     func clientCertificate() async throws {
         let (broker, certificates, options) = try await Self.broker(listener: "require_certificate true")
+        defer { broker.kill() }
         let client = try RecordedClient(options)
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
@@ -97,12 +100,12 @@ struct TLSTests {
         known.tls.keyFile = certificates.directory.path("server.key")
         let other = try await RecordedClient.connected(known)
         #expect(other.connections.count == 1)
-        broker.stop()
     }
 
     @Test("A CA file that is missing is named, and used once it is there")
     func missingFile() async throws {
         let (broker, certificates, options) = try await Self.broker()
+        defer { broker.kill() }
         var hopeful = options
         let path = certificates.directory.path("later.pem")
         hopeful.tls.caFile = path
@@ -112,12 +115,12 @@ struct TLSTests {
         #expect(client.disconnections.allSatisfy { $0.failure == .file(path, code: 2) })
         try runCommand(["cp", "ca.pem", "later.pem"], in: certificates.directory)
         #expect(await eventually { client.connections.count == 1 })
-        broker.stop()
     }
 
     @Test("A plain port is no TLS port")
     func plainPort() async throws {
         let broker = try await TestBroker.started()
+        defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "plain", host: "localhost", tls: true)
         options.connectTimeout = .seconds(1)
         let client = try RecordedClient(options)

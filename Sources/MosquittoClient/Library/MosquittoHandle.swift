@@ -51,6 +51,8 @@ struct MosquittoHandle: ~Copyable {
         let code = mosquitto_connect_async(client, broker.host, Int32(broker.port), seconds)
         let cause = errno
         guard code == MOSQ_ERR_SUCCESS.rawValue else { throw failure(code, errno: cause, host: broker.host) }
+        // A child process that inherits the socket would keep the connection open beyond its end.
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     }
 
     /// Reads and handles what has come, up to some packets (`mosquitto_loop_read`).

@@ -1,0 +1,90 @@
+import Foundation
+
+/// A child process with a channel to its standard input and output.
+///
+/// Foundation's `Process` waits in a run loop, which blocks the few threads that tests share, and lets other children
+/// inherit its pipes.
+final class ChildProcess {
+    private let identifier: pid_t
+    private let channel: Int32
+
+    /// Starts a program (`posix_spawnp`), with its standard error in a file where one is given.
+    init(_ arguments: [String], in directory: TemporaryDirectory, errors: String = "/dev/null") throws {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw TestBrokerError.commandFailed("socketpair") }
+        defer { close(ends[1]) }
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+
+        // Else it would hold the test's connections open, which then do not end with the test's descriptors.
+        for descriptor in Int32(3)..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+
+        // Test threads block signals, and a shell that inherits that never hears of its children's ends.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+        // The program runs in the directory: openssl writes where it stands.
+        let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory.path] + arguments
+        var pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        var identifier = pid_t()
+        let code = posix_spawn(&identifier, "/bin/sh", &actions, &attributes, pointers, environ)
+        guard code == 0 else {
+            close(ends[0])
+            throw TestBrokerError.commandFailed("posix_spawn: \(code)")
+        }
+        self.identifier = identifier
+        channel = ends[0]
+    }
+
+    deinit {
+        close(channel)
+    }
+
+    /// Writes to its standard input.
+    func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Foundation.write(channel, bytes, bytes.count)
+    }
+
+    /// Reads what it wrote, a piece of up to 256 bytes.
+    func read() -> String {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = Foundation.read(channel, &buffer, buffer.count)
+        return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+    }
+
+    /// Waits for its end, and returns its exit status; 128 and more for a signal.
+    func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(identifier, &status, 0) < 0 {
+            if errno != EINTR { return -1 }
+        }
+        let signal = status & 0x7F
+        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+    }
+}
+
+/// Runs a program to its end.
+///
+/// - Throws: `commandFailed` with what it wrote to its standard error.
+public func runCommand(_ arguments: [String], in directory: TemporaryDirectory) throws {
+    let errors = directory.path("errors.txt")
+    let child = try ChildProcess(arguments, in: directory, errors: errors)
+    if child.wait() != 0 {
+        let text = (try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""
+        throw TestBrokerError.commandFailed(arguments.joined(separator: " ") + ": " + text)
+    }
+}
