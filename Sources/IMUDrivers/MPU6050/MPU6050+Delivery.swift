@@ -31,7 +31,7 @@ extension MPU6050 where Bus: ~Copyable {
             let frame = buffer.frame(at: index)
             lastTemperature = frame.temperature
             var sample = frame.sample(at: timestamp(ofFrame: taken), configuration)
-            if !sample.flags.isDisjoint(with: [.accelerationClipped, .rotationRateClipped]) {
+            if !sample.flags.isDisjoint(with: .clipped) {
                 status.clippedSamples += 1
             }
             let told = resume(at: sample.timestamp, flags: &sample.flags)

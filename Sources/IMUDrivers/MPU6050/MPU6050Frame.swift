@@ -16,7 +16,7 @@ struct MPU6050Frame: Equatable, BitwiseCopyable {
     /// Takes the frame that begins at `offset`.
     init(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         func value(_ index: Int) -> Int16 {
-            Int16(bitPattern: UInt16(bytes[offset + 2 * index]) << 8 | UInt16(bytes[offset + 2 * index + 1]))
+            Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
         }
         acceleration = (value(0), value(1), value(2))
         temperature = value(3)

@@ -18,8 +18,7 @@ public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
         var turned = sample
         turned.acceleration = mount * sample.acceleration
         turned.rotationRate = mount * sample.rotationRate
-        let clipped = MotionSample.Flags.accelerationClipped.union(.rotationRateClipped)
-        if !sample.flags.isDisjoint(with: clipped) {
+        if !sample.flags.isDisjoint(with: .clipped) {
             turned.flags = turnedFlags(sample.flags)
         }
         return turned
@@ -27,7 +26,7 @@ public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
 
     /// A body axis counts as clipped where a clipped sensor axis makes up more than a tenth of it.
     private func turnedFlags(_ flags: MotionSample.Flags) -> MotionSample.Flags {
-        var turned = flags.subtracting([.accelerationClipped, .rotationRateClipped])
+        var turned = flags.subtracting(.clipped)
         for body in 0..<3 {
             let row = body == 0 ? mount.row0 : body == 1 ? mount.row1 : mount.row2
             for sensor in 0..<3 where abs(row[sensor]) > 0.1 {

@@ -55,6 +55,12 @@ public struct MotionSample: Equatable, Sendable, BitwiseCopyable {
         @inlinable
         public static var rotationRateClipped: Flags { Flags(rawValue: 0b111 << 5) }
 
+        /// Any axis of either sensor was at the end of its range.
+        ///
+        /// A constant, since a literal of several options is an array, which only the optimiser keeps off the heap.
+        @inlinable
+        public static var clipped: Flags { accelerationClipped.union(rotationRateClipped) }
+
         /// The accelerometer's axis 0 (x), 1 (y) or 2 (z) was at the end of its range.
         @inlinable
         public static func accelerationClipped(axis: Int) -> Flags { Flags(rawValue: 1 << (2 + UInt16(axis))) }
