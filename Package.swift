@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .executable(name: "jostle", targets: ["jostle"]),
         .library(name: "MotionKit", targets: ["MotionKit"]),
+        .executable(name: "jostle-bench", targets: ["JostleBench"]),
         // For tests: loaded into a program with LD_PRELOAD, it is a bus with a chip.
         .library(name: "FakeI2CAdapter", type: .dynamic, targets: ["FakeI2CAdapter"]),
     ],
@@ -39,6 +40,12 @@ let package = Package(
                 "VirtualIMU",
             ]),
 
+        // Replaces malloc and its relatives: for a program of its own, never for a library or a test.
+        .target(name: "CCounters", path: "Benchmarks/CCounters"),
+        .executableTarget(
+            name: "JostleBench", dependencies: ["CCounters", "IMUDrivers", "MotionCore", "VirtualIMU"],
+            path: "Benchmarks/JostleBench"),
+
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
         .testTarget(name: "MotionCoreTests", dependencies: ["MotionCore", "MotionTestSupport", "VirtualIMU"]),
@@ -63,6 +70,7 @@ let package = Package(
         .testTarget(
             name: "JostleAgentTests",
             dependencies: ["JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit"]),
+        .testTarget(name: "AllocationTests"),
         .testTarget(name: "IntegrationTests"),
     ],
     swiftLanguageModes: [.v6]

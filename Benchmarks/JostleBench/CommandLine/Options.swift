@@ -1,0 +1,112 @@
+/// What the command line asks for.
+struct Options: Equatable {
+    enum Task: Equatable {
+        case help
+        case measure(asJSON: Bool)
+        case checkAllocations
+        case once(Stage, samples: Int)
+    }
+
+    let task: Task
+
+    /// The samples of `--once` where no number is given.
+    static let usualSamples = 100_000
+
+    /// A number of samples that ends within minutes on the slowest board.
+    static let mostSamples = 100_000_000
+
+    static var usage: String {
+        let width = Stage.allCases.map(\.rawValue.count).max() ?? 0
+        let stages = Stage.allCases.map { stage in
+            "  \(padded(stage.rawValue, to: width, .left))  \(stage.title)\n"
+        }
+        return """
+            usage: jostle-bench [--json]
+                   jostle-bench --check-allocations
+                   jostle-bench --once STAGE [--samples N]
+
+            Without --once it measures what a sample costs in each stage on its way from the sensor's FIFO to an event:
+            nanoseconds of processor time and samples a second (of the middle repetition), instructions where the
+            processor's counter can be had, heap allocations. It takes about ten seconds.
+
+              --json               the same as a JSON object
+              --check-allocations  only check that nothing is allocated on that way; status 1 where something is
+              --once STAGE         run one stage and print nothing, for a profiler; see Scripts/count-instructions
+              --samples N          of so many samples, \(usualSamples) if not given
+              --help               say this
+
+            Stages:
+            \(stages.joined())
+            """
+    }
+
+    /// Reads the words after the program's name.
+    ///
+    /// - Throws: what is wrong with them.
+    init(parsing words: [String]) throws(UsageError) {
+        var wantsJSON = false
+        var wantsCheck = false
+        var stage: Stage?
+        var samples: Int?
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            switch word {
+            case "--help", "-h":
+                task = .help
+                return
+            case "--json":
+                if wantsJSON { throw UsageError.repeated(word) }
+                wantsJSON = true
+            case "--check-allocations":
+                if wantsCheck { throw UsageError.repeated(word) }
+                wantsCheck = true
+            case "--once":
+                if stage != nil { throw UsageError.repeated(word) }
+                stage = try Options.stage(named: try Options.value(of: word, in: &rest))
+            case "--samples":
+                if samples != nil { throw UsageError.repeated(word) }
+                samples = try Options.samples(try Options.value(of: word, in: &rest))
+            default:
+                throw UsageError("there is no option \"\(word)\"")
+            }
+        }
+        if samples != nil, stage == nil { throw UsageError("--samples goes with --once only") }
+        switch (stage, wantsCheck, wantsJSON) {
+        case (let stage?, false, false): task = .once(stage, samples: samples ?? Options.usualSamples)
+        case (nil, true, false): task = .checkAllocations
+        case (nil, false, _): task = .measure(asJSON: wantsJSON)
+        default: throw UsageError("--once, --check-allocations and --json exclude one another")
+        }
+    }
+
+    private static func value(of option: String, in rest: inout ArraySlice<String>) throws(UsageError) -> String {
+        guard let value = rest.popFirst() else { throw UsageError("\(option) needs a value") }
+        return value
+    }
+
+    private static func stage(named name: String) throws(UsageError) -> Stage {
+        guard let stage = Stage(rawValue: name) else {
+            let names = Stage.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("there is no stage \"\(name)\"; there are \(names)")
+        }
+        return stage
+    }
+
+    private static func samples(_ text: String) throws(UsageError) -> Int {
+        guard let number = Int(text), (1...mostSamples).contains(number) else {
+            throw UsageError("--samples is \"\(text)\", not a number from 1 to \(mostSamples)")
+        }
+        return number
+    }
+}
+
+/// What is wrong with a command line.
+struct UsageError: Error {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+
+    static func repeated(_ option: String) -> UsageError { UsageError("\(option) is given twice") }
+}

@@ -1,0 +1,28 @@
+internal import MotionCore
+
+/// Samples into the ring between the threads and out of it again, in batches as the sensor thread fills it.
+///
+/// `Ring.swift` beside this file is a link to MotionKit's: the ring is internal there, and compiled for its elements.
+struct RingWork: StageWork, ~Copyable {
+    private static let batch = 4
+
+    private var samples: SampleLoop
+    private let ring = Ring<MotionSample>(capacity: 4096)
+    var events: Int { 0 }
+
+    init(_ recording: Recording) {
+        samples = SampleLoop(recording)
+    }
+
+    mutating func run(_ count: Int) -> Int {
+        var done = 0
+        while done < count {
+            for _ in 0..<RingWork.batch { ring.push(samples.next()) }
+            while let sample = ring.pop() {
+                keep(sample)
+                done += 1
+            }
+        }
+        return done
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// Requirement: from the FIFO's bytes to the event, nothing is allocated after set-up.
+///
+/// The counting needs malloc replaced, which a test program is spared: `jostle-bench --check-allocations` does it in a
+/// process of its own. This is the debug build's, where no optimiser hides an allocation; `Scripts/test` asks the
+/// release build's too, which is what boards run.
+struct AllocationTests {
+    /// Where the build put the benchmark: beside the test program.
+    private static let bench = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appendingPathComponent("jostle-bench")
+
+    @Test("The hot path allocates nothing, whether the sensor rests, is shaken, clips, or its bus fails")
+    func hotPath() throws {
+        let result = try Self.run(["--check-allocations"])
+        #expect(result.status == 0, "\(result.output)")
+        // A counter that stands still would find nothing either.
+        #expect(result.output.contains("counted 100 of 100 deliberate allocations"), "\(result.output)")
+        // A check that ran no stage would have passed as well.
+        for stage in ["pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst"] {
+            let line = result.output.split(separator: "\n").first { $0.hasPrefix(stage + " ") }
+            #expect(line?.hasSuffix("no allocation") == true, "\(stage): \(line ?? "not checked")")
+        }
+    }
+
+    /// Requirement: exit status 64 on a wrong command line (sysexits.h).
+    @Test(
+        "A wrong command line ends with status 64",
+        arguments: [
+            ["--jsn"], ["driver"], ["--once"], ["--once", "nothing"], ["--samples", "10"], ["--json", "--json"],
+            ["--once", "ring", "--samples", "0"], ["--once", "ring", "--samples", "1e3"],
+            ["--json", "--check-allocations"], ["--once", "ring", "--json"], ["--once", "ring", "--samples"],
+        ])
+    func wrongUsage(words: [String]) throws {
+        let result = try Self.run(words)
+        #expect(result.status == 64)
+        #expect(result.output.isEmpty)
+    }
+
+    /// Runs the benchmark to its end, which it comes to by itself.
+    private static func run(_ words: [String]) throws -> (status: Int32, output: String) {
+        try #require(FileManager.default.isExecutableFile(atPath: bench.path), "jostle-bench was not built")
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = bench
+        process.arguments = words
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+}
