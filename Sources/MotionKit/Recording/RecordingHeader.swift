@@ -23,7 +23,9 @@ struct RecordingHeader {
                 throw .system(path: path, code: code)
             case .end:
                 throw .malformed(path: path, line: lines, reason: "no header; expected \(RecordingFormat.header)")
-            case .line(let text):
+            case .line(var text):
+                // Spreadsheets begin a file with a byte order mark.
+                if lines == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
                 do throws(Wrong) {
                     if text.hasPrefix("#") {
                         try readComment(text)
@@ -56,7 +58,7 @@ struct RecordingHeader {
 
     /// Checks the line that names the columns; returns false for an empty line before it.
     private mutating func readColumns(_ text: String) throws(Wrong) -> Bool {
-        let names = text.filter { $0 != " " && $0 != "\u{FEFF}" }
+        let names = text.filter { $0 != " " }
         if names.isEmpty { return false }
         guard names == RecordingFormat.header || names == RecordingFormat.header + ",temp_c" else {
             throw Wrong(

@@ -18,7 +18,10 @@ public struct RecordingReader: ~Copyable {
     private let path: String
     private let header: RecordingHeader
     private var lines: LineReader
-    private var lastTime: Double
+    private var lastTimestamp: Timestamp?
+
+    /// No time of a recording is larger, s: nanoseconds have to fit into 63 bits.
+    private static let latestTime = 9e9
 
     /// Opens a recording and reads it up to its header.
     ///
@@ -33,7 +36,7 @@ public struct RecordingReader: ~Copyable {
         line = header.lines
         // Here and not as default values: those come before what throws, which Swift 6.0 does not compile.
         timeText = ""
-        lastTime = -.infinity
+        lastTimestamp = nil
     }
 
     /// The next sample, or `nil` at the end.
@@ -49,6 +52,7 @@ public struct RecordingReader: ~Copyable {
             }
             switch result {
             case .end:
+                line -= 1
                 return nil
             case .failed(let code):
                 throw .system(path: path, code: code)
@@ -63,14 +67,21 @@ public struct RecordingReader: ~Copyable {
     }
 
     private mutating func sample(from values: RowValues) throws(RecordingError) -> MotionSample {
-        guard values.time > lastTime else {
+        guard abs(values.time) <= RecordingReader.latestTime else {
             throw .malformed(
-                path: path, line: line, reason: "t_s is \(values.time), not later than \(lastTime) in the row before")
+                path: path, line: line, reason: "t_s is \(values.time), beyond \(RecordingReader.latestTime) seconds")
         }
-        lastTime = values.time
+        // Compared as what the samples will carry: times less than a nanosecond apart are the same.
+        let timestamp = Timestamp(seconds: values.time)
+        if let lastTimestamp, timestamp <= lastTimestamp {
+            throw .malformed(
+                path: path, line: line,
+                reason: "t_s is \(values.time), not later than \(lastTimestamp.seconds) in the row before")
+        }
+        lastTimestamp = timestamp
         timeText = values.timeText
         var sample = MotionSample(
-            timestamp: Timestamp(seconds: values.time), acceleration: values.acceleration,
+            timestamp: timestamp, acceleration: values.acceleration,
             rotationRate: values.rotationRate ?? .zero, temperature: values.temperature,
             flags: values.rotationRate == nil ? [] : .rotationRate)
         markClipped(&sample)

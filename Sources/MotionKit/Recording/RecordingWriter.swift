@@ -35,7 +35,8 @@ public struct RecordingWriter: ~Copyable {
         origin = first
         let acceleration = sample.acceleration
         let rate = sample.rotationRate
-        var row = "\(fixed(sample.timestamp.seconds(since: first), decimals: 6))"
+        // To the nanosecond: a driver that corrects its clock puts samples that close together rather than in disorder.
+        var row = "\(fixed(sample.timestamp.seconds(since: first), decimals: 9))"
         row += ",\(fixed(acceleration.x, decimals: 5)),\(fixed(acceleration.y, decimals: 5))"
         row += ",\(fixed(acceleration.z, decimals: 5))"
         if sample.flags.contains(.rotationRate) {
