@@ -13,10 +13,12 @@ struct StateDirectory: Sendable {
     /// The reference attitude that was kept, or `nil` where there is none that can be read.
     func loadReference() -> Quaternion? {
         guard let text = read(StateDirectory.referenceFile) else { return nil }
-        let lines = text.split(separator: "\n")
-        guard lines.count == 2, lines[0] == StateDirectory.referenceTitle else { return nil }
-        let numbers = lines[1].split(separator: " ").compactMap { Double($0) }
-        guard numbers.count == 4 else { return nil }
+        // Without its last line feed the file is torn, and its last number perhaps another one.
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count == 3, lines[0] == StateDirectory.referenceTitle, lines[2].isEmpty else { return nil }
+        let fields = lines[1].split(separator: " ")
+        let numbers = fields.compactMap { Double($0) }
+        guard fields.count == 4, numbers.count == 4 else { return nil }
         let attitude = Quaternion(numbers[0], numbers[1], numbers[2], numbers[3])
         guard abs(attitude.normSquared - 1) < 1e-3 else { return nil }
         return attitude.normalized
