@@ -57,11 +57,12 @@ final class WorkerThread: @unchecked Sendable {
             return false
         }
         var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
+        // Not the wall clock: a board without a battery sets its own while it runs.
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
         let end = Double(deadline.tv_nsec) * 1e-9 + seconds
         deadline.tv_sec += Int(end.rounded(.down))
         deadline.tv_nsec = Int((end - end.rounded(.down)) * 1e9)
-        if pthread_timedjoin_np(thread, nil, &deadline) == 0 { return true }
+        if pthread_clockjoin_np(thread, nil, CLOCK_MONOTONIC, &deadline) == 0 { return true }
         pthread_detach(thread)
         return false
     }
