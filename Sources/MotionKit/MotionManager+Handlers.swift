@@ -14,13 +14,13 @@ extension MotionManager {
     @discardableResult
     public func addRecognizer(_ recognizer: Recognizer, handler: @escaping GestureHandler) -> RecognizerToken {
         let responder = Responder(recognizer: recognizer, handler: handler)
-        chain.add(responder)
-        return RecognizerToken(chain: chain, responder: responder)
+        handlers.chain.add(responder)
+        return RecognizerToken(chain: handlers.chain, responder: responder)
     }
 
     /// Sets the handler at the end of the responder chain, which hears of every gesture that nobody consumed.
     public func setDefaultResponder(_ handler: (@Sendable (GestureEvent) -> Void)?) {
-        chain.setLast(
+        handlers.chain.setLast(
             handler.map { handler in
                 Responder(recognizer: nil) { event in
                     handler(event)
@@ -34,7 +34,7 @@ extension MotionManager {
     /// Adds a handler of the motion state, called as often as `updateInterval` says.
     @discardableResult
     public func addMotionHandler(_ handler: @escaping @Sendable (MotionState) -> Void) -> HandlerToken {
-        listeners.add { $0.motion[$1] = handler }
+        handlers.motion.add(handler)
     }
 
     /// Adds a handler of what happens to the sensor: it streams, lost samples, failed.
@@ -42,14 +42,12 @@ extension MotionManager {
     public func addSensorHandler(
         _ handler: @escaping @Sendable (IMUPoll.Event, Timestamp) -> Void
     ) -> HandlerToken {
-        listeners.add { $0.sensor[$1] = handler }
+        handlers.sensor.add { handler($0.event, $0.time) }
     }
 
     /// Adds a handler of every sample, along the sensor's axes, in batches and in order.
     @discardableResult
     public func addSampleHandler(_ handler: @escaping @Sendable ([MotionSample]) -> Void) -> HandlerToken {
-        let token = listeners.add { $0.samples[$1] = handler }
-        exchange?.wantsSamples.store(true, ordering: .relaxed)
-        return token
+        handlers.samples.add(handler)
     }
 }

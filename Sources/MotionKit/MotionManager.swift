@@ -11,14 +11,15 @@ public final class MotionManager: Sendable {
     let selection: SensorSelection
     let imu: IMUSettings
     let store: StateDirectory?
-    let chain = ResponderChain()
-    let listeners = Listeners()
+    let handlers = Handlers()
     private let shared: Mutex<Shared>
 
     private struct Shared {
         var settings: MotionSettings
         var updateInterval: Double
         var run: Run?
+        /// Where the last run's threads met; its sensor thread may still be about to end.
+        var last: SensorExchange?
     }
 
     /// One time from start to stop.
@@ -60,42 +61,59 @@ public final class MotionManager: Sendable {
     ///
     /// - Throws: `SensorError`, which says what can be done about it.
     public func start() throws(SensorError) {
-        let device = try selection.open(imu)
-        try start(with: device)
+        guard try mayStart() else { return }
+        try start(with: try selection.open(imu))
     }
 
     /// Begins to read a device that is open already; does nothing where one runs.
+    ///
+    /// - Throws: `SensorError`, which says what can be done about it.
     public func start(with device: any SensorDevice) throws(SensorError) {
+        guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
-        exchange.wantsSamples.store(listeners.wantSamples, ordering: .relaxed)
         let storedReference = store?.loadReference()
-        let failed = shared.withLock { shared in
-            guard shared.run == nil else { return false }
-            let settings = shared.settings
-            let interval = shared.updateInterval
-            let delivery = Delivery(
-                exchange: exchange, chain: chain, listeners: listeners, store: store,
-                policy: { [weak self] in
-                    self?.settings.reference ?? .none
-                })
-            chain.attach(exchange.deliveryWake)
-            guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return true }
-            let sensorThread = WorkerThread(name: "jostle-sensor") {
-                var loop = SensorLoop(
-                    device: device, exchange: exchange, settings: settings, storedReference: storedReference,
-                    updateInterval: interval)
-                loop.run()
-            }
-            guard let sensorThread else {
-                exchange.hasStopped.store(true, ordering: .releasing)
-                exchange.deliveryWake.ring()
-                deliveryThread.join(within: 1)
-                return true
-            }
-            shared.run = Run(device: device, exchange: exchange, sensor: sensorThread, delivery: deliveryThread)
-            return false
+        let hasThreads = shared.withLock { shared in
+            guard shared.run == nil else { return true }
+            shared.run = makeRun(device, exchange, shared.settings, shared.updateInterval, storedReference)
+            return shared.run != nil
         }
-        if failed { throw SensorError.resources }
+        guard hasThreads else { throw SensorError.resources }
+    }
+
+    /// Whether nothing runs.
+    ///
+    /// - Throws: `stillStopping` where a thread of the last run may still use the device.
+    private func mayStart() throws(SensorError) -> Bool {
+        let (isRunning, isStopping) = shared.withLock { shared in
+            (shared.run != nil, shared.last.map { !$0.hasLeftDevice.load(ordering: .acquiring) } ?? false)
+        }
+        if isStopping { throw SensorError.stillStopping }
+        return !isRunning
+    }
+
+    /// Starts the threads; `nil` where the system has none left.
+    private func makeRun(
+        _ device: any SensorDevice, _ exchange: SensorExchange, _ settings: MotionSettings, _ updateInterval: Double,
+        _ storedReference: Quaternion?
+    ) -> Run? {
+        // Neither thread holds the manager: dropping the last reference to it stops it.
+        let delivery = Delivery(exchange: exchange, handlers: handlers, store: store)
+        let sampleListeners = handlers.samples
+        guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
+        let sensorThread = WorkerThread(name: "jostle-sensor") {
+            var loop = SensorLoop(
+                device: device, exchange: exchange, sampleListeners: sampleListeners, settings: settings,
+                storedReference: storedReference, updateInterval: updateInterval)
+            loop.run()
+        }
+        guard let sensorThread else {
+            exchange.hasStopped.store(true, ordering: .releasing)
+            exchange.deliveryWake.ring()
+            deliveryThread.join(within: 1)
+            return nil
+        }
+        handlers.chain.attach(exchange.deliveryWake)
+        return Run(device: device, exchange: exchange, sensor: sensorThread, delivery: deliveryThread)
     }
 
     /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing where nothing runs.
@@ -106,6 +124,7 @@ public final class MotionManager: Sendable {
         let run = shared.withLock { shared in
             let run = shared.run
             shared.run = nil
+            if let run { shared.last = run.exchange }
             return run
         }
         guard let run else { return }
@@ -116,15 +135,15 @@ public final class MotionManager: Sendable {
             run.exchange.deliveryWake.ring()
         }
         run.delivery.join(within: 0.5)
-        chain.attach(nil)
+        handlers.chain.detach(run.exchange.deliveryWake)
     }
 
     // MARK: What is known
 
-    /// What the sensor does and measures: the latest, or `nil` before the first sample.
+    /// What the sensor does and measures: the latest; `nil` before the first sample and where nothing runs.
     public var state: MotionState? { exchange?.snapshot.state }
 
-    /// The attitude relative to the reference attitude, after the low-pass; `nil` before the first sample.
+    /// The attitude relative to the reference attitude, after the low-pass; `nil` where `state` is.
     public var attitude: Quaternion? { state?.relativeAttitude }
 
     /// The driver's state and counters; `nil` where nothing runs.
@@ -156,27 +175,28 @@ public final class MotionManager: Sendable {
     public var settings: MotionSettings {
         get { shared.withLock { $0.settings } }
         set {
-            let exchange = shared.withLock { shared in
+            // Ordered under the lock: of two threads that write, the same one comes last here and there.
+            shared.withLock { shared in
                 shared.settings = newValue
-                return shared.run?.exchange
+                shared.run?.exchange.order { $0.settings = newValue }
             }
-            exchange?.order { $0.settings = newValue }
         }
     }
 
-    /// Seconds between two states for motion handlers.
+    /// Seconds between two states for motion handlers; 0 for the state after every sample.
     public var updateInterval: Double {
         get { shared.withLock { $0.updateInterval } }
         set {
-            let exchange = shared.withLock { shared in
+            // Ordered under the lock: of two threads that write, the same one comes last here and there.
+            shared.withLock { shared in
                 shared.updateInterval = newValue
-                return shared.run?.exchange
+                shared.run?.exchange.order { $0.updateInterval = newValue }
             }
-            exchange?.order { $0.updateInterval = newValue }
         }
     }
 
-    /// Makes the present attitude the reference: from the next batch on it is zero.
+    /// Makes the present attitude the reference: from the next batch on it is zero. Before the first sample it is that
+    /// batch's attitude which becomes the reference.
     public func takeReference() {
         exchange?.order { $0.reference = .take }
     }

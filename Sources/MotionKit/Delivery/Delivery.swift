@@ -4,49 +4,41 @@ internal import Synchronization
 /// The delivery thread's work: everything that the sensor thread handed on goes to the handlers, in order.
 struct Delivery: Sendable {
     let exchange: SensorExchange
-    let chain: ResponderChain
-    let listeners: Listeners
+    let handlers: Handlers
     let store: StateDirectory?
-    /// The reference policy in force: only a stored reference is kept on disk.
-    let policy: @Sendable () -> ReferencePolicy
 
     /// Runs until the sensor thread has stopped and nothing is left.
     func run() {
-        var isLast = false
-        while !isLast {
-            exchange.deliveryWake.wait(seconds: nil)
-            isLast = exchange.hasStopped.load(ordering: .acquiring)
-            chain.cancelForLeaving()
-            let handlers = listeners.current
-            deliverSamples(to: handlers)
-            while let message = exchange.messages.pop() { deliver(message, to: handlers) }
-            while let state = exchange.states.pop() {
-                for handler in handlers.motion.values { handler(state) }
+        handlers.inTurn {
+            var isLast = false
+            while !isLast {
+                exchange.deliveryWake.wait(seconds: nil)
+                isLast = exchange.hasStopped.load(ordering: .acquiring)
+                handlers.chain.cancelForLeaving()
+                deliverSamples()
+                while let message = exchange.messages.pop() { deliver(message) }
+                while let state = exchange.states.pop() { handlers.motion.tell(state) }
             }
-            exchange.wantsSamples.store(!handlers.samples.isEmpty, ordering: .relaxed)
+            // A sensor thread that is stuck, or an end that found no room in the ring, leaves gestures open.
+            handlers.chain.cancelAll(.stopped)
         }
     }
 
-    private func deliver(_ message: SensorMessage, to handlers: Listeners.Handlers) {
+    private func deliver(_ message: SensorMessage) {
         switch message {
         case .gesture(let event):
-            chain.deliver(event)
-        case .sensor(let event, let timestamp):
-            for handler in handlers.sensor.values { handler(event, timestamp) }
+            handlers.chain.deliver(event)
+        case .sensor(let event, let time):
+            handlers.sensor.tell((event, time))
         case .reference(let change):
             // A reference that cannot be kept is still in force; the next one taken is another try.
-            if policy() == .stored { _ = store?.saveReference(change.attitude) }
+            if change.isKept { _ = store?.saveReference(change.attitude) }
         }
     }
 
-    private func deliverSamples(to handlers: Listeners.Handlers) {
-        guard !handlers.samples.isEmpty else {
-            while exchange.samples.pop() != nil {}
-            return
-        }
+    private func deliverSamples() {
         var batch: [MotionSample] = []
         while let sample = exchange.samples.pop() { batch.append(sample) }
-        guard !batch.isEmpty else { return }
-        for handler in handlers.samples.values { handler(batch) }
+        if !batch.isEmpty { handlers.samples.tell(batch) }
     }
 }

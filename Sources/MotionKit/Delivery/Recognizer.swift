@@ -56,7 +56,7 @@ public final class RecognizerToken: Sendable {
         set { chain.setEnabled(newValue, of: responder) }
     }
 
-    /// Takes the handler out of the chain. A gesture under way is cancelled for it first.
+    /// Takes the handler out of the chain. A gesture under way is cancelled for it, which is the last that it hears.
     public func remove() {
         chain.remove(responder)
     }

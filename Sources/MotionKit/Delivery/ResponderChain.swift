@@ -5,6 +5,7 @@ internal import Synchronization
 final class Responder: Sendable {
     let recognizer: Recognizer?
     let handler: GestureHandler
+    /// Changed under the chain's lock, read by anybody.
     let isEnabled = Atomic<Bool>(true)
 
     /// Makes a responder for what `recognizer` is for, or for all gestures where that is `nil`.
@@ -23,28 +24,57 @@ final class Responder: Sendable {
 /// Who takes part in a gesture is decided where it begins. Everybody who heard of its beginning hears of its end, exactly
 /// once: also where a handler above consumes the end, and also where the handler is switched off or removed in between;
 /// then its end is a cancellation.
+///
+/// Handlers are called without the lock, so that they may change the chain. Who takes part is noted before it is called
+/// and struck off before it is told the end: whoever leaves in between is owed a cancellation, and nobody else is.
 final class ResponderChain: Sendable {
-    private struct State {
-        /// Newest first.
-        var responders: [Responder] = []
-        var last: Responder?
-        /// Those that heard the beginning of a gesture that has not ended.
-        var participants: [Gesture: [Responder]] = [:]
-        /// The latest event of each gesture under way.
-        var open: [Gesture: GestureEvent] = [:]
-        /// Those that were switched off or removed while they took part.
-        var leaving: [Responder] = []
-    }
-
     private let state = Mutex(State())
     /// Rung where somebody leaves; there is one while a delivery thread runs.
     private let delivery = Mutex<WakeSignal?>(nil)
 
+    /// A gesture that has not ended.
+    private struct OpenGesture {
+        var latest: GestureEvent
+        /// Those that heard its beginning, and not its end.
+        var participants: [Responder] = []
+    }
+
+    private struct State {
+        /// Newest first.
+        var responders: [Responder] = []
+        var last: Responder?
+        var open: [Gesture: OpenGesture] = [:]
+        /// The ends that are owed to those that left while they took part.
+        var owed: [(responder: Responder, event: GestureEvent)] = []
+
+        /// Whether a responder may be told of a gesture.
+        func hasEnabled(_ responder: Responder) -> Bool {
+            responder.isEnabled.load(ordering: .relaxed)
+                && (last === responder || responders.contains { $0 === responder })
+        }
+
+        /// Strikes a responder off every gesture under way.
+        mutating func leave(_ responder: Responder) {
+            for gesture in Gesture.allCases {
+                guard let latest = open[gesture]?.latest,
+                    let index = open[gesture]?.participants.firstIndex(where: { $0 === responder })
+                else { continue }
+                open[gesture]?.participants.remove(at: index)
+                owed.append((responder, latest.cancelled(.disabled)))
+            }
+        }
+    }
+
     // MARK: For any thread
 
-    /// Says which signal wakes the delivery thread; `nil` where none runs.
-    func attach(_ signal: WakeSignal?) {
+    /// Says which signal wakes the delivery thread.
+    func attach(_ signal: WakeSignal) {
         delivery.withLock { $0 = signal }
+    }
+
+    /// Forgets the signal, unless another one has taken its place.
+    func detach(_ signal: WakeSignal) {
+        delivery.withLock { if $0 === signal { $0 = nil } }
     }
 
     private func wake() {
@@ -58,23 +88,24 @@ final class ResponderChain: Sendable {
     /// Makes `responder` the last of the chain, in the place of the one before.
     func setLast(_ responder: Responder?) {
         state.withLock { state in
-            if let old = state.last { state.leaving.append(old) }
+            if let old = state.last { state.leave(old) }
             state.last = responder
         }
         wake()
     }
 
     func setEnabled(_ isEnabled: Bool, of responder: Responder) {
-        responder.isEnabled.store(isEnabled, ordering: .relaxed)
-        guard !isEnabled else { return }
-        state.withLock { $0.leaving.append(responder) }
-        wake()
+        state.withLock { state in
+            responder.isEnabled.store(isEnabled, ordering: .relaxed)
+            if !isEnabled { state.leave(responder) }
+        }
+        if !isEnabled { wake() }
     }
 
     func remove(_ responder: Responder) {
         state.withLock { state in
             state.responders.removeAll { $0 === responder }
-            state.leaving.append(responder)
+            state.leave(responder)
         }
         wake()
     }
@@ -86,57 +117,95 @@ final class ResponderChain: Sendable {
         cancelForLeaving()
         switch event.phase {
         case .began:
-            let heard = offer(event)
-            state.withLock { state in
-                state.participants[event.gesture] = heard
-                state.open[event.gesture] = event
-            }
+            // Still open is only a gesture whose end found no room on its way here.
+            cancel(event.gesture, .interrupted)
+            state.withLock { $0.open[event.gesture] = OpenGesture(latest: event) }
+            offer(event)
         case .recognized:
-            _ = offer(event)
-        case .changed, .ended, .cancelled:
-            let isEnd = event.phase != .changed
-            let heard = state.withLock { state in
-                state.open[event.gesture] = isEnd ? nil : event
-                return isEnd
-                    ? state.participants.removeValue(forKey: event.gesture) ?? []
-                    : state.participants[event.gesture] ?? []
+            offer(event)
+        case .changed:
+            for responder in update(event) where takesPart(responder, in: event.gesture) {
+                _ = responder.handler(event)
             }
-            for responder in heard { _ = responder.handler(event) }
+        case .ended, .cancelled:
+            close(event)
         }
     }
 
-    /// Cancels, for those that left, what they take part in.
+    /// Cancels, for those that left, what they took part in.
     func cancelForLeaving() {
-        let cancellations = state.withLock { state in
-            var cancellations: [(Responder, GestureEvent)] = []
-            for responder in state.leaving {
-                for (gesture, open) in state.open {
-                    guard let index = state.participants[gesture]?.firstIndex(where: { $0 === responder }) else {
-                        continue
-                    }
-                    state.participants[gesture]?.remove(at: index)
-                    var event = open
-                    event.phase = .cancelled
-                    event.reason = .disabled
-                    cancellations.append((responder, event))
-                }
-            }
-            state.leaving = []
-            return cancellations
+        while let (responder, event) = state.withLock({ $0.owed.isEmpty ? nil : $0.owed.removeFirst() }) {
+            _ = responder.handler(event)
         }
-        for (responder, event) in cancellations { _ = responder.handler(event) }
     }
 
-    /// Offers an event from the newest responder down.
-    ///
-    /// - Returns: those that heard it.
-    private func offer(_ event: GestureEvent) -> [Responder] {
+    /// Cancels every gesture under way.
+    func cancelAll(_ reason: CancellationReason) {
+        cancelForLeaving()
+        for gesture in Gesture.allCases { cancel(gesture, reason) }
+        cancelForLeaving()
+    }
+
+    private func cancel(_ gesture: Gesture, _ reason: CancellationReason) {
+        guard let latest = state.withLock({ $0.open[gesture]?.latest }) else { return }
+        close(latest.cancelled(reason))
+    }
+
+    /// Offers an event from the newest responder down, until one consumes it.
+    private func offer(_ event: GestureEvent) {
         let responders = state.withLock { state in state.responders + (state.last.map { [$0] } ?? []) }
-        var heard: [Responder] = []
         for responder in responders where responder.accepts(event) {
-            heard.append(responder)
-            if responder.handler(event) == .consume { break }
+            guard enter(responder, event) else { continue }
+            if responder.handler(event) == .consume { return }
         }
-        return heard
+    }
+
+    /// Notes that a responder hears of a beginning; returns false where it was switched off or removed meanwhile.
+    private func enter(_ responder: Responder, _ event: GestureEvent) -> Bool {
+        state.withLock { state in
+            guard state.hasEnabled(responder) else { return false }
+            if event.phase == .began { state.open[event.gesture]?.participants.append(responder) }
+            return true
+        }
+    }
+
+    /// Notes a gesture's latest event; returns those that take part in it.
+    private func update(_ event: GestureEvent) -> [Responder] {
+        state.withLock { state in
+            state.open[event.gesture]?.latest = event
+            return state.open[event.gesture]?.participants ?? []
+        }
+    }
+
+    private func takesPart(_ responder: Responder, in gesture: Gesture) -> Bool {
+        state.withLock { state in state.open[gesture]?.participants.contains { $0 === responder } ?? false }
+    }
+
+    /// Tells a gesture's end to everybody who takes part in it.
+    private func close(_ event: GestureEvent) {
+        _ = update(event)
+        while let responder = nextToEnd(event.gesture) { _ = responder.handler(event) }
+    }
+
+    /// Strikes the first participant off; forgets the gesture where there is none left.
+    private func nextToEnd(_ gesture: Gesture) -> Responder? {
+        state.withLock { state in
+            guard let first = state.open[gesture]?.participants.first else {
+                state.open[gesture] = nil
+                return nil
+            }
+            state.open[gesture]?.participants.removeFirst()
+            return first
+        }
+    }
+}
+
+extension GestureEvent {
+    /// The same gesture, cancelled for `reason`.
+    fileprivate func cancelled(_ reason: CancellationReason) -> GestureEvent {
+        var event = self
+        event.phase = .cancelled
+        event.reason = reason
+        return event
     }
 }

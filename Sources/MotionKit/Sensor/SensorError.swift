@@ -13,6 +13,8 @@ public enum SensorError: Error, Sendable {
     case recording(RecordingError)
     /// The system has no descriptor or thread left.
     case resources
+    /// The thread of the last run still waits for the sensor's bus: it was left behind by a stop.
+    case stillStopping
 
     /// Whether it is for lack of permission.
     public var isPermission: Bool {
@@ -33,6 +35,7 @@ extension SensorError: CustomStringConvertible {
             "there is no trajectory \"\(name)\"; known are \(known.joined(separator: ", ")), or the path of a recording"
         case .recording(let error): "the recording cannot be played: \(error)"
         case .resources: "the system has no file descriptor or thread left"
+        case .stillStopping: "the sensor's bus has not answered since the last stop; try again later"
         }
     }
 

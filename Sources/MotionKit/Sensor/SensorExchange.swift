@@ -6,13 +6,15 @@ internal import Synchronization
 enum SensorMessage: Sendable, BitwiseCopyable {
     case gesture(GestureEvent)
     case sensor(IMUPoll.Event, at: Timestamp)
-    /// The reference attitude was taken or cleared.
+    /// The reference attitude was taken or cleared, or is to be kept from now on.
     case reference(ReferenceChange)
 }
 
 /// A reference attitude, or none.
 struct ReferenceChange: Sendable, BitwiseCopyable {
     var attitude: Quaternion?
+    /// Whether it is to be kept over restarts: the policy that was in force when it changed.
+    var isKept: Bool
 }
 
 /// What the sensor thread is told.
@@ -42,8 +44,6 @@ final class SensorExchange: Sendable {
     let states = Ring<MotionState>(capacity: 64)
     let samples = Ring<MotionSample>(capacity: 4096)
 
-    /// Whether somebody wants every sample.
-    let wantsSamples = Atomic<Bool>(false)
     /// What found no room in a ring because the delivery thread did not keep up.
     let droppedMessages = Atomic<Int>(0)
     let droppedSamples = Atomic<Int>(0)
@@ -52,7 +52,10 @@ final class SensorExchange: Sendable {
     let turns = Atomic<Int>(0)
 
     let shouldStop = Atomic<Bool>(false)
+    /// Nothing that the sensor thread hands on from now on is of interest: it has ended, or was left behind.
     let hasStopped = Atomic<Bool>(false)
+    /// The sensor thread does not touch the device any more.
+    let hasLeftDevice = Atomic<Bool>(false)
 
     /// Wakes the sensor thread out of its pause, and the delivery thread when there is something for it.
     let sensorWake: WakeSignal

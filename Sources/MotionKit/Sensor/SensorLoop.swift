@@ -9,24 +9,31 @@ internal import Synchronization
 struct SensorLoop: ~Copyable {
     private let device: any SensorDevice
     private let exchange: SensorExchange
+    private let sampleListeners: Listeners<[MotionSample]>
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
     private var seenOrders = 0
-    private var updateInterval: Double
+    private var updateInterval = 0.0
     private var nextUpdate = Timestamp(nanoseconds: .min)
     private var reference: Quaternion?
     private var hasSamples = false
+    /// A reference is to be taken and there has been no sample to take it from.
+    private var owesReference = false
+
+    /// No update interval is longer, seconds: an instant has to be told from it, also where somebody asks for infinity.
+    private static let longestUpdateInterval = 1e6
 
     init(
-        device: any SensorDevice, exchange: SensorExchange, settings: MotionSettings, storedReference: Quaternion?,
-        updateInterval: Double
+        device: any SensorDevice, exchange: SensorExchange, sampleListeners: Listeners<[MotionSample]>,
+        settings: MotionSettings, storedReference: Quaternion?, updateInterval: Double
     ) {
         self.device = device
         self.exchange = exchange
-        self.updateInterval = updateInterval
+        self.sampleListeners = sampleListeners
         pipeline = MotionPipeline(settings: settings, storedReference: storedReference)
         reference = pipeline.reference.attitude
+        setUpdateInterval(updateInterval)
     }
 
     /// Runs until the exchange says stop, then cancels open gestures and puts the chip to sleep.
@@ -43,15 +50,20 @@ struct SensorLoop: ~Copyable {
                 tell(poll.event)
                 process()
             }
+            tellReference()
             exchange.show(state: hasSamples ? pipeline.state : nil, status: device.status, info: device.info)
             exchange.sensorWake.wait(seconds: poll.next.seconds(since: clock.now()))
         }
+        // What was ordered just before the stop holds, too: a reference that is to be kept, say.
+        follow()
+        tellReference()
         let exchange = self.exchange
         pipeline.cancelGestures(.stopped) { exchange.post(.gesture($0)) }
         var failure: BusError?
         do throws(BusError) { try device.stop() } catch { failure = error }
         if let failure { exchange.post(.sensor(.failed(.bus(failure)), at: clock.now())) }
         exchange.show(state: nil, status: device.status, info: device.info)
+        exchange.hasLeftDevice.store(true, ordering: .releasing)
         exchange.hasStopped.store(true, ordering: .releasing)
         exchange.deliveryWake.ring()
     }
@@ -59,23 +71,41 @@ struct SensorLoop: ~Copyable {
     /// Carries out what was ordered since the last batch.
     private mutating func follow() {
         guard let orders = exchange.newOrders(since: &seenOrders) else { return }
-        let exchange = self.exchange
-        if let settings = orders.settings { pipeline.apply(settings) { exchange.post(.gesture($0)) } }
-        if let interval = orders.updateInterval { updateInterval = interval }
+        if let settings = orders.settings { apply(settings) }
+        if let interval = orders.updateInterval { setUpdateInterval(interval) }
         switch orders.reference {
-        case .take: pipeline.takeReference()
-        case .clear: pipeline.clearReference()
+        case .take:
+            if hasSamples { pipeline.takeReference() } else { owesReference = true }
+        case .clear:
+            pipeline.clearReference()
+            owesReference = false
         case nil: break
         }
         exchange.deliveryWake.ring()
     }
 
+    private mutating func apply(_ settings: MotionSettings) {
+        let exchange = self.exchange
+        let oldPolicy = pipeline.settings.reference
+        pipeline.apply(settings) { exchange.post(.gesture($0)) }
+        // The reference in force is the one last taken: from now on it is kept.
+        if settings.reference == .stored, oldPolicy != .stored, let attitude = pipeline.reference.attitude {
+            exchange.post(.reference(ReferenceChange(attitude: attitude, isKept: true)))
+        }
+    }
+
+    /// Takes over an interval; the next state is handed on with the next sample, however long the old interval was.
+    private mutating func setUpdateInterval(_ interval: Double) {
+        // Neither a number below zero nor one that is none gets past this comparison.
+        updateInterval = interval > 0 ? min(interval, SensorLoop.longestUpdateInterval) : 0
+        nextUpdate = Timestamp(nanoseconds: .min)
+    }
+
     /// Puts the batch through the pipeline.
     private mutating func process() {
         guard !batch.isEmpty else { return }
-        hasSamples = true
         let exchange = self.exchange
-        let wantsSamples = exchange.wantsSamples.load(ordering: .relaxed)
+        let wantsSamples = !sampleListeners.isEmpty
         var isNews = wantsSamples
         for index in 0..<batch.count {
             let sample = batch[index]
@@ -93,12 +123,19 @@ struct SensorLoop: ~Copyable {
             }
         }
         batch.removeAll()
-        if pipeline.reference.attitude != reference {
-            reference = pipeline.reference.attitude
-            exchange.post(.reference(ReferenceChange(attitude: reference)))
-            isNews = true
-        }
+        hasSamples = true
+        if owesReference { pipeline.takeReference() }
+        owesReference = false
         if isNews { exchange.deliveryWake.ring() }
+    }
+
+    /// Hands on the reference where it has changed.
+    private mutating func tellReference() {
+        guard pipeline.reference.attitude != reference else { return }
+        reference = pipeline.reference.attitude
+        let isKept = pipeline.settings.reference == .stored
+        exchange.post(.reference(ReferenceChange(attitude: reference, isKept: isKept)))
+        exchange.deliveryWake.ring()
     }
 
     /// Hands on what the driver has to tell; a lost sensor cancels what is open.

@@ -51,6 +51,7 @@ struct CommandFailure: Error {
             case .recording(let error): CommandFailure(reading: error).status
             case .resources: .system
             case .notFound, .unavailable: error.isPermission ? .permission : .unavailable
+            case .stillStopping: .unavailable
             }
         self.init(status, "\(error)")
     }
