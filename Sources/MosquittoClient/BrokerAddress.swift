@@ -44,7 +44,8 @@ public struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
             guard let closing = authority.firstIndex(of: "]") else { throw .invalidHost(String(authority)) }
             host = authority[authority.index(after: authority.startIndex)..<closing]
             rest = authority[authority.index(after: closing)...]
-            guard host.contains(":"), host.allSatisfy({ $0.isHexDigit || ":.%".contains($0) || $0.isASCII && $0.isLetter })
+            guard host.contains(":"),
+                host.allSatisfy({ $0.isHexDigit || ":.%".contains($0) || $0.isASCII && $0.isLetter })
             else { throw .invalidHost(String(host)) }
         } else {
             host = authority.prefix { $0 != ":" }

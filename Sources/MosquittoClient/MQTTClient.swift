@@ -88,6 +88,7 @@ public final class MQTTClient: Sendable {
     /// - Parameters:
     ///   - limit: how long it may take in all; four fifths of it are for the acknowledgements.
     ///   - farewell: a last message, published after all others.
+    /// - Returns: whether the thread ended, and with how many messages open.
     public func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) -> MQTTStopResult {
         let start = ContinuousClock.now
         // The first to come takes the thread with it.

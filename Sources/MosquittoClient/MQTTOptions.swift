@@ -126,7 +126,10 @@ public struct MQTTBackoff: Equatable, Sendable {
 
 /// Where TLS finds its keys.
 public struct MQTTTLSOptions: Equatable, Sendable {
-    /// Files of certificate authorities (PEM), and directories of them (`openssl rehash`). Default: the system's.
+    /// Where Debian's `ca-certificates` puts the authorities that the system trusts.
+    public static let systemCADirectory = "/etc/ssl/certs"
+
+    /// A file of certificate authorities (PEM), and a directory of them (`openssl rehash`). Default: the system's.
     public var caFile: String?
     public var caDirectory: String?
 
@@ -157,7 +160,8 @@ public struct MQTTCredentials: Equatable, Sendable {
     }
 
     /// A text that does not show in descriptions, dumps and mirrors.
-    public struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+    {
         let text: String
 
         /// Hides a text.

@@ -75,6 +75,7 @@ public final class FakeBroker: Sendable {
     ///
     /// - Parameter answer: the bytes to send for a CONNECT packet; nil to close the connection. One that was answered
     ///   is held open and hears nothing more.
+    /// - Throws: `noPort`.
     public init(answer: @escaping @Sendable (_ connect: [UInt8]) -> [UInt8]?) throws {
         (descriptor, port) = try Loopback.bound()
         guard listen(descriptor, 16) == 0 else { throw TestBrokerError.noPort }

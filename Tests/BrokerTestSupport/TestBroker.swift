@@ -26,6 +26,7 @@ public final class TestBroker: @unchecked Sendable {
     ///   - directory: where files that the configuration names are.
     ///   - listener: lines that follow the listener's, for TLS for instance.
     ///   - settings: general lines; by default anybody is let in.
+    /// - Throws: where there is no directory or port to be had.
     public init(
         directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
     ) throws {

@@ -9,7 +9,7 @@ import Testing
         arguments: [
             [0x20, 2, 0, 1],  // a refusal by MQTT 3.1.1
             [0x20, 3, 0, 0x84, 0],  // a refusal by MQTT 5
-            nil  // hanging up
+            nil,  // hanging up
         ] as [[UInt8]?])
     func fallback(answer: [UInt8]?) async throws {
         let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
@@ -32,6 +32,20 @@ import Testing
         #expect(await eventually { client.refusals.count >= 3 })
         #expect(client.refusals.allSatisfy { $0.failure == .refused(MQTTReason(rawValue: code)) })
         #expect(client.versionsTried.allSatisfy { $0 == .v5 })
+        _ = client.client.stop()
+    }
+
+    @Test("A broker that ends a connection with a reason is quoted")
+    func closedByBroker() async throws {
+        let broker = try FakeBroker { _ in [0x20, 3, 0, 0, 0, 0xE0, 2, 0x8E, 0] }
+        defer { broker.end() }
+        let client = try RecordedClient(.local(broker.port, id: "twin"))
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 2 })
+        #expect(client.connections.count >= 2)
+        #expect(
+            client.disconnections.allSatisfy { $0.failure == .closedByBroker(.sessionTakenOver) && $0.wasConnected })
+        #expect(client.disconnections.first?.failure.advice?.contains("client id") == true)
         _ = client.client.stop()
     }
 

@@ -104,7 +104,7 @@ struct NetworkThread: ~Copyable {
                     break connection
                 }
             }
-            (tokens, count) = session.end()
+            (tokens, count) = session.finish()
         } catch {
             failure = error
         }

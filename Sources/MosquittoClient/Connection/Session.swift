@@ -29,6 +29,7 @@ struct Session: ~Copyable {
     private var lastHeard: Instant
     private var silenceLimit: Duration
     private var closingReason: MQTTReason?
+    private var end: MQTTFailure?
 
     private var inFlight: [Int32: InFlight] = [:]
     private var sequence: UInt64 = 0
@@ -71,7 +72,7 @@ struct Session: ~Copyable {
 
     /// Does what is due, and waits for more: a second at most.
     mutating func step() -> Step {
-        if let failure = overdue(.now) { return .ended(failure) }
+        if let failure = end ?? overdue(.now) { return .ended(failure) }
         handOver()
         if let stop {
             if !isAccepted { return .ended(.stopped) }
@@ -105,15 +106,20 @@ struct Session: ~Copyable {
         // What was read before a failure still counts: acknowledgements, and a refusal's reason.
         let outcome = handleRecords()
         if case .ended = outcome { return outcome }
-        if let closingReason { return .ended(.closedByBroker(closingReason)) }
-        if code != MOSQ_ERR_SUCCESS.rawValue {
-            return .ended(handle.failure(code, errno: cause, host: broker.host))
+        if let closingReason {
+            end = .closedByBroker(closingReason)
+        } else if code != MOSQ_ERR_SUCCESS.rawValue {
+            end = handle.failure(code, errno: cause, host: broker.host)
+        } else if handle.socket < 0 {
+            end = .closed
         }
-        return handle.socket < 0 ? .ended(.closed) : outcome
+        // Acceptance and end may come in one piece, but are told one by one.
+        if case .working = outcome, let end { return .ended(end) }
+        return outcome
     }
 
     /// The tokens of the messages that were taken and not acknowledged, in order, and how many messages they are.
-    consuming func end() -> (tokens: [MQTTToken], count: Int) {
+    consuming func finish() -> (tokens: [MQTTToken], count: Int) {
         let open = inFlight.values.sorted { $0.sequence < $1.sequence }
         return (open.compactMap(\.token) + unsent, open.count + unsent.count)
     }
@@ -160,6 +166,8 @@ struct Session: ~Copyable {
             }
         }
         for outgoing in work.messages { publish(outgoing) }
+        let inFlightCount = inFlight.count
+        if !work.messages.isEmpty { core.count { $0.inFlight = inFlightCount } }
         if stop == nil { stop = work.stop }
         if isAccepted, let message = stop?.farewell, farewell == nil, work.remaining == 0, inFlight.count < window {
             farewell = publish(ClientCore.Outgoing(message: message, token: nil))

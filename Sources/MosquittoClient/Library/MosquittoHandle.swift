@@ -14,7 +14,9 @@ struct MosquittoHandle: ~Copyable {
     /// Makes an unconnected client (`mosquitto_new`).
     init(clientID: String, cleanSession: Bool) throws(MQTTFailure) {
         Self.initialiseLibrary
-        guard let client = mosquitto_new(clientID, cleanSession, nil) else { throw .library(code: MOSQ_ERR_NOMEM.rawValue) }
+        guard let client = mosquitto_new(clientID, cleanSession, nil) else {
+            throw .library(code: MOSQ_ERR_NOMEM.rawValue)
+        }
         self.client = client
         inbox = CallbackInbox()
         inbox.install(on: client)
@@ -153,14 +155,13 @@ extension MosquittoHandle {
     }
 
     private func configure(_ tls: MQTTTLSOptions) throws(MQTTFailure) {
+        // MOSQ_OPT_TLS_USE_OS_CERTS would be the way, but 2.0.11 then still wants a file or a directory.
+        let caDirectory = tls.caFile == nil ? tls.caDirectory ?? MQTTTLSOptions.systemCADirectory : tls.caDirectory
         // The library only says that an argument is invalid: which file it is, and why, is found out here.
-        for path in [tls.caFile, tls.caDirectory, tls.certificateFile, tls.keyFile] {
+        for path in [tls.caFile, caDirectory, tls.certificateFile, tls.keyFile] {
             if let path, access(path, R_OK) != 0 { throw .file(path, code: errno) }
         }
-        if tls.caFile == nil, tls.caDirectory == nil {
-            try check(mosquitto_int_option(client, MOSQ_OPT_TLS_USE_OS_CERTS, 1))
-        }
-        try check(mosquitto_tls_set(client, tls.caFile, tls.caDirectory, tls.certificateFile, tls.keyFile, nil))
+        try check(mosquitto_tls_set(client, tls.caFile, caDirectory, tls.certificateFile, tls.keyFile, nil))
         // SSL_VERIFY_PEER; no version: the library's choice, TLS 1.2 and up.
         try check(mosquitto_tls_opts_set(client, 1, nil, nil))
         try check(mosquitto_tls_insecure_set(client, !tls.verifiesServerName))
