@@ -109,7 +109,7 @@ struct Session: ~Copyable {
         if let closingReason {
             end = .closedByBroker(closingReason)
         } else if code != MOSQ_ERR_SUCCESS.rawValue {
-            end = handle.failure(code, errno: cause, host: broker.host)
+            end = MQTTFailure(code, errno: cause, host: broker.host, tlsFault: handle.tlsFault)
         } else if handle.socket < 0 {
             end = .closed
         }

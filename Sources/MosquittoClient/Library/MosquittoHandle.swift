@@ -11,6 +11,13 @@ struct MosquittoHandle: ~Copyable {
     /// What the callbacks reported.
     let inbox: CallbackInbox
 
+    /// What TLS complained of, if it did.
+    var tlsFault: TLSFault? {
+        // Swift 6.0.3 crashes where an optional is read through a stored reference of a noncopyable value.
+        let inbox = inbox
+        return inbox.tlsFault
+    }
+
     /// Makes an unconnected client (`mosquitto_new`).
     init(clientID: String, cleanSession: Bool) throws(MQTTFailure) {
         Self.initialiseLibrary
@@ -52,7 +59,9 @@ struct MosquittoHandle: ~Copyable {
         }
         let code = mosquitto_connect_async(client, broker.host, Int32(broker.port), seconds)
         let cause = errno
-        guard code == MOSQ_ERR_SUCCESS.rawValue else { throw failure(code, errno: cause, host: broker.host) }
+        guard code == MOSQ_ERR_SUCCESS.rawValue else {
+            throw MQTTFailure(code, errno: cause, host: broker.host, tlsFault: tlsFault)
+        }
         // A child process that inherits the socket would keep the connection open beyond its end.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     }
@@ -110,20 +119,6 @@ struct MosquittoHandle: ~Copyable {
         _ = mosquitto_disconnect_v5(client, 0, nil)
     }
 
-    /// What a code of the library means, with the errno that was left with it.
-    func failure(_ code: Int32, errno cause: Int32, host: String) -> MQTTFailure {
-        if let fault = inbox.tlsFault { return .tls(fault) }
-        switch mosq_err_t(rawValue: code) {
-        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: return .hostNotFound(host, code: cause)
-        case MOSQ_ERR_ERRNO: return cause == 0 ? .closed : .network(code: cause)
-        case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN: return .closed
-        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_DUPLICATE_PROPERTY: return .protocolError
-        case MOSQ_ERR_KEEPALIVE: return .silent
-        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: return .tls(.other("the handshake failed"))
-        default: return .library(code: code)
-        }
-    }
-
     /// Throws for a code that is not success.
     private func check(_ code: Int32) throws(MQTTFailure) {
         if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
@@ -167,6 +162,25 @@ extension MosquittoHandle {
         try check(mosquitto_tls_insecure_set(client, !tls.verifiesServerName))
         if let name = tls.applicationProtocol {
             try check(mosquitto_string_option(client, MOSQ_OPT_TLS_ALPN, name))
+        }
+    }
+}
+
+extension MQTTFailure {
+    /// What a code of the library means, with the errno that was left with it and what TLS complained of before.
+    init(_ code: Int32, errno cause: Int32, host: String, tlsFault: TLSFault?) {
+        if let tlsFault {
+            self = .tls(tlsFault)
+            return
+        }
+        switch mosq_err_t(rawValue: code) {
+        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: self = .hostNotFound(host, code: cause)
+        case MOSQ_ERR_ERRNO: self = cause == 0 ? .closed : .network(code: cause)
+        case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN: self = .closed
+        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_DUPLICATE_PROPERTY: self = .protocolError
+        case MOSQ_ERR_KEEPALIVE: self = .silent
+        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: self = .tls(.other("the handshake failed"))
+        default: self = .library(code: code)
         }
     }
 }
