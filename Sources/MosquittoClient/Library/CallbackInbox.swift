@@ -19,8 +19,8 @@ final class CallbackInbox {
     /// What went wrong in TLS, if anything did.
     private(set) var tlsFault: TLSFault?
 
-    /// Whether nothing was written down since it was last read.
-    var isEmpty: Bool { records.isEmpty }
+    /// How much was written down since it was last read.
+    var count: Int { records.count }
 
     /// Takes what was written down since the last time.
     func take() -> [Record] {

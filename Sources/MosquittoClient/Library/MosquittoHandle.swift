@@ -71,11 +71,11 @@ struct MosquittoHandle: ~Copyable {
     /// - Returns: the library's code, and whether all was read: TLS may hold back what `poll` does not see.
     func read(maximumPackets: Int = 64) -> (code: Int32, isDrained: Bool) {
         for _ in 0..<maximumPackets {
-            let wasEmpty = inbox.isEmpty
+            let count = inbox.count
             errno = 0
             let code = mosquitto_loop_read(client, 1)
             // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
-            let isDrained = errno == EAGAIN && wasEmpty == inbox.isEmpty
+            let isDrained = errno == EAGAIN && inbox.count == count
             if code != MOSQ_ERR_SUCCESS.rawValue { return (code, true) }
             if isDrained || socket < 0 { return (code, true) }
         }
