@@ -45,6 +45,7 @@ let package = Package(
         .executableTarget(
             name: "JostleBench", dependencies: ["CCounters", "IMUDrivers", "MotionCore", "VirtualIMU"],
             path: "Benchmarks/JostleBench"),
+        .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
@@ -62,7 +63,7 @@ let package = Package(
             dependencies: ["FakeI2CAdapter", "IMUDrivers", "LinuxSensors", "LinuxSensorsTestHelper", "MotionCore"]),
         .testTarget(
             name: "MotionKitTests",
-            dependencies: ["IMUDrivers", "MotionCore", "MotionKit", "MotionTestSupport", "VirtualIMU"]),
+            dependencies: ["IMUDrivers", "LinuxSensors", "MotionCore", "MotionKit", "ShakeExample", "VirtualIMU"]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
         .testTarget(

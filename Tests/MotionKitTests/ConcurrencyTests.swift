@@ -1,0 +1,217 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import MotionKit
+
+/// The ring between the sensor thread and the delivery thread: in order, nothing lost unnoticed, no locks.
+@Suite struct RingTests {
+    @Test func elementsComeOutInTheOrderInWhichTheyWentIn() {
+        let ring = Ring<Int>(capacity: 8)
+        for element in [3, -1, 4, -1, 5] { #expect(ring.push(element)) }
+        var taken: [Int] = []
+        while let element = ring.pop() { taken.append(element) }
+        #expect(taken == [3, -1, 4, -1, 5])
+        #expect(ring.pop() == nil)
+    }
+
+    /// The capacity is the next power of two; what finds no room is refused and not in the way of what is there.
+    @Test(arguments: [(1, 2), (2, 2), (3, 4), (64, 64), (65, 128)])
+    func aFullRingRefuses(asked: Int, room: Int) {
+        let ring = Ring<Int>(capacity: asked)
+        for element in 0..<room { #expect(ring.push(element)) }
+        #expect(!ring.push(-1))
+        #expect(!ring.push(-2))
+        #expect(ring.pop() == 0)
+        #expect(ring.push(room))
+        var taken: [Int] = []
+        while let element = ring.pop() { taken.append(element) }
+        #expect(taken == Array(1...room))
+    }
+
+    @Test func indicesWrapAround() {
+        let ring = Ring<Int>(capacity: 4)
+        var next = 0
+        for element in 0..<1000 {
+            #expect(ring.push(element))
+            guard element % 3 != 0 else { continue }
+            #expect(ring.pop() == next)
+            next += 1
+            if let other = element % 2 == 0 ? ring.pop() : nil {
+                #expect(other == next)
+                next += 1
+            }
+        }
+        while let element = ring.pop() {
+            #expect(element == next)
+            next += 1
+        }
+        #expect(next == 1000)
+    }
+
+    /// One thread puts a million numbers in while another takes them out: all of them, in order.
+    @Test func twoThreadsPassAMillionElements() async throws {
+        let count = 1_000_000
+        let ring = Ring<(Int, Int)>(capacity: 256)
+        let wrong = Journal<Int>()
+        let taken = Counter()
+        let gaveUp = Flag()
+        let producer = try #require(
+            WorkerThread(name: "producer") {
+                for element in 0..<count {
+                    while !ring.push((element, ~element)) {
+                        if gaveUp.isSet { return }
+                        sched_yield()
+                    }
+                }
+            })
+        let consumer = try #require(
+            WorkerThread(name: "consumer") {
+                for expected in 0..<count {
+                    var element = ring.pop()
+                    while element == nil {
+                        if gaveUp.isSet { return }
+                        sched_yield()
+                        element = ring.pop()
+                    }
+                    // The two halves differ where an element was read while it was written.
+                    if let (a, b) = element, a != expected || b != ~expected {
+                        wrong.append(expected)
+                        return
+                    }
+                    taken.countUp()
+                }
+            })
+        let isDone = await eventually(within: 60) {
+            taken.value == count || wrong.count > 0
+        }
+        gaveUp.set()
+        producer.join(within: 5)
+        consumer.join(within: 5)
+        #expect(isDone)
+        #expect(wrong.entries == [])
+        #expect(ring.pop() == nil)
+    }
+}
+
+/// The alarm clock of a thread: a ring is never lost, and a wait ends in time without one.
+@Suite struct WakeSignalTests {
+    @Test func aRingBeforeTheWaitEndsIt() async throws {
+        let signal = try #require(WakeSignal())
+        let isBack = Flag()
+        signal.ring()
+        let thread = try #require(
+            WorkerThread(name: "waiter") {
+                signal.wait(seconds: nil)
+                isBack.set()
+            })
+        #expect(await eventually { isBack.isSet })
+        #expect(thread.join(within: 5))
+    }
+
+    @Test func aRingEndsAWaitThatIsUnderWay() async throws {
+        let signal = try #require(WakeSignal())
+        let waits = Counter()
+        let thread = try #require(
+            WorkerThread(name: "waiter") {
+                for _ in 0..<20 {
+                    signal.wait(seconds: nil)
+                    waits.countUp()
+                }
+            })
+        for number in 1...20 {
+            signal.ring()
+            #expect(await eventually { waits.value == number })
+        }
+        #expect(thread.join(within: 5))
+    }
+
+    @Test func aWaitEndsAfterItsTime() throws {
+        let signal = try #require(WakeSignal())
+        let start = monotonicSeconds()
+        signal.wait(seconds: 0.05)
+        #expect(monotonicSeconds() - start >= 0.05)
+    }
+
+    /// However often it was rung, one wait answers for all.
+    @Test func aWaitUsesUpAllRings() throws {
+        let signal = try #require(WakeSignal())
+        for _ in 0..<5 { signal.ring() }
+        signal.wait(seconds: nil)
+        let start = monotonicSeconds()
+        signal.wait(seconds: 0.05)
+        #expect(monotonicSeconds() - start >= 0.05)
+
+        signal.ring()
+        signal.wait(seconds: -1)
+        let again = monotonicSeconds()
+        signal.wait(seconds: 0.05)
+        #expect(monotonicSeconds() - again >= 0.05)
+    }
+}
+
+/// Threads of the system's own: joined where they end in time, left behind where they do not.
+@Suite struct WorkerThreadTests {
+    @Test func joinWaitsForTheEnd() throws {
+        let isDone = Flag()
+        let thread = try #require(
+            WorkerThread(name: "short") {
+                usleep(20_000)
+                isDone.set()
+            })
+        #expect(thread.join(within: 10))
+        #expect(isDone.isSet)
+    }
+
+    @Test func aStuckThreadIsLeftBehindAndEndsByItself() async throws {
+        let gate = Gate()
+        let isDone = Flag()
+        let thread = try #require(
+            WorkerThread(name: "stuck") {
+                gate.pass()
+                isDone.set()
+            })
+        let start = monotonicSeconds()
+        #expect(!thread.join(within: 0.1))
+        #expect(monotonicSeconds() - start >= 0.1)
+        #expect(!isDone.isSet)
+        gate.open()
+        #expect(await eventually { isDone.isSet })
+    }
+
+    @Test func aThreadDoesNotWaitForItself() async throws {
+        let holder = Mutex<WorkerThread?>(nil)
+        let isCurrent = Journal<Bool>()
+        let joined = Journal<Bool>()
+        let gate = Gate()
+        let thread = try #require(
+            WorkerThread(name: "itself") {
+                gate.pass()
+                guard let thread = holder.withLock({ $0 }) else { return }
+                isCurrent.append(thread.isCurrent)
+                joined.append(thread.join(within: 10))
+            })
+        #expect(!thread.isCurrent)
+        holder.withLock { $0 = thread }
+        gate.open()
+        #expect(await eventually { joined.count == 1 })
+        #expect(isCurrent.entries == [true])
+        #expect(joined.entries == [false])
+    }
+
+    /// Signals are for the main thread, and a thread can be told apart in `top -H`.
+    @Test func itHasItsNameAndNoSignals() throws {
+        let name = Journal<String?>()
+        let blocksTermination = Journal<Bool>()
+        let thread = try #require(
+            WorkerThread(name: "jostle-test") {
+                name.append(try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8))
+                var mask = sigset_t()
+                pthread_sigmask(SIG_BLOCK, nil, &mask)
+                blocksTermination.append(sigismember(&mask, SIGTERM) == 1)
+            })
+        #expect(thread.join(within: 10))
+        #expect(name.entries == ["jostle-test\n"])
+        #expect(blocksTermination.entries == [true])
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// The example program: it runs, and the README prints it as it is.
+@Suite struct ExampleTests {
+    private static let repository = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static let begin = "<!-- example -->"
+    private static let end = "<!-- /example -->"
+
+    @Test func theReadmePrintsTheExample() throws {
+        let readme = Self.repository.appendingPathComponent("README.md")
+        guard FileManager.default.fileExists(atPath: readme.path) else { return }
+        let text = try String(contentsOf: readme, encoding: .utf8)
+        let begin = try #require(text.range(of: Self.begin), "README.md has no \(Self.begin)")
+        let end = try #require(
+            text.range(of: Self.end, range: begin.upperBound..<text.endIndex), "README.md has no \(Self.end)")
+        let block = text[begin.upperBound..<end.lowerBound].trimmingCharacters(in: .whitespacesAndNewlines)
+        let example = try String(
+            contentsOf: Self.repository.appendingPathComponent("Examples/ShakeExample/main.swift"), encoding: .utf8)
+        #expect(block == "```swift\n\(example)```")
+    }
+
+    /// It prints attitude until Ctrl-C, and then ends well.
+    @Test func itRunsUntilInterrupted() async throws {
+        let process = Process()
+        let output = Pipe()
+        let printed = Journal<String>()
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent().appendingPathComponent("ShakeExample")
+        // Into a pipe it would print all at its end.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/stdbuf")
+        process.arguments = ["-oL", program.path, "--virtual"]
+        process.standardOutput = output
+        output.fileHandleForReading.readabilityHandler = { handle in
+            printed.append(String(decoding: handle.availableData, as: UTF8.self))
+        }
+        try process.run()
+        defer {
+            output.fileHandleForReading.readabilityHandler = nil
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        }
+        #expect(await eventually { printed.entries.joined().contains("\n") })
+        #expect(printed.entries.joined().prefixMatch(of: /It is turned by [0-9]+° from where it was.\n/) != nil)
+        process.interrupt()
+        #expect(await eventually { !process.isRunning })
+        guard !process.isRunning else { return }
+        #expect(process.terminationReason == .exit)
+        #expect(process.terminationStatus == 0)
+    }
+}

@@ -1,0 +1,298 @@
+import Foundation
+import MotionCore
+import Testing
+
+@testable import MotionKit
+
+/// A file of a test, removed with it.
+final class TemporaryFile {
+    let path = NSTemporaryDirectory() + "jostle-\(UUID().uuidString).csv"
+
+    init(_ content: String? = nil) throws {
+        if let content { try Data(content.utf8).write(to: URL(fileURLWithPath: path)) }
+    }
+
+    var content: String {
+        get throws { try String(contentsOfFile: path, encoding: .utf8) }
+    }
+
+    deinit {
+        unlink(path)
+    }
+}
+
+/// Reading recording files (DESIGN, section 4): what is right is read, what is wrong is an error with its line.
+@Suite struct RecordingReaderTests {
+    private static let header = "t_s,ax,ay,az,gx,gy,gz\n"
+
+    private func read(_ content: String) throws -> [MotionSample] {
+        let file = try TemporaryFile(content)
+        var reader = try RecordingReader(path: file.path)
+        var samples: [MotionSample] = []
+        while let sample = try reader.next() { samples.append(sample) }
+        return samples
+    }
+
+    /// Line and reason of what reading `content` throws; `nil` where it does not.
+    private func problem(in content: String) throws -> (line: Int, reason: String)? {
+        do {
+            _ = try read(content)
+            return nil
+        } catch RecordingError.malformed(_, let line, let reason) {
+            return (line, reason)
+        }
+    }
+
+    @Test func everyFieldGoesToItsPlace() throws {
+        let samples = try read(
+            "t_s,ax,ay,az,gx,gy,gz,temp_c\n-0.5,1.5,-2.25,9.75,0.1,-0.2,0.3,23.5\n0.005,+1,2e0,.5,1e-3,0,-0,\n")
+        try #require(samples.count == 2)
+        #expect(samples[0].timestamp == Timestamp(nanoseconds: -500_000_000))
+        #expect(samples[0].acceleration == Vector3(1.5, -2.25, 9.75))
+        #expect(samples[0].rotationRate == Vector3(0.1, -0.2, 0.3))
+        #expect(samples[0].temperature == 23.5)
+        #expect(samples[0].flags == .rotationRate)
+        #expect(samples[1].timestamp == Timestamp(nanoseconds: 5_000_000))
+        #expect(samples[1].acceleration == Vector3(1, 2, 0.5))
+        #expect(samples[1].rotationRate == Vector3(0.001, 0, 0))
+        #expect(samples[1].temperature.isNaN)
+    }
+
+    @Test func emptyGyroscopeFieldsAreAnAccelerometerAlone() throws {
+        let samples = try read(Self.header + "0,1,2,3,,,\n1,1,2,3, , ,\n2,1,2,3,4,5,6\n")
+        #expect(samples.map { $0.flags.contains(.rotationRate) } == [false, false, true])
+        #expect(samples[0].rotationRate == .zero)
+        #expect(samples.allSatisfy { $0.temperature.isNaN })
+    }
+
+    /// Comments and empty lines anywhere, line ends of all systems, a byte order mark, blanks, no line feed at the end.
+    @Test(arguments: [
+        "# a\n\n# b: c\nt_s,ax,ay,az,gx,gy,gz\n# d\n0,1,2,3,4,5,6\n\n# e\n1,1,2,3,4,5,6\n# f",
+        "t_s,ax,ay,az,gx,gy,gz\r\n0,1,2,3,4,5,6\r\n\r\n1,1,2,3,4,5,6\r\n",
+        "\u{FEFF}t_s,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n",
+        "\u{FEFF}# a\r\nt_s,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6\n",
+        "t_s, ax, ay, az, gx, gy, gz\n 0 , 1 , 2 , 3 , 4 , 5 , 6 \n1, 1, 2, 3, 4, 5, 6\n",
+        "t_s,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6",
+    ])
+    func whatDoesNotMatterIsPassedOver(content: String) throws {
+        let samples = try read(content)
+        #expect(samples.map(\.timestamp.seconds) == [0, 1])
+        #expect(samples.allSatisfy { $0.acceleration == Vector3(1, 2, 3) && $0.rotationRate == Vector3(4, 5, 6) })
+    }
+
+    @Test func theRangeCommentsTellWhatIsClipped() throws {
+        let file = try TemporaryFile(
+            """
+            # accelerometer_range_m_s2: 19.6133
+            # gyroscope_range_rad_s: 8.7266 rad/s
+            \(Self.header)0,19.6133,-19.6133,9,0,0,0
+            1,1,2,-19.58,8.7,8.72,-8.7266
+            2,19.5,0,0,,,
+
+            """)
+        var reader = try RecordingReader(path: file.path)
+        #expect(reader.accelerometerRange == 19.6133)
+        #expect(reader.gyroscopeRange == 8.7266)
+        let first = try #require(try reader.next())
+        #expect(first.flags == [.rotationRate, .accelerationClipped(axis: 0), .accelerationClipped(axis: 1)])
+        let second = try #require(try reader.next())
+        #expect(
+            second.flags == [
+                .rotationRate, .accelerationClipped(axis: 2), .rotationRateClipped(axis: 1),
+                .rotationRateClipped(axis: 2),
+            ])
+        #expect(try reader.next()?.flags == [])
+    }
+
+    /// Unknown where no comment says it, and then nothing is clipped.
+    @Test func withoutRangesNothingIsClipped() throws {
+        let file = try TemporaryFile("# range: 5\n" + Self.header + "0,1e9,0,0,1e9,0,0\n")
+        var reader = try RecordingReader(path: file.path)
+        #expect(reader.accelerometerRange == nil)
+        #expect(reader.gyroscopeRange == nil)
+        #expect(try reader.next()?.flags == .rotationRate)
+    }
+
+    @Test func lineAndTimeTextSayWhereItIs() throws {
+        let file = try TemporaryFile("# a\n" + Self.header + "0.50,1,2,3,4,5,6\n# b\n0.750,1,2,3,4,5,6\n")
+        var reader = try RecordingReader(path: file.path)
+        #expect(reader.line == 2)
+        _ = try reader.next()
+        #expect(reader.line == 3)
+        #expect(reader.timeText == "0.50")
+        _ = try reader.next()
+        #expect(reader.line == 5)
+        #expect(reader.timeText == "0.750")
+        #expect(try reader.next() == nil)
+        #expect(reader.line == 5)
+    }
+
+    struct WrongRow: Sendable, CustomTestStringConvertible {
+        var row: String
+        var word: String
+        var testDescription: String { row }
+
+        init(_ row: String, _ word: String) {
+            self.row = row
+            self.word = word
+        }
+    }
+
+    /// The second row is wrong, in line 4 of the file.
+    @Test(arguments: [
+        WrongRow("1", "1 fields"), WrongRow("1,1,2,3,4,5", "6 fields"), WrongRow("1,1,2,3,4,5,6,7", "more than 7"),
+        WrongRow("1,1,2,3,4,5,6,", "more than 7"), WrongRow("1;1;2;3;4;5;6", "t_s"), WrongRow("   ", "t_s"),
+        WrongRow("x,1,2,3,4,5,6", "t_s is \"x\""), WrongRow("1,abc,2,3,4,5,6", "ax is \"abc\""),
+        WrongRow("1,1,nan,3,4,5,6", "ay is \"nan\""), WrongRow("1,1,2,inf,4,5,6", "az is \"inf\""),
+        WrongRow("1,1,2,3,-inf,5,6", "gx is \"-inf\""), WrongRow("1,1,2,3,4,0x10,6", "gy is \"0x10\""),
+        WrongRow("1,1,2,3,4,5,1e999", "gz is \"1e999\""), WrongRow("1,1 2,2,3,4,5,6", "ax is \"1 2\""),
+        WrongRow("1,1e,2,3,4,5,6", "ax is \"1e\""), WrongRow("1,1.2.3,2,3,4,5,6", "ax is \"1.2.3\""),
+        WrongRow("1,-,2,3,4,5,6", "ax is \"-\""), WrongRow("1,1\u{0},2,3,4,5,6", "ax is"),
+        WrongRow("1,\"1\",2,3,4,5,6", "ax is"), WrongRow(",1,2,3,4,5,6", "t_s is empty"),
+        WrongRow("1,,2,3,4,5,6", "ax is empty"), WrongRow("1,1, ,3,4,5,6", "ay is empty"),
+        WrongRow("1,1,2,,4,5,6", "az is empty"), WrongRow("1,1,2,3,,5,6", "gx, gy and gz"),
+        WrongRow("1,1,2,3,4,5,", "gx, gy and gz"), WrongRow("0,1,2,3,4,5,6", "not later"),
+        WrongRow("-1,1,2,3,4,5,6", "not later"), WrongRow("1e-10,1,2,3,4,5,6", "not later"),
+        WrongRow("1e10,1,2,3,4,5,6", "beyond"), WrongRow("1e300,1,2,3,4,5,6", "beyond"),
+    ])
+    func aMalformedRowIsAnErrorWithItsLine(wrong: WrongRow) throws {
+        let content = "# first\n" + Self.header + "0,1,2,3,4,5,6\n" + wrong.row + "\n2,1,2,3,4,5,6\n"
+        let problem = try #require(try problem(in: content))
+        #expect(problem.line == 4)
+        #expect(problem.reason.contains(wrong.word))
+    }
+
+    /// With a temperature a row has eight fields.
+    @Test func theTemperatureIsAFieldLikeTheOthers() throws {
+        let header = "t_s,ax,ay,az,gx,gy,gz,temp_c\n"
+        #expect(try problem(in: header + "0,1,2,3,4,5,6\n")?.line == 2)
+        #expect(try problem(in: header + "0,1,2,3,4,5,6,7,8\n")?.line == 2)
+        #expect(try problem(in: header + "0,1,2,3,4,5,6,warm\n")?.reason.contains("temp_c") == true)
+    }
+
+    @Test(arguments: [
+        ("", 1, "no header"), ("# nothing\n\n", 3, "no header"), ("0,1,2,3,4,5,6\n", 1, "header"),
+        ("# a\nt,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n", 2, "header"), ("t_s,ax,ay,az\n", 1, "header"),
+        ("t_s,ax,ay,az,gx,gy,gz,temp\n", 1, "header"), ("t_s,ay,ax,az,gx,gy,gz\n", 1, "header"),
+        ("# a\n# accelerometer_range_m_s2: wide\n\(header)", 2, "accelerometer_range_m_s2"),
+        ("# accelerometer_range_m_s2: -8\n\(header)", 1, "accelerometer_range_m_s2"),
+        ("# accelerometer_range_m_s2:\n\(header)", 1, "accelerometer_range_m_s2"),
+        ("# gyroscope_range_rad_s: nan\n\(header)", 1, "gyroscope_range_rad_s"),
+        ("# gyroscope_range_rad_s: inf\n\(header)", 1, "gyroscope_range_rad_s"),
+        ("# gyroscope_range_rad_s: 0\n\(header)", 1, "gyroscope_range_rad_s"),
+    ])
+    func aWrongHeaderIsAnErrorWithItsLine(content: String, line: Int, word: String) throws {
+        let problem = try #require(try problem(in: content))
+        #expect(problem.line == line)
+        #expect(problem.reason.contains(word))
+    }
+
+    @Test func whatCannotBeReadIsAnErrorOfTheSystem() {
+        #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", code: ENOENT)) {
+            _ = try RecordingReader(path: "/nonexistent/file.csv")
+        }
+        #expect(throws: RecordingError.system(path: "/tmp", code: EISDIR)) { _ = try RecordingReader(path: "/tmp") }
+    }
+
+    @Test func anErrorNamesFileAndLine() {
+        let error = RecordingError.malformed(path: "a.csv", line: 12, reason: "ax is empty")
+        #expect("\(error)" == "a.csv:12: ax is empty")
+        #expect("\(RecordingError.system(path: "a.csv", code: ENOENT))" == "a.csv: No such file or directory")
+    }
+}
+
+/// Writing recording files: what was written reads back, to the last digit that is written.
+@Suite struct RecordingWriterTests {
+    @Test func whatIsWrittenReadsBack() throws {
+        let file = try TemporaryFile()
+        var written: [MotionSample] = []
+        for index in 0..<200 {
+            let x = Double(index)
+            var sample = MotionSample(
+                timestamp: Timestamp(nanoseconds: 5_000_000_000_123 + Int64(index) * 5_012_345),
+                acceleration: Vector3(sin(x) * 78, -cos(x) / 3, 9.80665 + x * 1e-6),
+                rotationRate: Vector3(-sin(2 * x) * 34, cos(3 * x) * 1e-5, x / 7), temperature: 20 - x / 9)
+            if index % 50 == 7 {
+                sample.flags = []
+                sample.rotationRate = .zero
+            }
+            if index % 50 == 9 { sample.temperature = .nan }
+            written.append(sample)
+        }
+        do {
+            var writer = try RecordingWriter(
+                path: file.path, accelerometerRange: 156.9064, gyroscopeRange: 35, hasTemperature: true)
+            for sample in written { try writer.write(sample) }
+            try writer.flush()
+        }
+        var reader = try RecordingReader(path: file.path)
+        #expect(reader.accelerometerRange == 156.9064)
+        #expect(reader.gyroscopeRange == 35)
+        for sample in written {
+            let read = try #require(try reader.next())
+            #expect(read.timestamp.nanoseconds == sample.timestamp.nanoseconds - written[0].timestamp.nanoseconds)
+            #expect((read.acceleration - sample.acceleration).length < 1e-5)
+            #expect((read.rotationRate - sample.rotationRate).length < 1e-6)
+            #expect(read.flags == sample.flags)
+            #expect(
+                read.temperature.isNaN && sample.temperature.isNaN
+                    || abs(read.temperature - sample.temperature) <= 0.00501)
+        }
+        #expect(try reader.next() == nil)
+    }
+
+    /// The format is a contract: this is what a file looks like.
+    @Test func aFileLooksAsTheContractSays() throws {
+        let file = try TemporaryFile()
+        do {
+            var writer = try RecordingWriter(
+                path: file.path, accelerometerRange: 19.6133, gyroscopeRange: 8.7266, hasTemperature: false)
+            for (index, x) in [0.000004, -0.000006, -2.5].enumerated() {
+                try writer.write(
+                    MotionSample(
+                        timestamp: Timestamp(seconds: 50 + 0.005 * Double(index)), acceleration: Vector3(x, 0, 9.81),
+                        rotationRate: Vector3(0, -x, 0)))
+            }
+            try writer.flush()
+        }
+        #expect(
+            try file.content == """
+                # accelerometer_range_m_s2: 19.6133
+                # gyroscope_range_rad_s: 8.7266
+                t_s,ax,ay,az,gx,gy,gz
+                0.000000000,0.00000,0.00000,9.81000,0.000000,-0.000004,0.000000
+                0.005000000,-0.00001,0.00000,9.81000,0.000000,0.000006,0.000000
+                0.010000000,-2.50000,0.00000,9.81000,0.000000,2.500000,0.000000
+
+                """)
+    }
+
+    /// A driver may put two samples a nanosecond apart; the file still has to be one that can be read.
+    @Test func samplesThatAreCloseTogetherStayApart() throws {
+        let file = try TemporaryFile()
+        do {
+            var writer = try RecordingWriter(
+                path: file.path, accelerometerRange: 78, gyroscopeRange: 35, hasTemperature: true)
+            for nanoseconds: Int64 in [7, 8, 90_000_000_000_009, 90_000_000_000_010] {
+                try writer.write(
+                    MotionSample(
+                        timestamp: Timestamp(nanoseconds: nanoseconds), acceleration: .zero, rotationRate: .zero))
+            }
+            try writer.flush()
+        }
+        var reader = try RecordingReader(path: file.path)
+        var times: [Int64] = []
+        while let sample = try reader.next() { times.append(sample.timestamp.nanoseconds) }
+        #expect(times == [0, 1, 90_000_000_000_002, 90_000_000_000_003])
+    }
+
+    @Test func whatCannotBeWrittenIsAnErrorOfTheSystem() throws {
+        #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", code: ENOENT)) {
+            _ = try RecordingWriter(
+                path: "/nonexistent/file.csv", accelerometerRange: 78, gyroscopeRange: 35, hasTemperature: true)
+        }
+        let full = try RecordingWriter(
+            path: "/dev/full", accelerometerRange: 78, gyroscopeRange: 35, hasTemperature: true)
+        #expect(throws: RecordingError.system(path: "/dev/full", code: ENOSPC)) { try full.flush() }
+    }
+}

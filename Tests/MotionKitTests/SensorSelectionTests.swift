@@ -1,0 +1,107 @@
+import Foundation
+import IMUDrivers
+import LinuxSensors
+import MotionCore
+import Testing
+import VirtualIMU
+
+@testable import MotionKit
+
+/// Which sensor is read, and what is said where there is none.
+@Suite struct SensorSelectionTests {
+    private func failure(opening selection: SensorSelection) -> SensorError? {
+        do throws(SensorError) {
+            _ = try selection.open(IMUSettings())
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func anUnknownTrajectoryIsAnErrorThatListsTheKnownOnes() throws {
+        let error = try #require(failure(opening: .virtual("shkae")))
+        guard case .unknownTrajectory("shkae", let known) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(known == SensorSelection.trajectories.map(\.name))
+        #expect("\(error)".contains("\"shkae\""))
+        for name in ["rest", "demo", "shake", "slow-turn"] { #expect("\(error)".contains(name)) }
+        #expect(!error.isPermission)
+    }
+
+    @Test func everyKnownTrajectoryOpens() throws {
+        for (name, summary) in SensorSelection.trajectories {
+            let device = try SensorSelection.virtual(name).open(IMUSettings())
+            #expect(device.isSimulated)
+            #expect(device.title.contains(name))
+            #expect(!summary.isEmpty)
+        }
+    }
+
+    /// A recording's readings are those of the virtual sensor, over and over.
+    @Test func aRecordingIsATrajectory() throws {
+        let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n5,1,2,9,0.1,0.2,0.3\n6,3,2,9,0.1,0.2,0.3\n")
+        let trajectory = try SensorSelection.trajectory(file.path)
+        #expect(trajectory.duration == .infinity)
+        #expect(trajectory.motion(at: 0).specificForce == Vector3(1, 2, 9))
+        #expect((trajectory.motion(at: 0.5).specificForce - Vector3(2, 2, 9)).length < 1e-9)
+        #expect((trajectory.motion(at: 2.5).specificForce - Vector3(2, 2, 9)).length < 1e-9)
+        #expect((trajectory.motion(at: 0.5).rotationRate - Vector3(0.1, 0.2, 0.3)).length < 1e-9)
+        let device = try SensorSelection.virtual(file.path).open(IMUSettings())
+        #expect(device.isSimulated)
+        #expect(device.title.contains(file.path))
+    }
+
+    @Test func aWrongRecordingIsAnErrorWithItsLine() throws {
+        let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n0,1,2,9,0,0,0\n1,1,2\n")
+        let error = try #require(failure(opening: .virtual(file.path)))
+        guard case .recording(.malformed(file.path, line: 3, _)) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect("\(error)".contains("\(file.path):3: "))
+    }
+
+    @Test func aMissingRecordingIsAnErrorOfTheSystem() throws {
+        let error = try #require(failure(opening: .virtual("recordings/missing.csv")))
+        guard case .recording(.system("recordings/missing.csv", ENOENT)) = error else {
+            Issue.record("\(error)")
+            return
+        }
+    }
+
+    /// Without I2C it says how to enable it.
+    @Test(.enabled(if: I2CBus.all().isEmpty, "this machine has I2C buses"))
+    func withoutBusesTheAdviceIsToEnableThem() throws {
+        let scan = SensorScan()
+        #expect(scan.buses.isEmpty)
+        #expect(scan.choice == nil)
+        let error = try #require(failure(opening: .automatic))
+        guard case .notFound = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect("\(error)".contains("raspi-config"))
+        #expect("\(error)".contains("modprobe i2c-dev"))
+        #expect(!error.isPermission)
+    }
+
+    @Test func aBusThatIsNotThereIsNamed() throws {
+        let error = try #require(failure(opening: .mpu6050(bus: "/dev/i2c-98765", address: 0x69)))
+        guard case .notFound(let scan) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(scan.buses.map(\.path) == ["/dev/i2c-98765"])
+        #expect(scan.buses.first?.failure?.reason == .cannotOpen)
+        #expect("\(error)".contains("/dev/i2c-98765"))
+        #expect("\(error)".contains("modprobe i2c-dev"))
+    }
+
+    @Test func aByteIsWrittenAsPeopleWriteAddresses() {
+        #expect(hexadecimal(0x68) == "0x68")
+        #expect(hexadecimal(0x0A) == "0x0A")
+        #expect(hexadecimal(0xFF) == "0xFF")
+    }
+}

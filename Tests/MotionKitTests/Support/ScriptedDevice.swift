@@ -1,0 +1,97 @@
+import IMUDrivers
+import LinuxSensors
+import MotionCore
+import MotionKit
+import Synchronization
+
+/// A sensor that does what a test says: each poll takes one step, and rests where there is none.
+final class ScriptedDevice: SensorDevice {
+    enum Step {
+        /// Samples, as many as the batch has room for; the rest stays for the next poll.
+        case samples([MotionSample])
+        /// Something to tell.
+        case event(IMUPoll.Event)
+        /// A transaction that does not come back before the gate opens.
+        case stuck(Gate)
+    }
+
+    private struct State {
+        var steps: [Step] = []
+        var status = IMUStatus()
+        var stops = 0
+        var users = 0
+        var mostUsers = 0
+    }
+
+    private let state = Mutex(State())
+    private let stopFailure: BusError?
+    let title = "scripted sensor"
+    let isSimulated: Bool
+    let info = IMUInfo(
+        name: "SCRIPT", identity: 0x42, nominalRate: 200, accelerometerRange: 78, gyroscopeRange: 35, bandwidth: 98)
+
+    init(_ steps: [Step] = [], isSimulated: Bool = false, stopFailure: BusError? = nil) {
+        self.isSimulated = isSimulated
+        self.stopFailure = stopFailure
+        state.withLock { $0.steps = steps }
+    }
+
+    // MARK: For the test
+
+    func feed(_ samples: [MotionSample]) { state.withLock { $0.steps.append(.samples(samples)) } }
+    func tell(_ event: IMUPoll.Event) { state.withLock { $0.steps.append(.event(event)) } }
+    func getStuck(at gate: Gate) { state.withLock { $0.steps.append(.stuck(gate)) } }
+
+    /// Whether everything was taken.
+    var isExhausted: Bool { state.withLock { $0.steps.isEmpty } }
+    /// How often it was put to sleep.
+    var stops: Int { state.withLock { $0.stops } }
+    /// How many threads were in it at once, at most.
+    var mostUsers: Int { state.withLock { $0.mostUsers } }
+
+    // MARK: SensorDevice
+
+    var status: IMUStatus { state.withLock { $0.status } }
+
+    func poll(into batch: inout SampleBatch) -> IMUPoll {
+        let step = state.withLock { state in
+            state.users += 1
+            state.mostUsers = max(state.mostUsers, state.users)
+            return state.steps.isEmpty ? nil : state.steps.removeFirst()
+        }
+        defer { state.withLock { $0.users -= 1 } }
+        var event = IMUPoll.Event.none
+        switch step {
+        case .samples(let samples):
+            let room = batch.capacity - batch.count
+            for sample in samples.prefix(room) { batch.append(sample) }
+            state.withLock { state in
+                state.status.samples += UInt64(min(room, samples.count))
+                state.status.state = .streaming
+                if samples.count > room { state.steps.insert(.samples(Array(samples.dropFirst(room))), at: 0) }
+            }
+        case .event(let told):
+            event = told
+            if case .failed(let fault) = told {
+                state.withLock { state in
+                    state.status.state = .recovering
+                    state.status.lastFault = fault
+                }
+            }
+        case .stuck(let gate):
+            gate.pass()
+        case nil:
+            break
+        }
+        let now = SystemClock().now()
+        return IMUPoll(next: isExhausted ? now.advanced(bySeconds: 0.001) : now, event: event)
+    }
+
+    func stop() throws(BusError) {
+        state.withLock { state in
+            state.stops += 1
+            state.status.state = .asleep
+        }
+        if let stopFailure { throw stopFailure }
+    }
+}
