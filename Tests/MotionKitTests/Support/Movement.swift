@@ -34,7 +34,7 @@ struct Movement {
             defer { time += 1 / Self.rate }
             return MotionSample(
                 timestamp: Timestamp(seconds: time), acceleration: gravity + linear(Double(index) / Self.rate),
-                rotationRate: .zero)
+                rotationRate: .zero, temperature: 21.5)
         }
     }
 }

@@ -21,6 +21,25 @@ final class ScriptedDevice: SensorDevice {
         var stops = 0
         var users = 0
         var mostUsers = 0
+
+        /// Takes the next step, or as much of it as there is room for, and counts it.
+        mutating func nextStep(room: Int) -> Step? {
+            guard !steps.isEmpty else { return nil }
+            let step = steps.removeFirst()
+            switch step {
+            case .samples(let samples):
+                if samples.count > room { steps.insert(.samples(Array(samples.dropFirst(room))), at: 0) }
+                status.samples += UInt64(min(room, samples.count))
+                status.state = .streaming
+                return .samples(Array(samples.prefix(room)))
+            case .event(.failed(let fault)):
+                status.state = .recovering
+                status.lastFault = fault
+            case .event, .stuck:
+                break
+            }
+            return step
+        }
     }
 
     private let state = Mutex(State())
@@ -54,34 +73,19 @@ final class ScriptedDevice: SensorDevice {
     var status: IMUStatus { state.withLock { $0.status } }
 
     func poll(into batch: inout SampleBatch) -> IMUPoll {
+        let room = batch.capacity - batch.count
         let step = state.withLock { state in
             state.users += 1
             state.mostUsers = max(state.mostUsers, state.users)
-            return state.steps.isEmpty ? nil : state.steps.removeFirst()
+            return state.nextStep(room: room)
         }
         defer { state.withLock { $0.users -= 1 } }
         var event = IMUPoll.Event.none
         switch step {
-        case .samples(let samples):
-            let room = batch.capacity - batch.count
-            for sample in samples.prefix(room) { batch.append(sample) }
-            state.withLock { state in
-                state.status.samples += UInt64(min(room, samples.count))
-                state.status.state = .streaming
-                if samples.count > room { state.steps.insert(.samples(Array(samples.dropFirst(room))), at: 0) }
-            }
-        case .event(let told):
-            event = told
-            if case .failed(let fault) = told {
-                state.withLock { state in
-                    state.status.state = .recovering
-                    state.status.lastFault = fault
-                }
-            }
-        case .stuck(let gate):
-            gate.pass()
-        case nil:
-            break
+        case .samples(let samples): for sample in samples { batch.append(sample) }
+        case .event(let told): event = told
+        case .stuck(let gate): gate.pass()
+        case nil: break
         }
         let now = SystemClock().now()
         return IMUPoll(next: isExhausted ? now.advanced(bySeconds: 0.001) : now, event: event)

@@ -14,6 +14,16 @@ func eventually(within seconds: Double = 10, _ condition: () -> Bool) async -> B
     return true
 }
 
+/// The same without suspending, for handlers.
+func eventuallyBlocking(within seconds: Double = 10, _ condition: () -> Bool) -> Bool {
+    let deadline = monotonicSeconds() + seconds
+    while !condition() {
+        if monotonicSeconds() > deadline { return false }
+        usleep(1000)
+    }
+    return true
+}
+
 /// Seconds of the monotonic clock.
 func monotonicSeconds() -> Double {
     var time = timespec()

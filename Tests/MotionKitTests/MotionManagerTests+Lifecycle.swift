@@ -1,0 +1,311 @@
+import Foundation
+import IMUDrivers
+import MotionCore
+import Synchronization
+import Testing
+
+@testable import MotionKit
+
+/// Starting and stopping, from anywhere, any number of times.
+@Suite(.timeLimit(.minutes(1))) struct MotionManagerLifecycleTests {
+    @Test func nothingIsKnownBeforeTheStartAndAfterTheStop() async throws {
+        let manager = MotionManager(sensor: .virtual("rest"))
+        func expectNothing() {
+            #expect(!manager.isRunning)
+            #expect(manager.state == nil)
+            #expect(manager.attitude == nil)
+            #expect(manager.sensorStatus == nil)
+            #expect(manager.sensorInfo == nil)
+            #expect(manager.sensorTitle == nil)
+            #expect(manager.isSimulated == nil)
+            #expect(manager.turns == 0)
+            #expect(manager.droppedDeliveries == 0)
+        }
+        expectNothing()
+        manager.stop()
+        expectNothing()
+
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.rest(1))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(manager.isRunning)
+        #expect(manager.sensorTitle == "scripted sensor")
+        #expect(manager.isSimulated == false)
+        #expect(await eventually { manager.sensorStatus?.samples == 200 })
+        #expect(manager.sensorInfo?.identity == 0x42)
+        #expect(manager.state?.timestamp == Timestamp(seconds: 100.995))
+        let turns = manager.turns
+        #expect(await eventually { manager.turns > turns })
+        manager.stop()
+        expectNothing()
+        #expect(device.stops == 1)
+    }
+
+    @Test func aSecondStartDoesNothing() async throws {
+        let manager = MotionManager(sensor: .virtual("no such trajectory"))
+        let device = ScriptedDevice()
+        let other = ScriptedDevice()
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.start(with: other)
+        // Does not even open the sensor, which a chip that is in use would refuse.
+        try manager.start()
+        #expect(manager.isRunning)
+        manager.stop()
+        #expect(device.stops == 1)
+        #expect(other.stops == 0)
+        #expect(throws: SensorError.self) { try manager.start() }
+    }
+
+    @Test func startAndStopAgainAndAgain() async throws {
+        let manager = MotionManager()
+        let phases = Journal<GesturePhase>()
+        manager.addRecognizer(.shake) { event in
+            phases.append(event.phase)
+            return .consume
+        }
+        for round in 1...5 {
+            var movement = Movement()
+            let device = ScriptedDevice([.samples(movement.wholeShake())])
+            try manager.start(with: device)
+            #expect(await eventually { phases.count == 2 * round })
+            manager.stop()
+            #expect(device.stops == 1)
+            #expect(phases.entries.suffix(2) == [.began, .ended])
+        }
+    }
+
+    /// Everything that was under way is cancelled, and the handlers have heard it when stop returns.
+    @Test func stopCancelsWhatIsOpen() async throws {
+        let manager = MotionManager()
+        let events = Journal<GestureEvent>()
+        manager.setDefaultResponder { events.append($0) }
+        var movement = Movement()
+        try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
+        #expect(await eventually { events.count == 1 })
+        manager.stop()
+        #expect(events.entries.map(\.phase) == [.began, .cancelled])
+        #expect(events.entries.last?.reason == .stopped)
+    }
+
+    @Test func stopFromWithinAHandler() async throws {
+        let manager = MotionManager()
+        let events = Journal<GestureEvent>()
+        let isBack = Flag()
+        manager.addRecognizer(.shake) { [weak manager] event in
+            events.append(event)
+            if event.phase == .began {
+                manager?.stop()
+                isBack.set()
+            }
+            return .passOn
+        }
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.openShake())])
+        try manager.start(with: device)
+        #expect(await eventually { isBack.isSet && events.count == 2 })
+        #expect(!manager.isRunning)
+        #expect(device.stops == 1)
+        #expect(events.entries.map(\.phase) == [.began, .cancelled])
+        #expect(events.entries.last?.reason == .stopped)
+    }
+
+    /// The new run's handlers wait until the old run's have heard everything: one at a time, in order.
+    @Test func restartFromWithinAHandler() async throws {
+        let manager = MotionManager()
+        let heard = Journal<String>()
+        let inside = Atomic<Int>(0)
+        let overlaps = Counter()
+        var again = Movement()
+        let second = ScriptedDevice([.samples(again.wholeShake())])
+        let hasRestarted = Flag()
+        manager.addRecognizer(.shake) { [weak manager] event in
+            if inside.add(1, ordering: .relaxed).newValue > 1 { overlaps.countUp() }
+            defer { inside.subtract(1, ordering: .relaxed) }
+            heard.append("\(event.phase)")
+            guard event.phase == .began, !hasRestarted.isSet else { return .consume }
+            hasRestarted.set()
+            manager?.stop()
+            do { try manager?.start(with: second) } catch { heard.append("\(error)") }
+            // The second run is through its samples before this handler returns.
+            if !eventuallyBlocking({ second.isExhausted }) { heard.append("stuck") }
+            return .consume
+        }
+        var movement = Movement()
+        try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
+        defer { manager.stop() }
+        #expect(await eventually { heard.count >= 4 })
+        #expect(heard.entries == ["began", "cancelled", "began", "ended"])
+        #expect(overlaps.value == 0)
+        #expect(manager.isRunning)
+    }
+
+    @Test func droppingTheManagerStopsIt() async throws {
+        let device = ScriptedDevice()
+        let state = Mutex<MotionManager?>(MotionManager())
+        try state.withLock { try $0?.start(with: device) }
+        #expect(await eventually { device.status.state == .asleep })
+        state.withLock { $0 = nil }
+        #expect(device.stops == 1)
+    }
+
+    /// Threads start and stop and change things at random: no crash, no deadlock, and every gesture has its end.
+    @Test func usedFromManyThreads() async throws {
+        let manager = MotionManager()
+        let phases = Journal<GesturePhase>()
+        manager.setDefaultResponder { phases.append($0.phase) }
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<3 {
+                group.addTask {
+                    for round in 0..<15 {
+                        var movement = Movement()
+                        do {
+                            try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
+                        } catch {
+                            // Another thread is about to stop the last run.
+                            guard case .stillStopping = error as? SensorError else {
+                                Issue.record("\(error)")
+                                return
+                            }
+                        }
+                        manager.settings.attitudeLowPass = Double(round)
+                        manager.updateInterval = 0.1 * Double(number)
+                        manager.takeReference()
+                        manager.addMotionHandler { _ in }.remove()
+                        await Task.yield()
+                        manager.stop()
+                    }
+                }
+            }
+        }
+        manager.stop()
+        #expect(!manager.isRunning)
+        // A stop that came second does not wait for the first.
+        #expect(await eventually { phases.count % 2 == 0 })
+        for (index, phase) in phases.entries.enumerated() {
+            #expect(phase == (index % 2 == 0 ? .began : .cancelled))
+        }
+    }
+}
+
+/// Faults of the sensor: told, survived, and never waited for longer than half a second a thread.
+@Suite(.timeLimit(.minutes(1))) struct MotionManagerFaultTests {
+    @Test func aLostSensorCancelsWhatIsOpen() async throws {
+        let manager = MotionManager()
+        let heard = Journal<String>()
+        let events = Journal<GestureEvent>()
+        manager.addRecognizer(.shake) { event in
+            heard.append("\(event.phase)")
+            events.append(event)
+            return .consume
+        }
+        manager.addSensorHandler { event, _ in
+            if case .failed = event { heard.append("failed") }
+        }
+        let fault = IMUFault.bus(BusError(.notAcknowledged, code: ENXIO))
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.openShake()), .event(.failed(fault))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { heard.count == 3 })
+        #expect(heard.entries == ["began", "cancelled", "failed"])
+        #expect(events.entries.last?.reason == .sensorLost)
+        #expect(manager.isRunning)
+        #expect(await eventually { manager.sensorStatus?.lastFault == fault })
+
+        // Back again, gestures are recognised as before.
+        device.feed(movement.rest(3) + movement.shake(1.2) + movement.rest(1))
+        #expect(await eventually { heard.count == 5 })
+        #expect(heard.entries.suffix(2) == ["began", "ended"])
+    }
+
+    /// What the driver tells arrives in order, with the instant at which it was told.
+    @Test func whatTheDriverTellsArrives() async throws {
+        let manager = MotionManager()
+        let events = Journal<IMUPoll.Event>()
+        let times = Journal<Timestamp>()
+        manager.addSensorHandler { event, time in
+            events.append(event)
+            times.append(time)
+        }
+        let told: [IMUPoll.Event] = [
+            .streaming(afterGap: 0), .gap(0.25, .overflow), .failed(.stalled), .streaming(afterGap: 1.5),
+        ]
+        let start = monotonicSeconds()
+        try manager.start(with: ScriptedDevice(told.map { .event($0) }))
+        #expect(await eventually { events.count == told.count })
+        manager.stop()
+        #expect(events.entries == told)
+        #expect(times.entries == times.entries.sorted())
+        #expect(times.entries.allSatisfy { $0.seconds >= start && $0.seconds <= monotonicSeconds() })
+    }
+
+    /// A transaction that does not come back: stop leaves its thread behind and the open gesture has its end.
+    @Test func aStuckTransactionDoesNotHoldUpStop() async throws {
+        let manager = MotionManager()
+        let events = Journal<GestureEvent>()
+        manager.setDefaultResponder { events.append($0) }
+        let gate = Gate()
+        defer { gate.open() }
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.openShake()), .stuck(gate)])
+        try manager.start(with: device)
+        #expect(await eventually { gate.arrivals == 1 && events.count == 1 })
+        let turns = manager.turns
+
+        let start = monotonicSeconds()
+        manager.stop()
+        // Half a second for each of two threads, and room for a loaded machine.
+        #expect(monotonicSeconds() - start < 5)
+        #expect(!manager.isRunning)
+        #expect(events.entries.map(\.phase) == [.began, .cancelled])
+        #expect(events.entries.last?.reason == .stopped)
+        #expect(device.stops == 0)
+        #expect(turns > 0)
+
+        // Two threads in one driver would be worse than none.
+        #expect(throws: SensorError.self) { try manager.start(with: device) }
+        #expect(!manager.isRunning)
+
+        gate.open()
+        #expect(await eventually { device.stops == 1 })
+        #expect(await eventually { (try? manager.start(with: device)) != nil })
+        #expect(manager.isRunning)
+        manager.stop()
+        #expect(device.mostUsers == 1)
+        #expect(events.count == 2)
+    }
+
+    /// A handler that does not return is left behind, too; what it has not heard it hears when it is back.
+    @Test func aStuckHandlerDoesNotHoldUpStop() async throws {
+        let manager = MotionManager()
+        let events = Journal<GestureEvent>()
+        let gate = Gate()
+        defer { gate.open() }
+        manager.setDefaultResponder { event in
+            events.append(event)
+            if event.phase == .began { gate.pass() }
+        }
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.openShake())])
+        try manager.start(with: device)
+        #expect(await eventually { gate.arrivals == 1 })
+        manager.stop()
+        #expect(device.stops == 1)
+        #expect(events.count == 1)
+        gate.open()
+        #expect(await eventually { events.count == 2 })
+        #expect(events.entries.last?.reason == .stopped)
+    }
+
+    @Test func aChipThatCannotBePutToSleepIsTold() async throws {
+        let manager = MotionManager()
+        let events = Journal<IMUPoll.Event>()
+        manager.addSensorHandler { event, _ in events.append(event) }
+        let failure = BusError(.timedOut, code: ETIMEDOUT)
+        try manager.start(with: ScriptedDevice(stopFailure: failure))
+        manager.stop()
+        #expect(events.entries == [.failed(.bus(failure))])
+    }
+}

@@ -1,0 +1,188 @@
+import IMUDrivers
+import LinuxSensors
+import MotionCore
+import Testing
+import VirtualIMU
+
+@testable import MotionKit
+
+/// Sample handlers: every sample, once, in order, whatever handlers do.
+@Suite(.timeLimit(.minutes(1))) struct MotionManagerSampleTests {
+    /// The same, said without thousands of samples.
+    private func expectEqual(
+        _ received: [MotionSample], _ fed: [MotionSample], at location: SourceLocation = #_sourceLocation
+    ) {
+        let firstWrong = zip(received, fed).enumerated().first { $0.element.0 != $0.element.1 }
+        #expect(firstWrong?.offset == nil, sourceLocation: location)
+        #expect(received.count == fed.count, sourceLocation: location)
+    }
+
+    @Test func everySampleArrivesOnceAndInOrder() async throws {
+        let manager = MotionManager()
+        let received = Journal<MotionSample>()
+        manager.addSampleHandler { received.append(contentsOf: $0) }
+        var movement = Movement()
+        let fed = movement.wholeShake()
+        try manager.start(with: ScriptedDevice([.samples(fed)]))
+        defer { manager.stop() }
+        #expect(await eventually { received.count >= fed.count })
+        expectEqual(received.entries, fed)
+    }
+
+    /// A handler that comes while samples flow, with others coming and going, misses none from its first on.
+    @Test func aStreamThatBeganHasNoHole() async throws {
+        let manager = MotionManager()
+        let received = Journal<MotionSample>()
+        var movement = Movement()
+        let device = ScriptedDevice()
+        try manager.start(with: device)
+        defer { manager.stop() }
+        for round in 0..<50 {
+            device.feed(movement.rest(0.1))
+            if round == 10 { manager.addSampleHandler { received.append(contentsOf: $0) } }
+            manager.addSampleHandler { _ in }.remove()
+        }
+        let last = movement.rest(0.1)
+        device.feed(last)
+        #expect(await eventually { received.entries.last == last.last })
+        let indices = received.entries.map { Int((($0.timestamp.seconds - 100) * Movement.rate).rounded()) }
+        #expect(indices == Array((indices.first ?? 0)..<(51 * 20)))
+    }
+
+    /// While a handler does not return, samples wait for it: twenty seconds of them at 200 Hz.
+    @Test func aSlowHandlerCostsNoSample() async throws {
+        let manager = MotionManager()
+        let received = Journal<MotionSample>()
+        let gate = Gate()
+        defer { gate.open() }
+        manager.addSampleHandler { received.append(contentsOf: $0) }
+        manager.addSensorHandler { _, _ in gate.pass() }
+        var movement = Movement()
+        let fed = movement.rest(20)
+        let device = ScriptedDevice([.event(.streaming(afterGap: 0))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { gate.arrivals == 1 })
+        device.feed(fed)
+        #expect(await eventually { manager.sensorStatus?.samples == 4000 })
+        #expect(received.count == 0)
+        gate.open()
+        #expect(await eventually { received.count >= fed.count })
+        expectEqual(received.entries, fed)
+        #expect(manager.droppedDeliveries == 0)
+    }
+
+    /// What finds no room any more is counted, and the rest is still in order.
+    @Test func whatFindsNoRoomIsCounted() async throws {
+        let manager = MotionManager(updateInterval: .infinity)
+        let received = Journal<MotionSample>()
+        let gate = Gate()
+        defer { gate.open() }
+        manager.addSampleHandler { received.append(contentsOf: $0) }
+        manager.addSensorHandler { _, _ in gate.pass() }
+        var movement = Movement()
+        let fed = movement.rest(25)
+        let device = ScriptedDevice([.event(.streaming(afterGap: 0))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { gate.arrivals == 1 })
+        device.feed(fed)
+        #expect(await eventually { manager.sensorStatus?.samples == 5000 })
+        #expect(manager.droppedDeliveries == 5000 - 4096)
+        gate.open()
+        #expect(await eventually { received.count >= 4096 })
+        expectEqual(received.entries, Array(fed.prefix(4096)))
+    }
+}
+
+/// The whole way on the virtual chip, in real time.
+@Suite(.timeLimit(.minutes(1))) struct VirtualSensorTests {
+    /// Two seconds of rest, then a shake along x: it begins, it ends, and everything about it is known meanwhile.
+    @Test func aShakeOfTheVirtualChip() async throws {
+        let manager = MotionManager(sensor: .virtual("shake"), updateInterval: 0.05)
+        let events = Journal<GestureEvent>()
+        let states = Journal<MotionState>()
+        let received = Journal<MotionSample>()
+        manager.addRecognizer(.shake) { event in
+            events.append(event)
+            return .consume
+        }
+        manager.addMotionHandler { states.append($0) }
+        manager.addSampleHandler { received.append(contentsOf: $0) }
+        try manager.start()
+        defer { manager.stop() }
+        #expect(manager.isSimulated == true)
+        #expect(await eventually { manager.attitude != nil })
+        #expect(manager.sensorInfo?.nominalRate == 200)
+        let turns = manager.turns
+        let samples = manager.sensorStatus?.samples ?? 0
+        #expect(await eventually { events.count == 2 })
+        #expect(events.entries.map(\.phase) == [.began, .ended])
+        #expect(events.entries.first?.axis == .x)
+        #expect(events.entries.allSatisfy { ($0.strength ?? 0) > 10 })
+        #expect(manager.turns > turns)
+        #expect(manager.sensorStatus?.state == .streaming)
+        #expect((manager.sensorStatus?.samples ?? 0) > samples + 200)
+        manager.stop()
+        for (earlier, later) in zip(states.entries, states.entries.dropFirst()) {
+            #expect(earlier.timestamp < later.timestamp)
+        }
+        for (earlier, later) in zip(received.entries, received.entries.dropFirst()) {
+            #expect(earlier.timestamp < later.timestamp)
+        }
+        let timestamps = Set(received.entries.map(\.timestamp))
+        #expect(states.entries.allSatisfy { timestamps.contains($0.timestamp) })
+    }
+
+    /// Stop puts the chip itself to sleep, a start wakes it, and every sample of the driver arrived exactly once.
+    @Test func stopPutsTheChipToSleep() async throws {
+        let clock = SystemClock()
+        let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
+        let device = DriverDevice(
+            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()), title: "chip",
+            isSimulated: true)
+        let manager = MotionManager()
+        let received = Journal<MotionSample>()
+        manager.addSampleHandler { received.append(contentsOf: $0) }
+        for round in 1...2 {
+            let before = received.count
+            try manager.start(with: device)
+            #expect(await eventually { received.count > before + 20 })
+            #expect(try powerManagement(of: chip, clock) & 0x40 == 0)
+            manager.stop()
+            #expect(try powerManagement(of: chip, clock) & 0x40 != 0, "round \(round)")
+            #expect(received.count == Int(device.status.samples))
+        }
+    }
+
+    /// PWR_MGMT_1, whose bit 6 is SLEEP (RM-MPU-6000A-00 r4.2, p. 40).
+    private func powerManagement(of chip: VirtualMPU6050, _ clock: SystemClock) throws -> UInt8 {
+        var bus = VirtualBus(chip, clock: clock)
+        return try bus.read(0x6B)
+    }
+
+    /// A chip that is unplugged and comes back: its loss cancels, and it is told how long it was away.
+    @Test func anUnpluggedChipComesBack() async throws {
+        let clock = SystemClock()
+        let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
+        let device = DriverDevice(
+            MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()), title: "chip",
+            isSimulated: true)
+        let manager = MotionManager()
+        let events = Journal<IMUPoll.Event>()
+        manager.addSensorHandler { event, _ in events.append(event) }
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { events.entries == [.streaming(afterGap: 0)] })
+        chip.inject(.unplugged)
+        #expect(await eventually { events.count == 2 })
+        chip.clearFaults()
+        #expect(await eventually { events.count == 3 })
+        guard case .failed(.bus) = events.entries[1], case .streaming(let gap) = events.entries[2] else {
+            Issue.record("\(events.entries)")
+            return
+        }
+        #expect(gap > 0)
+        #expect(await eventually { manager.sensorStatus?.recoveries == 1 })
+    }
+}
