@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MotionCore
 
 /// A mosquitto of the agent's own on a free loopback port, for demonstrations and boards without a broker.
 ///
@@ -8,7 +9,10 @@ final class EmbeddedBroker {
     let port: UInt16
     private let program: String
     private let launcher: String
-    private var process: pid_t = 0
+    /// The broker's process; 0 while there is none.
+    private(set) var process: pid_t = 0
+    /// When a broker that could not be started again is tried once more.
+    private var nextTry = Timestamp(nanoseconds: .min)
 
     /// Starts a broker and waits until it takes connections.
     ///
@@ -31,13 +35,18 @@ final class EmbeddedBroker {
         stop()
     }
 
-    /// Starts the broker again where it has ended.
+    /// Starts the broker again where it has ended; where that fails it is tried again every ten seconds.
     ///
-    /// - Returns: whether it had.
+    /// - Returns: whether it had ended.
     func revive() throws(AgentError) -> Bool {
-        var status: Int32 = 0
-        guard process > 0, waitpid(process, &status, WNOHANG) == process else { return false }
-        process = 0
+        if process > 0 {
+            var status: Int32 = 0
+            guard waitpid(process, &status, WNOHANG) == process else { return false }
+            process = 0
+        }
+        let now = WallClock.monotonic
+        guard now >= nextTry else { return false }
+        nextTry = now.advanced(bySeconds: 10)
         try launch()
         return true
     }
@@ -77,12 +86,21 @@ final class EmbeddedBroker {
 
             """
         _ = configuration.withUTF8 { write(file, $0.baseAddress, $0.count) }
-        // mosquitto started by root reads its configuration as the user mosquitto.
+        // A broker started by root reads it as another user.
         fchmod(file, 0o644)
         close(file)
         // setpriv makes the kernel end the broker when the agent dies, also by SIGKILL.
-        try spawn([launcher, "--pdeathsig", "TERM", program, "-c", path])
+        try spawn([launcher, "--pdeathsig", "TERM"] + EmbeddedBroker.unprivileged() + [program, "-c", path])
         try waitUntilItListens()
+    }
+
+    /// How setpriv gives up root's rights, where there are any.
+    ///
+    /// mosquitto would do so itself, but the kernel forgets the signal at the agent's death where a process changes its
+    /// user (prctl(2), PR_SET_PDEATHSIG).
+    private static func unprivileged() -> [String] {
+        guard geteuid() == 0, let user = getpwnam("mosquitto") ?? getpwnam("nobody") else { return [] }
+        return ["--reuid", "\(user.pointee.pw_uid)", "--regid", "\(user.pointee.pw_gid)", "--clear-groups"]
     }
 
     private func spawn(_ arguments: [String]) throws(AgentError) {
