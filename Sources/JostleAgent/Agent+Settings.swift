@@ -39,6 +39,9 @@ extension JostleSettings {
         if let userName = mqtt.username {
             let password = try mqtt.passwordFile.map(JostleSettings.password)
             options.credentials = MQTTCredentials(userName: userName, password: password)
+        } else if let path = mqtt.passwordFile {
+            // MQTT 3.1.1 has no password without a name, and being let in as nobody is not what was asked for.
+            throw AgentError.passwordFile(path: path, reason: "a password needs a user: set mqtt.username")
         }
         return options
     }

@@ -231,6 +231,8 @@ public final class Agent {
         manager.stop()
         let result = client.stop(within: .milliseconds(400), farewell: Publisher.availability("offline", topics))
         if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
+        let lost = publisher.outbox.count
+        if lost > 0 { log.warning("\(lost) events did not reach the broker and are lost") }
         embeddedBroker?.stop()
     }
 }

@@ -2,8 +2,8 @@ public import MotionCore
 
 /// A JSON object in the making: fields in the order in which they are added.
 ///
-/// Numbers are written with as many decimals as their quantity deserves and never in exponent form; what is not finite
-/// is left out, since JSON has no word for it.
+/// Numbers are written with as many decimals as their quantity deserves, and in exponent form only beyond 9·10¹⁵ units of
+/// the last of them; what is not finite is left out, since JSON has no word for it.
 public struct JSONObject: Sendable {
     private var text = "{"
 

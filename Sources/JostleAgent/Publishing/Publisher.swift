@@ -134,7 +134,11 @@ public final class Publisher: Sendable {
 
     /// The broker will never take a message.
     public func rejected(_ token: MQTTToken) {
-        mutable.withLock { $0.outbox.giveUp(token) }
+        mutable.withLock { mutable in
+            mutable.outbox.giveUp(token)
+            // As after an acknowledgement.
+            if mutable.isConnected { mutable.outbox.send { send($0, $1) } }
+        }
     }
 
     /// The message that tells whether the device is there; `offline` is also the will.

@@ -14,6 +14,7 @@ enum DemoCommand {
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
         var settings = try Configuration.load(arguments).settings
+        let seconds = try arguments.seconds("for")
         if settings.sensor.driver == .automatic {
             let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
             if scan.choice == nil {
@@ -21,7 +22,11 @@ enum DemoCommand {
                 settings.sensor.driver = .virtual
             }
         }
-        try LiveRun.run(settings, for: try arguments.seconds("for"), signals: signals)
+        do throws(AgentError) {
+            try LiveRun.run(settings, for: seconds, signals: signals)
+        } catch {
+            throw CommandFailure(error)
+        }
     }
 }
 
@@ -29,19 +34,15 @@ enum DemoCommand {
 enum LiveRun {
     static func run(
         _ settings: JostleSettings, for seconds: Double?, signals: SignalWaiter
-    ) throws(CommandFailure) {
+    ) throws(AgentError) {
         var settings = settings
         if settings.mqtt.broker == nil { settings.mqtt.broker = .embedded }
         let view = TerminalView()
-        do throws(AgentError) {
-            let agent = try Agent(
-                settings: settings, version: version, stateDirectory: Configuration.stateDirectory,
-                log: Log(level: min(.warning, settings.log.level.logLevel)), observer: view.observer)
-            view.begin(agent: agent)
-            try agent.run(for: seconds, signals: signals)
-            view.end()
-        } catch {
-            throw CommandFailure(error)
-        }
+        let agent = try Agent(
+            settings: settings, version: version, stateDirectory: Configuration.stateDirectory,
+            log: Log(level: min(.warning, settings.log.level.logLevel)), observer: view.observer)
+        view.begin(agent: agent)
+        try agent.run(for: seconds, signals: signals)
+        view.end()
     }
 }

@@ -41,6 +41,10 @@ enum RecordCommand {
             let left = end.map { $0.seconds(since: WallClock.monotonic) } ?? 0.2
             if left <= 0 || signals.wait(seconds: min(0.2, left)) { break }
         }
+        let dropped = manager.droppedDeliveries
+        if dropped > 0 {
+            Tool.printError("jostle: \(dropped) samples are missing: the file could not be written in time")
+        }
         manager.stop()
         try recorder.finish()
     }

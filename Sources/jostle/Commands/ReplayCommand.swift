@@ -20,6 +20,9 @@ enum ReplayCommand {
         let settings = try Configuration.load(arguments).settings
         let attitude = arguments.value("attitude")
         let events = arguments.value("events") ?? (attitude == nil ? "-" : nil)
+        if attitude == "-", events == "-" {
+            throw CommandFailure(.usage, "--attitude and --events cannot both be -: their rows would mix")
+        }
         var reader = try ReplayCommand.open(arguments.operand(0) ?? "-")
         let output = try ReplayCommand.create(attitude: attitude, events: events)
         var pipeline = MotionPipeline(settings: settings.motion)

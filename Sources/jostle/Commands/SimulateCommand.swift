@@ -26,11 +26,13 @@ enum SimulateCommand {
         var settings = try Configuration.load(arguments).settings
         settings.sensor.driver = .virtual
         if let trajectory = arguments.operand(0) { settings.sensor.trajectory = trajectory }
-        do throws(CommandFailure) {
-            try LiveRun.run(settings, for: try arguments.seconds("for"), signals: signals)
+        let seconds = try arguments.seconds("for")
+        do throws(AgentError) {
+            try LiveRun.run(settings, for: seconds, signals: signals)
         } catch {
-            // An unknown trajectory is the configuration's fault where it stands there, but here it is a wrong word.
-            throw error.status == .configuration ? CommandFailure(.usage, error.message) : error
+            // The configuration's fault where it stands there, but here it is a wrong word on the command line.
+            if case .sensor(.unknownTrajectory) = error { throw CommandFailure(.usage, "\(error)") }
+            throw CommandFailure(error)
         }
     }
 }
