@@ -70,9 +70,12 @@ let package = Package(
             name: "JostleConfigurationTests", dependencies: ["IMUDrivers", "JostleConfiguration", "MotionCore"]),
         .testTarget(
             name: "JostleAgentTests",
-            dependencies: ["JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit"]),
-        .testTarget(name: "AllocationTests"),
-        .testTarget(name: "IntegrationTests"),
+            dependencies: [
+                "BrokerTestSupport", "JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore",
+            ]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["BrokerTestSupport", "FakeI2CAdapter", "MosquittoClient", "jostle"]),
     ],
     swiftLanguageModes: [.v6]
 )

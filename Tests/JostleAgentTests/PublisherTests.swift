@@ -1,0 +1,217 @@
+import Foundation
+import JostleConfiguration
+import MosquittoClient
+import MotionCore
+import Synchronization
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: who listens learns everything anew at a connection, events in order and at least once, and of the rest
+/// no more than is worth it.
+@Suite struct PublisherTests {
+    /// A client that keeps what it is given, as far as it takes it.
+    private final class Wire: Sendable {
+        struct State {
+            var takes = true
+            var messages: [(message: MQTTMessage, token: MQTTToken?)] = []
+        }
+
+        let state = Mutex(State())
+
+        func send(_ message: MQTTMessage, _ token: MQTTToken?) -> Bool {
+            state.withLock { state in
+                if state.takes { state.messages.append((message, token)) }
+                return state.takes
+            }
+        }
+
+        /// What came since the last look: the end of the topic, and the message.
+        func news() -> [(topic: String, message: MQTTMessage, token: MQTTToken?)] {
+            state.withLock { state in
+                defer { state.messages = [] }
+                return state.messages.map { ($0.message.topic.replacing("jostle/a/", with: ""), $0.message, $0.token) }
+            }
+        }
+
+        func topics() -> [String] { news().map(\.topic) }
+    }
+
+    private let wire = Wire()
+    private let publisher: Publisher
+
+    init() {
+        var publish = JostleSettings().publish
+        publish.attitude = JostleSettings.Stream(rate: 10, deadband: 1 * radiansPerDegree, heartbeat: 30)
+        publish.motion = JostleSettings.Stream(rate: 5, deadband: 0.5, heartbeat: 0)
+        let wire = wire
+        publisher = Publisher(
+            topics: Topics(prefix: "jostle", id: "a"), publish: publish, run: "f00d", isSimulated: false
+        ) {
+            wire.send($0, $1)
+        }
+    }
+
+    private func state(at seconds: Double, yaw degrees: Double = 0) -> MotionState {
+        var state = MotionState()
+        state.timestamp = Timestamp(seconds: seconds)
+        state.relativeAttitude = Quaternion(angle: degrees * radiansPerDegree, axis: Vector3(0, 0, 1))
+        return state
+    }
+
+    private func shake(_ phase: GesturePhase) -> GestureEvent { GestureEvent(.shake, phase, at: WallClock.monotonic) }
+
+    @Test func nothingButEventsIsKeptWithoutAConnection() {
+        publisher.publish(state(at: 1))
+        publisher.publishHealth(JSONObject())
+        publisher.publish(shake(.began))
+        #expect(wire.topics().isEmpty)
+        #expect(publisher.outbox.count == 1)
+    }
+
+    @Test func aConnectionBeginsWithOnlineThenEventsThenWhatHolds() {
+        publisher.publish(state(at: 1))
+        publisher.publish(shake(.began))
+        publisher.publish(shake(.ended))
+        publisher.connected()
+        let news = wire.news()
+        #expect(news.map(\.topic) == ["availability", "event/shake", "event/shake", "attitude", "motion", "state"])
+        #expect(
+            news.first?.message
+                == MQTTMessage(topic: "jostle/a/availability", text: "online", qos: .atLeastOnce, retain: true))
+        #expect(news.map(\.message.qos.rawValue) == [1, 1, 1, 0, 0, 1])
+        #expect(news.map(\.message.retain) == [true, false, false, false, false, true])
+        #expect(news.map { $0.token != nil } == [false, true, true, false, false, false])
+    }
+
+    @Test func eventsAreNumberedAfterTheRun() throws {
+        publisher.connected()
+        for phase in [GesturePhase.began, .ended, .began] { publisher.publish(shake(phase)) }
+        let identifiers = try wire.news().dropFirst().map { entry in
+            let object = try JSONSerialization.jsonObject(with: Data(entry.message.payload)) as? [String: Any]
+            return object?["id"] as? String
+        }
+        #expect(identifiers == ["f00d-1", "f00d-2", "f00d-3"])
+    }
+
+    @Test func aRunIs64BitsInHexadecimalAndNewEachTime() {
+        let runs = (0..<100).map { _ in Publisher.newRun() }
+        #expect(runs.allSatisfy { $0.count == 16 && $0.allSatisfy(\.isHexDigit) })
+        #expect(Set(runs).count == 100)
+    }
+
+    @Test func anEventThatWasNotAcknowledgedIsSentAgainAfterAReconnection() throws {
+        publisher.connected()
+        publisher.publish(shake(.began))
+        publisher.publish(shake(.ended))
+        let sent = wire.news().dropFirst()
+        publisher.acknowledged(try #require(sent.first?.token))
+        #expect(publisher.outbox.count == 1)
+        publisher.disconnected()
+        publisher.connected()
+        let again = wire.news()
+        #expect(again.map(\.topic) == ["availability", "event/shake"])
+        #expect(again.last?.message == sent.last?.message)
+    }
+
+    @Test func roomInTheClientsQueueIsUsedAtOnce() throws {
+        publisher.connected()
+        publisher.publish(shake(.began))
+        wire.state.withLock { $0.takes = false }
+        publisher.publish(shake(.ended))
+        wire.state.withLock { $0.takes = true }
+        let first = try #require(wire.news().last?.token)
+        publisher.acknowledged(first)
+        #expect(wire.topics() == ["event/shake"])
+    }
+
+    @Test func aRejectedEventIsGivenUpAndMakesRoom() throws {
+        publisher.connected()
+        publisher.publish(shake(.began))
+        wire.state.withLock { $0.takes = false }
+        publisher.publish(shake(.ended))
+        wire.state.withLock { $0.takes = true }
+        publisher.rejected(try #require(wire.news().last?.token))
+        #expect(wire.topics() == ["event/shake"])
+        #expect(publisher.outbox.count == 1 && publisher.outbox.dropped == 1)
+    }
+
+    @Test func attitudeKeepsToRateAndDeadBand() {
+        publisher.connected()
+        publisher.publish(state(at: 1))
+        _ = wire.topics()
+        publisher.publish(state(at: 1.05, yaw: 20))
+        #expect(wire.topics().isEmpty)
+        publisher.publish(state(at: 1.1, yaw: 0.9))
+        #expect(wire.topics().isEmpty)
+        publisher.publish(state(at: 1.2, yaw: -1.1))
+        #expect(wire.topics() == ["attitude"])
+        publisher.publish(state(at: 31.2, yaw: -1.1))
+        #expect(wire.topics() == ["attitude"])
+    }
+
+    @Test(
+        arguments: [
+            { $0.linearAcceleration = Vector3(0, -0.6, 0) }, { $0.gravity.x += 0.6 },
+            { $0.rotationRate = Vector3(0, 0, -1.1 * radiansPerDegree) },
+        ] as [@Sendable (inout MotionState) -> Void])
+    func motionIsPublishedWhereOneOfItsPartsChanges(change: @Sendable (inout MotionState) -> Void) {
+        publisher.connected()
+        publisher.publish(state(at: 1))
+        _ = wire.topics()
+        var other = state(at: 2)
+        publisher.publish(other)
+        #expect(wire.topics().isEmpty)
+        change(&other)
+        publisher.publish(other)
+        #expect(wire.topics() == ["motion"])
+    }
+
+    @Test func stateIsPublishedWhereItChangesAndTheLastChangeIsNeverLeftOut() {
+        publisher.connected()
+        var state = state(at: 1)
+        /// Whether the state is told that is there at this time.
+        func isTold(at seconds: Double) -> Bool {
+            state.timestamp = Timestamp(seconds: seconds)
+            publisher.publish(state)
+            return wire.topics().contains("state")
+        }
+        #expect(isTold(at: 1))
+        #expect(!isTold(at: 2))
+        state.isMoving = true
+        #expect(isTold(at: 3))
+        state.side = .minusX
+        #expect(!isTold(at: 3.1))
+        #expect(isTold(at: 3.25))
+        #expect(!isTold(at: 100))
+    }
+
+    @Test func anotherTiltAloneIsToldEveryTwoSeconds() {
+        publisher.connected()
+        let times = (0..<60).filter { index in
+            var state = state(at: 1 + Double(index) / 10)
+            // 30° a second about x, from 30° on: never back where it was.
+            state.relativeAttitude = Quaternion(
+                angle: (30 + 3 * Double(index)) * radiansPerDegree, axis: Vector3(1, 0, 0))
+            publisher.publish(state)
+            return wire.topics().contains("state")
+        }
+        #expect(times == [0, 1, 21, 41])
+    }
+
+    @Test func aStateThatTheClientDidNotTakeIsStillNews() {
+        publisher.connected()
+        wire.state.withLock { $0.takes = false }
+        publisher.publish(state(at: 1))
+        wire.state.withLock { $0.takes = true }
+        publisher.publish(state(at: 2))
+        #expect(wire.topics().contains("state"))
+    }
+
+    @Test func healthIsRetained() {
+        publisher.connected()
+        _ = wire.topics()
+        publisher.publishHealth(JSONObject())
+        #expect(wire.news().map(\.message) == [MQTTMessage(topic: "jostle/a/health", text: "{}", retain: true)])
+    }
+}
