@@ -1,0 +1,152 @@
+import BrokerTestSupport
+import Testing
+
+/// Requirement: the command line explains itself, and wrong words end with status 64 and what would have been right.
+@Suite(.needsProgram) struct CommandLineTests {
+    private static let commands = ["run", "demo", "simulate", "scan", "record", "replay", "check-config"]
+
+    @Test(arguments: commands)
+    func everyCommandHasHelp(command: String) async throws {
+        for words in [[command, "--help"], [command, "-h"], ["help", command]] {
+            let program = try JostleProgram(words)
+            #expect(await program.exitStatus() == 0)
+            #expect(program.output.hasPrefix("usage: jostle \(command)"), "\(program.output)")
+            #expect(program.output.contains("--help") && program.errors.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["--help", "-h", "help"])
+    func theHelpListsEveryCommand(word: String) async throws {
+        let outcome = try await jostle(word)
+        #expect(outcome.status == 0)
+        for command in Self.commands { #expect(outcome.output.contains("\n  \(command) ")) }
+    }
+
+    @Test func theVersionIsTold() async throws {
+        let outcome = try await jostle("--version")
+        #expect(outcome.status == 0)
+        #expect(outcome.output.wholeMatch(of: /jostle \d+\.\d+\.\d+\n/) != nil, "\(outcome.output)")
+    }
+
+    @Test func withoutACommandTheyAreListed() async throws {
+        let program = try JostleProgram([])
+        #expect(await program.exitStatus() == 64)
+        #expect(program.output.isEmpty && program.errors.contains("check-config"))
+    }
+
+    @Test(
+        arguments: [
+            (["shout"], "there is no command \"shout\""), (["help", "shout"], "there is no command \"shout\""),
+            (["run", "--loud"], "there is no option --loud"), (["scan", "-j"], "there is no option -j"),
+            (["replay"], "FILE is missing"), (["replay", "a", "b"], "\"b\" is one word too many"),
+            (["run", "--config"], "--config needs a value"), (["scan", "--json=yes"], "--json takes no value"),
+            (["run", "--config", "a", "--config", "b"], "--config is given twice"),
+            (["run", "--for", "soon"], "--for is \"soon\""), (["run", "--for=0"], "--for is \"0\""),
+            (["demo", "--for=-3"], "--for is \"-3\""), (["record", "x", "--for", "1e300"], "--for is \"1e300\""),
+            (["scan", "--address", "0x80"], "--address is \"0x80\""),
+            (["scan", "--address", "x"], "--address is \"x\""),
+        ])
+    func wrongWordsAreStatus64(words: [String], message: String) async throws {
+        let program = try JostleProgram(words)
+        #expect(await program.exitStatus() == 64)
+        #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
+        #expect(program.output.isEmpty)
+    }
+
+    @Test func anUnknownTrajectoryIsAWrongWordOnTheCommandLineAndAWrongSettingInAConfiguration() async throws {
+        let simulated = try await jostle("simulate", "moonwalk")
+        #expect(simulated.status == 64)
+        let configured = try await jostle(
+            "run", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=moonwalk")
+        #expect(configured.status == 78)
+        for outcome in [simulated, configured] {
+            #expect(outcome.errors.contains("\"moonwalk\""), "\(outcome.errors)")
+            for name in ["rest", "shake", "demo", "slow-turn"] { #expect(outcome.errors.contains(name)) }
+        }
+    }
+
+    @Test func aRecordingToPlayThatIsNotThereIsNamed() async throws {
+        let outcome = try await jostle("simulate", "/nowhere/washer.csv")
+        #expect(outcome.status == 66 && outcome.errors.contains("/nowhere/washer.csv"), "\(outcome)")
+    }
+
+    @Test func aConfigurationFaultStaysOneInASimulation() async throws {
+        let outcome = try await jostle(
+            "simulate", "rest", "--set", "mqtt.username=me", "--set", "mqtt.password_file=/nowhere/password")
+        #expect(outcome.status == 78 && outcome.errors.contains("/nowhere/password"), "\(outcome)")
+    }
+}
+
+/// Requirement: `jostle check-config` says all that is wrong with its place, and what is in force.
+@Suite(.needsProgram) struct CheckConfigTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func aGoodFileIsRight() async throws {
+        let file = try directory.write("sensor:\n  rate: 100 Hz\n", to: "good.yaml")
+        for words in [[file], ["--config", file]] {
+            let program = try JostleProgram(["check-config"] + words)
+            #expect(await program.exitStatus() == 0)
+            #expect(program.output == "\(file): right\n" && program.errors.isEmpty)
+        }
+    }
+
+    @Test func everyProblemHasItsPlaceAndAdvice() async throws {
+        let file = try directory.write(
+            "sensor:\n  rate: fast\n  adress: 0x68\npublish:\n  loud: true\n", to: "bad.yaml")
+        let outcome = try await jostle("check-config", file)
+        #expect(outcome.status == 78 && outcome.output.isEmpty)
+        #expect(outcome.errors.contains("\(file):2:9: sensor.rate: \"fast\""), "\(outcome.errors)")
+        #expect(outcome.errors.contains("\(file):3:3: sensor.adress: "))
+        #expect(outcome.errors.contains("did you mean \"address\"?"))
+        #expect(outcome.errors.contains("\(file):5:3: publish.loud: "))
+    }
+
+    @Test func brokenYAMLHasItsPlace() async throws {
+        let file = try directory.write("sensor:\n  rate: [1, 2\n", to: "broken.yaml")
+        let outcome = try await jostle("check-config", file)
+        #expect(outcome.status == 78 && outcome.errors.contains("\(file):"), "\(outcome.errors)")
+    }
+
+    @Test func aWrongOverrideIsToldLikeAWrongKey() async throws {
+        let outcome = try await jostle("check-config", "--set", "sensor.rat=1")
+        #expect(outcome.status == 78 && outcome.errors.contains("did you mean \"rate\"?"), "\(outcome.errors)")
+    }
+
+    @Test func aFileThatIsNotThereIsStatus66() async throws {
+        let path = directory.path("nowhere.yaml")
+        for words in [["check-config", path], ["run", "--config", path], ["replay", "-", "--config", path]] {
+            let program = try JostleProgram(words)
+            #expect(await program.exitStatus() == 66)
+            #expect(program.errors.contains("\(path): No such file or directory"), "\(program.errors)")
+        }
+    }
+
+    @Test func theEnvironmentNamesTheFile() async throws {
+        let file = try directory.write("sensor: { rate: 50 Hz }\n", to: "named.yaml")
+        let outcome = try await jostle("check-config", "--show", environment: ["JOSTLE_CONFIG": file])
+        #expect(outcome.status == 0)
+        #expect(outcome.output.contains("rate: 50 Hz  # \(file):1:"), "\(outcome.output)")
+    }
+
+    @Test func whatIsInForceIsAFileOfTheSameMeaning() async throws {
+        let shown = try await jostle("check-config", "--show", "--set", "device.id=washer-1")
+        #expect(shown.status == 0)
+        #expect(shown.output.contains("id: washer-1") && shown.output.contains("# built-in default"))
+        let file = try directory.write(shown.output, to: "shown.yaml")
+        let again = try await jostle("check-config", file, "--show")
+        let values = { (text: String) in text.split(separator: "\n").map { $0.prefix { $0 != "#" } } }
+        #expect(values(again.output) == values(shown.output))
+    }
+
+    @Test func theSchemaIsJSON() async throws {
+        let outcome = try await jostle("check-config", "--schema")
+        #expect(outcome.status == 0)
+        let schema = try #require(try JSON.object(outcome.output))
+        let properties = try #require(schema["properties"] as? [String: Any])
+        #expect(Set(properties.keys).isSuperset(of: ["device", "sensor", "gestures", "publish", "mqtt"]))
+    }
+}

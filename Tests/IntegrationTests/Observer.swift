@@ -1,0 +1,114 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Synchronization
+import Testing
+
+/// Somebody who listens to everything at a broker, and writes it down.
+final class Observer: Sendable {
+    private let client: MQTTClient
+    private let log: Log
+
+    private final class Log: Sendable {
+        let messages = Mutex<[MQTTMessage]>([])
+        let subscriptions = Atomic<Int>(0)
+    }
+
+    /// Connects, and waits until it is subscribed.
+    init(_ port: UInt16, credentials: MQTTCredentials? = nil) async throws {
+        var options = MQTTOptions(
+            brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "observer-\(UUID().uuidString)")
+        options.credentials = credentials
+        options.backoff.base = .milliseconds(20)
+        options.backoff.cap = .milliseconds(200)
+        let log = Log()
+        self.log = log
+        client = try MQTTClient(options: options) { event in
+            switch event {
+            case .message(let message): log.messages.withLock { $0.append(message) }
+            case .subscribed: log.subscriptions.add(1, ordering: .relaxed)
+            default: break
+            }
+        }
+        try client.subscribe(to: "#", qos: .atLeastOnce)
+        try client.start()
+        try #require(await subscribed(times: 1), "no subscription")
+    }
+
+    deinit {
+        _ = client.stop(within: .milliseconds(100))
+    }
+
+    /// Waits until it was subscribed so many times: once more after each restart of the broker.
+    func subscribed(times: Int) async -> Bool {
+        await eventually(within: .seconds(30)) { log.subscriptions.load(ordering: .relaxed) >= times }
+    }
+
+    /// What came on the topics of a device that end so, in order.
+    func messages(_ end: String, of device: String = "dut") -> [MQTTMessage] {
+        let topic = "jostle/\(device)/\(end)"
+        return log.messages.withLock { $0 }.filter { $0.topic == topic }
+    }
+
+    /// The same as text.
+    func texts(_ end: String, of device: String = "dut") -> [String] {
+        messages(end, of: device).map { String(decoding: $0.payload, as: UTF8.self) }
+    }
+
+    /// The same as JSON objects.
+    func objects(_ end: String, of device: String = "dut") throws -> [[String: Any]] {
+        try messages(end, of: device).map { message in
+            try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
+        }
+    }
+
+    /// Waits until something holds of what came.
+    func sees(within limit: Duration = .seconds(30), _ condition: (Observer) throws -> Bool) async -> Bool {
+        await eventually(within: limit) { (try? condition(self)) ?? false }
+    }
+
+    /// Waits for the device's availability to be this word, after at least `count` messages about it.
+    func availability(_ word: String, of device: String = "dut", count: Int = 1) async -> Bool {
+        await sees { observer in
+            let words = observer.texts("availability", of: device)
+            return words.count >= count && words.last == word
+        }
+    }
+}
+
+/// A shake's event as it was published.
+struct PublishedEvent: Equatable {
+    var run: String
+    var number: Int
+    var phase: String
+
+    init(_ object: [String: Any]) throws {
+        let parts = try #require(object["id"] as? String).split(separator: "-")
+        try #require(parts.count == 2)
+        run = String(parts[0])
+        number = try #require(Int(parts[1]))
+        phase = try #require(object["phase"] as? String)
+    }
+}
+
+extension Observer {
+    /// The shakes that were published, without the repetitions that QoS 1 allows.
+    func shakes(of device: String = "dut") throws -> [PublishedEvent] {
+        var events: [PublishedEvent] = []
+        for object in try objects("event/shake", of: device) {
+            let event = try PublishedEvent(object)
+            if !events.contains(event) { events.append(event) }
+        }
+        return events
+    }
+}
+
+/// Events 1, 2, 3… of one run without a hole, in order, each beginning followed by its end.
+func expectComplete(_ events: [PublishedEvent], sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(Set(events.map(\.run)).count == 1, sourceLocation: sourceLocation)
+    #expect(events.map(\.number) == Array(1...max(1, events.count)), sourceLocation: sourceLocation)
+    for (index, event) in events.enumerated() {
+        let isExpected = index % 2 == 0 ? event.phase == "began" : event.phase == "ended" || event.phase == "cancelled"
+        #expect(isExpected, "\(events)", sourceLocation: sourceLocation)
+    }
+}

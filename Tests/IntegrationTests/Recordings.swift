@@ -1,0 +1,31 @@
+import BrokerTestSupport
+import Foundation
+
+/// Recordings made of formulas.
+enum Recording {
+    static let header = "t_s,ax,ay,az,gx,gy,gz"
+
+    /// Rest, a shake along x with 2 g at 5 Hz from 1 s to 1.8 s, and rest to the end.
+    static func shake(duration: Double = 2.6, rate: Double = 100, hasGyroscope: Bool = true) -> String {
+        var text = header + "\n"
+        for index in 0..<Int(duration * rate) {
+            let time = Double(index) / rate
+            let x = (1..<1.8).contains(time) ? 2 * 9.80665 * sin(2 * .pi * 5 * (time - 1)) : 0
+            text += String(format: "%.3f,%.5f,0,9.80665,", time, x) + (hasGyroscope ? "0,0,0\n" : ",,\n")
+        }
+        return text
+    }
+
+    /// A turn about x with 90 °/s for a second, seen by a board that lies flat at first.
+    static func turn(rate: Double = 100) -> String {
+        var text = header + "\n"
+        for index in 0..<Int(3 * rate) {
+            let time = Double(index) / rate
+            let angle = min(max(time - 1, 0), 1) * .pi / 2
+            let speed = (1..<2).contains(time) ? Double.pi / 2 : 0
+            text += String(
+                format: "%.3f,0,%.5f,%.5f,%.6f,0,0\n", time, 9.80665 * sin(angle), 9.80665 * cos(angle), speed)
+        }
+        return text
+    }
+}
