@@ -4,12 +4,17 @@ import Foundation
 ///
 /// Foundation's `Process` waits in a run loop, which blocks the few threads that tests share, and lets other children
 /// inherit its pipes.
-final class ChildProcess {
-    private let identifier: pid_t
+public final class ChildProcess {
+    /// The process, until its end was asked for.
+    public let identifier: pid_t
+
     private let channel: Int32
+    private var status: Int32?
 
     /// Starts a program (`posix_spawnp`), with its standard error in a file where one is given.
-    init(_ arguments: [String], in directory: TemporaryDirectory, errors: String = "/dev/null") throws {
+    ///
+    /// - Throws: `commandFailed` where the system does not start it.
+    public init(_ arguments: [String], in directory: TemporaryDirectory, errors: String = "/dev/null") throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw TestBrokerError.commandFailed("socketpair") }
@@ -67,13 +72,21 @@ final class ChildProcess {
     }
 
     /// Waits for its end, and returns its exit status; 128 and more for a signal.
-    func wait() -> Int32 {
-        var status: Int32 = 0
-        while waitpid(identifier, &status, 0) < 0 {
-            if errno != EINTR { return -1 }
-        }
-        let signal = status & 0x7F
-        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+    @discardableResult
+    public func wait() -> Int32 { ended(0) ?? -1 }
+
+    /// Its exit status as `wait` has it, nil while it runs.
+    public func exitStatus() -> Int32? { ended(WNOHANG) }
+
+    private func ended(_ options: Int32) -> Int32? {
+        if let status { return status }
+        var code: Int32 = 0
+        var answer = waitpid(identifier, &code, options)
+        while answer < 0, errno == EINTR { answer = waitpid(identifier, &code, options) }
+        if answer == 0 { return nil }
+        let signal = code & 0x7F
+        status = answer < 0 ? -1 : signal == 0 ? code >> 8 & 0xFF : 128 + signal
+        return status
     }
 }
 

@@ -9,6 +9,7 @@ import Testing
     func everyCommandHasHelp(command: String) async throws {
         for words in [[command, "--help"], [command, "-h"], ["help", command]] {
             let program = try JostleProgram(words)
+            defer { program.kill() }
             #expect(await program.exitStatus() == 0)
             #expect(program.output.hasPrefix("usage: jostle \(command)"), "\(program.output)")
             #expect(program.output.contains("--help") && program.errors.isEmpty)
@@ -30,6 +31,7 @@ import Testing
 
     @Test func withoutACommandTheyAreListed() async throws {
         let program = try JostleProgram([])
+        defer { program.kill() }
         #expect(await program.exitStatus() == 64)
         #expect(program.output.isEmpty && program.errors.contains("check-config"))
     }
@@ -48,6 +50,7 @@ import Testing
         ])
     func wrongWordsAreStatus64(words: [String], message: String) async throws {
         let program = try JostleProgram(words)
+        defer { program.kill() }
         #expect(await program.exitStatus() == 64)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
         #expect(program.output.isEmpty)
@@ -89,6 +92,7 @@ import Testing
         let file = try directory.write("sensor:\n  rate: 100 Hz\n", to: "good.yaml")
         for words in [[file], ["--config", file]] {
             let program = try JostleProgram(["check-config"] + words)
+            defer { program.kill() }
             #expect(await program.exitStatus() == 0)
             #expect(program.output == "\(file): right\n" && program.errors.isEmpty)
         }
@@ -120,6 +124,7 @@ import Testing
         let path = directory.path("nowhere.yaml")
         for words in [["check-config", path], ["run", "--config", path], ["replay", "-", "--config", path]] {
             let program = try JostleProgram(words)
+            defer { program.kill() }
             #expect(await program.exitStatus() == 66)
             #expect(program.errors.contains("\(path): No such file or directory"), "\(program.errors)")
         }

@@ -29,70 +29,62 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-/// A run of `jostle`, apart from the configuration, the state and the chips of the machine; killed at the end of a test
-/// that still has it.
+/// A run of `jostle`, apart from the configuration, the state and the chips of the machine; to be ended with `kill` where
+/// it does not end by itself.
 final class JostleProgram: @unchecked Sendable {
-    private let process = Process()
+    private let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    /// Starts it.
-    ///
-    /// - Parameters:
-    ///   - input: what it reads from standard input.
-    ///   - fake: the path at which the fake adapter is loaded into it, and the adapter's options.
+    /// Starts it, with `input` as its standard input, and with the fake adapter at a path where one is given.
     init(
         _ arguments: [String], input: String = "", environment: [String: String] = [:],
         fake: (path: String, options: String)? = nil
     ) throws {
         directory = try TemporaryDirectory()
-        var variables = ProcessInfo.processInfo.environment
-        variables["JOSTLE_CONFIG"] = try directory.write("{}\n", to: "empty.yaml")
-        variables["STATE_DIRECTORY"] = directory.path("state")
-        variables["JOURNAL_STREAM"] = nil
-        variables["NOTIFY_SOCKET"] = nil
+        try directory.write(input, to: "input")
+        var variables = [
+            "JOSTLE_CONFIG": try directory.write("{}\n", to: "empty.yaml"), "STATE_DIRECTORY": directory.path("state"),
+        ]
         if let fake {
             variables["LD_PRELOAD"] = Products.fakeAdapter.path
             variables["FAKE_I2C"] = fake.path
             variables["FAKE_I2C_OPTIONS"] = fake.options
         }
         variables.merge(environment) { $1 }
-        process.executableURL = Products.program
-        process.arguments = arguments
-        process.environment = variables
-        process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         // Files and not pipes: nobody has to read them for the program to go on.
-        process.standardInput = try FileHandle(
-            forReadingFrom: URL(fileURLWithPath: try directory.write(input, to: "input")))
-        process.standardOutput = try writing(to: "output")
-        process.standardError = try writing(to: "errors")
-        try process.run()
+        let script = "exec env -u JOURNAL_STREAM -u NOTIFY_SOCKET \"$@\" <input >output"
+        process = try ChildProcess(
+            ["/bin/sh", "-c", script, "jostle"] + variables.map { "\($0)=\($1)" } + [Products.program.path] + arguments,
+            in: directory, errors: directory.path("errors"))
     }
 
-    deinit {
-        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
-    }
-
-    private func writing(to name: String) throws -> FileHandle {
-        try FileHandle(forWritingTo: URL(fileURLWithPath: try directory.write("", to: name)))
-    }
-
-    var processIdentifier: Int32 { process.processIdentifier }
-    var isRunning: Bool { process.isRunning }
+    var processIdentifier: Int32 { process.identifier }
+    var isRunning: Bool { process.exitStatus() == nil }
 
     /// What it has written to standard output so far.
-    var output: String { (try? String(contentsOfFile: directory.path("output"), encoding: .utf8)) ?? "" }
+    var output: String { text(of: "output") }
 
     /// What it has written to standard error so far.
-    var errors: String { (try? String(contentsOfFile: directory.path("errors"), encoding: .utf8)) ?? "" }
+    var errors: String { text(of: "errors") }
 
-    func signal(_ number: Int32) {
-        Foundation.kill(process.processIdentifier, number)
+    private func text(of name: String) -> String {
+        (try? String(contentsOfFile: directory.path(name), encoding: .utf8)) ?? ""
     }
 
-    /// Waits for its end; nil where it does not come in time.
+    func signal(_ number: Int32) {
+        if isRunning { Foundation.kill(process.identifier, number) }
+    }
+
+    /// Ends it without notice, and waits for it; does nothing where it has ended.
+    func kill() {
+        signal(SIGKILL)
+        process.wait()
+    }
+
+    /// Waits for its end, and returns its exit status, 128 and more for a signal; nil where the end does not come in time.
     func exitStatus(within limit: Duration = .seconds(30)) async -> Int32? {
-        guard await eventually(within: limit, { !process.isRunning }) else { return nil }
-        return process.terminationStatus
+        _ = await eventually(within: limit) { !isRunning }
+        return process.exitStatus()
     }
 
     /// Waits until it wrote a text to standard error.
@@ -117,6 +109,7 @@ func jostle(
     fake: (path: String, options: String)? = nil
 ) async throws -> Outcome {
     let program = try JostleProgram(arguments, input: input, environment: environment, fake: fake)
+    defer { program.kill() }
     let status = await program.exitStatus(within: .seconds(60))
     return Outcome(status: status, output: program.output, errors: program.errors)
 }

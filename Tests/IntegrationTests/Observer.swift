@@ -44,6 +44,9 @@ final class Observer: Sendable {
         await eventually(within: .seconds(30)) { log.subscriptions.load(ordering: .relaxed) >= times }
     }
 
+    /// The topics of all that came, in order.
+    var topics: [String] { log.messages.withLock { $0 }.map(\.topic) }
+
     /// What came on the topics of a device that end so, in order.
     func messages(_ end: String, of device: String = "dut") -> [MQTTMessage] {
         let topic = "jostle/\(device)/\(end)"

@@ -5,12 +5,14 @@ import Foundation
 enum Recording {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
 
-    /// Rest, a shake along x with 2 g at 5 Hz from 1 s to 1.8 s, and rest to the end.
-    static func shake(duration: Double = 2.6, rate: Double = 100, hasGyroscope: Bool = true) -> String {
+    /// Rest, a shake along x with 2 g at 5 Hz from 1 s on, and rest to the end.
+    static func shake(
+        until end: Double = 1.8, duration: Double = 2.6, rate: Double = 100, hasGyroscope: Bool = true
+    ) -> String {
         var text = header + "\n"
         for index in 0..<Int(duration * rate) {
             let time = Double(index) / rate
-            let x = (1..<1.8).contains(time) ? 2 * 9.80665 * sin(2 * .pi * 5 * (time - 1)) : 0
+            let x = (1..<end).contains(time) ? 2 * 9.80665 * sin(2 * .pi * 5 * (time - 1)) : 0
             text += String(format: "%.3f,%.5f,0,9.80665,", time, x) + (hasGyroscope ? "0,0,0\n" : ",,\n")
         }
         return text

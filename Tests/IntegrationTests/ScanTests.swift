@@ -9,6 +9,7 @@ import Testing
 
     private func scan(_ options: String, _ words: String...) async throws -> Outcome {
         let program = try JostleProgram(["scan", "--bus", bus] + words, fake: (bus, options))
+        defer { program.kill() }
         let status = await program.exitStatus()
         return Outcome(status: status, output: program.output, errors: program.errors)
     }

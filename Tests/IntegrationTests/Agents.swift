@@ -1,0 +1,28 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+extension JostleProgram {
+    /// A running agent called `dut`, with further keys and values; it ends by itself after two minutes at the latest.
+    static func agent(
+        broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil
+    ) throws -> JostleProgram {
+        let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "log.level=debug"] + settings
+        return try JostleProgram(["run", "--for", "120"] + all.flatMap { ["--set", $0] }, fake: fake)
+    }
+
+    /// The same on the virtual sensor, moved along a trajectory.
+    ///
+    /// A slow rate leaves it a second of FIFO on a machine that is busy with other tests.
+    static func virtualAgent(broker port: UInt16, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
+        try agent(
+            broker: port,
+            ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings)
+    }
+
+    /// Ends it as systemd does, and waits: whatever the broker does, it takes little more than a second.
+    func terminate() async -> Int32? {
+        signal(SIGTERM)
+        return await exitStatus(within: .seconds(5))
+    }
+}

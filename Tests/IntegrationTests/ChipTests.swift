@@ -1,0 +1,63 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: the agent reads a chip over /dev/i2c-N, alone, and gets over what happens on a bus.
+@Suite(.needsBroker, .needsFakeAdapter) struct ChipTests {
+    private let bus = FakeBus.unusedPath()
+
+    private func agent(_ broker: TestBroker, _ options: String) throws -> JostleProgram {
+        try JostleProgram.agent(
+            broker: broker.port,
+            ["sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.health.interval=1 s", "publish.attitude.deadband=0"],
+            fake: (bus, options))
+    }
+
+    @Test func aChipOnABusIsPublishedAndBelongsToOneAgent() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, "bcm2835,shake=1-1.8:20:5,every=2.6")
+        defer { agent.kill() }
+        #expect(
+            await observer.sees { try $0.shakes().count >= 2 && $0.messages("attitude").count >= 10 }, "\(agent.errors)"
+        )
+        expectComplete(try observer.shakes())
+        #expect(agent.errors.contains("reading MPU-6050 at 0x68 on \(bus)"))
+        #expect(try observer.objects("event/shake").allSatisfy { $0["simulated"] == nil })
+        #expect(try observer.objects("state").last?["simulated"] as? Bool == false)
+
+        for command in [["run", "--set", "sensor.bus=\(bus)"], ["scan", "--bus", bus]] {
+            let second = try JostleProgram(command, fake: (bus, ""))
+            defer { second.kill() }
+            #expect(await second.exitStatus() == 69)
+            #expect(second.errors.contains("jostle (process \(agent.processIdentifier)) uses it"), "\(second.errors)")
+        }
+        #expect(agent.isRunning)
+        #expect(await agent.terminate() == 0)
+        #expect(await observer.availability("offline", count: 2))
+
+        let next = try await jostle("scan", "--bus", bus, fake: (bus, ""))
+        #expect(next.status == 0)
+    }
+
+    @Test func aChipThatDoesNotAnswerForAWhileIsFoundAgain() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, "fail=300x24:EREMOTEIO")
+        defer { agent.kill() }
+        #expect(await agent.logs("the sensor is lost: the chip does not answer"), "\(agent.errors)")
+        #expect(await agent.logs("the sensor measures again"), "\(agent.errors)")
+        #expect(
+            await observer.sees { observer in
+                try observer.objects("health").contains {
+                    $0["sensor_state"] as? String == "streaming" && ($0["recoveries"] as? Int ?? 0) >= 1
+                        && ($0["bus_errors"] as? [String: Int])?["not_acknowledged"] ?? 0 > 0
+                }
+            }, "\(agent.errors)")
+        let count = observer.messages("attitude").count
+        #expect(await observer.sees { $0.messages("attitude").count >= count + 5 })
+        #expect(await agent.terminate() == 0)
+    }
+}

@@ -1,0 +1,68 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: one can try everything without hardware and without a broker.
+@Suite(.needsBroker) struct LiveTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func aDemonstrationSaysHowToListen() async throws {
+        let outcome = try await jostle("demo", "--for", "3", "--set", "sensor.driver=virtual", "--set", "device.id=dut")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        let listen = try #require(
+            outcome.output.firstMatch(of: /Listen: mosquitto_sub -h 127\.0\.0\.1 -p (\d+) -v -t 'jostle\/dut\/#'/))
+        #expect(outcome.output.contains("connected to mqtt://127.0.0.1:\(listen.1)"))
+        #expect(outcome.output.contains("attitude  roll"))
+        // It is no terminal, so there is nothing that only a terminal understands.
+        #expect(!outcome.output.contains("\u{1B}") && !outcome.output.contains("\r"))
+        #expect(!Loopback.accepts(try #require(UInt16(listen.1))), "the broker outlived the demonstration")
+    }
+
+    @Test(.enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"))
+    func withoutASensorADemonstrationTakesAVirtualOne() async throws {
+        let outcome = try await jostle("demo", "--for", "1")
+        #expect(outcome.status == 0)
+        #expect(
+            outcome.output.hasPrefix("No sensor: ") && outcome.output.contains("A virtual MPU-6050 takes its place"))
+    }
+
+    @Test func aSimulatedShakeIsRecognised() async throws {
+        let outcome = try await jostle("simulate", "shake", "--for", "6")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        #expect(outcome.output.contains("shake began  axis x") && outcome.output.contains("shake ended"), "\(outcome)")
+    }
+
+    @Test func aRecordingOfTheSensorCanBeReplayed() async throws {
+        let file = directory.path("recording.csv")
+        let recorded = try await jostle("record", file, "--for", "2", "--set", "sensor.driver=virtual")
+        #expect(recorded.status == 0, "\(recorded.errors)")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        #expect(text.contains("# accelerometer_range_m_s2: 78.45") && text.contains("# gyroscope_range_rad_s: 34.9"))
+        #expect(text.contains("\nt_s,ax,ay,az,gx,gy,gz,temp_c\n0.0"))
+        let rows = text.split(separator: "\n").filter { $0.first?.isNumber == true }.count
+        #expect(recorded.errors.contains("\(rows) samples in \(file)") && rows > 10, "\(recorded.errors)")
+
+        let replayed = try await jostle("replay", file, "--attitude", "-")
+        #expect(replayed.status == 0 && replayed.lines.count == rows + 1, "\(replayed.errors)")
+    }
+
+    @Test func aRecordingGoesToStandardOutputUntilASignal() async throws {
+        let program = try JostleProgram(["record", "-", "--for", "120", "--set", "sensor.driver=virtual"])
+        defer { program.kill() }
+        // The buffer of the file is written when it is full.
+        #expect(await eventually(within: .seconds(30)) { program.output.count > 4096 })
+        #expect(await program.terminate() == 0)
+        let replayed = try await jostle("replay", "-", input: program.output)
+        #expect(replayed.status == 0, "\(replayed.errors)")
+    }
+
+    @Test func aRecordingThatCannotBeWrittenIsStatus73() async throws {
+        let path = directory.path("nowhere/recording.csv")
+        let outcome = try await jostle("record", path, "--for", "30", "--set", "sensor.driver=virtual")
+        #expect(outcome.status == 73 && outcome.errors.contains(path), "\(outcome.errors)")
+    }
+}

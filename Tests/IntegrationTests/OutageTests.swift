@@ -1,0 +1,129 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a broker that is not there, refuses, restarts or hangs costs neither samples nor events, and the agent is
+/// back by itself.
+@Suite(.needsBroker) struct OutageTests {
+    private let directory: TemporaryDirectory
+    private let shakes: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        shakes = try directory.write(Recording.shake(), to: "shakes.csv")
+    }
+
+    @Test func afterARestartOfTheBrokerNoEventIsMissing() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let network = try Relay(to: broker.port)
+        defer { network.end() }
+        let agent = try JostleProgram.virtualAgent(broker: network.port, shakes, "publish.health.interval=1 s")
+        defer { agent.kill() }
+        #expect(await observer.sees { try $0.shakes().count >= 2 }, "\(agent.errors)")
+
+        network.cut()
+        broker.stop()
+        let before = try observer.shakes().count
+        let logged = Self.shakes(loggedBy: agent)
+        // Two more shakes happen while nobody is there to hear of them.
+        #expect(await eventually(within: .seconds(30)) { Self.shakes(loggedBy: agent) >= logged + 4 })
+        try await broker.start()
+        #expect(await observer.subscribed(times: 2))
+        network.mend()
+
+        #expect(await observer.availability("online", count: 2), "\(agent.errors)")
+        #expect(await observer.sees { try $0.shakes().count >= before + 6 }, "\(agent.errors)")
+        expectComplete(try observer.shakes())
+        // What is retained is told again: the broker kept nothing.
+        #expect(await observer.sees { $0.messages("state").count >= 2 })
+        #expect(await observer.sees { try $0.objects("health").contains { $0["connects"] as? Int == 2 } })
+        #expect(await agent.terminate() == 0)
+    }
+
+    private static func shakes(loggedBy agent: JostleProgram) -> Int {
+        agent.errors.split(separator: "\n").count { $0.contains("shake ") }
+    }
+
+    @Test func withoutABrokerItWaitsForOne() async throws {
+        let broker = try TestBroker()
+        defer { broker.kill() }
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
+        defer { agent.kill() }
+        #expect(await agent.logs("check that the broker runs"), "\(agent.errors)")
+        try await broker.start()
+        let observer = try await Observer(broker.port)
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func withoutABrokerItEndsAsQuickly() async throws {
+        let agent = try JostleProgram.virtualAgent(broker: try Loopback.freePort(), "rest")
+        defer { agent.kill() }
+        #expect(await agent.logs("check that the broker runs"), "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func aWrongPasswordIsToldAndTriedAgain() async throws {
+        let accounts = try directory.write("", to: "accounts")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
+        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "right"], in: directory)
+        // The broker gives up root's rights before it reads the file.
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
+        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
+        defer { broker.kill() }
+        let right = MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("right"))
+        let observer = try await Observer(broker.port, credentials: right)
+
+        let refused = try agent(broker.port, id: "refused", password: "wrong-secret")
+        defer { refused.kill() }
+        let accepted = try agent(broker.port, id: "accepted", password: "right")
+        defer { accepted.kill() }
+        #expect(await observer.availability("online", of: "accepted"), "\(accepted.errors)")
+        #expect(
+            await eventually(within: .seconds(30)) {
+                refused.errors.split(separator: "\n").count { $0.contains("check user name and password") } >= 2
+            }, "\(refused.errors)")
+        #expect(refused.isRunning && !refused.errors.contains("wrong-secret"))
+        #expect(observer.messages("availability", of: "refused").isEmpty)
+        #expect(await refused.terminate() == 0)
+    }
+
+    private func agent(_ port: UInt16, id: String, password: String) throws -> JostleProgram {
+        let file = try directory.write(password + "\n", to: id)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        return try JostleProgram.virtualAgent(
+            broker: port, "rest", "device.id=\(id)", "mqtt.username=me", "mqtt.password_file=\(file)")
+    }
+
+    @Test func aFrozenBrokerCostsNoSampleAndDelaysNoEnd() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(
+            broker: broker.port, shakes, "mqtt.keep_alive=5 s", "publish.health.interval=1 s")
+        defer { agent.kill() }
+        #expect(await observer.sees { try $0.shakes().count >= 1 && $0.messages("health").count >= 1 })
+        let samples = try #require(try observer.objects("health").last?["samples"] as? Int)
+
+        broker.freeze()
+        // Time passes, by the agent's own account: three periods of the recording.
+        let logged = Self.shakes(loggedBy: agent)
+        #expect(await eventually(within: .seconds(30)) { Self.shakes(loggedBy: agent) >= logged + 5 })
+        broker.thaw()
+        #expect(
+            await observer.sees { observer in
+                try observer.objects("health").contains { ($0["samples"] as? Int ?? 0) >= samples + 5 * 50 }
+            }, "\(agent.errors)")
+        let health = try #require(try observer.objects("health").last)
+        #expect(health["lost_samples"] as? Int == 0 && health["gaps"] as? Int == 0, "\(health)")
+        expectComplete(try observer.shakes())
+
+        broker.freeze()
+        #expect(await agent.terminate() == 0)
+        broker.thaw()
+        #expect(await observer.availability("offline", count: 2), "farewell or will")
+    }
+}
