@@ -148,7 +148,7 @@ import Testing
         #expect(outcome.errors.contains("wrong.csv:5: ") && outcome.errors.contains(word), "\(outcome.errors)")
     }
 
-    @Test(arguments: ["", "1,2,3\n", "t_s,ax,ay,az\n", "# accelerometer_range_m_s2: much\n\(Recording.header)\n"])
+    @Test(arguments: ["", "1,2,3\n", "t_s,ax,ay,az\n", "# accelerometer_range_m_s2: much\nt_s,ax,ay,az,gx,gy,gz\n"])
     func aFileThatIsNoRecordingIsStatus65(text: String) async throws {
         let outcome = try await jostle("replay", "-", input: text)
         #expect(outcome.status == 65 && outcome.errors.contains("-:1: "), "\(outcome)")

@@ -150,19 +150,30 @@ import Testing
         #expect(wire.topics() == ["attitude"])
     }
 
-    @Test(
-        arguments: [
-            { $0.linearAcceleration = Vector3(0, -0.6, 0) }, { $0.gravity.x += 0.6 },
-            { $0.rotationRate = Vector3(0, 0, -1.1 * radiansPerDegree) },
-        ] as [@Sendable (inout MotionState) -> Void])
-    func motionIsPublishedWhereOneOfItsPartsChanges(change: @Sendable (inout MotionState) -> Void) {
+    /// A part of the motion state; closures among a test's arguments crash Swift 6.0.3.
+    enum MotionPart: CaseIterable, Sendable {
+        case acceleration
+        case gravity
+        case rotation
+
+        func change(_ state: inout MotionState) {
+            switch self {
+            case .acceleration: state.linearAcceleration = Vector3(0, -0.6, 0)
+            case .gravity: state.gravity.x += 0.6
+            case .rotation: state.rotationRate = Vector3(0, 0, -1.1 * radiansPerDegree)
+            }
+        }
+    }
+
+    @Test(arguments: MotionPart.allCases)
+    func motionIsPublishedWhereOneOfItsPartsChanges(part: MotionPart) {
         publisher.connected()
         publisher.publish(state(at: 1))
         _ = wire.topics()
         var other = state(at: 2)
         publisher.publish(other)
         #expect(wire.topics().isEmpty)
-        change(&other)
+        part.change(&other)
         publisher.publish(other)
         #expect(wire.topics() == ["motion"])
     }

@@ -170,17 +170,20 @@ final class TemporaryFile {
         #expect(try problem(in: header + "0,1,2,3,4,5,6,warm\n")?.reason.contains("temp_c") == true)
     }
 
-    @Test(arguments: [
+    /// What stands at the beginning, the line that is complained of, and a word of the complaint.
+    static let wrongHeaders: [(String, Int, String)] = [
         ("", 1, "no header"), ("# nothing\n\n", 3, "no header"), ("0,1,2,3,4,5,6\n", 1, "header"),
         ("# a\nt,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n", 2, "header"), ("t_s,ax,ay,az\n", 1, "header"),
         ("t_s,ax,ay,az,gx,gy,gz,temp\n", 1, "header"), ("t_s,ay,ax,az,gx,gy,gz\n", 1, "header"),
-        ("# a\n# accelerometer_range_m_s2: wide\n\(header)", 2, "accelerometer_range_m_s2"),
-        ("# accelerometer_range_m_s2: -8\n\(header)", 1, "accelerometer_range_m_s2"),
-        ("# accelerometer_range_m_s2:\n\(header)", 1, "accelerometer_range_m_s2"),
-        ("# gyroscope_range_rad_s: nan\n\(header)", 1, "gyroscope_range_rad_s"),
-        ("# gyroscope_range_rad_s: inf\n\(header)", 1, "gyroscope_range_rad_s"),
-        ("# gyroscope_range_rad_s: 0\n\(header)", 1, "gyroscope_range_rad_s"),
-    ])
+        ("# a\n# accelerometer_range_m_s2: wide\n" + header, 2, "accelerometer_range_m_s2"),
+        ("# accelerometer_range_m_s2: -8\n" + header, 1, "accelerometer_range_m_s2"),
+        ("# accelerometer_range_m_s2:\n" + header, 1, "accelerometer_range_m_s2"),
+        ("# gyroscope_range_rad_s: nan\n" + header, 1, "gyroscope_range_rad_s"),
+        ("# gyroscope_range_rad_s: inf\n" + header, 1, "gyroscope_range_rad_s"),
+        ("# gyroscope_range_rad_s: 0\n" + header, 1, "gyroscope_range_rad_s"),
+    ]
+
+    @Test(arguments: wrongHeaders)
     func aWrongHeaderIsAnErrorWithItsLine(content: String, line: Int, word: String) throws {
         let problem = try #require(try problem(in: content))
         #expect(problem.line == line)

@@ -57,10 +57,8 @@ final class ClientCore: Sendable {
     let finished: EventDescriptor
 
     init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
-        let wake = try EventDescriptor()
-        let finished = try EventDescriptor()
-        self.wake = wake
-        self.finished = finished
+        wake = try EventDescriptor()
+        finished = try EventDescriptor()
         self.options = options
         self.handler = handler
         state = Mutex(State(queue: BoundedQueue(capacity: options.queueCapacity)))

@@ -2,7 +2,9 @@ internal import CMosquitto
 internal import Glibc
 
 /// An eventfd: one thread signals, another waits for it in `poll` together with its sockets.
-struct EventDescriptor: ~Copyable, Sendable {
+///
+/// A class, since both threads hold it; a noncopyable member of their common object also crashes Swift 6.0.3.
+final class EventDescriptor: Sendable {
     let descriptor: Int32
 
     /// Opens one that is not signalled (`eventfd`).

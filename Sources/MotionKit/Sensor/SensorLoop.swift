@@ -14,7 +14,7 @@ struct SensorLoop: ~Copyable {
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
     private var seenOrders = 0
-    private var updateInterval = 0.0
+    private var updateInterval: Double
     private var nextUpdate = Timestamp(nanoseconds: .min)
     private var reference: Quaternion?
     private var hasSamples = false
@@ -33,7 +33,7 @@ struct SensorLoop: ~Copyable {
         self.sampleListeners = sampleListeners
         pipeline = MotionPipeline(settings: settings, storedReference: storedReference)
         reference = pipeline.reference.attitude
-        setUpdateInterval(updateInterval)
+        self.updateInterval = SensorLoop.usable(updateInterval)
     }
 
     /// Runs until the exchange says stop, then cancels open gestures and puts the chip to sleep.
@@ -72,7 +72,11 @@ struct SensorLoop: ~Copyable {
     private mutating func follow() {
         guard let orders = exchange.newOrders(since: &seenOrders) else { return }
         if let settings = orders.settings { apply(settings) }
-        if let interval = orders.updateInterval { setUpdateInterval(interval) }
+        if let interval = orders.updateInterval {
+            updateInterval = SensorLoop.usable(interval)
+            // The next state is handed on with the next sample, however long the old interval was.
+            nextUpdate = Timestamp(nanoseconds: .min)
+        }
         switch orders.reference {
         case .take:
             if hasSamples { pipeline.takeReference() } else { owesReference = true }
@@ -94,11 +98,9 @@ struct SensorLoop: ~Copyable {
         }
     }
 
-    /// Takes over an interval; the next state is handed on with the next sample, however long the old interval was.
-    private mutating func setUpdateInterval(_ interval: Double) {
-        // Neither a number below zero nor one that is none gets past this comparison.
-        updateInterval = interval > 0 ? min(interval, SensorLoop.longestUpdateInterval) : 0
-        nextUpdate = Timestamp(nanoseconds: .min)
+    /// The interval as it can be used: neither a number below zero nor one that is none gets past the comparison.
+    private static func usable(_ interval: Double) -> Double {
+        interval > 0 ? min(interval, longestUpdateInterval) : 0
     }
 
     /// Puts the batch through the pipeline.
