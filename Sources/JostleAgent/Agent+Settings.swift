@@ -32,6 +32,8 @@ extension JostleSettings {
     /// The options of the MQTT client, with the password out of its file.
     func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(AgentError) -> MQTTOptions {
         var options = MQTTOptions(brokers: brokers, clientID: "jostle-\(clientID)")
+        // A house notices a quarter of a minute; a broker that comes back to a thousand devices takes them in a second.
+        options.backoff.cap = .seconds(15)
         options.keepAlive = .milliseconds(Int64(mqtt.keepAlive * 1000))
         options.tls.caFile = mqtt.caFile
         options.tls.certificateFile = mqtt.certificateFile
