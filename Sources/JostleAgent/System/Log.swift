@@ -35,8 +35,19 @@ public struct Log: Sendable {
     private func write(_ level: Level, _ text: () -> String) {
         guard level <= self.level else { return }
         let prefix = hasPriorities ? "<\(level.rawValue)>" : level <= .warning ? "jostle: \(level): " : "jostle: "
-        var line = prefix + text() + "\n"
+        var line = prefix + Log.oneLine(text()) + "\n"
         // One write a line, so that lines of several threads do not mix.
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// A text without control characters: what came over the network must not look like lines of our own.
+    static func oneLine(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
+        var line = ""
+        for scalar in text.unicodeScalars {
+            let isControl = scalar.value < 0x20 || scalar.value == 0x7F
+            line += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+        }
+        return line
     }
 }

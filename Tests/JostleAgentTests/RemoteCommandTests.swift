@@ -1,0 +1,47 @@
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: a command is understood wholly or refused with the reason, whatever is sent.
+@Suite struct RemoteCommandTests {
+    private func command(_ name: String, _ arguments: String) throws(CommandRefusal) -> RemoteCommand {
+        try RemoteCommand(name: name, arguments: Array(arguments.utf8))
+    }
+
+    @Test(
+        arguments: [
+            ("", .takeReference), ("{}", .takeReference), (" {\"clear\": false} ", .takeReference),
+            ("{\"clear\":true}", .clearReference),
+        ] as [(String, RemoteCommand)])
+    func tareIsUnderstood(arguments: String, meaning: RemoteCommand) throws {
+        #expect(try command("tare", arguments) == meaning)
+    }
+
+    @Test(
+        arguments: [
+            "{\"clear\":1}", "{\"clear\":null}", "{\"clear\":{}}", "{\"clean\":true}", "[]", "true", "\"clear\"", "{",
+            "{\"clear\":true}}", "{\"clear\":true,\"clear\":false}", "\u{0}",
+            "{\"clear\":" + String(repeating: " ", count: 4096) + "true}",
+        ])
+    func whatIsNoArgumentIsRefused(arguments: String) {
+        let refusal = #expect(throws: CommandRefusal.self) { try command("tare", arguments) }
+        #expect(refusal?.code == .badArguments && refusal?.message.isEmpty == false)
+    }
+
+    @Test func anUnknownCommandIsRefusedAndTheKnownAreNamed() {
+        let refusal = #expect(throws: CommandRefusal.self) { try command("reboot", "") }
+        #expect(refusal?.code == .unknownCommand && refusal?.message.contains("there is tare") == true)
+    }
+}
+
+/// Requirement: a line of the log is a line, also where it quotes what somebody sent.
+@Suite struct LogTests {
+    @Test(
+        arguments: [
+            ("plain ü", "plain ü"), ("a\nb", "a\\u{a}b"), ("\r\n<0>all is lost", "\\u{d}\\u{a}<0>all is lost"),
+            ("\u{1B}[2J\u{7F}", "\\u{1b}[2J\\u{7f}"),
+        ])
+    func controlCharactersAreSpeltOut(text: String, line: String) {
+        #expect(Log.oneLine(text) == line)
+    }
+}
