@@ -35,6 +35,11 @@ final class Observer: Sendable {
         try #require(await subscribed(times: 1), "no subscription")
     }
 
+    /// Publishes a message of its own.
+    func publish(_ message: MQTTMessage) throws {
+        try client.publish(message)
+    }
+
     deinit {
         _ = client.stop(within: .milliseconds(100))
     }

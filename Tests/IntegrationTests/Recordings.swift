@@ -18,6 +18,11 @@ enum Recording {
         return text
     }
 
+    /// Rest, rolled by 30°.
+    static var tilted: String {
+        header + "\n" + (0..<100).map { "\(Double($0) / 50),0,4.903325,8.492808,0,0,0\n" }.joined()
+    }
+
     /// A turn about x with 90 °/s for a second, seen by a board that lies flat at first.
     static func turn(rate: Double = 100) -> String {
         var text = header + "\n"

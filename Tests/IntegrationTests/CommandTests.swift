@@ -1,0 +1,72 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: commands over MQTT are carried out and answered, and no message of a device can be aimed at a topic.
+@Suite(.needsBroker) struct CommandTests {
+    private let directory: TemporaryDirectory
+    private let tilted: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        tilted = try directory.write(Recording.tilted, to: "tilted.csv")
+    }
+
+    private func command(_ name: String, _ arguments: String = "", replyTo topic: String? = nil) -> MQTTMessage {
+        var message = MQTTMessage(topic: "jostle/dut/command/\(name)", text: arguments, qos: .atLeastOnce)
+        message.properties.responseTopic = topic
+        message.properties.correlationData = [7, 0, 255]
+        return message
+    }
+
+    /// Waits for the published roll to be this, in degrees, give or take the virtual chip's errors.
+    private func rollBecomes(_ degrees: Double, _ observer: Observer) async -> Bool {
+        await observer.sees { abs((try $0.objects("attitude").last?["roll"] as? Double ?? .nan) - degrees) < 6 }
+    }
+
+    @Test func tareMakesThePresentAttitudeZeroAndClearUndoesIt() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, tilted)
+        defer { agent.kill() }
+        #expect(await rollBecomes(30, observer), "\(agent.errors)")
+
+        try observer.publish(command("tare", replyTo: "jostle/_reply/desk"))
+        #expect(await observer.sees { !$0.messages("command/tare/result").isEmpty }, "\(agent.errors)")
+        #expect(try observer.objects("command/tare/result").last?["ok"] as? Bool == true)
+        #expect(await rollBecomes(0, observer), "\(agent.errors)")
+        #expect(await observer.sees { !$0.messages("desk", of: "_reply").isEmpty })
+        let reply = try #require(observer.messages("desk", of: "_reply").first)
+        #expect(reply.properties.correlationData == [7, 0, 255])
+        #expect(reply.payload == observer.messages("command/tare/result").first?.payload)
+
+        try observer.publish(command("tare", "{\"clear\":true}"))
+        #expect(await rollBecomes(30, observer), "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func whatIsNoCommandIsRefusedAndRepliesAreNotAimedElsewhere() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        var retained = command("tare", "{}")
+        retained.retain = true
+        try observer.publish(retained)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, tilted)
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("command/tare/result").isEmpty }, "\(agent.errors)")
+        #expect(try observer.objects("command/tare/result").first?["error"] as? String == "retained")
+
+        #expect(await rollBecomes(30, observer), "\(agent.errors)")
+        try observer.publish(command("tare", "{\"clear\":7}", replyTo: "homeassistant/lamp/set"))
+        #expect(await observer.sees { $0.messages("command/tare/result").count >= 2 }, "\(agent.errors)")
+        #expect(try observer.objects("command/tare/result").last?["error"] as? String == "bad_arguments")
+        try observer.publish(command("reboot", replyTo: "jostle/_reply/desk"))
+        #expect(await observer.sees { !$0.messages("desk", of: "_reply").isEmpty }, "\(agent.errors)")
+        #expect(try observer.objects("command/reboot/result").last?["error"] as? String == "unknown_command")
+        #expect(!observer.topics.contains("homeassistant/lamp/set"))
+        #expect(await agent.terminate() == 0)
+    }
+}
