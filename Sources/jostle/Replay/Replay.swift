@@ -5,7 +5,7 @@ internal import MotionKit
 struct ReplayOutput: ~Copyable {
     private let attitude: OutputFile?
     private let events: OutputFile?
-    private let digits = SignificantDigits()
+    private let digits: SignificantDigits
 
     /// Opens the files that are named and writes their headers.
     init(attitude: String?, events: String?) throws(RecordingError) {
@@ -13,6 +13,8 @@ struct ReplayOutput: ~Copyable {
         let eventsFile = try ReplayOutput.open(events, header: EventRow.header)
         self.attitude = attitudeFile
         self.events = eventsFile
+        // Here and not as a default value: that comes before what throws, and Swift 6.0 then frees it twice.
+        digits = SignificantDigits()
     }
 
     private static func open(_ path: String?, header: String) throws(RecordingError) -> OutputFile? {
