@@ -20,6 +20,7 @@ public struct MotionPipeline: ~Copyable {
     private var accelerationLowPass: VectorLowPass
     private var rotationRateLowPass: VectorLowPass
     private var shake: ShakeRecognizer
+    private var vibration = VibrationMeter()
     private var last: Timestamp?
 
     /// Makes a pipeline that has seen no sample.
@@ -69,6 +70,8 @@ public struct MotionPipeline: ~Copyable {
         if sample.acceleration.isFinite {
             state.linearAcceleration = accelerationLowPass.update(
                 sample.acceleration - state.gravity, interval: interval)
+            vibration.update(sample.acceleration, interval: interval)
+            state.isVibrating = vibration.isVibrating
         }
         if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
             state.rotationRate = rotationRateLowPass.update(

@@ -62,6 +62,9 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// Whether the body moves.
     public var isMoving = false
 
+    /// Whether something makes the body vibrate, a machine that runs for example.
+    public var isVibrating = false
+
     /// Whether `attitude` is told from a reference attitude.
     public var hasReference = false
 

@@ -66,7 +66,9 @@ import Testing
         state.side = .minusY
         state.relativeAttitude = Quaternion.fromEulerAngles(roll: 90, pitch: 0, yaw: 33)
         let payload = Payloads.state(DeviceState(state, isSimulated: true), at: 7)
-        #expect(payload.description == #"{"t":7,"moving":true,"side":"-y","tilt":90,"simulated":true}"#)
+        #expect(
+            payload.description
+                == #"{"t":7,"moving":true,"side":"-y","tilt":90,"vibrating":false,"simulated":true}"#)
     }
 
     @Test func anEventSaysWhatIsKnownAndNoMore() {

@@ -33,6 +33,7 @@ public enum Payloads {
         object.add("moving", state.isMoving)
         object.add("side", state.side.word)
         object.add("tilt", state.tilt * degreesPerRadian, decimals: 1)
+        object.add("vibrating", state.isVibrating)
         object.add("simulated", state.isSimulated)
         return object
     }
@@ -60,6 +61,7 @@ public struct DeviceState: Equatable, Sendable {
     public var side: BodySide
     /// Angle from the reference attitude, or from lying flat, rad.
     public var tilt: Double
+    public var isVibrating: Bool
     public var isSimulated: Bool
 
     /// Takes from the motion state what lasts.
@@ -67,12 +69,14 @@ public struct DeviceState: Equatable, Sendable {
         isMoving = state.isMoving
         side = state.side
         tilt = state.tilt
+        isVibrating = state.isVibrating
         self.isSimulated = isSimulated
     }
 
     /// Whether it is another state, whatever the tilt.
     public func differs(from other: DeviceState) -> Bool {
-        isMoving != other.isMoving || side != other.side || isSimulated != other.isSimulated
+        isMoving != other.isMoving || side != other.side || isVibrating != other.isVibrating
+            || isSimulated != other.isSimulated
     }
 
     /// Whether the tilt is another one: from 2° on.

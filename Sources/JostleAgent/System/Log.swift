@@ -6,7 +6,6 @@ public struct Log: Sendable {
     public enum Level: Int, Comparable, Sendable {
         case error = 3
         case warning = 4
-        case notice = 5
         case info = 6
         case debug = 7
 

@@ -19,9 +19,6 @@ struct ServiceManager {
     /// The agent is about to end.
     func stopping() { notify("STOPPING=1") }
 
-    /// A line for `systemctl status`.
-    func status(_ text: String) { notify("STATUS=\(text)") }
-
     /// A sign of life.
     func alive() { notify("WATCHDOG=1") }
 
