@@ -12,6 +12,5 @@
 // Declared by the headers only where _GNU_SOURCE was defined before the first of them, which a module cannot do.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 extern int pthread_setname_np(pthread_t, const char *);
-extern int pthread_clockjoin_np(pthread_t, void **, clockid_t, const struct timespec *);
 
 #endif

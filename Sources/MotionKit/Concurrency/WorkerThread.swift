@@ -1,25 +1,44 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import LinuxSensors
+internal import MotionCore
+internal import Synchronization
 
 /// A thread of the system's own, for work that blocks: pthread_create(3).
 final class WorkerThread: @unchecked Sendable {
     private let thread: pthread_t
+    private let end: End
+
+    /// Tells whoever joins that the work is done: pthread_timedjoin_np(3) waits by the wall clock, which a board without
+    /// a battery sets while it runs.
+    private final class End: Sendable {
+        let signal: WakeSignal
+        let hasCome = Atomic<Bool>(false)
+
+        init(signal: WakeSignal) {
+            self.signal = signal
+        }
+    }
 
     private final class Body {
         let name: String
         let run: @Sendable () -> Void
+        let end: End
 
-        init(name: String, run: @escaping @Sendable () -> Void) {
+        init(name: String, run: @escaping @Sendable () -> Void, end: End) {
             self.name = name
             self.run = run
+            self.end = end
         }
     }
 
     /// Starts a thread of at most 15 characters' name.
     ///
-    /// - Returns: `nil` where the system has no thread left.
+    /// - Returns: `nil` where the system has no thread or descriptor left.
     init?(name: String, _ run: @escaping @Sendable () -> Void) {
-        let body = Unmanaged.passRetained(Body(name: name, run: run))
+        guard let signal = WakeSignal() else { return nil }
+        let end = End(signal: signal)
+        let body = Unmanaged.passRetained(Body(name: name, run: run, end: end))
         // Signals are the main thread's.
         var all = sigset_t()
         var previous = sigset_t()
@@ -34,6 +53,8 @@ final class WorkerThread: @unchecked Sendable {
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
                 pthread_setname_np(pthread_self(), body.name)
                 body.run()
+                body.end.hasCome.store(true, ordering: .releasing)
+                body.end.signal.ring()
                 return nil
             }, body.toOpaque())
         guard code == 0 else {
@@ -41,6 +62,7 @@ final class WorkerThread: @unchecked Sendable {
             return nil
         }
         self.thread = thread
+        self.end = end
     }
 
     /// Whether the caller runs on this thread.
@@ -56,14 +78,17 @@ final class WorkerThread: @unchecked Sendable {
             pthread_detach(thread)
             return false
         }
-        var deadline = timespec()
-        // Not the wall clock: a board without a battery sets its own while it runs.
-        clock_gettime(CLOCK_MONOTONIC, &deadline)
-        let end = Double(deadline.tv_nsec) * 1e-9 + seconds
-        deadline.tv_sec += Int(end.rounded(.down))
-        deadline.tv_nsec = Int((end - end.rounded(.down)) * 1e9)
-        if pthread_clockjoin_np(thread, nil, CLOCK_MONOTONIC, &deadline) == 0 { return true }
-        pthread_detach(thread)
-        return false
+        let clock = SystemClock()
+        let deadline = clock.now().advanced(bySeconds: seconds)
+        while !end.hasCome.load(ordering: .acquiring) {
+            let left = deadline.seconds(since: clock.now())
+            guard left > 0 else {
+                pthread_detach(thread)
+                return false
+            }
+            end.signal.wait(seconds: left)
+        }
+        pthread_join(thread, nil)
+        return true
     }
 }
