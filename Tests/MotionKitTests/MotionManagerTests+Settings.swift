@@ -216,9 +216,9 @@ import Testing
             #expect(await eventually { device.isExhausted && manager.state != nil })
             #expect(directory.names == [])
             manager.takeReference()
-            // Ordered before the stop, kept when it returns.
+            // What was ordered before the stop holds.
             manager.stop()
-            #expect(directory.names == ["reference-attitude"])
+            #expect(await eventually { directory.names == ["reference-attitude"] })
         }
         let manager = manager(.stored, in: directory)
         let device = ScriptedDevice([.samples(rest(rolledBy: 50))])
@@ -229,6 +229,26 @@ import Testing
         #expect(abs(roll - 20) < 0.1)
         manager.clearReference()
         #expect(await eventually { directory.names == [] })
+    }
+
+    /// The order comes while the sensor is busy, and the stop before it has been followed: it is followed all the same.
+    @Test func aReferenceOrderedJustBeforeTheStopIsKept() async throws {
+        let directory = TemporaryDirectory()
+        let manager = manager(.stored, in: directory)
+        let gate = Gate()
+        defer { gate.open() }
+        try manager.start(with: ScriptedDevice([.samples(rest(rolledBy: 30)), .stuck(gate)]))
+        #expect(await eventually { gate.arrivals == 1 })
+        let exchange = try #require(manager.exchange)
+        manager.takeReference()
+        // On a thread of its own, since stop does not wait for the sensor for longer than half a second.
+        let opener = WorkerThread(name: "opener") {
+            _ = eventuallyBlocking { exchange.shouldStop.load(ordering: .acquiring) }
+            gate.open()
+        }
+        manager.stop()
+        #expect(opener?.join(within: 10) == true)
+        #expect(await eventually { directory.names == ["reference-attitude"] })
     }
 
     /// A reference in force is kept from the moment on at which it is to be stored.
