@@ -14,6 +14,9 @@ public struct MotionPipeline: ~Copyable {
     /// The reference attitude, from which `state.relativeAttitude` is told.
     public private(set) var reference: ReferenceAttitude
 
+    private let untoldRanges: UntoldRanges
+    private var accelerometerClipping = ClippingDetector.accelerometer
+    private var gyroscopeClipping = ClippingDetector.gyroscope
     private var calibration: SensorCalibration
     private var filter = AttitudeFilter()
     private var attitudeLowPass: AttitudeLowPass
@@ -28,8 +31,12 @@ public struct MotionPipeline: ~Copyable {
     /// - Parameters:
     ///   - settings: what the user set.
     ///   - storedReference: the reference attitude of an earlier run, for the policy `.stored`.
-    public init(settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil) {
+    ///   - untoldRanges: the sensors whose samples do not say where they were cut off.
+    public init(
+        settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil, untoldRanges: UntoldRanges = []
+    ) {
         self.settings = settings
+        self.untoldRanges = untoldRanges
         calibration = SensorCalibration(mount: settings.mount)
         attitudeLowPass = AttitudeLowPass(cutoff: settings.attitudeLowPass)
         accelerationLowPass = VectorLowPass(cutoff: settings.accelerationLowPass)
@@ -49,12 +56,23 @@ public struct MotionPipeline: ~Copyable {
         }
         last = raw.timestamp
 
-        let sample = calibration.apply(raw)
+        let sample = calibration.apply(untoldRanges.isEmpty ? raw : markClipped(raw))
         filter.update(sample, interval: interval)
         let attitude = filter.attitude
         reference.update(attitude, interval: interval)
         updateState(with: sample, attitude: attitude, interval: interval)
         shake.update(sample.acceleration, at: sample.timestamp, emit: emit)
+    }
+
+    /// The sample with the flags of what was cut off, where the source did not tell.
+    private mutating func markClipped(_ raw: MotionSample) -> MotionSample {
+        var axes: UInt16 = 0
+        if untoldRanges.contains(.accelerometer) { axes |= accelerometerClipping.clippedAxes(raw.acceleration) }
+        if untoldRanges.contains(.gyroscope) { axes |= gyroscopeClipping.clippedAxes(raw.rotationRate) << 3 }
+        guard axes != 0 else { return raw }
+        var marked = raw
+        marked.flags.insert(MotionSample.Flags(clippedAxes: axes))
+        return marked
     }
 
     /// Works out what a user sees of the sample.
@@ -74,8 +92,7 @@ public struct MotionPipeline: ~Copyable {
             state.isVibrating = vibration.isVibrating
         }
         if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
-            state.rotationRate = rotationRateLowPass.update(
-                sample.rotationRate - state.gyroscopeBias, interval: interval)
+            state.rotationRate = rotationRateLowPass.update(filter.rotationRate, interval: interval)
         }
         // A side is left only where another one is clearly more up, so that a board on an edge does not flicker.
         let nearest = BodySide(nearestTo: state.gravity)

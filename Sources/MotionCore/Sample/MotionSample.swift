@@ -61,6 +61,11 @@ public struct MotionSample: Equatable, Sendable, BitwiseCopyable {
         @inlinable
         public static var clipped: Flags { accelerationClipped.union(rotationRateClipped) }
 
+        /// The flags of cut-off axes: bits 0 to 2 the accelerometer's x, y, z, bits 3 to 5 the gyroscope's.
+        init(clippedAxes: UInt16) {
+            self.init(rawValue: clippedAxes << 2)
+        }
+
         /// The accelerometer's axis 0 (x), 1 (y) or 2 (z) was at the end of its range.
         @inlinable
         public static func accelerationClipped(axis: Int) -> Flags { Flags(rawValue: 1 << (2 + UInt16(axis))) }

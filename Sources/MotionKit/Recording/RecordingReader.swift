@@ -9,6 +9,14 @@ public struct RecordingReader: ~Copyable {
     /// Full scale of the gyroscope, ±rad/s, where the file says it.
     public var gyroscopeRange: Double? { header.gyroscopeRange }
 
+    /// The ranges that the file does not say.
+    public var untoldRanges: UntoldRanges {
+        var untold: UntoldRanges = []
+        if header.accelerometerRange == nil { untold.insert(.accelerometer) }
+        if header.gyroscopeRange == nil { untold.insert(.gyroscope) }
+        return untold
+    }
+
     /// The number of the line last read, from 1.
     public private(set) var line: Int
 

@@ -25,7 +25,7 @@ enum ReplayCommand {
         }
         var reader = try ReplayCommand.open(arguments.operand(0) ?? "-")
         let output = try ReplayCommand.create(attitude: attitude, events: events)
-        var pipeline = MotionPipeline(settings: settings.motion)
+        var pipeline = MotionPipeline(settings: settings.motion, untoldRanges: reader.untoldRanges)
         while let sample = try ReplayCommand.next(&reader) {
             var happened: [GestureEvent] = []
             pipeline.process(sample) { happened.append($0) }
