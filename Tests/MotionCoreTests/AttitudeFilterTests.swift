@@ -1,7 +1,7 @@
 import MotionCore
 import Testing
 
-/// Attitude from rate and force: the vertical is found, a bias is learnt at rest, faults of the stream are survived.
+/// Attitude from rate and force: the vertical is found, the calibration is learnt, faults of the stream are survived.
 @Suite struct AttitudeFilterTests {
     private let interval = 0.005
 
@@ -11,6 +11,11 @@ import Testing
             rotationRate: rate)
     }
 
+    /// Lets a filter see a board that lies in `pose`, its gyroscope showing `rate`.
+    private func rest(_ filter: inout AttitudeFilter, in pose: Quaternion, seconds: Double, rate: Vector3 = .zero) {
+        for _ in 0..<Int(seconds / interval) { filter.update(sample(pose, rate: rate), interval: interval) }
+    }
+
     @Test func theFirstSampleSetsTheInclination() {
         var filter = AttitudeFilter()
         let pose = Quaternion(roll: 0.6, pitch: -0.4, yaw: 0)
@@ -18,66 +23,144 @@ import Testing
         #expect(filter.attitude.inclination(to: pose) < 1e-9)
     }
 
-    @Test func aTurnIsFollowedExactly() {
+    @Test func aFirstSampleThatIsABlowIsForgottenAtOnce() {
+        var filter = AttitudeFilter()
+        var blow = sample(.identity)
+        blow.acceleration = Vector3(3, -20, -30)
+        filter.update(blow, interval: 0)
+        #expect(filter.attitude.inclination(to: .identity) > 2)
+        rest(&filter, in: .identity, seconds: 0.2)
+        #expect(filter.attitude.inclination(to: .identity) < 2 * radiansPerDegree)
+    }
+
+    @Test func aTurnIsFollowed() {
         var filter = AttitudeFilter()
         var truth = Quaternion(roll: 0.2, pitch: 0.1, yaw: 0)
-        filter.update(sample(truth), interval: 0)
+        rest(&filter, in: truth, seconds: 2)
         let start = filter.attitude
         let startTruth = truth
-        let rate = Vector3(0.9, -1.3, 2.1)
-        for _ in 0..<2000 {
+        // To and fro about a slanted axis by 40°, as a hand does.
+        for index in 0..<2000 {
+            let phase = 2 * Double.pi * 0.7 * Double(index) * interval
+            let swing = Quaternion(angle: 2 * phase, axis: Vector3(1, 0, 0)).w
+            let rate = Vector3(0.9, -1.3, 2.1) * swing
             truth = truth * Quaternion(rotationVector: rate * interval)
             filter.update(sample(truth, rate: rate), interval: interval)
         }
         let turned = start.conjugate * filter.attitude
         let turnedTruth = startTruth.conjugate * truth
-        #expect(turned.angle(to: turnedTruth) < 0.02 * radiansPerDegree)
+        #expect(turned.angle(to: turnedTruth) < 0.3 * radiansPerDegree)
     }
 
-    @Test func aBiasOfAnMPU6050IsLearntAtRest() {
+    @Test(arguments: [Vector3(5, -4, 3), Vector3(-18, 12, 19)])
+    func theBiasOfAnMPU6050IsLearntAtRest(degrees: Vector3) {
         var filter = AttitudeFilter()
-        let bias = Vector3(5, -8, 3) * radiansPerDegree
+        let bias = degrees * radiansPerDegree
         let pose = Quaternion(roll: -1, pitch: 0.5, yaw: 0)
-        for _ in 0..<1000 { filter.update(sample(pose, rate: bias), interval: interval) }
+        rest(&filter, in: pose, seconds: 10, rate: bias)
         #expect((filter.gyroscopeBias - bias).length < 0.05 * radiansPerDegree)
-        #expect(filter.isAtRest)
-        // What tilted before the bias was known is levelled with a time constant of 3 s.
-        for _ in 0..<6000 { filter.update(sample(pose, rate: bias), interval: interval) }
+        #expect((filter.isAtRest, filter.isMoving) == (true, false))
+        rest(&filter, in: pose, seconds: 20, rate: bias)
         let before = filter.attitude
-        for _ in 0..<2000 { filter.update(sample(pose, rate: bias), interval: interval) }
-        #expect(filter.attitude.angle(to: before) < 0.1 * radiansPerDegree)
+        rest(&filter, in: pose, seconds: 10, rate: bias)
+        #expect(filter.attitude.angle(to: before) < 0.05 * radiansPerDegree)
+        #expect(filter.attitude.inclination(to: pose) < 0.1 * radiansPerDegree)
     }
 
     @Test func aTurntableIsNoRest() {
         var filter = AttitudeFilter()
-        let rate = Vector3(0, 0, 60 * radiansPerDegree)
-        for _ in 0..<1000 { filter.update(sample(.identity, rate: rate), interval: interval) }
-        #expect(!filter.isAtRest)
-        #expect(filter.gyroscopeBias == .zero)
+        rest(&filter, in: .identity, seconds: 10, rate: Vector3(0, 0, 60 * radiansPerDegree))
+        #expect((filter.isAtRest, filter.isMoving) == (false, true))
+        #expect(filter.gyroscopeBias.length < 0.5 * radiansPerDegree)
+    }
+
+    @Test func aBiasLearntOnASlowTurntableIsGotRidOf() {
+        var filter = AttitudeFilter()
+        rest(&filter, in: .identity, seconds: 20, rate: Vector3(0, 0, 5 * radiansPerDegree))
+        #expect(filter.gyroscopeBias.z > 4 * radiansPerDegree)
+        rest(&filter, in: .identity, seconds: 40)
+        #expect(filter.gyroscopeBias.length < 0.1 * radiansPerDegree)
     }
 
     @Test func samplesThatAreNotFiniteAreBridged() {
         var filter = AttitudeFilter()
-        let rate = Vector3(0, 0, 1)
-        filter.update(sample(.identity), interval: 0)
+        rest(&filter, in: .identity, seconds: 2)
         let start = filter.attitude
         for index in 1...100 {
-            var next = sample(.identity, rate: rate)
+            var next = sample(.identity, rate: Vector3(0, 0, 1))
             if index % 10 == 5 { next.rotationRate = .unknown }
-            filter.update(next, interval: 0.01)
+            filter.update(next, interval: 0.005)
         }
-        #expect(abs((start.conjugate * filter.attitude).rotationVector.z - 1) < 1e-9)
+        #expect(abs((start.conjugate * filter.attitude).rotationVector.z - 0.5) < 0.003)
+        #expect(filter.attitude.inclination(to: .identity) < 1e-3)
     }
 
-    @Test func afterALongGapTheVerticalIsFoundAnewAndTheBiasKept() {
+    @Test(arguments: [0.3, 0.5, 1.0, 2.0, 30])
+    func afterAGapTheVerticalIsFoundAgainAndTheBiasKept(gap: Double) {
         var filter = AttitudeFilter()
         let bias = Vector3(2, 1, -3) * radiansPerDegree
-        for _ in 0..<1000 { filter.update(sample(.identity, rate: bias), interval: interval) }
+        rest(&filter, in: .identity, seconds: 5, rate: bias)
         let learnt = filter.gyroscopeBias
         let tipped = Quaternion(roll: 1.2, pitch: 0, yaw: 0)
-        filter.update(sample(tipped, rate: bias), interval: 30)
-        #expect(filter.attitude.inclination(to: tipped) < 0.1 * radiansPerDegree)
-        #expect(filter.gyroscopeBias == learnt)
+        filter.update(sample(tipped, rate: bias), interval: gap)
+        rest(&filter, in: tipped, seconds: 3, rate: bias)
+        #expect(filter.attitude.inclination(to: tipped) < radiansPerDegree)
+        #expect((filter.gyroscopeBias - learnt).length < 0.2 * radiansPerDegree)
+    }
+
+    @Test(arguments: [25.0, 50, 95, 286, 1000])
+    func everySampleRateLearnsTheSame(rate: Double) {
+        var filter = AttitudeFilter()
+        let bias = Vector3(-1.5, 2.5, 0.7) * radiansPerDegree
+        for _ in 0..<Int(8 * rate) { filter.update(sample(.identity, rate: bias), interval: 1 / rate) }
+        #expect((filter.gyroscopeBias - bias).length < 0.05 * radiansPerDegree)
+        #expect(filter.attitude.inclination(to: .identity) < 0.1 * radiansPerDegree)
+    }
+
+    @Test func samplesThatComeWhenTheyLikeAreTakenAsTheyCome() {
+        var filter = AttitudeFilter()
+        rest(&filter, in: .identity, seconds: 2)
+        let start = filter.attitude
+        var truth = Quaternion.identity
+        var state: UInt64 = 7
+        for _ in 0..<400 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1
+            let step = 0.002 + 0.012 * Double(state >> 40) / Double(1 << 24)
+            let rate = Vector3(0.3, 0, 0.8)
+            truth = truth * Quaternion(rotationVector: rate * step)
+            filter.update(sample(truth, rate: rate), interval: step)
+        }
+        #expect((start.conjugate * filter.attitude).angle(to: truth) < 0.5 * radiansPerDegree)
+    }
+
+    @Test func clippedRatesMakeTheTiltDoubtfulNotTheCalibrationWrong() {
+        var filter = AttitudeFilter()
+        rest(&filter, in: .identity, seconds: 5)
+        let bias = filter.gyroscopeBias
+        let scale = filter.gyroscopeScale
+        // A turn by 90° about x in 0.1 s, of which the gyroscope shows a quarter.
+        for index in 1...20 {
+            var next = sample(
+                Quaternion(angle: .pi / 2 * Double(index) / 20, axis: Vector3(1, 0, 0)),
+                rate: Vector3(250 * radiansPerDegree, 0, 0))
+            next.flags.insert(.rotationRateClipped(axis: 0))
+            filter.update(next, interval: interval)
+        }
+        let tipped = Quaternion(angle: .pi / 2, axis: Vector3(1, 0, 0))
+        rest(&filter, in: tipped, seconds: 4)
+        #expect(filter.attitude.inclination(to: tipped) < 1.5 * radiansPerDegree)
+        #expect((filter.gyroscopeBias - bias).length < 0.3 * radiansPerDegree)
+        #expect((filter.gyroscopeScale * Vector3(1, 0, 0) - scale * Vector3(1, 0, 0)).length < 0.003)
+    }
+
+    @Test func whatIsKnownIsToldWithItsUncertainty() {
+        var filter = AttitudeFilter()
+        filter.update(sample(.identity), interval: 0)
+        #expect(abs(filter.gyroscopeBiasDeviation - radiansPerDegree) < 1e-6)
+        #expect(abs(filter.gyroscopeScaleDeviation - 0.002) < 1e-9)
+        rest(&filter, in: .identity, seconds: 20)
+        #expect(filter.gyroscopeBiasDeviation < 0.06 * radiansPerDegree)
+        #expect(filter.tiltDeviation < radiansPerDegree)
     }
 
     @Test func withoutAGyroscopeTheInclinationHasHeadingZero() {
@@ -90,5 +173,6 @@ import Testing
         }
         #expect(filter.attitude.inclination(to: pose) < 0.01 * radiansPerDegree)
         #expect(abs(filter.attitude.eulerAngles.yaw) < 1e-9)
+        #expect(filter.isAtRest == true)
     }
 }

@@ -1,74 +1,103 @@
-internal import CMotionMath
-
-/// Fuses angular rate and specific force into attitude, and learns the gyroscope's bias when the sensor rests.
+/// Fuses angular rate and specific force into attitude, and learns the gyroscope's bias, scale and misalignment and the
+/// accelerometer's delay, at rest and in movement.
 ///
-/// The gyroscope carries the attitude from sample to sample. What drifts is corrected slowly by the vertical: specific
-/// force turned into the earth frame and low-passed there is gravity, since accelerations of a body that stays about
-/// where it is average out (the "almost inertial frame" of D. Laidig and T. Seel, VQF, Information Fusion 91, 2023).
-/// Low-passing in the earth frame, not in the body's, lets fast turns through unhurt. Heading has no reference and
-/// starts at zero.
-public struct AttitudeFilter: Sendable, BitwiseCopyable {
-    /// What can be tuned; the defaults suit every movement of hand-held and mounted boards.
-    public struct Parameters: Sendable, BitwiseCopyable {
-        /// Time constant of the low-pass on the specific force, s. Smaller follows the accelerometer sooner and is
-        /// disturbed by movement, larger trusts the gyroscope longer and lets bias tilt the attitude. Default 3.
-        public var accelerationTimeConstant = 3.0
+/// The motion-bounded inertial filter. Acceleration is not noisy gravity: it is the derivative of a velocity that stays
+/// bounded, and that velocity is the derivative of a position that stays bounded. So specific force less gravity is
+/// integrated into horizontal velocity and position, and a Kalman filter is told that the position stays near a slowly
+/// wandering origin. What does not fit is tilt, and what made the tilt: bias, scale, misalignment and delay.
+///
+/// Every sample goes through the navigation equations (`Strapdown`) and into the sums of a block (`BlockSums`); every
+/// tenth of a second or so the block moves the covariance on (`ErrorCovariance`), the measurements correct the errors
+/// (`AttitudeFilter+Block`), and the corrections are fed back. `AttitudeFilter+Start` finds the vertical, and
+/// `AttitudeFilter+Gaps` bridges missing samples. Heading has no reference and begins at zero.
+public struct AttitudeFilter: ~Copyable {
+    let parameters: AttitudeParameters
+    var strapdown = Strapdown()
+    var covariance = ErrorCovariance()
+    var sums = BlockSums()
+    var rest = RestDetector()
+    var start = StartPhase()
+    var level = LevelGuard()
 
-        /// Standard deviation of the gyroscope's bias before anything is known, rad/s. Default 3 °/s.
-        public var initialBiasDeviation = 3 * radiansPerDegree
+    /// The sample period as it usually is, s.
+    var usualInterval = 0.0
+    /// The block's period, s.
+    var blockDuration = 0.1
+    /// Seconds after which Jacobians and spreads are summed up, less half a sample.
+    private var sumInterval = 0.0
+    /// Seconds since the last sample that could be used.
+    var skipped = 0.0
+    var hasBegun = false
 
-        /// How far the bias wanders, rad/s/√s. Default 0.005 °/s/√s.
-        public var biasWalk = 0.005 * radiansPerDegree
+    /// The sample before: what was measured, and the corrected rate.
+    var lastForce = Vector3.zero
+    var lastRate = Vector3.zero
 
-        /// Standard deviation of one second's mean rate at rest as a measurement of the bias, rad/s·√s. Smaller
-        /// believes rests sooner. Default 0.05 °/s·√s.
-        public var restDeviation = 0.05 * radiansPerDegree
+    /// Doubt of a gap or of missing samples that the next block takes in: variance of the attitude (rad²), of velocity
+    /// (m²/s²), and of the attitude from samples that were interpolated (rad²).
+    var gapTilt = 0.0
+    var gapVelocity = 0.0
+    var interpolationTilt = 0.0
 
-        /// Seconds without a sample after which the vertical is found anew. Default 1.
-        public var longestGap = 1.0
+    /// Seconds for which heading and calibration are still left alone.
+    var hold = 0.0
 
-        /// Makes the defaults.
-        public init() {}
-    }
+    /// Where there is no gyroscope.
+    private var inclination = VectorLowPass(cutoff: 1)
 
-    private let parameters: Parameters
-    private var rest = RestDetector()
-    private var force: VectorLowPass
-    private var inertial = Quaternion.identity
-    private var correction = Quaternion.identity
-    private var biasVariance: Double
-    private var startTime = 0.0
-    private var startSum = Vector3.zero
-    private var startCount = 0.0
-    private var hasStarted = false
-    private var skipped = 0.0
-
-    /// Estimate of the gyroscope's bias, rad/s, body frame.
-    public private(set) var gyroscopeBias = Vector3.zero
+    /// The angular rate of the last sample as the body turned, rad/s, body frame.
+    public var rotationRate: Vector3 { lastRate }
 
     /// Makes a filter that has seen nothing.
-    public init(parameters: Parameters = Parameters()) {
+    public init(parameters: AttitudeParameters = AttitudeParameters()) {
         self.parameters = parameters
-        // A Butterworth low-pass of this cut-off has the time constant asked for: its integrated step error is τ.
-        force = VectorLowPass(cutoff: 2.0.squareRoot() / (2 * .pi * parameters.accelerationTimeConstant))
-        biasVariance = parameters.initialBiasDeviation * parameters.initialBiasDeviation
     }
 
-    /// The attitude: turns body vectors into the earth frame, z up, heading zero where the filter started.
-    public var attitude: Quaternion { correction * inertial }
+    // MARK: What is known
 
-    /// Standard deviation of the estimated gyroscope bias, rad/s per axis.
-    public var gyroscopeBiasDeviation: Double { biasVariance.squareRoot() }
+    /// The attitude: turns body vectors into the earth frame, z up, heading zero where the filter started.
+    public var attitude: Quaternion { strapdown.attitude }
+
+    /// Estimate of the gyroscope's bias, rad/s, body frame.
+    public var gyroscopeBias: Vector3 { strapdown.bias }
+
+    /// Estimate of the gyroscope's scale and misalignment beyond the identity: the true rate is (1 + K) times the bias-free.
+    public var gyroscopeScale: Matrix3 { strapdown.scale }
+
+    /// Standard deviation of the estimated bias, rad/s, largest of the axes.
+    public var gyroscopeBiasDeviation: Double {
+        var largest: Float = 0
+        for axis in 0..<3 { largest = max(largest, covariance.variance(ErrorState.bias(axis))) }
+        return Double(largest).squareRoot()
+    }
+
+    /// Standard deviation of the estimated scale and misalignment, largest of the nine elements.
+    public var gyroscopeScaleDeviation: Double {
+        var largest: Float = 0
+        for to in 0..<3 {
+            for from in 0..<3 { largest = max(largest, covariance.variance(ErrorState.scale(to, from))) }
+        }
+        return Double(largest).squareRoot()
+    }
+
+    /// Standard deviation of the tilt, rad, larger of the two axes.
+    public var tiltDeviation: Double {
+        Double(max(covariance.variance(ErrorState.attitude(0)), covariance.variance(ErrorState.attitude(1))))
+            .squareRoot()
+    }
 
     /// Whether the sensor has been at rest for some time.
-    public var isAtRest: Bool { rest.isAtRest }
+    public var isAtRest: Bool { rest.quietTime >= parameters.restDuration }
 
     /// Whether the sensor moves: the opposite of having been quiet for half a second.
-    public var isMoving: Bool { !rest.hasBeenQuiet(for: 0.5) }
+    public var isMoving: Bool { rest.quietTime < 0.5 }
+
+    // MARK: A sample
 
     /// Takes a sample in body axes, measured `interval` seconds after the one before; 0 for the first one.
     ///
-    /// A sample that is not finite is left out; the next one bridges it.
+    /// A sample that is not finite is left out; the next one bridges it. Samples may be missing and their periods may
+    /// vary: nothing assumes a fixed rate.
     public mutating func update(_ sample: MotionSample, interval: Double) {
         let interval = interval + skipped
         guard sample.acceleration.isFinite, sample.rotationRate.isFinite else {
@@ -76,84 +105,75 @@ public struct AttitudeFilter: Sendable, BitwiseCopyable {
             return
         }
         skipped = 0
-        let hasRotationRate = sample.flags.contains(.rotationRate)
-        if interval > parameters.longestGap { restart() }
-        guard hasStarted else {
-            start(with: sample)
-            return
-        }
-        rest.update(rotationRate: sample.rotationRate, acceleration: sample.acceleration, interval: interval)
-        guard hasRotationRate else {
+        guard sample.flags.contains(.rotationRate) else {
             level(by: sample.acceleration, interval: interval)
             return
         }
-        learnBias(interval: interval)
-        let rotation = (sample.rotationRate - gyroscopeBias) * interval
-        inertial = (inertial * Quaternion(rotationVector: rotation)).normalized
-        correctTilt(by: sample.acceleration, interval: interval)
+        guard hasBegun, interval > 0 else {
+            if !hasBegun { begin(with: sample) }
+            return
+        }
+        learnInterval(interval)
+        let biasFree = strapdown.biasFree(sample.rotationRate)
+        let rate = strapdown.corrected(biasFree)
+        var turn = rate * interval
+        var force = sample.acceleration
+        if interval > 1.5 * usualInterval {
+            // Samples are missing: the mean of both ends stands for the missing part.
+            let missing = interval - usualInterval
+            turn += (lastRate - rate) * (0.5 * missing)
+            force += (lastForce - force) * (0.5 * missing / interval)
+            if interval > longestInterpolation {
+                bridge(turn: turn, rate: rate, force: sample.acceleration, interval: interval)
+                return
+            }
+            interpolationTilt += 0.25 * (lastRate - rate).lengthSquared * missing * missing / 3
+            gapVelocity += 0.25 * (lastForce - sample.acceleration).lengthSquared * missing * missing / 3
+        }
+        strapdown.turn(by: turn)
+        let step = strapdown.step(force, rate: rate, biasFreeRate: biasFree, interval: interval)
+        let roughness = sample.acceleration - lastForce
+        lastForce = sample.acceleration
+        lastRate = rate
+        if start.isUnderWay {
+            continueStart(step.force, interval: interval)
+            return
+        }
+        strapdown.move(by: step.force, interval: interval)
+        sums.add(sample, force: step.force, roughness: roughness, interval: interval)
+        let isComplete = sums.duration >= blockDuration - 0.5 * interval
+        if isComplete || sums.sinceTaken >= sumInterval { sums.take(step, sample) }
+        if isComplete { closeBlock(rotation: step.rotation) }
+    }
+
+    /// Keeps the usual sample period and the block's: twenty samples, from 0.1 to 0.2 s, and one sample at least.
+    private mutating func learnInterval(_ interval: Double) {
+        if usualInterval == 0 || interval < 0.5 * usualInterval {
+            usualInterval = interval
+        } else if interval < 1.5 * usualInterval {
+            usualInterval += 0.01 * (interval - usualInterval)
+        } else {
+            return
+        }
+        blockDuration = max(usualInterval, min(0.2, max(0.1, 20 * usualInterval)))
+        sumInterval = 1 / parameters.sumRate - 0.5 * usualInterval
     }
 
     /// The first sample: its force is the first guess of the vertical.
-    private mutating func start(with sample: MotionSample) {
-        hasStarted = true
-        if sample.flags.contains(.rotationRate) {
-            correction = Quaternion(from: attitude.rotate(sample.acceleration), to: Vector3(0, 0, 1)) * correction
-        } else {
-            correction = .identity
-            inertial = AttitudeFilter.inclination(of: sample.acceleration)
-        }
-        startTime = 0
-        startSum = .zero
-        startCount = 0
-        force.reset()
-        rest.reset()
-    }
-
-    /// After a long gap: the vertical is found anew, what was learnt of the gyroscope stays.
-    private mutating func restart() {
-        hasStarted = false
-    }
-
-    /// Turns the attitude so that the low-passed force, in the earth frame, points up.
-    private mutating func correctTilt(by acceleration: Vector3, interval: Double) {
-        let up = low(inertial.rotate(acceleration), interval: interval)
-        correction = (Quaternion(from: correction.rotate(up), to: Vector3(0, 0, 1)) * correction).normalized
+    private mutating func begin(with sample: MotionSample) {
+        strapdown.attitude = Quaternion(from: sample.acceleration, to: Vector3(0, 0, 1))
+        lastForce = sample.acceleration
+        lastRate = strapdown.corrected(strapdown.biasFree(sample.rotationRate))
+        hasBegun = true
+        resetCalibration()
+        beginStart()
     }
 
     /// Without a gyroscope: the inclination of the low-passed force, heading zero.
-    private mutating func level(by acceleration: Vector3, interval: Double) {
-        // There is nothing to bridge movements with: a short memory follows turns at the price of swaying.
-        force.cutoff = 1
-        inertial = AttitudeFilter.inclination(of: force.update(acceleration, interval: interval))
-        correction = .identity
-    }
-
-    /// The low-passed force; within the first time constant the mean of all there is, so that it is soon right.
-    private mutating func low(_ input: Vector3, interval: Double) -> Vector3 {
-        guard startTime < parameters.accelerationTimeConstant else { return force.update(input, interval: interval) }
-        startTime += interval
-        startSum += input
-        startCount += 1
-        let mean = startSum * (1 / startCount)
-        force.reset(to: mean)
-        return mean
-    }
-
-    /// At rest the mean rate is the bias: a scalar Kalman filter, the same for the three axes.
-    private mutating func learnBias(interval: Double) {
-        let largest = parameters.initialBiasDeviation * parameters.initialBiasDeviation
-        biasVariance = min(largest, biasVariance + parameters.biasWalk * parameters.biasWalk * interval)
-        guard rest.isAtRest, interval > 0 else { return }
-        let noise = parameters.restDeviation * parameters.restDeviation / interval
-        let gain = biasVariance / (biasVariance + noise)
-        gyroscopeBias += (rest.meanRotationRate - gyroscopeBias) * gain
-        biasVariance *= 1 - gain
-    }
-
-    /// The attitude of heading zero in which `force` points up: roll and pitch of a resting body.
-    static func inclination(of force: Vector3) -> Quaternion {
-        let roll = atan2(force.y, force.z)
-        let pitch = atan2(-force.x, (force.y * force.y + force.z * force.z).squareRoot())
-        return Quaternion(roll: roll, pitch: pitch, yaw: 0)
+    private mutating func level(by force: Vector3, interval: Double) {
+        let up = inclination.update(force, interval: interval)
+        let isQuiet = rest.isQuiet(force: force, interval: interval, parameters)
+        _ = rest.conclude(isQuiet: isQuiet, duration: interval, parameters)
+        strapdown.attitude = Quaternion(inclinationOf: up)
     }
 }

@@ -1,61 +1,77 @@
-internal import CMotionMath
-
-/// Tells whether the sensor rests: rate and force stay close to their own recent means for long enough.
+/// Tells whether the sensor rests: the spread of rate and force within a block, and about their own recent means, stays
+/// small for long enough, and the mean rate can be a bias.
 ///
-/// The means are first-order low-passes, so that a constant gyroscope bias, however large, does not hide a rest.
+/// The means are first-order low-passes, so that a constant bias, however large, does not hide a rest.
 struct RestDetector: Sendable, BitwiseCopyable {
-    /// The thresholds, and how long everything has to stay below them.
-    struct Parameters: Sendable, BitwiseCopyable {
-        /// Deviation of the angular rate from its mean, rad/s. Smaller misses rests on noisy chips, larger takes slow
-        /// turning for rest. Default 2 °/s.
-        var rotationRate = 2 * radiansPerDegree
-        /// Deviation of the specific force from its mean, m/s². Default 0.5.
-        var acceleration = 0.5
-        /// Seconds below both thresholds until it counts as rest. Default 1.5.
-        var duration = 1.5
-        /// Time constant of the means, s. Default 0.5.
-        var timeConstant = 0.5
-        /// Largest mean rate that can be a bias, rad/s: a turntable's constant rate is no rest. Default 25 °/s, the
-        /// MPU-6050's ±20 °/s zero-rate output (PS-MPU-6000A-00 r3.4, 6.1) and some drift.
-        var largestBias = 25 * radiansPerDegree
-    }
-
-    var parameters = Parameters()
-    private(set) var meanRotationRate = Vector3.zero
-    private(set) var meanAcceleration = Vector3.zero
-    private var quietTime = 0.0
+    private(set) var meanRate = Vector3.zero
+    private(set) var meanForce = Vector3.zero
     private var isPrimed = false
 
-    /// Whether the sensor rests.
-    var isAtRest: Bool { quietTime >= parameters.duration }
+    /// Seconds for which everything has been quiet.
+    private(set) var quietTime = 0.0
 
-    /// Whether nothing has moved for the last `seconds`.
-    func hasBeenQuiet(for seconds: Double) -> Bool { quietTime >= seconds }
+    /// Seconds for which rate and force have been steady, whatever the rate.
+    private(set) var steadyTime = 0.0
 
-    /// Begins anew: the next sample is taken as the mean.
+    /// Whether there has been a rest: the bias is known from then on.
+    private(set) var hasRested = false
+
+    /// Forgets the means and the quiet, not that there has been a rest.
     mutating func reset() {
         isPrimed = false
         quietTime = 0
+        steadyTime = 0
     }
 
-    /// Takes a sample measured `interval` seconds after the one before.
-    mutating func update(rotationRate: Vector3, acceleration: Vector3, interval: Double) {
-        guard isPrimed else {
-            meanRotationRate = rotationRate
-            meanAcceleration = acceleration
+    /// Takes a block into the means; returns whether it was quiet.
+    ///
+    /// What counts is the sum over axes of the variances within the block and of the squared distances of its means from the
+    /// running ones; of the force's variance within the block only a share, since vibration is no movement.
+    mutating func isQuiet(_ sums: borrowing BlockSums, _ parameters: AttitudeParameters) -> Bool {
+        let share = 1 / sums.taken
+        let takenRate = sums.takenRate * share
+        let blockForce = sums.takenForce * share
+        return isQuiet(
+            meanRate: sums.rateSum * (1 / sums.count), meanForce: blockForce,
+            rateSpread: sums.rateSquares * share - takenRate.lengthSquared,
+            forceSpread: parameters.restVibration * (sums.forceSquares * share - blockForce.lengthSquared),
+            duration: sums.duration, parameters)
+    }
+
+    /// The same of an accelerometer alone, sample by sample.
+    mutating func isQuiet(force: Vector3, interval: Double, _ parameters: AttitudeParameters) -> Bool {
+        isQuiet(meanRate: .zero, meanForce: force, rateSpread: 0, forceSpread: 0, duration: interval, parameters)
+    }
+
+    private mutating func isQuiet(
+        meanRate blockRate: Vector3, meanForce blockForce: Vector3, rateSpread: Double, forceSpread: Double,
+        duration: Double, _ parameters: AttitudeParameters
+    ) -> Bool {
+        if !isPrimed {
+            meanRate = blockRate
+            meanForce = blockForce
             isPrimed = true
-            return
         }
-        let share = min(1, interval / parameters.timeConstant)
-        meanRotationRate += (rotationRate - meanRotationRate) * share
-        meanAcceleration += (acceleration - meanAcceleration) * share
-        let rateLimit = parameters.rotationRate * parameters.rotationRate
-        let forceLimit = parameters.acceleration * parameters.acceleration
-        let biasLimit = parameters.largestBias * parameters.largestBias
-        let isQuiet =
-            (rotationRate - meanRotationRate).lengthSquared < rateLimit
-            && (acceleration - meanAcceleration).lengthSquared < forceLimit
-            && meanRotationRate.lengthSquared < biasLimit
-        quietTime = isQuiet ? quietTime + interval : 0
+        let rateOff = (blockRate - meanRate).lengthSquared
+        let forceOff = (blockForce - meanForce).lengthSquared
+        let share = min(1, duration / parameters.restTimeConstant)
+        meanRate += (blockRate - meanRate) * share
+        meanForce += (blockForce - meanForce) * share
+        return rateSpread + rateOff < parameters.restRotationRate * parameters.restRotationRate
+            && forceSpread + forceOff < parameters.restAcceleration * parameters.restAcceleration
+    }
+
+    /// Counts the block as steady or not.
+    mutating func count(isSteady: Bool, duration: Double) {
+        steadyTime = isSteady ? steadyTime + duration : 0
+    }
+
+    /// Counts the block as quiet or not; returns whether the sensor rests.
+    mutating func conclude(isQuiet: Bool, duration: Double, _ parameters: AttitudeParameters) -> Bool {
+        quietTime = isQuiet ? quietTime + duration : 0
+        // Sums of block periods may miss the duration by rounding.
+        let isAtRest = quietTime >= parameters.restDuration - 1e-6
+        if isAtRest { hasRested = true }
+        return isAtRest
     }
 }

@@ -66,6 +66,13 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
         self = Quaternion(1 + cosine, axis.x, axis.y, axis.z).normalized
     }
 
+    /// The attitude of heading zero in which `force` points up: roll and pitch of a resting body.
+    public init(inclinationOf force: Vector3) {
+        let roll = atan2(force.y, force.z)
+        let pitch = atan2(-force.x, (force.y * force.y + force.z * force.z).squareRoot())
+        self.init(roll: roll, pitch: pitch, yaw: 0)
+    }
+
     /// The rotation of roll, pitch and yaw (rad): intrinsic Z-Y'-X'', yaw first.
     public init(roll: Double, pitch: Double, yaw: Double) {
         self =
@@ -92,6 +99,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
 
     /// First `b`, then `a`: the product that turns a vector by `b` and the result by `a`.
     @inlinable
+    @inline(__always)
     public static func * (a: Quaternion, b: Quaternion) -> Quaternion {
         Quaternion(
             a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
@@ -109,6 +117,21 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
     /// Turns an earth vector into the body frame.
     @inlinable
     public func unrotate(_ v: Vector3) -> Vector3 { conjugate.rotate(v) }
+
+    /// The same rotation as a matrix: its product with a body vector is the earth vector.
+    @inlinable
+    @inline(__always)
+    public var matrix: Matrix3 {
+        let x2 = x + x
+        let y2 = y + y
+        let z2 = z + z
+        let (xx, yy, zz) = (x * x2, y * y2, z * z2)
+        let (xy, xz, yz) = (x * y2, x * z2, y * z2)
+        let (wx, wy, wz) = (w * x2, w * y2, w * z2)
+        return Matrix3(
+            Vector3(1 - yy - zz, xy - wz, xz + wy), Vector3(xy + wz, 1 - xx - zz, yz - wx),
+            Vector3(xz - wy, yz + wx, 1 - xx - yy))
+    }
 
     /// The rotation vector (rad) of the shorter way round, of length π at most.
     public var rotationVector: Vector3 {

@@ -1,0 +1,107 @@
+/// What is summed up from sample to sample until a block is complete.
+struct BlockSums: ~Copyable {
+    /// How calibration errors turn the attitude: for earth axis i and body axis j the integral of
+    /// C_ij·(ωx, ωy, ωz, -1)dt, which are the columns of K_j0, K_j1, K_j2 and b_j.
+    private let jacobians: UnsafeMutablePointer<SIMD4<Float>>
+
+    /// The integral of C·(ω × a)dt, horizontal, m/s²: what a second of delay does to velocity.
+    private(set) var delayJacobian: (x: Double, y: Double) = (0, 0)
+
+    /// Seconds and samples so far.
+    private(set) var duration = 0.0
+    private(set) var count = 0.0
+    /// Seconds since the Jacobians were last summed up, and how often they were.
+    private(set) var sinceTaken = 0.0
+    private(set) var taken = 0.0
+
+    /// The integral of specific force, earth frame, m/s.
+    private(set) var earthForce = Vector3.zero
+    /// The sum of all rates, for their mean.
+    private(set) var rateSum = Vector3.zero
+    /// Sums of the samples at which Jacobians were taken, for means and spreads.
+    private(set) var takenRate = Vector3.zero
+    private(set) var takenForce = Vector3.zero
+    private(set) var rateSquares = 0.0
+    private(set) var forceSquares = 0.0
+
+    /// The integral of (Δa)²dt², with Δa the force's change from sample to sample: what lies beyond the sample rate.
+    private(set) var roughness = 0.0
+
+    /// Seconds during which each axis of the gyroscope, and any of the accelerometer, was at the end of its range.
+    private(set) var clippedRate = Vector3.zero
+    private(set) var clippedForce = 0.0
+
+    init() {
+        jacobians = .allocate(capacity: 9)
+        jacobians.initialize(repeating: .zero, count: 9)
+    }
+
+    deinit {
+        jacobians.deallocate()
+    }
+
+    /// The Jacobian's four columns of earth axis `earth` and body axis `body`.
+    func jacobian(_ earth: Int, _ body: Int) -> SIMD4<Float> { jacobians[3 * earth + body] }
+
+    /// Begins a new block.
+    mutating func clear() {
+        jacobians.update(repeating: .zero, count: 9)
+        delayJacobian = (0, 0)
+        duration = 0
+        count = 0
+        sinceTaken = 0
+        taken = 0
+        rateSum = .zero
+        earthForce = .zero
+        takenRate = .zero
+        takenForce = .zero
+        rateSquares = 0
+        forceSquares = 0
+        roughness = 0
+        clippedRate = .zero
+        clippedForce = 0
+    }
+
+    /// Adds what counts of every sample.
+    @inline(__always)
+    mutating func add(_ sample: MotionSample, force: Vector3, roughness: Vector3, interval: Double) {
+        duration += interval
+        sinceTaken += interval
+        count += 1
+        rateSum += sample.rotationRate
+        earthForce += force * interval
+        self.roughness += roughness.lengthSquared * interval * interval
+        if !sample.flags.isDisjoint(with: .clipped) { addClipped(sample.flags, interval) }
+    }
+
+    /// Adds Jacobians and spreads, which stand for the time since they were last taken.
+    mutating func take(_ step: StrapdownStep, _ sample: MotionSample) {
+        let rotation = step.rotation
+        let rate = SIMD4<Float>(Float(step.biasFreeRate.x), Float(step.biasFreeRate.y), Float(step.biasFreeRate.z), -1)
+        add(rate, rotation.row0 * sinceTaken, at: 0)
+        add(rate, rotation.row1 * sinceTaken, at: 3)
+        add(rate, rotation.row2 * sinceTaken, at: 6)
+        delayJacobian.x += rotation.row0.dot(step.coriolis) * sinceTaken
+        delayJacobian.y += rotation.row1.dot(step.coriolis) * sinceTaken
+        takenRate += sample.rotationRate
+        takenForce += sample.acceleration
+        rateSquares += sample.rotationRate.lengthSquared
+        forceSquares += sample.acceleration.lengthSquared
+        sinceTaken = 0
+        taken += 1
+    }
+
+    @inline(__always)
+    private func add(_ rate: SIMD4<Float>, _ row: Vector3, at index: Int) {
+        jacobians[index] += rate * Float(row.x)
+        jacobians[index + 1] += rate * Float(row.y)
+        jacobians[index + 2] += rate * Float(row.z)
+    }
+
+    private mutating func addClipped(_ flags: MotionSample.Flags, _ interval: Double) {
+        for axis in 0..<3 {
+            if flags.contains(.rotationRateClipped(axis: axis)) { clippedRate[axis] += interval }
+            if flags.contains(.accelerationClipped(axis: axis)) { clippedForce += interval }
+        }
+    }
+}

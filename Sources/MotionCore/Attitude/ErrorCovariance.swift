@@ -1,0 +1,188 @@
+/// How uncertain the filter is of its twenty error states, and how much they depend on one another: a symmetric matrix.
+///
+/// Every operation keeps it symmetric to the last bit: the antisymmetric part of the rounding grows exponentially, to
+/// not-a-number within an hour. In single precision, which is enough: only gains come out of it.
+struct ErrorCovariance: ~Copyable {
+    /// The rows, twenty error vectors; the same memory as single numbers.
+    private let rows: UnsafeMutablePointer<ErrorVector>
+    private let elements: UnsafeMutablePointer<Float>
+
+    init() {
+        rows = .allocate(capacity: ErrorState.count)
+        rows.initialize(repeating: ErrorVector(), count: ErrorState.count)
+        elements = UnsafeMutableRawPointer(rows).assumingMemoryBound(to: Float.self)
+    }
+
+    deinit {
+        rows.deallocate()
+    }
+
+    // MARK: Elements
+
+    /// The variance of a state.
+    func variance(_ state: Int) -> Float { elements[state * (ErrorState.count + 1)] }
+
+    /// Adds independent noise to a state.
+    func addNoise(_ variance: Float, to state: Int) { elements[state * (ErrorState.count + 1)] += variance }
+
+    /// The covariance of two states, for both of their places.
+    func setCovariance(_ value: Float, _ a: Int, _ b: Int) {
+        elements[a * ErrorState.count + b] = value
+        elements[b * ErrorState.count + a] = value
+    }
+
+    /// Adds to the covariance of two states.
+    func addCovariance(_ value: Float, _ a: Int, _ b: Int) {
+        elements[a * ErrorState.count + b] += value
+        if a != b { elements[b * ErrorState.count + a] += value }
+    }
+
+    /// Makes a state independent of all others, with this variance.
+    func reset(_ state: Int, variance: Float) {
+        rows[state] = ErrorVector()
+        for other in 0..<ErrorState.count { elements[other * ErrorState.count + state] = 0 }
+        elements[state * (ErrorState.count + 1)] = variance
+    }
+
+    /// Makes a state independent of all others; its variance stays.
+    func decouple(_ state: Int) { reset(state, variance: variance(state)) }
+
+    /// Scales a state's standard deviation, and with it its covariances.
+    func scale(_ state: Int, by factor: Float) {
+        rows[state] = rows[state] * factor
+        for other in 0..<ErrorState.count { elements[other * ErrorState.count + state] *= factor }
+    }
+
+    // MARK: Time
+
+    /// Carries the covariance over one block: P ← F·P·Fᵀ with
+    ///
+    ///     θ' = θ + A·c                        c: calibration, A: the block's Jacobian
+    ///     v' = v + g·T·S(θ + θ')/2 + d·δ      S: (θy, -θx); d: ∫C(ω × a)dt
+    ///     p' = p + T·(v + v')/2
+    ///
+    /// Seven rows change. The rows of F·P are built in place; the columns of the unchanged states follow by symmetry, and
+    /// the corner in which changed rows and columns meet is worked out once for both of its halves.
+    func propagate(_ block: borrowing BlockSums) {
+        let duration = Float(block.duration)
+        let pull = Float(standardGravity) * duration * 0.5
+        let delayX = Float(block.delayJacobian.x)
+        let delayY = Float(block.delayJacobian.y)
+
+        // F·P, row by row.
+        let oldX = rows[0]
+        let oldY = rows[1]
+        rows[0] = rows[0] + calibrationProduct(block, 0)
+        rows[1] = rows[1] + calibrationProduct(block, 1)
+        rows[2] = rows[2] + calibrationProduct(block, 2)
+        let oldVX = rows[16]
+        let oldVY = rows[17]
+        rows[16] = rows[16] + (oldY + rows[1]) * pull + rows[ErrorState.delay] * delayX
+        rows[17] = rows[17] - (oldX + rows[0]) * pull + rows[ErrorState.delay] * delayY
+        rows[18] = rows[18] + (oldVX + rows[16]) * (0.5 * duration)
+        rows[19] = rows[19] + (oldVY + rows[17]) * (0.5 * duration)
+
+        // (F·P)·Fᵀ where changed rows meet changed columns.
+        transformCorner(block, pull: pull, delayX: delayX, delayY: delayY, half: 0.5 * duration)
+
+        // The unchanged rows' columns of changed states.
+        for state in 3..<16 {
+            let row = elements + state * ErrorState.count
+            row[0] = elements[state]
+            row[1] = elements[ErrorState.count + state]
+            row[2] = elements[2 * ErrorState.count + state]
+            row[16] = elements[16 * ErrorState.count + state]
+            row[17] = elements[17 * ErrorState.count + state]
+            row[18] = elements[18 * ErrorState.count + state]
+            row[19] = elements[19 * ErrorState.count + state]
+        }
+    }
+
+    /// A·P_c: what calibration errors did to attitude about an earth axis, as covariances.
+    private func calibrationProduct(_ block: borrowing BlockSums, _ axis: Int) -> ErrorVector {
+        let a0 = block.jacobian(axis, 0)
+        let a1 = block.jacobian(axis, 1)
+        let a2 = block.jacobian(axis, 2)
+        var sum = rows[4] * a0.x + rows[5] * a0.y
+        sum = sum + rows[6] * a0.z + rows[7] * a0.w
+        sum = sum + rows[8] * a1.x + rows[9] * a1.y
+        sum = sum + rows[10] * a1.z + rows[11] * a1.w
+        sum = sum + rows[12] * a2.x + rows[13] * a2.y
+        return sum + rows[14] * a2.z + rows[15] * a2.w
+    }
+
+    private func transformCorner(
+        _ block: borrowing BlockSums, pull: Float, delayX: Float, delayY: Float, half: Float
+    ) {
+        for axis in 0..<3 {
+            let row = rows[axis]
+            let old = row.attitudeAndDelay
+            var new = old
+            for column in 0..<3 {
+                let products =
+                    row.calibration0 * block.jacobian(column, 0) + row.calibration1 * block.jacobian(column, 1)
+                    + row.calibration2 * block.jacobian(column, 2)
+                new[column] += products.sum()
+            }
+            let vx = row.motion.x + (old.y + new.y) * pull + old.w * delayX
+            let vy = row.motion.y - (old.x + new.x) * pull + old.w * delayY
+            let px = row.motion.z + (row.motion.x + vx) * half
+            let py = row.motion.w + (row.motion.y + vy) * half
+            rows[axis].attitudeAndDelay = new
+            rows[axis].motion = SIMD4(vx, vy, px, py)
+        }
+        // The attitude's own block is symmetric but for rounding.
+        setCovariance(elements[1], 0, 1)
+        setCovariance(elements[2], 0, 2)
+        setCovariance(elements[ErrorState.count + 2], 1, 2)
+        let x = rows[0].motion
+        let y = rows[1].motion
+        let z = rows[2].motion
+        for state in 16..<20 {
+            let row = rows[state]
+            let old = row.attitudeAndDelay
+            let lane = state - 16
+            let new = SIMD4(x[lane], y[lane], z[lane], old.w)
+            let vx = row.motion.x + (old.y + new.y) * pull + old.w * delayX
+            let vy = row.motion.y - (old.x + new.x) * pull + old.w * delayY
+            let px = row.motion.z + (row.motion.x + vx) * half
+            let py = row.motion.w + (row.motion.y + vy) * half
+            rows[state].attitudeAndDelay = new
+            rows[state].motion = SIMD4(vx, vy, px, py)
+        }
+        for a in 16..<19 {
+            for b in (a + 1)..<20 { setCovariance(elements[a * ErrorState.count + b], a, b) }
+        }
+    }
+
+    // MARK: Measurements
+
+    /// Takes a measurement of one state and returns what it says of all: the gain.
+    ///
+    /// - `variance` is that of the innovation: the state's and the measurement's together.
+    /// - Where `keepsCalibration` is set, heading and calibration are left as they are, while what the measurement
+    ///   says of their dependence on the others is still taken in (Schmidt's consider update).
+    func measure(_ state: Int, innovationVariance variance: Float, keepsCalibration: Bool) -> ErrorVector {
+        let covariances = rows[state]
+        // With the root of the variance in both factors the product is symmetric to the last bit.
+        let scaled = covariances * (1 / variance.squareRoot())
+        let free = keepsCalibration ? scaled.withoutCalibration : scaled
+        subtract(scaled.attitudeAndDelay, rows: 0, scaled, free, keepsCalibration ? 2 : 4)
+        subtract(scaled.calibration0, rows: 4, scaled, free, keepsCalibration ? 0 : 4)
+        subtract(scaled.calibration1, rows: 8, scaled, free, keepsCalibration ? 0 : 4)
+        subtract(scaled.calibration2, rows: 12, scaled, free, keepsCalibration ? 0 : 4)
+        subtract(scaled.motion, rows: 16, scaled, free, 4)
+        return free * (1 / variance.squareRoot())
+    }
+
+    /// Subtracts, from four rows, their factor times the vector: the first `whole` rows take all of it, the others what is
+    /// free.
+    @inline(__always)
+    private func subtract(
+        _ factors: SIMD4<Float>, rows first: Int, _ all: ErrorVector, _ free: ErrorVector, _ whole: Int
+    ) {
+        for lane in 0..<4 {
+            rows[first + lane] = rows[first + lane] - (lane < whole ? all : free) * factors[lane]
+        }
+    }
+}

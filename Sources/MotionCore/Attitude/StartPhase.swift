@@ -1,0 +1,54 @@
+/// The first half second: nothing is known yet, and the mean force, in the earth frame that the gyroscope carries, is the
+/// best guess of the vertical.
+///
+/// What tilts the mean force over a time t is the change of velocity: it is g + (v1 - v0)/t.
+struct StartPhase: Sendable, BitwiseCopyable {
+    /// Seconds since it began, and when it ends.
+    private(set) var elapsed = 0.0
+    private var end = 0.0
+    private var forceSum = Vector3.zero
+    private var squares = 0.0
+    private var count = 0.0
+    /// Seconds since the vertical was set.
+    private var sinceLevelled = 0.0
+
+    /// Whether it goes on.
+    var isUnderWay: Bool { elapsed < end }
+
+    /// The force's sum, earth frame: its direction is up.
+    var up: Vector3 { forceSum }
+
+    /// The length of the mean force, m/s².
+    var meanForce: Double { forceSum.length / max(1, count) }
+
+    /// The variance of the force about its mean, summed over the axes, m²/s⁴.
+    var spread: Double { max(0, squares / max(1, count) - meanForce * meanForce) }
+
+    /// Begins a phase of `duration` seconds.
+    mutating func begin(duration: Double) {
+        self = StartPhase()
+        end = duration
+    }
+
+    /// Goes on for another `duration` seconds.
+    mutating func extend(by duration: Double) {
+        end = elapsed + duration
+    }
+
+    /// Takes a sample's force in the earth frame; returns whether the vertical is to be set now: at every sample at first,
+    /// then once a block, and at the end.
+    mutating func add(_ force: Vector3, interval: Double, firstLevelling: Double, block: Double) -> Bool {
+        elapsed += interval
+        sinceLevelled += interval
+        forceSum += force
+        squares += force.lengthSquared
+        count += 1
+        return elapsed < firstLevelling || sinceLevelled >= block - 0.5 * interval || !isUnderWay
+    }
+
+    /// The earth frame was turned so that the mean force points up.
+    mutating func levelled() {
+        forceSum = Vector3(0, 0, forceSum.length)
+        sinceLevelled = 0
+    }
+}
