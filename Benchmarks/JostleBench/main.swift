@@ -36,6 +36,11 @@ func run(_ words: [String]) -> ExitStatus {
         let check = AllocationCheck(material: Material())
         print(report(check), terminator: "")
         return check.hasPassed ? .success : .failed
+    case .checkEndurance:
+        let check = EnduranceCheck(material: Material())
+        for complaint in check.complaints { complain(complaint) }
+        print("attitude filter: \(check.count) samples, \(check.complaints.isEmpty ? "sound" : "NOT sound")")
+        return check.complaints.isEmpty ? .success : .failed
     case .once(let stage, let samples):
         return stage.setUp(with: Material()).run(samples) >= samples ? .success : lacksSamples(stage)
     }

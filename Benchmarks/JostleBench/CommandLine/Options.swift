@@ -4,6 +4,7 @@ struct Options: Equatable {
         case help
         case measure(asJSON: Bool)
         case checkAllocations
+        case checkEndurance
         case once(Stage, samples: Int)
     }
 
@@ -23,6 +24,7 @@ struct Options: Equatable {
         return """
             usage: jostle-bench [--json]
                    jostle-bench --check-allocations
+                   jostle-bench --check-endurance
                    jostle-bench --once STAGE [--samples N]
 
             Without --once it measures what a sample costs in each stage on its way from the sensor's FIFO to an event:
@@ -31,6 +33,7 @@ struct Options: Equatable {
 
               --json               the same as a JSON object
               --check-allocations  only check that nothing is allocated on that way; status 1 where something is
+              --check-endurance    only check that the attitude filter stays sound for 100 million samples; status 1 if not
               --once STAGE         run one stage and print nothing, for a profiler; see Scripts/count-instructions
               --samples N          of so many samples, \(usualSamples) if not given
               --help               say this
@@ -46,6 +49,7 @@ struct Options: Equatable {
     init(parsing words: [String]) throws(UsageError) {
         var wantsJSON = false
         var wantsCheck = false
+        var wantsEndurance = false
         var stage: Stage?
         var samples: Int?
         var rest = words[...]
@@ -60,6 +64,9 @@ struct Options: Equatable {
             case "--check-allocations":
                 if wantsCheck { throw UsageError.repeated(word) }
                 wantsCheck = true
+            case "--check-endurance":
+                if wantsEndurance { throw UsageError.repeated(word) }
+                wantsEndurance = true
             case "--once":
                 if stage != nil { throw UsageError.repeated(word) }
                 stage = try Options.stage(named: try Options.value(of: word, in: &rest))
@@ -71,11 +78,12 @@ struct Options: Equatable {
             }
         }
         if samples != nil, stage == nil { throw UsageError("--samples goes with --once only") }
-        switch (stage, wantsCheck, wantsJSON) {
-        case (let stage?, false, false): task = .once(stage, samples: samples ?? Options.usualSamples)
-        case (nil, true, false): task = .checkAllocations
-        case (nil, false, _): task = .measure(asJSON: wantsJSON)
-        default: throw UsageError("--once, --check-allocations and --json exclude one another")
+        switch (stage, wantsCheck, wantsEndurance, wantsJSON) {
+        case (let stage?, false, false, false): task = .once(stage, samples: samples ?? Options.usualSamples)
+        case (nil, true, false, false): task = .checkAllocations
+        case (nil, false, true, false): task = .checkEndurance
+        case (nil, false, false, _): task = .measure(asJSON: wantsJSON)
+        default: throw UsageError("--once, the checks and --json exclude one another")
         }
     }
 
