@@ -73,6 +73,8 @@ let package = Package(
             dependencies: [
                 "BrokerTestSupport", "JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore",
             ]),
+        .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
+        .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["BrokerTestSupport", "FakeI2CAdapter", "MosquittoClient", "jostle"]),

@@ -1,0 +1,71 @@
+import Foundation
+import MotionCore
+import MotionKit
+import Testing
+
+/// Shakes in other people's recordings: found where somebody shook, and not in everyday life.
+@Suite(
+    .enabled(if: !RecordedData.files(below: "gestures", suffix: ".labels.csv").isEmpty, "no gesture recordings here"))
+struct ShakeRecallTests {
+    struct Label {
+        var start: Double
+        var end: Double
+        var name: String
+    }
+
+    static func labels(_ file: URL) throws -> [Label] {
+        try String(contentsOf: file, encoding: .utf8).split(separator: "\n").dropFirst().compactMap { line in
+            let fields = line.split(separator: ",", maxSplits: 2)
+            guard fields.count == 3, let start = Double(fields[0]), let end = Double(fields[1]) else { return nil }
+            return Label(start: start, end: end, name: fields[2].trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+    }
+
+    /// The phases of all shakes in a recording, with their times.
+    static func shakes(in recording: String) throws -> [(time: Double, phase: GesturePhase)] {
+        var reader = try RecordingReader(path: recording)
+        var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
+        var shakes: [(Double, GesturePhase)] = []
+        while let sample = try reader.next() {
+            pipeline.process(sample) { shakes.append(($0.timestamp.seconds, $0.phase)) }
+        }
+        pipeline.cancelGestures(.stopped) { shakes.append(($0.timestamp.seconds, $0.phase)) }
+        return shakes
+    }
+
+    /// What people do all day.
+    static let everyday: Set<String> = [
+        "act:idle", "act:walking", "act:still", "act:rest", "act:writing", "act:typing", "act:turning", "act:standing",
+        "act:soup", "act:sitting", "act:sandwich", "act:pasta", "act:folding", "act:drinking", "act:chips",
+        "act:seated",
+        "act:car_windshield",
+    ]
+
+    @Test func shakesAreFoundAndEverydayLifeIsNone() throws {
+        var shaken = 0
+        var found = 0
+        var everydayHours = 0.0
+        var falseShakes = 0
+        for file in RecordedData.files(below: "gestures", suffix: ".labels.csv") {
+            let labels = try Self.labels(file)
+            let shakes = try Self.shakes(in: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
+            // Every beginning has exactly one end.
+            for (index, shake) in shakes.enumerated() {
+                let wanted: [GesturePhase] = index % 2 == 0 ? [.began] : [.ended, .cancelled]
+                #expect(wanted.contains(shake.phase), "\(file.lastPathComponent) at \(shake.time) s")
+            }
+            let began = shakes.filter { $0.phase == .began }.map(\.time)
+            for label in labels where label.name == "shake" && label.end - label.start <= 3 {
+                shaken += 1
+                if began.contains(where: { $0 >= label.start - 0.25 && $0 <= label.end + 0.75 }) { found += 1 }
+            }
+            for label in labels
+            where Self.everyday.contains(label.name) {
+                everydayHours += (label.end - label.start) / 3600
+                falseShakes += began.filter { $0 >= label.start && $0 <= label.end }.count
+            }
+        }
+        #expect(Double(found) / Double(shaken) > 0.95, "\(found) of \(shaken)")
+        #expect(Double(falseShakes) <= 1 + 2 * everydayHours, "\(falseShakes) in \(everydayHours) h")
+    }
+}
