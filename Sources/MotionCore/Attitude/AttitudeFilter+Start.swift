@@ -36,7 +36,7 @@ extension AttitudeFilter {
         let turn = Quaternion(from: start.up, to: Vector3(0, 0, 1))
         strapdown.attitude = (turn * strapdown.attitude).normalized
         start.levelled()
-        doubtStart()
+        if start.elapsed > 0 { doubtStart() }
     }
 
     /// Velocity and position are not known better than their priors.

@@ -167,6 +167,8 @@ public struct AttitudeFilter: ~Copyable {
         hasBegun = true
         resetCalibration()
         beginStart()
+        // It counts like the others, although nobody knows how long it lasted.
+        continueStart(strapdown.attitude.rotate(sample.acceleration), interval: 0)
     }
 
     /// Without a gyroscope: the inclination of the low-passed force, heading zero.
