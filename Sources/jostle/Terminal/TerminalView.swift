@@ -115,7 +115,8 @@ final class TerminalView: Sendable {
 
     /// A line that stays, in front of which the time since the start stands.
     private func line(_ text: String, _ state: inout State) {
-        let time = decimal(WallClock.monotonic.seconds(since: state.start), 1)
+        let tenths = Int((WallClock.monotonic.seconds(since: state.start) * 10).rounded())
+        let time = "\(tenths / 10).\(tenths % 10)"
         let column = String(repeating: " ", count: max(0, 7 - time.count)) + time
         print("\(state.hasLiveLine ? "\r\u{1B}[K" : "")\(column) s  \(text)")
         state.hasLiveLine = false
