@@ -1,27 +1,47 @@
-/// Turns what the sensor measured along its own axes into what the body experiences along its axes.
+/// Turns what the sensor measured along its own axes into what the body experiences along its axes: the chip's errors
+/// are taken out, then the axes are turned.
 public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
     /// Turns sensor axes into body axes; orthonormal.
     public let mount: Matrix3
 
-    private let mountIsIdentity: Bool
+    /// The chip's errors.
+    public let chip: ChipCalibration
 
-    /// Makes a calibration that only turns the axes.
-    public init(mount: Matrix3 = .identity) {
+    /// The chip's matrices with the mounting behind them: one product a sample instead of two.
+    private let forceMatrix: Matrix3
+    private let rateMatrix: Matrix3
+    private let isIdentity: Bool
+
+    /// Makes the calibration of a chip that is mounted in some way; by default one that changes nothing.
+    public init(mount: Matrix3 = .identity, chip: ChipCalibration = ChipCalibration()) {
         self.mount = mount
-        mountIsIdentity = mount == .identity
+        self.chip = chip
+        forceMatrix = mount * chip.accelerometer.matrix
+        rateMatrix = mount * chip.gyroscope.matrix
+        isIdentity = mount == .identity && chip == ChipCalibration()
     }
 
     /// The sample along the body's axes; the flags of clipped axes follow to every body axis they reach.
     @inline(__always)
     public func apply(_ sample: MotionSample) -> MotionSample {
-        if mountIsIdentity { return sample }
+        if isIdentity { return sample }
         var turned = sample
-        turned.acceleration = mount * sample.acceleration
-        turned.rotationRate = mount * sample.rotationRate
+        turned.acceleration = forceMatrix * (sample.acceleration - chip.accelerometer.offset)
+        // The zeros of a sensor without a gyroscope are no readings and have no bias.
+        if sample.flags.contains(.rotationRate) {
+            turned.rotationRate =
+                rateMatrix * (sample.rotationRate - chip.gyroscope.bias(at: sample.temperature))
+        }
         if !sample.flags.isDisjoint(with: .clipped) {
             turned.flags = turnedFlags(sample.flags)
         }
         return turned
+    }
+
+    /// What the sensor itself reads, rad/s along its axes, at a temperature (°C) where the calibrated rate along the
+    /// body's axes is `rate`: a bias that is left after calibration, told as the sensor's whole bias.
+    public func sensorReading(ofRate rate: Vector3, temperature: Double) -> Vector3 {
+        chip.gyroscope.bias(at: temperature) + rateMatrix.inverse * rate
     }
 
     /// A body axis counts as clipped where a clipped sensor axis makes up more than a tenth of it.

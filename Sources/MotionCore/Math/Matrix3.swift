@@ -37,6 +37,14 @@ public struct Matrix3: Equatable, Sendable, BitwiseCopyable {
             abs(row0.dot(row1)), abs(row1.dot(row2)), abs(row2.dot(row0)))
     }
 
+    /// The inverse; the identity where there is none.
+    public var inverse: Matrix3 {
+        let determinant = self.determinant
+        guard determinant != 0, determinant.isFinite else { return .identity }
+        let k = 1 / determinant
+        return Matrix3(row1.cross(row2) * k, row2.cross(row0) * k, row0.cross(row1) * k).transposed
+    }
+
     @inlinable
     public static func * (m: Matrix3, v: Vector3) -> Vector3 {
         Vector3(m.row0.dot(v), m.row1.dot(v), m.row2.dot(v))

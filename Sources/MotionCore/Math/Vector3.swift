@@ -1,3 +1,5 @@
+internal import CMotionMath
+
 /// A vector of three components; which frame and which unit is said where one is used.
 public struct Vector3: Equatable, Sendable, BitwiseCopyable {
     public var x: Double
@@ -61,6 +63,9 @@ public struct Vector3: Equatable, Sendable, BitwiseCopyable {
     public func cross(_ other: Vector3) -> Vector3 {
         Vector3(y * other.z - z * other.y, z * other.x - x * other.z, x * other.y - y * other.x)
     }
+
+    /// The angle (rad, 0 … π) between two vectors' directions.
+    public func angle(to other: Vector3) -> Double { atan2(cross(other).length, dot(other)) }
 
     @inlinable
     public static func + (a: Vector3, b: Vector3) -> Vector3 { Vector3(a.x + b.x, a.y + b.y, a.z + b.z) }

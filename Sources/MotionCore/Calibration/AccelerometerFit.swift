@@ -1,0 +1,251 @@
+/// Finds an accelerometer's offset, scale factors and cross-axis sensitivity from resting positions in any order and any
+/// orientation: at rest the length of the true specific force is gravity's.
+///
+/// Nine numbers are sought, an offset and a symmetric matrix, by Gauss-Newton with prior knowledge of how large a chip's
+/// errors are, so that six poses already give offset and scale. Which way the axes as a whole are turned cannot be told
+/// from lengths; the symmetric matrix leaves them where they are.
+public struct AccelerometerFit: Sendable {
+    /// What is expected of chips and of poses.
+    public struct Parameters: Equatable, Sendable, BitwiseCopyable {
+        /// Standard deviation of an offset before anything is known, m/s². Default 100 mg.
+        public var offsetDeviation = 0.1 * standardGravity
+        /// Standard deviation of a scale factor before anything is known. Default 5 %.
+        public var scaleDeviation = 0.05
+        /// Standard deviation of a cross-axis term before anything is known. Default 3 %.
+        public var crossAxisDeviation = 0.03
+        /// How well the length of a mean force is known, m/s². Default 0.5 mg, of noise and of a rest that was none.
+        public var forceDeviation = 0.0005 * standardGravity
+        /// Smallest angle between two poses, rad. Default 20°.
+        public var smallestAngle = 20 * radiansPerDegree
+        /// Fewest poses. Default 6: an offset and a scale factor an axis.
+        public var fewestPoses = 6
+        /// Largest believable offset of an axis, m/s². Default 300 mg.
+        public var largestOffset = 0.3 * standardGravity
+        /// Largest believable error of a scale factor. Default 15 %.
+        public var largestScaleError = 0.15
+        /// Largest believable cross-axis term. Default 10 %.
+        public var largestCrossAxis = 0.1
+        /// Largest believable RMS of what the fit leaves, m/s². Default 20 mg.
+        public var largestResidual = 0.02 * standardGravity
+        /// Largest uncertainty of the length of gravity in any direction, m/s². Default 60 mg: poses that leave a side
+        /// of the sensor out are beyond it.
+        public var largestUncertainty = 0.06 * standardGravity
+
+        /// Makes the defaults.
+        public init() {}
+    }
+
+    /// The poses so far, in the order in which they were added.
+    public private(set) var poses: [RestingPose] = []
+
+    /// What is expected.
+    public let parameters: Parameters
+
+    /// Makes a fit without poses.
+    public init(parameters: Parameters = Parameters()) {
+        self.parameters = parameters
+    }
+
+    /// Whether there are poses enough for a try at a solution.
+    public var hasEnoughPoses: Bool { poses.count >= parameters.fewestPoses }
+
+    /// Adds a pose.
+    ///
+    /// - Throws: `notGravity` or `tooNear`; the pose is then left out.
+    public mutating func add(_ pose: RestingPose) throws(AccelerometerFitError) {
+        let length = pose.force.length
+        guard length > 0.6 * standardGravity, length < 1.5 * standardGravity else {
+            throw AccelerometerFitError.notGravity(length: length)
+        }
+        for index in 0..<poses.count {
+            let angle = poses[index].force.angle(to: pose.force)
+            guard angle >= parameters.smallestAngle else {
+                throw AccelerometerFitError.tooNear(pose: index, angle: angle)
+            }
+        }
+        poses.append(pose)
+    }
+
+    /// Takes the last pose out again.
+    public mutating func removeLast() {
+        if !poses.isEmpty { poses.removeLast() }
+    }
+
+    /// The direction (length 1, sensor axes) in which another pose would tell most; for the first poses up is enough.
+    public var mostUsefulDirection: Vector3 {
+        guard let (_, solution) = iterate() else { return Vector3(0, 0, 1) }
+        return weakest(AccelerometerCalibration(), solution).direction
+    }
+
+    /// Finds the calibration that makes all poses' forces as long as gravity.
+    ///
+    /// - Throws: why there is none that can be believed.
+    public func solve() throws(AccelerometerFitError) -> Solution {
+        guard hasEnoughPoses else {
+            throw AccelerometerFitError.tooFewPoses(have: poses.count, need: parameters.fewestPoses)
+        }
+        guard let (calibration, solution) = iterate() else { throw AccelerometerFitError.noSolution }
+        var squares = 0.0
+        var largest = 0.0
+        var worst = 0
+        for index in 0..<poses.count {
+            let residual = calibration.apply(poses[index].force).length - standardGravity
+            squares += residual * residual
+            if abs(residual) > largest {
+                largest = abs(residual)
+                worst = index
+            }
+        }
+        let residual = (squares / Double(poses.count)).squareRoot()
+        let (uncertainty, direction) = weakest(calibration, solution)
+        guard uncertainty <= parameters.largestUncertainty else {
+            throw AccelerometerFitError.notSpread(missing: direction)
+        }
+        for axis in 0..<3 {
+            guard abs(calibration.offset[axis]) <= parameters.largestOffset else {
+                throw AccelerometerFitError.implausibleOffset(axis: axis, calibration.offset[axis])
+            }
+        }
+        guard calibration.matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis)
+        else { throw AccelerometerFitError.implausibleMatrix(calibration.matrix) }
+        guard residual <= parameters.largestResidual else {
+            throw AccelerometerFitError.residualTooLarge(residual, worstPose: worst)
+        }
+        return Solution(
+            calibration: calibration, residual: residual, largestResidual: largest, worstPose: worst,
+            poses: poses.count, uncertainty: uncertainty, weakestDirection: direction)
+    }
+
+    /// A calibration, and how good it is.
+    public struct Solution: Equatable, Sendable, BitwiseCopyable {
+        public var calibration: AccelerometerCalibration
+        /// RMS of what is left of the poses' forces' lengths less gravity, m/s².
+        public var residual: Double
+        /// The largest of them, m/s², and the index of its pose.
+        public var largestResidual: Double
+        public var worstPose: Int
+        /// How many poses there were.
+        public var poses: Int
+        /// Standard deviation of the length of gravity, m/s², in the direction where it is least certain. With few poses
+        /// this, not the residual, says how good the calibration is.
+        public var uncertainty: Double
+        /// That direction, length 1, sensor axes: another pose with it up would help most.
+        public var weakestDirection: Vector3
+    }
+
+    // MARK: Gauss-Newton
+
+    /// The unknowns: offset x, y, z and the matrix' xx, yy, zz, xy, xz, yz less those of the identity.
+    static let unknowns = 9
+
+    private func iterate() -> (AccelerometerCalibration, LeastSquaresSolution)? {
+        var values = [Double](repeating: 0, count: Self.unknowns)
+        var solution: LeastSquaresSolution?
+        for _ in 0..<20 {
+            let calibration = Self.calibration(values)
+            var equations = NormalEquations(count: Self.unknowns)
+            for index in 0..<Self.unknowns {
+                equations.addPrior(index, target: -values[index], deviation: priorDeviation(index))
+            }
+            for pose in poses {
+                let force = calibration.apply(pose.force)
+                guard let up = force.normalized else { return nil }
+                equations.add(
+                    Self.row(up, measured: pose.force, calibration), target: standardGravity - force.length,
+                    deviation: parameters.forceDeviation)
+            }
+            guard let next = equations.solved() else { return nil }
+            solution = next
+            var largest = 0.0
+            for index in 0..<Self.unknowns {
+                values[index] += next.step[index]
+                largest = max(largest, abs(next.step[index]))
+            }
+            if !largest.isFinite { return nil }
+            if largest < 1e-10 { break }
+        }
+        guard let solution else { return nil }
+        return (Self.calibration(values), solution)
+    }
+
+    private func priorDeviation(_ index: Int) -> Double {
+        index < 3
+            ? parameters.offsetDeviation : index < 6 ? parameters.scaleDeviation : parameters.crossAxisDeviation
+    }
+
+    static func calibration(_ values: [Double]) -> AccelerometerCalibration {
+        AccelerometerCalibration(
+            offset: Vector3(values[0], values[1], values[2]),
+            matrix: Matrix3(
+                Vector3(1 + values[3], values[6], values[7]), Vector3(values[6], 1 + values[4], values[8]),
+                Vector3(values[7], values[8], 1 + values[5])))
+    }
+
+    /// How the component of the calibrated force along `direction` changes with the unknowns.
+    static func row(
+        _ direction: Vector3, measured: Vector3, _ calibration: AccelerometerCalibration
+    ) -> [Double] {
+        let d = measured - calibration.offset
+        let u = direction
+        // The matrix is symmetric, so it is its own transpose.
+        let offset = calibration.matrix * u
+        return [
+            -offset.x, -offset.y, -offset.z, u.x * d.x, u.y * d.y, u.z * d.z,
+            u.x * d.y + u.y * d.x, u.x * d.z + u.z * d.x, u.y * d.z + u.z * d.y,
+        ]
+    }
+
+    /// Where the length of gravity is least certain: of the faces, edges and corners of a cube.
+    private func weakest(
+        _ calibration: AccelerometerCalibration, _ solution: LeastSquaresSolution
+    ) -> (deviation: Double, direction: Vector3) {
+        var largest = 0.0
+        var direction = Vector3(0, 0, 1)
+        let inverse = calibration.matrix.inverse
+        for code in 0..<27 {
+            let corner = Vector3(Double(code % 3 - 1), Double(code / 3 % 3 - 1), Double(code / 9 - 1))
+            guard let up = corner.normalized else { continue }
+            let measured = inverse * (standardGravity * up) + calibration.offset
+            let deviation = solution.deviation(of: Self.row(up, measured: measured, calibration))
+            if deviation > largest * (1 + 1e-9) {
+                largest = deviation
+                direction = up
+            }
+        }
+        return (largest, direction)
+    }
+}
+
+/// Why a pose is refused, or why the poses give no calibration.
+public enum AccelerometerFitError: Error, Equatable, Sendable, BitwiseCopyable {
+    /// The force is so far from gravity (m/s²) that the sensor did not rest or is broken.
+    case notGravity(length: Double)
+    /// The pose is nearly that of the index, the angle (rad) away: it adds nothing.
+    case tooNear(pose: Int, angle: Double)
+    /// More poses are needed.
+    case tooFewPoses(have: Int, need: Int)
+    /// The poses leave a side out: one with this direction (length 1, sensor axes) up is missing.
+    case notSpread(missing: Vector3)
+    /// The equations have no solution.
+    case noSolution
+    /// The offset of an axis, m/s², is larger than a working chip's.
+    case implausibleOffset(axis: Int, Double)
+    /// Scale factors or cross-axis terms are larger than a working chip's.
+    case implausibleMatrix(Matrix3)
+    /// What the fit leaves, RMS in m/s², is too much: the pose of the index, most of all, was no rest.
+    case residualTooLarge(Double, worstPose: Int)
+}
+
+extension Matrix3 {
+    /// Whether the diagonal is within `scale` of 1 and everything else within `cross` of 0.
+    func isPlausible(scale: Double, cross: Double) -> Bool {
+        for row in 0..<3 {
+            let values = row == 0 ? row0 : row == 1 ? row1 : row2
+            for column in 0..<3 {
+                let isWithin = row == column ? abs(values[column] - 1) <= scale : abs(values[column]) <= cross
+                if !isWithin { return false }
+            }
+        }
+        return true
+    }
+}

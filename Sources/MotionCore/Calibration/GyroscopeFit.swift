@@ -1,0 +1,248 @@
+internal import CMotionMath
+
+/// Finds a gyroscope's scale factors and misalignment from turns between rests: what it makes of gravity's direction at
+/// the start has to be gravity's direction at the end, and a sensor that went all the way round has turned by 360°.
+///
+/// Nine numbers are sought, the matrix that takes readings to true rates along the calibrated accelerometer's axes, by
+/// Gauss-Newton with prior knowledge of how large a chip's errors are. The bias is the mean of the rests.
+public struct GyroscopeFit: Sendable {
+    /// What is expected of chips and of turns.
+    public struct Parameters: Equatable, Sendable, BitwiseCopyable {
+        /// Standard deviation of a scale factor before anything is known. Default 5 %.
+        public var scaleDeviation = 0.05
+        /// Standard deviation of a misalignment before anything is known, rad. Default 3 %.
+        public var crossAxisDeviation = 0.03
+        /// How well gravity's direction is known at a rest, rad. Default 0.1°.
+        public var directionDeviation = 0.1 * radiansPerDegree
+        /// How well a sensor is put back where it was after full turns, rad. Default 0.5°, by eye against an edge.
+        public var headingDeviation = 0.5 * radiansPerDegree
+        /// Smallest turn, rad. Default 30°.
+        public var smallestTurn = 30 * radiansPerDegree
+        /// Fewest turns. Default 3.
+        public var fewestTurns = 3
+        /// Largest uncertainty of a scale factor. Default 1 %: turns that leave an axis out are beyond it.
+        public var largestUncertainty = 0.01
+        /// Largest believable error of a scale factor. Default 15 %.
+        public var largestScaleError = 0.15
+        /// Largest believable misalignment, rad. Default 0.1.
+        public var largestCrossAxis = 0.1
+        /// Largest believable RMS of what the fit leaves, rad. Default 2°.
+        public var largestResidual = 2 * radiansPerDegree
+
+        /// Makes the defaults.
+        public init() {}
+    }
+
+    /// The turns so far.
+    public private(set) var turns: [TurnSegment] = []
+
+    /// What is expected.
+    public let parameters: Parameters
+
+    /// The accelerometer's calibration, by which gravity's direction is told.
+    public let accelerometer: AccelerometerCalibration
+
+    /// Makes a fit without turns.
+    public init(accelerometer: AccelerometerCalibration, parameters: Parameters = Parameters()) {
+        self.accelerometer = accelerometer
+        self.parameters = parameters
+    }
+
+    /// Whether there are turns enough for a try at a solution.
+    public var hasEnoughTurns: Bool { turns.count >= parameters.fewestTurns }
+
+    /// Adds a turn.
+    ///
+    /// - Throws: `tooSmall`, `notBack` or `wrongNumberOfTurns`; the turn is then left out.
+    public mutating func add(_ turn: TurnSegment) throws(GyroscopeFitError) {
+        if turn.fullTurns > 0 {
+            let tilt = accelerometer.apply(turn.start.force).angle(to: accelerometer.apply(turn.end.force))
+            guard tilt < 3 * radiansPerDegree else { throw GyroscopeFitError.notBack(angle: tilt) }
+            let heading = abs(turn.measuredHeading)
+            guard abs(heading / (2 * .pi) - Double(turn.fullTurns)) < 0.15 * Double(turn.fullTurns) else {
+                throw GyroscopeFitError.wrongNumberOfTurns(measured: heading / (2 * .pi), told: turn.fullTurns)
+            }
+        } else {
+            let angle = turn.measuredRotation.rotationVector.length
+            guard angle >= parameters.smallestTurn else { throw GyroscopeFitError.tooSmall(angle: angle) }
+        }
+        turns.append(turn)
+    }
+
+    /// Takes the last turn out again.
+    public mutating func removeLast() {
+        if !turns.isEmpty { turns.removeLast() }
+    }
+
+    /// A calibration, and how good it is.
+    public struct Solution: Equatable, Sendable, BitwiseCopyable {
+        /// The slope over temperature is zero: turns do not take long enough to tell it.
+        public var calibration: GyroscopeCalibration
+        /// RMS of the angles (rad) between gravity as turned and as found, and of full turns less 360°.
+        public var residual: Double
+        /// The largest of them, rad.
+        public var largestResidual: Double
+        /// How many turns there were.
+        public var turns: Int
+        /// Standard deviation of the least certain scale factor, and its axis.
+        public var uncertainty: Double
+        public var weakestAxis: Int
+    }
+
+    /// Finds the calibration that fits all turns.
+    ///
+    /// - Throws: why there is none that can be believed.
+    public func solve() throws(GyroscopeFitError) -> Solution {
+        guard hasEnoughTurns else {
+            throw GyroscopeFitError.tooFewTurns(have: turns.count, need: parameters.fewestTurns)
+        }
+        var matrix = Matrix3.identity
+        var solution: LeastSquaresSolution?
+        for _ in 0..<12 {
+            guard let next = equations(around: matrix).solved() else { throw GyroscopeFitError.noSolution }
+            solution = next
+            var largest = 0.0
+            for step in next.step { largest = max(largest, abs(step)) }
+            guard largest.isFinite, largest < 1 else { throw GyroscopeFitError.noSolution }
+            matrix = matrix.adding(next.step)
+            if largest < 1e-9 { break }
+        }
+        guard let solution else { throw GyroscopeFitError.noSolution }
+        var weakest = 0
+        for axis in 1..<3 where solution.deviation(of: 4 * axis) > solution.deviation(of: 4 * weakest) {
+            weakest = axis
+        }
+        let uncertainty = solution.deviation(of: 4 * weakest)
+        guard uncertainty <= parameters.largestUncertainty else {
+            throw GyroscopeFitError.axesDoNotSpan(weakestAxis: weakest, uncertainty: uncertainty)
+        }
+        guard matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis) else {
+            throw GyroscopeFitError.implausibleMatrix(matrix)
+        }
+        let (residual, largest) = residuals(matrix)
+        guard residual <= parameters.largestResidual else { throw GyroscopeFitError.residualTooLarge(residual) }
+        return Solution(
+            calibration: calibration(matrix), residual: residual, largestResidual: largest, turns: turns.count,
+            uncertainty: uncertainty, weakestAxis: weakest)
+    }
+
+    private func calibration(_ matrix: Matrix3) -> GyroscopeCalibration {
+        var bias = Vector3.zero
+        var temperature = 0.0
+        for turn in turns {
+            bias += turn.start.rate + turn.end.rate
+            temperature += turn.start.temperature + turn.end.temperature
+        }
+        let share = 1 / Double(2 * turns.count)
+        let mean = temperature * share
+        return GyroscopeCalibration(
+            bias: bias * share, referenceTemperature: mean.isFinite ? mean : 25, matrix: matrix)
+    }
+
+    private func equations(around matrix: Matrix3) -> NormalEquations {
+        var equations = NormalEquations(count: 9)
+        for index in 0..<9 {
+            let isDiagonal = index % 4 == 0
+            equations.addPrior(
+                index, target: (isDiagonal ? 1 : 0) - matrix.element(index),
+                deviation: isDiagonal ? parameters.scaleDeviation : parameters.crossAxisDeviation)
+        }
+        for turn in turns {
+            guard let check = TurnCheck(turn, matrix: matrix, accelerometer) else { continue }
+            for axis in 0..<3 {
+                var row = [Double](repeating: 0, count: 9)
+                // The end's axes turned by θ see what stands still turned by -θ: gravity moves by gravity × θ.
+                for index in 0..<9 { row[index] = check.turned.cross(check.sensitivity[index])[axis] }
+                equations.add(
+                    row, target: check.found[axis] - check.turned[axis], deviation: parameters.directionDeviation)
+            }
+            if let error = check.headingError {
+                var row = [Double](repeating: 0, count: 9)
+                for index in 0..<9 { row[index] = check.turned.dot(check.sensitivity[index]) }
+                equations.add(row, target: -error, deviation: parameters.headingDeviation)
+            }
+        }
+        return equations
+    }
+
+    private func residuals(_ matrix: Matrix3) -> (rms: Double, largest: Double) {
+        var squares = 0.0
+        var count = 0.0
+        var largest = 0.0
+        for turn in turns {
+            guard let check = TurnCheck(turn, matrix: matrix, accelerometer) else { continue }
+            let direction = check.turned.angle(to: check.found)
+            let heading = abs(check.headingError ?? 0)
+            squares += direction * direction + heading * heading
+            count += check.headingError == nil ? 1 : 2
+            largest = max(largest, direction, heading)
+        }
+        return (count > 0 ? (squares / count).squareRoot() : 0, largest)
+    }
+}
+
+/// What a turn says of a matrix.
+private struct TurnCheck {
+    /// Gravity's direction at the end, turned there from the start.
+    let turned: Vector3
+    /// Gravity's direction at the end as the accelerometer found it.
+    let found: Vector3
+    /// By how much full turns miss 360°, rad; `nil` where it is no full turn.
+    let headingError: Double?
+    let sensitivity: [Vector3]
+
+    init?(_ turn: TurnSegment, matrix: Matrix3, _ accelerometer: AccelerometerCalibration) {
+        guard let start = accelerometer.apply(turn.start.force).normalized,
+            let end = accelerometer.apply(turn.end.force).normalized
+        else { return nil }
+        let integral = TurnIntegral(turn, matrix: matrix, up: start)
+        turned = integral.rotation.unrotate(start)
+        found = end
+        sensitivity = integral.sensitivity
+        guard turn.fullTurns > 0 else {
+            headingError = nil
+            return
+        }
+        // The angle of the rotation about the vertical; how many whole turns it lacks is what was counted on the way.
+        let q = integral.rotation
+        let twist = 2 * atan2(Vector3(q.x, q.y, q.z).dot(start), q.w)
+        let whole = 2 * Double.pi
+        let heading = twist + whole * ((integral.heading - twist) / whole).rounded()
+        headingError = heading - whole * Double(turn.fullTurns) * (integral.heading < 0 ? -1 : 1)
+    }
+}
+
+extension Matrix3 {
+    /// The element of an index that counts row after row.
+    fileprivate func element(_ index: Int) -> Double {
+        let row = index / 3
+        return (row == 0 ? row0 : row == 1 ? row1 : row2)[index % 3]
+    }
+
+    /// The matrix with `step` added, row after row.
+    fileprivate func adding(_ step: [Double]) -> Matrix3 {
+        Matrix3(
+            row0 + Vector3(step[0], step[1], step[2]), row1 + Vector3(step[3], step[4], step[5]),
+            row2 + Vector3(step[6], step[7], step[8]))
+    }
+}
+
+/// Why a turn is refused, or why the turns give no calibration.
+public enum GyroscopeFitError: Error, Equatable, Sendable, BitwiseCopyable {
+    /// The turn's angle (rad) tells too little.
+    case tooSmall(angle: Double)
+    /// The sensor is not back in the attitude that full turns end in: gravity's direction is this angle (rad) off.
+    case notBack(angle: Double)
+    /// The gyroscope saw another number of full turns than was told.
+    case wrongNumberOfTurns(measured: Double, told: Int)
+    /// More turns are needed.
+    case tooFewTurns(have: Int, need: Int)
+    /// The turns leave an axis out: its scale factor's standard deviation is still this.
+    case axesDoNotSpan(weakestAxis: Int, uncertainty: Double)
+    /// The equations have no solution.
+    case noSolution
+    /// Scale factors or misalignment are larger than a working chip's.
+    case implausibleMatrix(Matrix3)
+    /// What the fit leaves, RMS in rad, is too much.
+    case residualTooLarge(Double)
+}

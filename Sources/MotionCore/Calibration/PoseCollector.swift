@@ -1,0 +1,174 @@
+/// Waits until the sensor lies still, and averages what it reads there.
+///
+/// A rest is told by how far readings stray from their own mean, so that no bias, however large, hides it. A turn so
+/// slow that it does not stray shows in the direction of gravity between the first and the second half.
+public struct PoseCollector: Sendable, BitwiseCopyable {
+    /// What counts as lying still, and for how long.
+    public struct Parameters: Equatable, Sendable, BitwiseCopyable {
+        /// Seconds that are averaged. Longer averages away more noise and tries the user's patience. Default 2: with
+        /// an MPU-6050's 400 µg/√Hz the mean is good to 0.2 mg.
+        public var duration = 2.0
+        /// Seconds of quiet before the averaging begins: what was touched still trembles. Default 0.5.
+        public var settling = 0.5
+        /// How far a reading may stray from the mean force, m/s². Smaller refuses noisy chips and floors that tremble,
+        /// larger lets hands that hold the board count as rest. Default 0.5, ten times an MPU-6050's noise.
+        public var forceLimit = 0.5
+        /// How far a reading may stray from the mean rate, rad/s. Default 2 °/s.
+        public var rateLimit = 2 * radiansPerDegree
+        /// How far the mean force may move from the first half to the second, m/s². Default 0.05: 0.3° of tilt.
+        public var driftLimit = 0.05
+        /// Largest mean rate that can be a bias, rad/s. Default 25 °/s: an MPU-6050's ±20 °/s (PS-MPU-6000A-00 r3.4,
+        /// 6.1) and some drift.
+        public var largestBias = 25 * radiansPerDegree
+
+        /// Makes the defaults.
+        public init() {}
+    }
+
+    /// Why the sensor does not count as still.
+    public enum Unrest: UInt8, Sendable, BitwiseCopyable {
+        /// The angular rate strays, or is larger than a bias can be.
+        case rotation
+        /// The specific force strays.
+        case force
+        /// The direction of gravity moved while it was averaged.
+        case drift
+        /// Samples are missing, or an axis was at the end of its range.
+        case badSamples
+    }
+
+    /// How far it has got.
+    public enum Progress: Equatable, Sendable, BitwiseCopyable {
+        /// It moves, or did just now.
+        case moving(Unrest)
+        /// It has just come to rest.
+        case settling
+        /// It is being averaged: the part that is done, 0 to 1.
+        case averaging(Double)
+        /// The pose; the next sample begins another one.
+        case done(RestingPose)
+    }
+
+    private let parameters: Parameters
+    private var quietSince: Timestamp?
+    private var last: Timestamp?
+    private var settlingForce = Vector3.zero
+    private var settlingRate = Vector3.zero
+    private var settlingCount = 0.0
+    private var sums = PoseSums()
+
+    /// Makes a collector that has seen nothing.
+    public init(parameters: Parameters = Parameters()) {
+        self.parameters = parameters
+    }
+
+    /// Begins anew.
+    public mutating func reset() {
+        quietSince = nil
+        last = nil
+        settlingCount = 0
+        sums = PoseSums()
+    }
+
+    /// Takes a sample along the sensor's axes; one that is not later than the one before changes nothing.
+    public mutating func take(_ sample: MotionSample) -> Progress {
+        if let last, sample.timestamp <= last { return .settling }
+        let hasGap = sample.flags.contains(.afterGap) && last != nil
+        guard sample.acceleration.isFinite, sample.rotationRate.isFinite, sample.flags.isDisjoint(with: .clipped),
+            !hasGap
+        else { return startOver(.badSamples) }
+        last = sample.timestamp
+        let start = quietSince ?? sample.timestamp
+        quietSince = start
+
+        if settlingCount > 0 {
+            let force = (sample.acceleration - settlingForce).length
+            let rate = (sample.rotationRate - settlingRate).length
+            if rate > parameters.rateLimit { return startOver(.rotation, with: sample) }
+            if force > parameters.forceLimit { return startOver(.force, with: sample) }
+            if settlingRate.length > parameters.largestBias { return startOver(.rotation, with: sample) }
+        }
+        let elapsed = sample.timestamp.seconds(since: start)
+        follow(sample)
+        guard elapsed >= parameters.settling else { return .settling }
+        let part = (elapsed - parameters.settling) / max(parameters.duration, 1e-3)
+        sums.add(sample, isSecondHalf: part >= 0.5)
+        guard part >= 1 else { return .averaging(part) }
+        guard sums.drift <= parameters.driftLimit else { return startOver(.drift) }
+        let pose = sums.pose
+        reset()
+        return .done(pose)
+    }
+
+    /// The mean that readings are compared with: of all of them at first, then of about the last hundred, so that what
+    /// trembled while it settled is forgotten.
+    private mutating func follow(_ sample: MotionSample) {
+        settlingCount = min(100, settlingCount + 1)
+        settlingForce += (sample.acceleration - settlingForce) * (1 / settlingCount)
+        settlingRate += (sample.rotationRate - settlingRate) * (1 / settlingCount)
+    }
+
+    private mutating func startOver(_ reason: Unrest, with sample: MotionSample? = nil) -> Progress {
+        let last = self.last
+        reset()
+        self.last = last
+        if let sample {
+            quietSince = sample.timestamp
+            follow(sample)
+        }
+        return .moving(reason)
+    }
+}
+
+/// Sums over the samples of a rest.
+private struct PoseSums: Sendable, BitwiseCopyable {
+    private var first = Half()
+    private var second = Half()
+
+    private struct Half: Sendable, BitwiseCopyable {
+        var count = 0.0
+        var force = Vector3.zero
+        var rate = Vector3.zero
+        var temperature = 0.0
+        var temperatureCount = 0.0
+        var forceSquares = 0.0
+        var rateSquares = 0.0
+
+        var meanForce: Vector3 { force * (1 / max(1, count)) }
+    }
+
+    /// How far the mean force of the second half is from that of the first, m/s²; zero while one of them is empty.
+    var drift: Double {
+        first.count > 0 && second.count > 0 ? (second.meanForce - first.meanForce).length : 0
+    }
+
+    mutating func add(_ sample: MotionSample, isSecondHalf: Bool) {
+        if isSecondHalf { PoseSums.add(sample, to: &second) } else { PoseSums.add(sample, to: &first) }
+    }
+
+    private static func add(_ sample: MotionSample, to half: inout Half) {
+        half.count += 1
+        half.force += sample.acceleration
+        half.rate += sample.rotationRate
+        half.forceSquares += sample.acceleration.lengthSquared
+        half.rateSquares += sample.rotationRate.lengthSquared
+        if sample.temperature.isFinite {
+            half.temperature += sample.temperature
+            half.temperatureCount += 1
+        }
+    }
+
+    var pose: RestingPose {
+        let count = max(1, first.count + second.count)
+        let force = (first.force + second.force) * (1 / count)
+        let rate = (first.rate + second.rate) * (1 / count)
+        let temperatures = first.temperatureCount + second.temperatureCount
+        let forceVariance = (first.forceSquares + second.forceSquares) / count - force.lengthSquared
+        let rateVariance = (first.rateSquares + second.rateSquares) / count - rate.lengthSquared
+        return RestingPose(
+            force: force, rate: rate,
+            temperature: temperatures > 0 ? (first.temperature + second.temperature) / temperatures : .nan,
+            forceSpread: max(0, forceVariance).squareRoot(), rateSpread: max(0, rateVariance).squareRoot(),
+            count: Int(count))
+    }
+}
