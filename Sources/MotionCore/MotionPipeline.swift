@@ -14,10 +14,12 @@ public struct MotionPipeline: ~Copyable {
     /// The reference attitude, from which `state.relativeAttitude` is told.
     public private(set) var reference: ReferenceAttitude
 
+    /// How the sensor is mounted, and its chip's errors.
+    public private(set) var calibration: SensorCalibration
+
     private let untoldRanges: UntoldRanges
     private var accelerometerClipping = ClippingDetector.accelerometer
     private var gyroscopeClipping = ClippingDetector.gyroscope
-    private var calibration: SensorCalibration
     private var filter = AttitudeFilter()
     private var attitudeLowPass: AttitudeLowPass
     private var accelerationLowPass: VectorLowPass
@@ -31,13 +33,15 @@ public struct MotionPipeline: ~Copyable {
     /// - Parameters:
     ///   - settings: what the user set.
     ///   - storedReference: the reference attitude of an earlier run, for the policy `.stored`.
+    ///   - calibration: the errors of the chip that the samples come from.
     ///   - untoldRanges: the sensors whose samples do not say where they were cut off.
     public init(
-        settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil, untoldRanges: UntoldRanges = []
+        settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil,
+        calibration: ChipCalibration = ChipCalibration(), untoldRanges: UntoldRanges = []
     ) {
         self.settings = settings
         self.untoldRanges = untoldRanges
-        calibration = SensorCalibration(mount: settings.mount)
+        self.calibration = SensorCalibration(mount: settings.mount, chip: calibration)
         attitudeLowPass = AttitudeLowPass(cutoff: settings.attitudeLowPass)
         accelerationLowPass = VectorLowPass(cutoff: settings.accelerationLowPass)
         rotationRateLowPass = VectorLowPass(cutoff: settings.rotationRateLowPass)
@@ -84,6 +88,7 @@ public struct MotionPipeline: ~Copyable {
         state.gravity = attitude.unrotate(Vector3(0, 0, standardGravity))
         state.gyroscopeBias = filter.gyroscopeBias
         state.isMoving = filter.isMoving
+        state.isAtRest = filter.isAtRest
         if !sample.temperature.isNaN { state.temperature = sample.temperature }
         if sample.acceleration.isFinite {
             state.linearAcceleration = accelerationLowPass.update(
@@ -127,19 +132,31 @@ extension MotionPipeline {
         accelerationLowPass.cutoff = new.accelerationLowPass
         rotationRateLowPass.cutoff = new.rotationRateLowPass
         if new.mount != old.mount {
-            calibration = SensorCalibration(mount: new.mount)
-            filter = AttitudeFilter()
-            attitudeLowPass.reset()
-            accelerationLowPass.reset()
-            rotationRateLowPass.reset()
-            cancelGestures(.interrupted, emit: emit)
-            shake = ShakeRecognizer(settings: new.shake)
-            reference = ReferenceAttitude(policy: new.reference)
+            beginAnew(with: SensorCalibration(mount: new.mount, chip: calibration.chip), emit: emit)
         } else if new.reference != old.reference {
             let kept = reference.attitude
             reference = ReferenceAttitude(policy: new.reference, stored: kept)
         }
         shake.apply(new.shake, at: state.timestamp, emit: emit)
+    }
+
+    /// Takes over another calibration of the chip between two samples. It begins attitude and reference anew, as another
+    /// mounting does.
+    public mutating func apply(_ chip: ChipCalibration, emit: (GestureEvent) -> Void) {
+        guard chip != calibration.chip else { return }
+        beginAnew(with: SensorCalibration(mount: settings.mount, chip: chip), emit: emit)
+    }
+
+    /// Forgets what was learnt and taken in axes that are the body's no more.
+    private mutating func beginAnew(with calibration: SensorCalibration, emit: (GestureEvent) -> Void) {
+        self.calibration = calibration
+        filter = AttitudeFilter()
+        attitudeLowPass.reset()
+        accelerationLowPass.reset()
+        rotationRateLowPass.reset()
+        cancelGestures(.interrupted, emit: emit)
+        shake = ShakeRecognizer(settings: settings.shake)
+        reference = ReferenceAttitude(policy: settings.reference)
     }
 
     /// Cancels every gesture under way: the source stopped, was lost, or something came in between.

@@ -62,6 +62,9 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// Whether the body moves.
     public var isMoving = false
 
+    /// Whether the body has been at rest for so long that `gyroscopeBias` is being learnt from it.
+    public var isAtRest = false
+
     /// Whether something makes the body vibrate, a machine that runs for example.
     public var isVibrating = false
 

@@ -26,6 +26,7 @@ public final class MotionManager: Sendable {
     private struct Run {
         let device: any SensorDevice
         let exchange: SensorExchange
+        let keeper: CalibrationKeeper
         let sensor: WorkerThread
         let delivery: WorkerThread
     }
@@ -37,7 +38,7 @@ public final class MotionManager: Sendable {
     ///   - imu: rate, ranges and batching of the sensor.
     ///   - settings: everything about attitude and gestures; may be changed at any time.
     ///   - updateInterval: seconds between two states for motion handlers; default 0.1.
-    ///   - stateDirectory: where a stored reference attitude is kept; `nil` keeps nothing.
+    ///   - stateDirectory: where a stored reference attitude and calibrations are kept; `nil` keeps nothing.
     public init(
         sensor: SensorSelection = .automatic, imu: IMUSettings = IMUSettings(),
         settings: MotionSettings = MotionSettings(), updateInterval: Double = 0.1, stateDirectory: String? = nil
@@ -72,9 +73,12 @@ public final class MotionManager: Sendable {
         guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
         let storedReference = store?.loadReference()
+        let keeper = CalibrationKeeper(
+            store: store.map { CalibrationStore(stateDirectory: $0.path) }, name: device.storageName)
         let hasThreads = shared.withLock { shared in
             guard shared.run == nil else { return true }
-            shared.run = makeRun(device, exchange, shared.settings, shared.updateInterval, storedReference)
+            shared.run = makeRun(
+                device, exchange, keeper, shared.settings, shared.updateInterval, storedReference)
             return shared.run != nil
         }
         guard hasThreads else { throw SensorError.resources }
@@ -93,17 +97,18 @@ public final class MotionManager: Sendable {
 
     /// Starts the threads; `nil` where the system has none left.
     private func makeRun(
-        _ device: any SensorDevice, _ exchange: SensorExchange, _ settings: MotionSettings, _ updateInterval: Double,
-        _ storedReference: Quaternion?
+        _ device: any SensorDevice, _ exchange: SensorExchange, _ keeper: CalibrationKeeper,
+        _ settings: MotionSettings, _ updateInterval: Double, _ storedReference: Quaternion?
     ) -> Run? {
         // Neither thread holds the manager: dropping the last reference to it stops it.
-        let delivery = Delivery(exchange: exchange, handlers: handlers, store: store)
+        let delivery = Delivery(exchange: exchange, handlers: handlers, store: store, keeper: keeper)
         let sampleListeners = handlers.samples
+        let calibration = keeper.calibration.effective
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
             var loop = SensorLoop(
                 device: device, exchange: exchange, sampleListeners: sampleListeners, settings: settings,
-                storedReference: storedReference, updateInterval: updateInterval)
+                storedReference: storedReference, calibration: calibration, updateInterval: updateInterval)
             loop.run()
         }
         guard let sensorThread else {
@@ -113,7 +118,7 @@ public final class MotionManager: Sendable {
             return nil
         }
         handlers.chain.attach(exchange.deliveryWake)
-        return Run(device: device, exchange: exchange, sensor: sensorThread, delivery: deliveryThread)
+        return Run(device: device, exchange: exchange, keeper: keeper, sensor: sensorThread, delivery: deliveryThread)
     }
 
     /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing where nothing runs.
@@ -168,6 +173,7 @@ public final class MotionManager: Sendable {
     }
 
     var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
+    var keeper: CalibrationKeeper? { shared.withLock { $0.run?.keeper } }
 
     // MARK: What can be changed at any time
 

@@ -12,7 +12,7 @@ struct StateDirectory: Sendable {
 
     /// The reference attitude that was kept, or `nil` where there is none that can be read.
     func loadReference() -> Quaternion? {
-        guard let text = read(StateDirectory.referenceFile) else { return nil }
+        guard case .text(let text) = read(StateDirectory.referenceFile) else { return nil }
         // Without its last line feed the file is torn, and its last number perhaps another one.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 3, lines[0] == StateDirectory.referenceTitle, lines[2].isEmpty else { return nil }
@@ -28,27 +28,45 @@ struct StateDirectory: Sendable {
     ///
     /// - Returns: 0, or the errno of what failed; the old file is then still there.
     func saveReference(_ attitude: Quaternion?) -> Int32 {
-        guard let attitude else {
-            return unlink("\(path)/\(StateDirectory.referenceFile)") == 0 || errno == ENOENT ? 0 : errno
-        }
+        guard let attitude else { return remove(StateDirectory.referenceFile) }
         return write(
             "\(StateDirectory.referenceTitle)\n\(attitude.w) \(attitude.x) \(attitude.y) \(attitude.z)\n",
             to: StateDirectory.referenceFile)
     }
 
-    private func read(_ name: String) -> String? {
+    /// What a file turned out to hold.
+    enum Content: Equatable {
+        case text(String)
+        /// There is no such file.
+        case none
+        /// It cannot be read: the errno.
+        case failed(Int32)
+    }
+
+    /// Reads a file of the directory.
+    func read(_ name: String) -> Content {
         let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
+        guard file >= 0 else { return errno == ENOENT ? .none : .failed(errno) }
         defer { close(file) }
-        // A file of ours is a hundred bytes; whatever is longer is not one.
+        // A file of ours is a page at most; whatever is longer is not one, and is as good as torn.
         return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             let count = Glibc.read(file, buffer.baseAddress, buffer.count)
-            guard count >= 0 else { return nil }
-            return String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self)
+            guard count >= 0 else { return .failed(errno) }
+            return .text(String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self))
         }
     }
 
-    private func write(_ text: String, to name: String) -> Int32 {
+    /// Takes a file of the directory away; one that is not there is no failure.
+    ///
+    /// - Returns: 0, or the errno of what failed.
+    func remove(_ name: String) -> Int32 {
+        unlink("\(path)/\(name)") == 0 || errno == ENOENT ? 0 : errno
+    }
+
+    /// Writes a file of the directory, whole or not at all.
+    ///
+    /// - Returns: 0, or the errno of what failed; the old file is then still there.
+    func write(_ text: String, to name: String) -> Int32 {
         makeDirectories(path)
         let temporary = "\(path)/.\(name).new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)

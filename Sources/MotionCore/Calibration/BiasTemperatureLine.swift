@@ -1,7 +1,10 @@
 /// A gyroscope's bias as a straight line over temperature, learnt from rests: recursive least squares that forgets slowly.
 public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
+    /// Whether it has learnt anything.
+    public private(set) var hasBias = false
+
     /// The temperature from which the line is told, °C: that of the first rest.
-    public private(set) var referenceTemperature = Double.nan
+    public private(set) var referenceTemperature = 25.0
 
     /// The bias at that temperature, rad/s, sensor axes.
     public private(set) var bias = Vector3.zero
@@ -10,8 +13,8 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
     public private(set) var slope = Vector3.zero
 
     /// The temperatures among which it was learnt, °C.
-    public private(set) var lowestTemperature = Double.nan
-    public private(set) var highestTemperature = Double.nan
+    public private(set) var lowestTemperature = 25.0
+    public private(set) var highestTemperature = 25.0
 
     /// How uncertain bias and slope are, as variances and covariance in units of one rest's noise.
     public private(set) var biasVariance = BiasTemperatureLine.initialBiasVariance
@@ -45,6 +48,7 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
         guard isUsable, biasVariance <= Self.initialBiasVariance, slopeVariance <= Self.initialSlopeVariance else {
             return
         }
+        hasBias = true
         self.referenceTemperature = referenceTemperature
         self.bias = bias
         self.slope = slope
@@ -54,9 +58,6 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
         self.slopeVariance = slopeVariance
         self.covariance = covariance
     }
-
-    /// Whether it has learnt anything.
-    public var hasBias: Bool { referenceTemperature.isFinite }
 
     /// Whether temperatures spanned enough to believe the slope.
     public var hasSlope: Bool { highestTemperature - lowestTemperature >= Self.smallestSpan }
@@ -75,6 +76,7 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
     public mutating func learn(bias measured: Vector3, temperature: Double) {
         guard measured.isFinite, temperature.isFinite, measured.length < 60 * radiansPerDegree else { return }
         guard hasBias else {
+            hasBias = true
             referenceTemperature = temperature
             lowestTemperature = temperature
             highestTemperature = temperature

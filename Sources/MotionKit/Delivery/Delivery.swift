@@ -6,6 +6,7 @@ struct Delivery: Sendable {
     let exchange: SensorExchange
     let handlers: Handlers
     let store: StateDirectory?
+    let keeper: CalibrationKeeper
 
     /// Runs until the sensor thread has stopped and nothing is left.
     func run() {
@@ -21,6 +22,7 @@ struct Delivery: Sendable {
             }
             // A sensor thread that is stuck, or an end that found no room in the ring, leaves gestures open.
             handlers.chain.cancelAll(.stopped)
+            keeper.keepWhatChanged()
         }
     }
 
@@ -33,6 +35,8 @@ struct Delivery: Sendable {
         case .reference(let change):
             // A reference that cannot be kept is still in force; the next one taken is another try.
             if change.isKept { _ = store?.saveReference(change.attitude) }
+        case .rest(let report):
+            keeper.learn(from: report)
         }
     }
 

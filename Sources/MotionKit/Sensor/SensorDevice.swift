@@ -9,6 +9,10 @@ public protocol SensorDevice: AnyObject, Sendable {
     /// What it is, in a few words for people: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String { get }
 
+    /// The name under which what is known of this very chip is kept: bus, address and part, in letters, digits and
+    /// hyphens, "i2c-1-0x68-MPU6050".
+    var storageName: String { get }
+
     /// Whether its samples are made up.
     var isSimulated: Bool { get }
 
@@ -28,12 +32,14 @@ public protocol SensorDevice: AnyObject, Sendable {
 /// A driver as a device. It is handed from the thread that opened it to the sensor thread and used there alone.
 final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecked Sendable {
     let title: String
+    let storageName: String
     let isSimulated: Bool
     private var driver: Driver
 
-    init(_ driver: consuming Driver, title: String, isSimulated: Bool) {
+    init(_ driver: consuming Driver, title: String, storageName: String, isSimulated: Bool) {
         self.driver = driver
         self.title = title
+        self.storageName = storageName
         self.isSimulated = isSimulated
     }
 

@@ -8,6 +8,8 @@ enum SensorMessage: Sendable, BitwiseCopyable {
     case sensor(IMUPoll.Event, at: Timestamp)
     /// The reference attitude was taken or cleared, or is to be kept from now on.
     case reference(ReferenceChange)
+    /// The sensor rests, and this is the gyroscope's bias.
+    case rest(RestReport)
 }
 
 /// A reference attitude, or none.
@@ -20,6 +22,7 @@ struct ReferenceChange: Sendable, BitwiseCopyable {
 /// What the sensor thread is told.
 struct SensorOrders: Sendable {
     var settings: MotionSettings?
+    var calibration: ChipCalibration?
     var reference: ReferenceOrder?
     /// Seconds between two states that are handed on.
     var updateInterval: Double?

@@ -20,18 +20,23 @@ struct SensorLoop: ~Copyable {
     private var hasSamples = false
     /// A reference is to be taken and there has been no sample to take it from.
     private var owesReference = false
+    /// When the present rest is told, where it lasts.
+    private var nextRestReport: Timestamp?
+
+    /// Seconds of rest between two reports: long enough for the filter to have found the bias.
+    private static let restInterval = 10.0
 
     /// No update interval is longer, seconds: an instant has to be told from it, also where somebody asks for infinity.
     private static let longestUpdateInterval = 1e6
 
     init(
         device: any SensorDevice, exchange: SensorExchange, sampleListeners: Listeners<[MotionSample]>,
-        settings: MotionSettings, storedReference: Quaternion?, updateInterval: Double
+        settings: MotionSettings, storedReference: Quaternion?, calibration: ChipCalibration, updateInterval: Double
     ) {
         self.device = device
         self.exchange = exchange
         self.sampleListeners = sampleListeners
-        pipeline = MotionPipeline(settings: settings, storedReference: storedReference)
+        pipeline = MotionPipeline(settings: settings, storedReference: storedReference, calibration: calibration)
         reference = pipeline.reference.attitude
         self.updateInterval = SensorLoop.usable(updateInterval)
     }
@@ -72,6 +77,11 @@ struct SensorLoop: ~Copyable {
     private mutating func follow() {
         guard let orders = exchange.newOrders(since: &seenOrders) else { return }
         if let settings = orders.settings { apply(settings) }
+        if let calibration = orders.calibration {
+            let exchange = self.exchange
+            pipeline.apply(calibration) { exchange.post(.gesture($0)) }
+            nextRestReport = nil
+        }
         if let interval = orders.updateInterval {
             updateInterval = SensorLoop.usable(interval)
             // The next state is handed on with the next sample, however long the old interval was.
@@ -129,6 +139,25 @@ struct SensorLoop: ~Copyable {
         if owesReference { pipeline.takeReference() }
         owesReference = false
         if isNews { exchange.deliveryWake.ring() }
+        reportRest()
+    }
+
+    /// Tells what a long rest teaches of the gyroscope's bias, a few times a minute.
+    private mutating func reportRest() {
+        let state = pipeline.state
+        guard state.isAtRest else {
+            nextRestReport = nil
+            return
+        }
+        guard let next = nextRestReport else {
+            nextRestReport = state.timestamp.advanced(bySeconds: SensorLoop.restInterval)
+            return
+        }
+        guard state.timestamp >= next else { return }
+        nextRestReport = state.timestamp.advanced(bySeconds: SensorLoop.restInterval)
+        let bias = pipeline.calibration.sensorReading(ofRate: state.gyroscopeBias, temperature: state.temperature)
+        exchange.post(.rest(RestReport(bias: bias, temperature: state.temperature, time: state.timestamp)))
+        exchange.deliveryWake.ring()
     }
 
     /// Hands on the reference where it has changed.

@@ -44,7 +44,8 @@ public struct SensorSelection: Equatable, Sendable {
             let chip = VirtualMPU6050(
                 trajectory: try SensorSelection.trajectory(name), seed: seed, start: clock.now())
             let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings)
-            return DriverDevice(driver, title: "virtual MPU-6050 (\(name))", isSimulated: true)
+            return DriverDevice(
+                driver, title: "virtual MPU-6050 (\(name))", storageName: "virtual", isSimulated: true)
         }
     }
 
@@ -64,6 +65,12 @@ public struct SensorSelection: Equatable, Sendable {
         }
     }
 
+    /// "i2c-1-0x68-MPU6050" for a chip on /dev/i2c-1.
+    static func storageName(bus: String, address: UInt8, part: String) -> String {
+        let name = bus.split(separator: "/").last ?? "bus"
+        return "\(name)-\(hexadecimal(address))-\(part)"
+    }
+
     private func openChip(
         bus: String?, address: UInt8?, _ settings: IMUSettings
     ) throws(SensorError) -> any SensorDevice {
@@ -75,7 +82,9 @@ public struct SensorSelection: Equatable, Sendable {
             let register = try I2CDevice(path: place.bus, address: place.address)
             let driver = MPU6050(bus: register, clock: clock, settings: settings)
             device = DriverDevice(
-                driver, title: "MPU-6050 at \(hexadecimal(place.address)) on \(place.bus)", isSimulated: false)
+                driver, title: "MPU-6050 at \(hexadecimal(place.address)) on \(place.bus)",
+                storageName: SensorSelection.storageName(bus: place.bus, address: place.address, part: "MPU6050"),
+                isSimulated: false)
         } catch {
             throw SensorError.unavailable(error)
         }

@@ -45,6 +45,7 @@ final class ScriptedDevice: SensorDevice {
     private let state = Mutex(State())
     private let stopFailure: BusError?
     let title = "scripted sensor"
+    let storageName = "scripted"
     let isSimulated: Bool
     let info = IMUInfo(
         name: "SCRIPT", identity: 0x42, nominalRate: 200, accelerometerRange: 78, gyroscopeRange: 35, bandwidth: 98)

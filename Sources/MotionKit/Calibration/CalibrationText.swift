@@ -1,0 +1,133 @@
+internal import MotionCore
+
+/// A calibration as a text for people and programs: a title with the version, a key and its numbers a line, and a last
+/// line without which the text is torn.
+enum CalibrationText {
+    static let title = "jostle calibration "
+    static let version = "1"
+    private static let end = "end"
+
+    /// What is wrong with a text.
+    enum Failure: Error, Equatable {
+        /// It was written by another version.
+        case version(String)
+        /// It is torn, or was never a calibration.
+        case damaged
+    }
+
+    static func written(_ calibration: StoredCalibration) -> String {
+        let accelerometer = calibration.chip.accelerometer
+        let gyroscope = calibration.chip.gyroscope
+        var lines = [
+            title + version,
+            "# SI units along the sensor's axes; matrices row after row. true = matrix * (measured - offset)",
+            "accelerometer-source \(oneLine(calibration.accelerometerSource))",
+            "accelerometer-offset \(text(accelerometer.offset))",
+            "accelerometer-matrix \(text(accelerometer.matrix))",
+            "gyroscope-source \(oneLine(calibration.gyroscopeSource))",
+            "gyroscope-bias \(text(gyroscope.bias))",
+            "gyroscope-bias-slope \(text(gyroscope.biasSlope))",
+            "gyroscope-temperature \(gyroscope.referenceTemperature)",
+            "gyroscope-matrix \(text(gyroscope.matrix))",
+        ]
+        let line = calibration.biasLine
+        if line.hasBias {
+            lines += [
+                "# What rests taught of the gyroscope's bias",
+                "learnt-temperature \(line.referenceTemperature)",
+                "learnt-range \(line.lowestTemperature) \(line.highestTemperature)",
+                "learnt-bias \(text(line.bias))",
+                "learnt-slope \(text(line.slope))",
+                "learnt-variances \(line.biasVariance) \(line.slopeVariance) \(line.covariance)",
+            ]
+        }
+        lines.append(end)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    static func read(_ text: String) throws(Failure) -> StoredCalibration {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let first = lines.first, first.hasPrefix(title) else { throw .damaged }
+        let found = first.dropFirst(title.count)
+        guard found == version else { throw .version(String(found.prefix(20))) }
+        guard lines.count > 2, lines.removeLast().isEmpty, lines.removeLast() == end else { throw .damaged }
+        var fields: [Substring: Substring] = [:]
+        for line in lines.dropFirst() where !line.hasPrefix("#") {
+            guard let space = line.firstIndex(of: " ") else { throw .damaged }
+            guard fields.updateValue(line[line.index(after: space)...], forKey: line[..<space]) == nil else {
+                throw .damaged
+            }
+        }
+        return try calibration(Fields(values: fields))
+    }
+
+    private static func calibration(_ fields: Fields) throws(Failure) -> StoredCalibration {
+        let accelerometer = AccelerometerCalibration(
+            offset: try fields.vector("accelerometer-offset"), matrix: try fields.matrix("accelerometer-matrix"))
+        let gyroscope = GyroscopeCalibration(
+            bias: try fields.vector("gyroscope-bias"), biasSlope: try fields.vector("gyroscope-bias-slope"),
+            referenceTemperature: try fields.numbers("gyroscope-temperature", count: 1)[0],
+            matrix: try fields.matrix("gyroscope-matrix"))
+        var line = BiasTemperatureLine()
+        if fields.values["learnt-temperature"] != nil {
+            let range = try fields.numbers("learnt-range", count: 2)
+            let variances = try fields.numbers("learnt-variances", count: 3)
+            line = BiasTemperatureLine(
+                referenceTemperature: try fields.numbers("learnt-temperature", count: 1)[0],
+                bias: try fields.vector("learnt-bias"), slope: try fields.vector("learnt-slope"),
+                lowestTemperature: range[0], highestTemperature: range[1], biasVariance: variances[0],
+                slopeVariance: variances[1], covariance: variances[2])
+            guard line.hasBias else { throw .damaged }
+        }
+        return StoredCalibration(
+            chip: ChipCalibration(accelerometer: accelerometer, gyroscope: gyroscope), biasLine: line,
+            accelerometerSource: try fields.text("accelerometer-source"),
+            gyroscopeSource: try fields.text("gyroscope-source"))
+    }
+
+    /// The lines of a text by their keys.
+    private struct Fields {
+        let values: [Substring: Substring]
+
+        func text(_ key: Substring) throws(Failure) -> String {
+            guard let value = values[key] else { throw .damaged }
+            return String(value)
+        }
+
+        func numbers(_ key: Substring, count: Int) throws(Failure) -> [Double] {
+            guard let value = values[key] else { throw .damaged }
+            let fields = value.split(separator: " ", omittingEmptySubsequences: false)
+            var numbers: [Double] = []
+            for field in fields {
+                guard let number = Double(field), number.isFinite else { throw .damaged }
+                numbers.append(number)
+            }
+            guard numbers.count == count else { throw .damaged }
+            return numbers
+        }
+
+        func vector(_ key: Substring) throws(Failure) -> Vector3 {
+            let numbers = try numbers(key, count: 3)
+            return Vector3(numbers[0], numbers[1], numbers[2])
+        }
+
+        /// A matrix that takes nothing to nowhere near itself cannot be a chip's.
+        func matrix(_ key: Substring) throws(Failure) -> Matrix3 {
+            let n = try numbers(key, count: 9)
+            let matrix = Matrix3(Vector3(n[0], n[1], n[2]), Vector3(n[3], n[4], n[5]), Vector3(n[6], n[7], n[8]))
+            guard matrix.determinant > 0.3, matrix.determinant < 3 else { throw .damaged }
+            return matrix
+        }
+    }
+
+    private static func text(_ vector: Vector3) -> String { "\(vector.x) \(vector.y) \(vector.z)" }
+
+    private static func text(_ matrix: Matrix3) -> String {
+        "\(text(matrix.row0)) \(text(matrix.row1)) \(text(matrix.row2))"
+    }
+
+    /// A line of a reasonable length, whatever a program put into it.
+    private static func oneLine(_ text: String) -> String {
+        String(text.unicodeScalars.prefix(200).map { $0.value < 32 ? " " : Character($0) })
+    }
+}

@@ -1,0 +1,27 @@
+extension MotionManager {
+    /// What is known of the errors of the chip that runs; `nil` where nothing runs.
+    ///
+    /// It grows while the sensor rests: `biasLine` learns. What samples are calibrated with changes only with
+    /// `setCalibration` and at the next start.
+    public var calibration: StoredCalibration? { keeper?.calibration }
+
+    /// Why the calibration that is kept of the chip was ignored at the start; `nil` where it was not, or nothing runs.
+    public var calibrationWarning: CalibrationStoreError? { keeper?.warning }
+
+    /// Puts another calibration of the chip in force with the next batch of samples, and keeps it where there is a state
+    /// directory. Attitude and reference begin anew, as with another mounting.
+    ///
+    /// - Throws: `notRunning`, or `notWritten`: it is then in force and not kept.
+    public func setCalibration(_ calibration: StoredCalibration) throws(CalibrationStoreError) {
+        guard let keeper, let exchange else { throw CalibrationStoreError.notRunning }
+        exchange.order { $0.calibration = calibration.effective }
+        try keeper.set(calibration)
+    }
+
+    /// Forgets everything that is known of the chip, the bias that was learnt too.
+    ///
+    /// - Throws: `notRunning`, or `notWritten`: it is then not in force any more but still kept.
+    public func clearCalibration() throws(CalibrationStoreError) {
+        try setCalibration(StoredCalibration())
+    }
+}
