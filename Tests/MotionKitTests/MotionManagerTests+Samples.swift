@@ -140,6 +140,7 @@ import VirtualIMU
         let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
             MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()), title: "chip",
+            storageName: "virtual",
             isSimulated: true)
         let manager = MotionManager()
         let received = Journal<MotionSample>()
@@ -167,6 +168,7 @@ import VirtualIMU
         let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
             MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: IMUSettings()), title: "chip",
+            storageName: "virtual",
             isSimulated: true)
         let manager = MotionManager()
         let events = Journal<IMUPoll.Event>()

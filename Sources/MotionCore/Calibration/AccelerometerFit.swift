@@ -4,6 +4,10 @@
 /// Nine numbers are sought, an offset and a symmetric matrix, by Gauss-Newton with prior knowledge of how large a chip's
 /// errors are, so that six poses already give offset and scale. Which way the axes as a whole are turned cannot be told
 /// from lengths; the symmetric matrix leaves them where they are.
+///
+/// Lengths alone need nine poses or more for all nine numbers. The turns between the poses, where they were recorded, say
+/// by which angle two forces differ, up to the gyroscope's own errors, which are then sought too and thrown away: with
+/// them eight poses do.
 public struct AccelerometerFit: Sendable {
     /// What is expected of chips and of poses.
     public struct Parameters: Equatable, Sendable, BitwiseCopyable {
@@ -15,6 +19,13 @@ public struct AccelerometerFit: Sendable {
         public var crossAxisDeviation = 0.03
         /// How well the length of a mean force is known, m/s². Default 0.5 mg, of noise and of a rest that was none.
         public var forceDeviation = 0.0005 * standardGravity
+        /// How well a turn tells gravity's direction at its end, rad, beside the gyroscope's scale and misalignment.
+        /// Default 0.05°, of noise and of a bias that wanders.
+        public var turnDeviation = 0.05 * radiansPerDegree
+        /// Standard deviation of the gyroscope's scale factors and misalignment before anything is known. Default 5 %.
+        public var gyroscopeDeviation = 0.05
+        /// Error of a turn, rad, from which on it is not believed at all. Default 1°.
+        public var largestTurnError = 1 * radiansPerDegree
         /// Smallest angle between two poses, rad. Default 20°.
         public var smallestAngle = 20 * radiansPerDegree
         /// Fewest poses. Default 6: an offset and a scale factor an axis.
@@ -37,6 +48,9 @@ public struct AccelerometerFit: Sendable {
 
     /// The poses so far, in the order in which they were added.
     public private(set) var poses: [RestingPose] = []
+
+    /// The turns that were added.
+    public private(set) var turns: [TurnSegment] = []
 
     /// What is expected.
     public let parameters: Parameters
@@ -69,6 +83,11 @@ public struct AccelerometerFit: Sendable {
     /// Takes the last pose out again.
     public mutating func removeLast() {
         if !poses.isEmpty { poses.removeLast() }
+    }
+
+    /// Adds a turn between two rests, which need not be poses of the fit.
+    public mutating func add(_ turn: TurnSegment) {
+        turns.append(turn)
     }
 
     /// The direction (length 1, sensor axes) in which another pose would tell most; for the first poses up is enough.
@@ -131,88 +150,6 @@ public struct AccelerometerFit: Sendable {
         public var uncertainty: Double
         /// That direction, length 1, sensor axes: another pose with it up would help most.
         public var weakestDirection: Vector3
-    }
-
-    // MARK: Gauss-Newton
-
-    /// The unknowns: offset x, y, z and the matrix' xx, yy, zz, xy, xz, yz less those of the identity.
-    static let unknowns = 9
-
-    private func iterate() -> (AccelerometerCalibration, LeastSquaresSolution)? {
-        var values = [Double](repeating: 0, count: Self.unknowns)
-        var solution: LeastSquaresSolution?
-        for _ in 0..<20 {
-            let calibration = Self.calibration(values)
-            var equations = NormalEquations(count: Self.unknowns)
-            for index in 0..<Self.unknowns {
-                equations.addPrior(index, target: -values[index], deviation: priorDeviation(index))
-            }
-            for pose in poses {
-                let force = calibration.apply(pose.force)
-                guard let up = force.normalized else { return nil }
-                equations.add(
-                    Self.row(up, measured: pose.force, calibration), target: standardGravity - force.length,
-                    deviation: parameters.forceDeviation)
-            }
-            guard let next = equations.solved() else { return nil }
-            solution = next
-            var largest = 0.0
-            for index in 0..<Self.unknowns {
-                values[index] += next.step[index]
-                largest = max(largest, abs(next.step[index]))
-            }
-            if !largest.isFinite { return nil }
-            if largest < 1e-10 { break }
-        }
-        guard let solution else { return nil }
-        return (Self.calibration(values), solution)
-    }
-
-    private func priorDeviation(_ index: Int) -> Double {
-        index < 3
-            ? parameters.offsetDeviation : index < 6 ? parameters.scaleDeviation : parameters.crossAxisDeviation
-    }
-
-    static func calibration(_ values: [Double]) -> AccelerometerCalibration {
-        AccelerometerCalibration(
-            offset: Vector3(values[0], values[1], values[2]),
-            matrix: Matrix3(
-                Vector3(1 + values[3], values[6], values[7]), Vector3(values[6], 1 + values[4], values[8]),
-                Vector3(values[7], values[8], 1 + values[5])))
-    }
-
-    /// How the component of the calibrated force along `direction` changes with the unknowns.
-    static func row(
-        _ direction: Vector3, measured: Vector3, _ calibration: AccelerometerCalibration
-    ) -> [Double] {
-        let d = measured - calibration.offset
-        let u = direction
-        // The matrix is symmetric, so it is its own transpose.
-        let offset = calibration.matrix * u
-        return [
-            -offset.x, -offset.y, -offset.z, u.x * d.x, u.y * d.y, u.z * d.z,
-            u.x * d.y + u.y * d.x, u.x * d.z + u.z * d.x, u.y * d.z + u.z * d.y,
-        ]
-    }
-
-    /// Where the length of gravity is least certain: of the faces, edges and corners of a cube.
-    private func weakest(
-        _ calibration: AccelerometerCalibration, _ solution: LeastSquaresSolution
-    ) -> (deviation: Double, direction: Vector3) {
-        var largest = 0.0
-        var direction = Vector3(0, 0, 1)
-        let inverse = calibration.matrix.inverse
-        for code in 0..<27 {
-            let corner = Vector3(Double(code % 3 - 1), Double(code / 3 % 3 - 1), Double(code / 9 - 1))
-            guard let up = corner.normalized else { continue }
-            let measured = inverse * (standardGravity * up) + calibration.offset
-            let deviation = solution.deviation(of: Self.row(up, measured: measured, calibration))
-            if deviation > largest * (1 + 1e-9) {
-                largest = deviation
-                direction = up
-            }
-        }
-        return (largest, direction)
     }
 }
 

@@ -1,5 +1,3 @@
-internal import CMotionMath
-
 /// Finds a gyroscope's scale factors and misalignment from turns between rests: what it makes of gravity's direction at
 /// the start has to be gravity's direction at the end, and a sensor that went all the way round has turned by 360°.
 ///
@@ -104,7 +102,7 @@ public struct GyroscopeFit: Sendable {
             var largest = 0.0
             for step in next.step { largest = max(largest, abs(step)) }
             guard largest.isFinite, largest < 1 else { throw GyroscopeFitError.noSolution }
-            matrix = matrix.adding(next.step)
+            matrix = matrix.adding(next.step[...])
             if largest < 1e-9 { break }
         }
         guard let solution else { throw GyroscopeFitError.noSolution }
@@ -150,16 +148,12 @@ public struct GyroscopeFit: Sendable {
         for turn in turns {
             guard let check = TurnCheck(turn, matrix: matrix, accelerometer) else { continue }
             for axis in 0..<3 {
-                var row = [Double](repeating: 0, count: 9)
-                // The end's axes turned by θ see what stands still turned by -θ: gravity moves by gravity × θ.
-                for index in 0..<9 { row[index] = check.turned.cross(check.sensitivity[index])[axis] }
                 equations.add(
-                    row, target: check.found[axis] - check.turned[axis], deviation: parameters.directionDeviation)
+                    check.rateRow(axis: axis), target: check.found[axis] - check.turned[axis],
+                    deviation: parameters.directionDeviation)
             }
             if let error = check.headingError {
-                var row = [Double](repeating: 0, count: 9)
-                for index in 0..<9 { row[index] = check.turned.dot(check.sensitivity[index]) }
-                equations.add(row, target: -error, deviation: parameters.headingDeviation)
+                equations.add(check.headingRow, target: -error, deviation: parameters.headingDeviation)
             }
         }
         return equations
@@ -171,7 +165,7 @@ public struct GyroscopeFit: Sendable {
         var largest = 0.0
         for turn in turns {
             guard let check = TurnCheck(turn, matrix: matrix, accelerometer) else { continue }
-            let direction = check.turned.angle(to: check.found)
+            let direction = check.directionError
             let heading = abs(check.headingError ?? 0)
             squares += direction * direction + heading * heading
             count += check.headingError == nil ? 1 : 2
@@ -181,49 +175,19 @@ public struct GyroscopeFit: Sendable {
     }
 }
 
-/// What a turn says of a matrix.
-private struct TurnCheck {
-    /// Gravity's direction at the end, turned there from the start.
-    let turned: Vector3
-    /// Gravity's direction at the end as the accelerometer found it.
-    let found: Vector3
-    /// By how much full turns miss 360°, rad; `nil` where it is no full turn.
-    let headingError: Double?
-    let sensitivity: [Vector3]
-
-    init?(_ turn: TurnSegment, matrix: Matrix3, _ accelerometer: AccelerometerCalibration) {
-        guard let start = accelerometer.apply(turn.start.force).normalized,
-            let end = accelerometer.apply(turn.end.force).normalized
-        else { return nil }
-        let integral = TurnIntegral(turn, matrix: matrix, up: start)
-        turned = integral.rotation.unrotate(start)
-        found = end
-        sensitivity = integral.sensitivity
-        guard turn.fullTurns > 0 else {
-            headingError = nil
-            return
-        }
-        // The angle of the rotation about the vertical; how many whole turns it lacks is what was counted on the way.
-        let q = integral.rotation
-        let twist = 2 * atan2(Vector3(q.x, q.y, q.z).dot(start), q.w)
-        let whole = 2 * Double.pi
-        let heading = twist + whole * ((integral.heading - twist) / whole).rounded()
-        headingError = heading - whole * Double(turn.fullTurns) * (integral.heading < 0 ? -1 : 1)
-    }
-}
-
 extension Matrix3 {
     /// The element of an index that counts row after row.
-    fileprivate func element(_ index: Int) -> Double {
+    func element(_ index: Int) -> Double {
         let row = index / 3
         return (row == 0 ? row0 : row == 1 ? row1 : row2)[index % 3]
     }
 
-    /// The matrix with `step` added, row after row.
-    fileprivate func adding(_ step: [Double]) -> Matrix3 {
-        Matrix3(
-            row0 + Vector3(step[0], step[1], step[2]), row1 + Vector3(step[3], step[4], step[5]),
-            row2 + Vector3(step[6], step[7], step[8]))
+    /// The matrix with nine numbers added, row after row.
+    func adding(_ step: ArraySlice<Double>) -> Matrix3 {
+        let i = step.startIndex
+        return Matrix3(
+            row0 + Vector3(step[i], step[i + 1], step[i + 2]), row1 + Vector3(step[i + 3], step[i + 4], step[i + 5]),
+            row2 + Vector3(step[i + 6], step[i + 7], step[i + 8]))
     }
 }
 

@@ -1,0 +1,135 @@
+extension AccelerometerFit {
+    /// The unknowns: offset x, y, z and the matrix' xx, yy, zz, xy, xz, yz less those of the identity; where there are
+    /// turns, the nine elements of the gyroscope's matrix, too.
+    private static let unknowns = 9
+    private static let unknownsWithTurns = 18
+
+    /// Solves with those turns that can be believed; `nil` where there is no solution.
+    func iterate() -> (AccelerometerCalibration, LeastSquaresSolution)? {
+        var turns = self.turns
+        while true {
+            guard let (calibration, matrix, solution) = iterate(with: turns) else { return nil }
+            var worst: (index: Int, error: Double)?
+            for index in 0..<turns.count {
+                let error = TurnCheck(turns[index], matrix: matrix, calibration)?.directionError ?? .infinity
+                if error > max(parameters.largestTurnError, worst?.error ?? 0) { worst = (index, error) }
+            }
+            guard let worst else { return (calibration, solution) }
+            turns.remove(at: worst.index)
+        }
+    }
+
+    private func iterate(
+        with turns: [TurnSegment]
+    ) -> (AccelerometerCalibration, gyroscope: Matrix3, LeastSquaresSolution)? {
+        let count = turns.isEmpty ? Self.unknowns : Self.unknownsWithTurns
+        var values = [Double](repeating: 0, count: Self.unknowns)
+        var matrix = Matrix3.identity
+        var solution: LeastSquaresSolution?
+        for _ in 0..<20 {
+            var equations = NormalEquations(count: count)
+            guard addPoses(to: &equations, around: values), addTurns(turns, to: &equations, around: values, matrix),
+                let next = equations.solved()
+            else { return nil }
+            solution = next
+            var largest = 0.0
+            for step in next.step { largest = max(largest, abs(step)) }
+            if !largest.isFinite { return nil }
+            for index in 0..<Self.unknowns { values[index] += next.step[index] }
+            if count > Self.unknowns { matrix = matrix.adding(next.step[Self.unknowns...]) }
+            if largest < 1e-9 { break }
+        }
+        guard let solution else { return nil }
+        return (Self.calibration(values), matrix, solution)
+    }
+
+    /// Adds prior knowledge and the lengths of the poses' forces.
+    private func addPoses(to equations: inout NormalEquations, around values: [Double]) -> Bool {
+        for index in 0..<Self.unknowns {
+            equations.addPrior(index, target: -values[index], deviation: priorDeviation(index))
+        }
+        let calibration = Self.calibration(values)
+        for pose in poses {
+            let force = calibration.apply(pose.force)
+            guard let up = force.normalized else { return false }
+            equations.add(
+                padded(Self.row(up, measured: pose.force, calibration), to: equations.count),
+                target: standardGravity - force.length, deviation: parameters.forceDeviation)
+        }
+        return true
+    }
+
+    /// Adds what the turns say of the angles between forces.
+    private func addTurns(
+        _ turns: [TurnSegment], to equations: inout NormalEquations, around values: [Double], _ matrix: Matrix3
+    ) -> Bool {
+        guard !turns.isEmpty else { return true }
+        for index in 0..<9 {
+            equations.addPrior(
+                Self.unknowns + index, target: (index % 4 == 0 ? 1 : 0) - matrix.element(index),
+                deviation: parameters.gyroscopeDeviation)
+        }
+        let calibration = Self.calibration(values)
+        for turn in turns {
+            guard let check = TurnCheck(turn, matrix: matrix, calibration) else { return false }
+            for axis in 0..<3 {
+                equations.add(
+                    check.forceRow(axis: axis) + check.rateRow(axis: axis),
+                    target: check.found[axis] - check.turned[axis], deviation: parameters.turnDeviation)
+            }
+        }
+        return true
+    }
+
+    private func padded(_ row: [Double], to count: Int) -> [Double] {
+        row + [Double](repeating: 0, count: count - row.count)
+    }
+
+    private func priorDeviation(_ index: Int) -> Double {
+        index < 3
+            ? parameters.offsetDeviation : index < 6 ? parameters.scaleDeviation : parameters.crossAxisDeviation
+    }
+
+    static func calibration(_ values: [Double]) -> AccelerometerCalibration {
+        AccelerometerCalibration(
+            offset: Vector3(values[0], values[1], values[2]),
+            matrix: Matrix3(
+                Vector3(1 + values[3], values[6], values[7]), Vector3(values[6], 1 + values[4], values[8]),
+                Vector3(values[7], values[8], 1 + values[5])))
+    }
+
+    /// How the component of the calibrated force along `direction` changes with the unknowns.
+    static func row(
+        _ direction: Vector3, measured: Vector3, _ calibration: AccelerometerCalibration
+    ) -> [Double] {
+        let d = measured - calibration.offset
+        let u = direction
+        // The matrix is symmetric, so it is its own transpose.
+        let offset = calibration.matrix * u
+        return [
+            -offset.x, -offset.y, -offset.z, u.x * d.x, u.y * d.y, u.z * d.z,
+            u.x * d.y + u.y * d.x, u.x * d.z + u.z * d.x, u.y * d.z + u.z * d.y,
+        ]
+    }
+
+    /// Where the length of gravity is least certain: of the faces, edges and corners of a cube.
+    func weakest(
+        _ calibration: AccelerometerCalibration, _ solution: LeastSquaresSolution
+    ) -> (deviation: Double, direction: Vector3) {
+        var largest = 0.0
+        var direction = Vector3(0, 0, 1)
+        let inverse = calibration.matrix.inverse
+        for code in 0..<27 {
+            let corner = Vector3(Double(code % 3 - 1), Double(code / 3 % 3 - 1), Double(code / 9 - 1))
+            guard let up = corner.normalized else { continue }
+            let measured = inverse * (standardGravity * up) + calibration.offset
+            let deviation = solution.deviation(
+                of: padded(Self.row(up, measured: measured, calibration), to: solution.step.count))
+            if deviation > largest * (1 + 1e-9) {
+                largest = deviation
+                direction = up
+            }
+        }
+        return (largest, direction)
+    }
+}
