@@ -6,7 +6,12 @@ extension AccelerometerFit {
 
     /// Solves with those turns that can be believed; `nil` where there is no solution.
     func iterate() -> (AccelerometerCalibration, LeastSquaresSolution)? {
-        var turns = self.turns
+        guard let (first, _, _) = iterate(with: []) else { return nil }
+        // Sought freely, a matrix of nine numbers would fit any single turn.
+        var turns = self.turns.filter { turn in
+            guard let check = TurnCheck(turn, matrix: .identity, first) else { return false }
+            return check.directionError < 5 * parameters.largestTurnError + 0.1 * check.path
+        }
         while true {
             guard let (calibration, matrix, solution) = iterate(with: turns) else { return nil }
             var worst: (index: Int, error: Double)?

@@ -24,7 +24,8 @@ public struct AccelerometerFit: Sendable {
         public var turnDeviation = 0.05 * radiansPerDegree
         /// Standard deviation of the gyroscope's scale factors and misalignment before anything is known. Default 5 %.
         public var gyroscopeDeviation = 0.05
-        /// Error of a turn, rad, from which on it is not believed at all. Default 1°.
+        /// Error of a turn, rad, from which on it is not believed at all: of one that fits no gyroscope, then of one that
+        /// does not fit the others. Default 1°; at first five times that and a tenth of the turn.
         public var largestTurnError = 1 * radiansPerDegree
         /// Smallest angle between two poses, rad. Default 20°.
         public var smallestAngle = 20 * radiansPerDegree
@@ -116,6 +117,9 @@ public struct AccelerometerFit: Sendable {
             }
         }
         let residual = (squares / Double(poses.count)).squareRoot()
+        guard residual <= parameters.largestResidual else {
+            throw AccelerometerFitError.residualTooLarge(residual, worstPose: worst)
+        }
         let (uncertainty, direction) = weakest(calibration, solution)
         guard uncertainty <= parameters.largestUncertainty else {
             throw AccelerometerFitError.notSpread(missing: direction)
@@ -127,9 +131,6 @@ public struct AccelerometerFit: Sendable {
         }
         guard calibration.matrix.isPlausible(scale: parameters.largestScaleError, cross: parameters.largestCrossAxis)
         else { throw AccelerometerFitError.implausibleMatrix(calibration.matrix) }
-        guard residual <= parameters.largestResidual else {
-            throw AccelerometerFitError.residualTooLarge(residual, worstPose: worst)
-        }
         return Solution(
             calibration: calibration, residual: residual, largestResidual: largest, worstPose: worst,
             poses: poses.count, uncertainty: uncertainty, weakestDirection: direction)

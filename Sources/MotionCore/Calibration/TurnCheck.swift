@@ -34,6 +34,9 @@ struct TurnCheck {
         headingError = heading - whole * Double(turn.fullTurns) * (integral.heading < 0 ? -1 : 1)
     }
 
+    /// The angle (rad) turned about any axis, all movements added up.
+    var path: Double { integral.path }
+
     /// The angle (rad) between gravity as turned and as found.
     var directionError: Double { turned.angle(to: found) }
 

@@ -111,6 +111,9 @@ struct TurnIntegral {
     /// The angle about the vertical, rad, whole turns counted.
     private(set) var heading = 0.0
 
+    /// The angle turned about any axis, rad, all movements added up.
+    private(set) var path = 0.0
+
     /// The rotation of the sensor at the end, rad along its axes, for a change of each of the matrix' nine elements, row
     /// after row.
     private(set) var sensitivity = [Vector3](repeating: .zero, count: 9)
@@ -125,6 +128,7 @@ struct TurnIntegral {
             time += step.interval
             let read = (step.rate - turn.bias(after: time)) * step.interval
             let turned = matrix * read
+            path += turned.length
             heading += turned.dot(rotation.unrotate(up))
             let change = Quaternion(rotationVector: turned)
             rotation = rotation * change

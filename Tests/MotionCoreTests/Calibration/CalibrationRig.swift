@@ -74,7 +74,7 @@ func posing(_ directions: [Vector3], rest: Double = 4) -> MotionSequence {
     return MotionSequence(segments)
 }
 
-/// The six faces, beginning with -z since a posing begins with +z up; corners and edges that add the most to them.
+/// Five faces, since a posing begins with the sixth, +z up; and edges and corners that add the most to them.
 let faces = [Vector3(1, 0, 0), Vector3(0, 1, 0), Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, -1, 0)]
 let slants = [Vector3(0, -1, 1), Vector3(1, 0, 1), Vector3(1, 1, 0), Vector3(-1, 1, 1), Vector3(1, -1, -1)]
 
@@ -88,13 +88,10 @@ func sphere(_ count: Int) -> [Vector3] {
     }
 }
 
-/// The largest error of gravity's length, mg, over the sphere, with a chip that reads without noise at a temperature.
-func largestGravityError(
-    _ calibration: AccelerometerCalibration, _ chip: Imperfections, temperature: Double
-) -> Double {
-    let bias = chip.accelerometerBias + (temperature - 25) * chip.accelerometerBiasDrift
-    return sphere(400).map { up in
-        let measured = chip.accelerometerMatrix * (standardGravity * up) + bias
+/// The largest error of gravity's length, mg, over the sphere, with a chip that reads without noise.
+func largestGravityError(_ calibration: AccelerometerCalibration, _ chip: Imperfections) -> Double {
+    sphere(400).map { up in
+        let measured = chip.accelerometerMatrix * (standardGravity * up) + chip.accelerometerBias
         return abs(calibration.apply(measured).length - standardGravity) / standardGravity * 1000
     }.max() ?? .nan
 }
