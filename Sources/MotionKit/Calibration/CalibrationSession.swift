@@ -91,6 +91,8 @@ public final class CalibrationSession: Sendable {
         while true {
             let (pose, latest, failure, isCancelled) = state.withLock { state in
                 defer {
+                    // What came of the last pose is no news for whoever asks for the next.
+                    if state.pending != nil { state.progress = nil }
                     state.pending = nil
                     state.failure = nil
                     state.isCancelled = false

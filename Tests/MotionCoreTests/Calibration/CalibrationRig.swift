@@ -31,7 +31,7 @@ final class CalibrationRig {
         }
     }
 
-    /// Collects poses and turns until the trajectory has rested for `seconds` after its end at `duration`.
+    /// Collects poses and turns for `duration` seconds.
     func collect(_ duration: Double) -> (poses: [RestingPose], turns: [TurnSegment]) {
         var sequence = PoseSequence()
         var poses: [RestingPose] = []

@@ -1,0 +1,146 @@
+import Foundation
+import MotionCore
+import Testing
+
+@testable import MotionKit
+
+/// Requirement: a chip's calibration is loaded at the start, changed while it runs, and learnt from rests.
+@Suite(.timeLimit(.minutes(1))) struct MotionManagerCalibrationTests {
+    /// A board that lies flat, whose accelerometer reads 1 m/s² too much along y.
+    private static let skewed = Vector3(0, 1, standardGravity)
+
+    private static var straight: StoredCalibration {
+        var calibration = StoredCalibration(accelerometerSource: "a test")
+        calibration.chip.accelerometer.offset = Vector3(0, 1, 0)
+        return calibration
+    }
+
+    private func rest(_ seconds: Double, from start: Double = 100, bias: Vector3 = .zero) -> [MotionSample] {
+        (0..<Int(seconds * 50)).map { index in
+            MotionSample(
+                timestamp: Timestamp(seconds: start + Double(index) / 50), acceleration: Self.skewed,
+                rotationRate: bias,
+                temperature: 31)
+        }
+    }
+
+    private func isLevel(_ manager: MotionManager) -> Bool {
+        manager.state.map { abs($0.attitude.eulerAngles.roll) < 0.001 } ?? false
+    }
+
+    @Test func whatIsKeptIsInForceFromTheStart() async throws {
+        let directory = TemporaryDirectory()
+        try CalibrationStore(stateDirectory: directory.path).save(Self.straight, as: "scripted")
+        let manager = MotionManager(stateDirectory: directory.path)
+        #expect(manager.calibration == nil)
+        try manager.start(with: ScriptedDevice([.samples(rest(1))]))
+        defer { manager.stop() }
+        #expect(await eventually { isLevel(manager) })
+        #expect(manager.calibration == Self.straight)
+        #expect(manager.calibrationWarning == nil)
+    }
+
+    @Test func whatIsSetIsInForceAtOnceAndKept() async throws {
+        let directory = TemporaryDirectory()
+        let manager = MotionManager(stateDirectory: directory.path)
+        #expect(throws: CalibrationStoreError.notRunning) { try manager.setCalibration(Self.straight) }
+        let device = ScriptedDevice([.samples(rest(1))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { device.isExhausted && manager.state != nil })
+        #expect(!isLevel(manager))
+        try manager.setCalibration(Self.straight)
+        device.feed(rest(1, from: 101))
+        #expect(await eventually { isLevel(manager) })
+        #expect(try CalibrationStore(stateDirectory: directory.path).load("scripted") == Self.straight)
+
+        try manager.clearCalibration()
+        device.feed(rest(1, from: 102))
+        #expect(await eventually { device.isExhausted && !isLevel(manager) })
+        #expect(directory.calibrations == [])
+        #expect(manager.calibration?.isEmpty == true)
+    }
+
+    /// A file that cannot be used is said and is no reason not to start.
+    @Test func aTornCalibrationIsIgnored() async throws {
+        let directory = TemporaryDirectory()
+        try directory.writeCalibration(Data("jostle calibration 1\ngyro".utf8), of: "scripted")
+        let manager = MotionManager(stateDirectory: directory.path)
+        let device = ScriptedDevice([.samples(rest(1))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { device.isExhausted && manager.state != nil })
+        let path = CalibrationStore(stateDirectory: directory.path).path(of: "scripted")
+        #expect(manager.calibrationWarning == .damaged(path: path))
+        #expect(manager.calibration?.isEmpty == true)
+    }
+
+    /// Without a directory, or with one that cannot be written, a calibration is in force all the same.
+    @Test func whatCannotBeKeptIsInForce() async throws {
+        let manager = MotionManager(stateDirectory: "/dev/null/state")
+        let device = ScriptedDevice([.samples(rest(1))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        let path = CalibrationStore(stateDirectory: "/dev/null/state").path(of: "scripted")
+        #expect(throws: CalibrationStoreError.notWritten(path: path, code: ENOTDIR)) {
+            try manager.setCalibration(Self.straight)
+        }
+        device.feed(rest(1, from: 101))
+        #expect(await eventually { isLevel(manager) })
+    }
+
+    /// A minute of rest teaches the bias, which is kept at the stop and in force from the next start's first sample.
+    @Test func restsTeachTheBias() async throws {
+        let directory = TemporaryDirectory()
+        let bias = Vector3(0.05, -0.02, 0.03)
+        do {
+            let manager = MotionManager(stateDirectory: directory.path)
+            let device = ScriptedDevice([.samples(rest(60, bias: bias))])
+            try manager.start(with: device)
+            #expect(await eventually { manager.calibration?.biasLine.hasBias == true && device.isExhausted })
+            #expect(directory.calibrations == [])
+            manager.stop()
+        }
+        #expect(await eventually { directory.calibrations == ["scripted.txt"] })
+        let kept = try #require(try CalibrationStore(stateDirectory: directory.path).load("scripted"))
+        #expect((kept.biasLine.bias - bias).length < 0.002)
+        #expect(kept.biasLine.referenceTemperature == 31)
+
+        let manager = MotionManager(stateDirectory: directory.path)
+        let device = ScriptedDevice([.samples(rest(0.5, bias: bias))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { device.isExhausted && manager.state != nil })
+        #expect((manager.state?.rotationRate.length ?? 1) < 0.002)
+    }
+
+    /// Hours at the same temperature are worth one write, and not one every ten minutes.
+    @Test func whatDoesNotChangeIsNotWrittenAgain() async throws {
+        let directory = TemporaryDirectory()
+        let store = CalibrationStore(stateDirectory: directory.path)
+        let keeper = CalibrationKeeper(store: store, name: "chip")
+        func learn(_ minutes: ClosedRange<Int>, bias: Double) {
+            for minute in minutes {
+                keeper.learn(
+                    from: RestReport(
+                        bias: Vector3(bias, 0, 0), temperature: 30, time: Timestamp(seconds: 60 * Double(minute))))
+            }
+        }
+        learn(0...9, bias: 0.05)
+        #expect(directory.calibrations == [])
+        learn(10...10, bias: 0.05)
+        #expect(directory.calibrations == ["chip.txt"])
+        try store.remove("chip")
+        learn(11...60, bias: 0.05)
+        keeper.keepWhatChanged()
+        #expect(directory.calibrations == [])
+        learn(61...200, bias: 0.06)
+        #expect(directory.calibrations == ["chip.txt"])
+    }
+
+    @Test func namesOfChips() throws {
+        #expect(
+            SensorSelection.storageName(bus: "/dev/i2c-1", address: 0x68, part: "MPU6050") == "i2c-1-0x68-MPU6050")
+        #expect(try SensorSelection.virtual("rest").open(.init()).storageName == "virtual")
+    }
+}
