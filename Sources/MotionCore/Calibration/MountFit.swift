@@ -6,7 +6,7 @@ public enum MountFit {
     /// Largest angle between the two poses, rad: 160°. The nearer to upside down, the less it says where forward is.
     public static let largestAngle = 160 * radiansPerDegree
 
-    /// The mounting: turns sensor axes into body axes, x forward, y left, z up.
+    /// Finds the mounting.
     ///
     /// Tipping forward turns the body right-handed about its y axis, so the vertical moves from z towards -x; how far
     /// does not matter.
@@ -14,6 +14,7 @@ public enum MountFit {
     /// - Parameters:
     ///   - level: specific force along the sensor's axes, calibrated, while the body is level.
     ///   - tipped: the same while it is tipped forward.
+    /// - Returns: what turns sensor axes into body axes, x forward, y left, z up.
     /// - Throws: `wrongAngle` where the poses do not tell the axes, `notGravity` where one is no rest.
     public static func mount(level: Vector3, tippedForward tipped: Vector3) throws(MountFitError) -> Matrix3 {
         for force in [level, tipped] {

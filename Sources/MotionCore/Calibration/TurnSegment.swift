@@ -118,9 +118,8 @@ struct TurnIntegral {
     /// after row.
     private(set) var sensitivity = [Vector3](repeating: .zero, count: 9)
 
-    /// Integrates a turn.
-    ///
-    /// - Parameter up: gravity's direction at the start, of length 1; by default as the accelerometer read it.
+    /// Integrates a turn, with gravity in the direction `up` (length 1) at its start; by default as the accelerometer
+    /// read it.
     init(_ turn: TurnSegment, matrix: Matrix3, up: Vector3? = nil) {
         let up = up ?? turn.start.force.normalized ?? Vector3(0, 0, 1)
         var time = 0.0

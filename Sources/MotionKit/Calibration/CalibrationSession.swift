@@ -81,7 +81,8 @@ public final class CalibrationSession: Sendable {
     /// - Parameters:
     ///   - timeout: seconds after which it gives up.
     ///   - progress: called on this thread whenever there is news of how far it has got.
-    /// - Throws: why there is no pose.
+    /// - Returns: the pose.
+    /// - Throws: why there is none.
     public func nextPose(
         timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> RestingPose {
@@ -117,14 +118,15 @@ public final class CalibrationSession: Sendable {
         }
     }
 
-    /// Waits for the next pose and gives the turn that led to it.
+    /// Waits for the next pose, and for the turn that leads to it.
     ///
     /// - Parameters:
     ///   - fullTurns: how many times the sensor is to be turned all the way round the vertical, either way; 0 for a turn
     ///     from one pose to another.
     ///   - timeout: seconds after which it gives up.
     ///   - progress: called on this thread whenever there is news of how far it has got.
-    /// - Throws: why there is no turn; `noStart` where no pose was collected to begin it.
+    /// - Returns: the turn.
+    /// - Throws: why there is none; `noStart` where no pose was collected to begin it.
     public func nextTurn(
         fullTurns: Int = 0, timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> TurnSegment {

@@ -9,9 +9,7 @@ public struct CalibrationStore: Sendable {
         directory = StateDirectory(path: stateDirectory + "/calibration")
     }
 
-    /// The file of a chip, whether it exists or not.
-    ///
-    /// - Parameter name: the device's `storageName`.
+    /// The file of the chip whose device has this `storageName`, whether it exists or not.
     public func path(of name: String) -> String { "\(directory.path)/\(CalibrationStore.file(name))" }
 
     /// The calibration of a chip, or `nil` where none is kept.

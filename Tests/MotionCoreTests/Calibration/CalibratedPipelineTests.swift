@@ -51,6 +51,8 @@ import VirtualIMU
             }
             let error = try #require(before).angle(to: pipeline.state.attitude) * degreesPerRadian
             #expect(error < 1, "about \(axis)")
+            // That it went all the way round, and how far about this very axis: which way the axes as a whole are turned,
+            // here by 3°, is a convention, and the turn about them is shorter by the cosine.
             #expect(abs(turned * degreesPerRadian - 360) < 1, "about \(axis)")
         }
     }
