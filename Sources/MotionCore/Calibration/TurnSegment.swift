@@ -92,11 +92,12 @@ public struct TurnRecorder: Sendable {
         duration += interval
     }
 
-    /// The turn that ended in a rest; `nil` where the recording is useless.
+    /// Ends the turn in a rest, which the samples taken may reach into.
     ///
     /// - Parameters:
-    ///   - end: the rest at the end, which the samples taken may reach into.
+    ///   - end: the rest.
     ///   - fullTurns: how many times it went all the way round the vertical, where it is such a turn.
+    /// - Returns: the turn; `nil` where the recording is useless.
     public func finished(at end: RestingPose, fullTurns: Int = 0) -> TurnSegment? {
         guard damage == nil, !steps.isEmpty else { return nil }
         return TurnSegment(start: start, end: end, fullTurns: abs(fullTurns), steps: steps, duration: duration)
