@@ -178,7 +178,7 @@ struct TrajectoryTests {
 struct NamedTrajectoryTests {
     @Test("every name is found and described")
     func names() throws {
-        #expect(VirtualTrajectory.allCases.count == 11)
+        #expect(VirtualTrajectory.allCases.count == 13)
         for known in VirtualTrajectory.allCases {
             _ = try VirtualTrajectory.named(known.name)
             #expect(!known.summary.isEmpty && !known.summary.contains("\n"))
@@ -215,11 +215,42 @@ struct NamedTrajectoryTests {
         }
     }
 
+    @Test("the poses of a calibration rest in ten orientations that are far apart")
+    func calibrationPoses() {
+        let poses = VirtualTrajectory.calibrationPoses.trajectory
+        var upward: [Vector3] = []
+        for index in 0..<10 {
+            for step in 0...38 {
+                #expect(poses.motion(at: Double(index) * 5 + 0.1 + Double(step) * 0.1).rotationRate == .zero)
+            }
+            upward.append(poses.motion(at: Double(index) * 5 + 2).specificForce * (1 / standardGravity))
+        }
+        for (index, one) in upward.enumerated() {
+            for other in upward[..<index] { #expect(one.dot(other) < 0.83, "\(one) and \(other)") }
+        }
+    }
+
+    @Test("the turns of a calibration go about each axis while it is level, and once round about the vertical")
+    func calibrationTurns() {
+        let turns = VirtualTrajectory.calibrationTurns.trajectory
+        var isLevel = [false, false, false]
+        var heading = 0.0
+        for step in 0..<4000 {
+            let motion = turns.motion(at: Double(step) * 0.01)
+            for axis in 0..<3 where abs(motion.rotationRate[axis]) > 0.5 && abs(motion.specificForce[axis]) < 1e-6 {
+                isLevel[axis] = true
+            }
+            if step >= 3700 { heading += motion.rotationRate.z * 0.01 }
+        }
+        #expect(isLevel == [true, true, true])
+        #expect(abs(heading - 2 * .pi) < 1e-3)
+    }
+
     @Test("all begin at rest, and all but rest and walk come again as often as they say")
     func periods() {
         let periods: [VirtualTrajectory: Double] = [
             .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .shake: 5, .gentleShake: 5, .drop: 5,
-            .demo: 9.5,
+            .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
         ]
         for known in VirtualTrajectory.allCases {
             let movement = known.trajectory

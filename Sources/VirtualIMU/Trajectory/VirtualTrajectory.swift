@@ -12,6 +12,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case shake
     case gentleShake = "gentle-shake"
     case drop
+    case calibrationPoses = "calibration-poses"
+    case calibrationTurns = "calibration-turns"
     case demo
 
     /// The name to ask by.
@@ -30,6 +32,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
         case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
+        case .calibrationPoses: "rests on ten sides, edges and corners for 4 s each, every 50 s"
+        case .calibrationTurns: "turns by 90° about x, z and y and back, and once round about z, with rests, every 40 s"
         case .demo: "rolls, pitches, yaws by 30° to 60° and back, and is shaken along x with 2 g, every 9.5 s"
         }
     }
@@ -72,6 +76,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
                     Rest(1.5), Drop(height: 0.5), Rest(3.5 - Drop(height: 0.5).duration - 1),
                     Slide(axis: Self.z, distance: 0.5, duration: 1),
                 ]))
+        case .calibrationPoses: Self.restsOnManySides
+        case .calibrationTurns: Self.turnsBetweenRests
         case .demo: Self.demonstration
         }
     }
