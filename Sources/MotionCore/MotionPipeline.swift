@@ -112,9 +112,9 @@ public struct MotionPipeline: ~Copyable {
 // MARK: - Commands, between samples
 
 extension MotionPipeline {
-    /// Makes the present attitude the reference, whatever the policy.
-    public mutating func takeReference() {
-        reference.take(state.attitude)
+    /// Makes the present attitude the reference, or its heading alone, whatever the policy.
+    public mutating func takeReference(headingOnly: Bool = false) {
+        reference.take(state.attitude, headingOnly: headingOnly)
     }
 
     /// Tells attitude from the vertical and the start's heading again.

@@ -201,10 +201,10 @@ public final class MotionManager: Sendable {
         }
     }
 
-    /// Makes the present attitude the reference: from the next batch on it is zero. Before the first sample it is that
-    /// batch's attitude which becomes the reference.
-    public func takeReference() {
-        exchange?.order { $0.reference = .take }
+    /// Makes the present attitude the reference, or its heading alone: from the next batch on it is zero. Before the
+    /// first sample it is that batch's attitude which becomes the reference.
+    public func takeReference(headingOnly: Bool = false) {
+        exchange?.order { $0.reference = headingOnly ? .takeHeading : .take }
     }
 
     /// Tells attitude from the vertical and the start's heading again.

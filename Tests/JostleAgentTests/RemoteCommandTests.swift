@@ -19,8 +19,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("", .takeReference), ("{}", .takeReference), (" {\"clear\": false} ", .takeReference),
-            ("{\"clear\":true}", .clearReference),
+            ("", .takeReference(headingOnly: false)), ("{}", .takeReference(headingOnly: false)),
+            (" {\"clear\": false} ", .takeReference(headingOnly: false)), ("{\"clear\":true}", .clearReference),
+            ("{\"heading_only\":true}", .takeReference(headingOnly: true)),
+            ("{\"heading_only\":true,\"clear\":false}", .takeReference(headingOnly: true)),
+            ("{\"heading_only\":false,\"clear\":true}", .clearReference),
         ] as [(String, RemoteCommand)])
     func tareIsUnderstood(arguments: String, meaning: RemoteCommand) throws {
         #expect(try command("tare", arguments) == meaning)
@@ -30,6 +33,7 @@ import Testing
         arguments: [
             "{\"clear\":1}", "{\"clear\":null}", "{\"clear\":{}}", "{\"clean\":true}", "[]", "true", "\"clear\"", "{",
             "{\"clear\":true}}", "{\"clear\":true,\"clear\":false}", "\u{0}",
+            "{\"heading_only\":1}", "{\"heading_only\":true,\"clear\":true}",
             "{\"clear\":" + String(repeating: " ", count: 4096) + "true}",
         ])
     func whatIsNoArgumentIsRefused(arguments: String) {

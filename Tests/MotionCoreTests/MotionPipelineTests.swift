@@ -78,6 +78,36 @@ import Testing
         #expect(feed.pipeline.state.tilt > 0.5)
     }
 
+    /// Requirement: a heading alone can be made zero, and roll and pitch keep telling the vertical.
+    @Test func aReferenceOfTheHeadingAloneLeavesTheVertical() {
+        var feed = Feed()
+        let pose = Quaternion(roll: 0.5, pitch: -0.3, yaw: 0)
+        feed.feed(seconds: 2, attitude: pose)
+        // A turn about the vertical by 0.8 rad, as the tilted gyroscope sees it.
+        let turned = Quaternion(roll: 0.5, pitch: -0.3, yaw: 0.8)
+        feed.feed(seconds: 0.2, attitude: pose, rate: pose.unrotate(Vector3(0, 0, 4)))
+        feed.feed(seconds: 2, attitude: turned)
+        #expect(abs(feed.pipeline.state.relativeAttitude.eulerAngles.yaw - 0.8) < 0.1)
+        feed.pipeline.takeReference(headingOnly: true)
+        feed.feed(seconds: 0.5, attitude: turned)
+        #expect(feed.pipeline.state.hasReference)
+        let angles = feed.pipeline.state.relativeAttitude.eulerAngles
+        #expect(abs(angles.yaw) < 1e-3 && abs(angles.roll - 0.5) < 1e-2 && abs(angles.pitch + 0.3) < 1e-2)
+        #expect(abs(feed.pipeline.state.tilt - pose.inclination(to: .identity)) < 1e-2)
+        feed.pipeline.clearReference()
+        feed.feed(seconds: 0.5, attitude: turned)
+        #expect(abs(feed.pipeline.state.relativeAttitude.eulerAngles.yaw - 0.8) < 0.1)
+    }
+
+    @Test(arguments: [-1.5, -0.2, 0.7, 1.5])
+    func theHeadingOfAReferenceIsTheYawThatIsPublished(pitch: Double) {
+        var reference = ReferenceAttitude(policy: .none)
+        let attitude = Quaternion(roll: 2.5, pitch: pitch, yaw: -1.9)
+        reference.take(attitude, headingOnly: true)
+        let angles = reference.relative(attitude).eulerAngles
+        #expect(abs(angles.yaw) < 1e-9 && abs(angles.roll - 2.5) < 1e-9 && abs(angles.pitch - pitch) < 1e-9)
+    }
+
     @Test func theStartPolicyTakesAReferenceByItself() {
         var settings = MotionSettings()
         settings.reference = .start

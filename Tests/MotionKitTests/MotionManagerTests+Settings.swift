@@ -206,6 +206,21 @@ import Testing
         #expect(abs(roll) < 0.1)
     }
 
+    /// The heading alone leaves the roll as it is, also where it was ordered too early.
+    @Test func aReferenceMayBeTheHeadingAlone() async throws {
+        let manager = manager(.none)
+        let device = ScriptedDevice()
+        try manager.start(with: device)
+        defer { manager.stop() }
+        manager.takeReference(headingOnly: true)
+        let turns = manager.turns
+        #expect(await eventually { manager.turns > turns + 2 })
+        device.feed(rest(rolledBy: 30))
+        let roll = try #require(await roll(of: manager, after: device))
+        #expect(manager.state?.hasReference == true)
+        #expect(abs(roll - 30) < 0.1)
+    }
+
     /// Kept by one manager, it is in force from the next one's first sample.
     @Test func aStoredReferenceOutlivesItsManager() async throws {
         let directory = TemporaryDirectory()

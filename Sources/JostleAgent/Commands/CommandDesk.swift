@@ -53,7 +53,7 @@ struct CommandDesk: Sendable {
             throw CommandRefusal(.sensorUnavailable, "the sensor has not measured anything yet")
         }
         switch command {
-        case .takeReference: manager.takeReference()
+        case .takeReference(let headingOnly): manager.takeReference(headingOnly: headingOnly)
         case .clearReference: manager.clearReference()
         }
     }

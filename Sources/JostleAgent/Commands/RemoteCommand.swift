@@ -2,8 +2,8 @@ internal import JostleConfiguration
 
 /// What somebody asks of the device on `…/command/<name>`.
 enum RemoteCommand: Equatable {
-    /// The present attitude is zero from now on.
-    case takeReference
+    /// The present attitude is zero from now on, or its heading alone.
+    case takeReference(headingOnly: Bool)
     /// Attitude is told from the vertical again.
     case clearReference
 
@@ -15,19 +15,29 @@ enum RemoteCommand: Equatable {
         guard name == "tare" else {
             throw CommandRefusal(.unknownCommand, "there is no command \"\(name)\"; there is tare")
         }
-        let fields = try RemoteCommand.fields(of: arguments)
         var clears = false
-        for field in fields {
-            guard field.key == "clear" else {
-                throw CommandRefusal(.badArguments, "tare has no argument \"\(field.key)\"; it has clear")
-            }
-            switch field.node.text {
-            case "true": clears = true
-            case "false": clears = false
-            default: throw CommandRefusal(.badArguments, "clear is neither true nor false")
+        var isHeadingOnly = false
+        for field in try RemoteCommand.fields(of: arguments) {
+            switch field.key {
+            case "clear": clears = try RemoteCommand.truth(of: field)
+            case "heading_only": isHeadingOnly = try RemoteCommand.truth(of: field)
+            default:
+                throw CommandRefusal(
+                    .badArguments, "tare has no argument \"\(field.key)\"; it has clear and heading_only")
             }
         }
-        self = clears ? .clearReference : .takeReference
+        if clears, isHeadingOnly {
+            throw CommandRefusal(.badArguments, "clear undoes the whole reference: not with heading_only")
+        }
+        self = clears ? .clearReference : .takeReference(headingOnly: isHeadingOnly)
+    }
+
+    private static func truth(of field: ConfigurationNode.Entry) throws(CommandRefusal) -> Bool {
+        switch field.node.text {
+        case "true": return true
+        case "false": return false
+        default: throw CommandRefusal(.badArguments, "\(field.key) is neither true nor false")
+        }
     }
 
     private static func fields(of arguments: [UInt8]) throws(CommandRefusal) -> [ConfigurationNode.Entry] {

@@ -18,9 +18,13 @@ public struct ReferenceAttitude: Sendable, BitwiseCopyable {
         remaining = policy == .start ? ReferenceAttitude.settlingTime : nil
     }
 
-    /// Makes `attitude` zero.
-    public mutating func take(_ attitude: Quaternion) {
-        self.attitude = attitude.normalized
+    /// Makes `attitude` zero, or its heading alone: roll and pitch then keep being told from the vertical.
+    ///
+    /// The heading is the yaw that is published. At a pitch of ±90°, where only yaw with roll is defined, it is both.
+    public mutating func take(_ attitude: Quaternion, headingOnly: Bool = false) {
+        let attitude = attitude.normalized
+        self.attitude =
+            headingOnly ? Quaternion(angle: attitude.eulerAngles.yaw, axis: Vector3(0, 0, 1)) : attitude
         remaining = nil
     }
 

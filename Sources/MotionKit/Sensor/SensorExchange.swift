@@ -29,7 +29,10 @@ struct SensorOrders: Sendable {
 }
 
 enum ReferenceOrder: Sendable {
+    /// The present attitude.
     case take
+    /// Its heading alone.
+    case takeHeading
     case clear
 }
 

@@ -19,7 +19,7 @@ struct SensorLoop: ~Copyable {
     private var reference: Quaternion?
     private var hasSamples = false
     /// A reference is to be taken and there has been no sample to take it from.
-    private var owesReference = false
+    private var owedReference: ReferenceOrder?
     /// When the present rest is told, where it lasts.
     private var nextRestReport: Timestamp?
 
@@ -87,15 +87,23 @@ struct SensorLoop: ~Copyable {
             // The next state is handed on with the next sample, however long the old interval was.
             nextUpdate = Timestamp(nanoseconds: .min)
         }
-        switch orders.reference {
-        case .take:
-            if hasSamples { pipeline.takeReference() } else { owesReference = true }
-        case .clear:
-            pipeline.clearReference()
-            owesReference = false
-        case nil: break
+        if let order = orders.reference {
+            owedReference = order
+            followReference()
         }
         exchange.deliveryWake.ring()
+    }
+
+    /// Takes or clears the reference as was ordered, as soon as there is an attitude to take.
+    private mutating func followReference() {
+        switch owedReference {
+        case .take where hasSamples: pipeline.takeReference()
+        case .takeHeading where hasSamples: pipeline.takeReference(headingOnly: true)
+        case .take, .takeHeading: return
+        case .clear: pipeline.clearReference()
+        case nil: break
+        }
+        owedReference = nil
     }
 
     private mutating func apply(_ settings: MotionSettings) {
@@ -136,8 +144,7 @@ struct SensorLoop: ~Copyable {
         }
         batch.removeAll()
         hasSamples = true
-        if owesReference { pipeline.takeReference() }
-        owesReference = false
+        followReference()
         if isNews { exchange.deliveryWake.ring() }
         reportRest()
     }
