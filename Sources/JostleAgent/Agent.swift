@@ -94,6 +94,7 @@ public final class Agent {
         log.info(
             "\(id): reading \(sensorTitle), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "nobody")"
         )
+        log.report(manager.calibration, warning: manager.calibrationWarning)
         services.ready()
         watch(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
         services.stopping()

@@ -56,6 +56,7 @@ final class HealthReporter: Sendable {
         report.add("version", version)
         report.add("uptime", now.seconds(since: start), decimals: 0)
         report.add("sensor", manager.sensorTitle)
+        report.add("calibration", manager.calibration.flatMap(HealthReporter.sources))
         report.add("sensor_state", status.state.word)
         report.add("sensor_fault", status.lastFault?.explanation)
         report.add("rate", Double(status.samples - before.samples) / elapsed, decimals: 1)
@@ -76,6 +77,17 @@ final class HealthReporter: Sendable {
         report.add("memory_mb", Double(ProcessFigures.residentMemory) / 1_048_576, decimals: 1)
         report.add("clock", ProcessFigures.isClockSynchronised ? "synchronised" : "unsynchronised")
         return report
+    }
+
+    /// Where the calibration in force comes from; `nil` where nobody calibrated the chip.
+    static func sources(of calibration: StoredCalibration) -> JSONObject? {
+        let accelerometer = calibration.accelerometerSource
+        let gyroscope = calibration.gyroscopeSource
+        guard !accelerometer.isEmpty || !gyroscope.isEmpty else { return nil }
+        var object = JSONObject()
+        object.add("accelerometer", accelerometer.isEmpty ? nil : accelerometer)
+        object.add("gyroscope", gyroscope.isEmpty ? nil : gyroscope)
+        return object
     }
 
     private static func counts(_ errors: BusErrorCounts) -> JSONObject {

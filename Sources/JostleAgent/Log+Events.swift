@@ -15,6 +15,19 @@ extension Log {
         }
     }
 
+    /// Says what is known of the chip's errors, or why what is kept of them cannot be used.
+    func report(_ calibration: StoredCalibration?, warning problem: CalibrationStoreError?) {
+        if let problem { warning("\(problem)") }
+        guard let calibration else { return }
+        let sources = [
+            ("accelerometer", calibration.accelerometerSource), ("gyroscope", calibration.gyroscopeSource),
+        ].filter { !$0.1.isEmpty }
+        info(
+            sources.isEmpty
+                ? "the chip is not calibrated; jostle calibrate does that"
+                : "calibrated: " + sources.map { "\($0.0) (\($0.1))" }.joined(separator: ", "))
+    }
+
     /// Says what happened to the connection.
     func report(_ event: MQTTEvent) {
         switch event {

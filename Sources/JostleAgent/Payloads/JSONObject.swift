@@ -56,8 +56,9 @@ public struct JSONObject: Sendable {
         add(name, [vector.x, vector.y, vector.z], decimals: decimals)
     }
 
-    /// Adds an object.
-    public mutating func add(_ name: String, _ object: JSONObject) {
+    /// Adds an object, where there is one.
+    public mutating func add(_ name: String, _ object: JSONObject?) {
+        guard let object else { return }
         begin(name)
         text += object.description
     }
