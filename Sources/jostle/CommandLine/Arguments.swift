@@ -85,4 +85,15 @@ struct Arguments {
         }
         return seconds
     }
+
+    /// The value of an option as a whole number within bounds.
+    func count(_ name: String, within bounds: ClosedRange<Int>) throws(CommandFailure) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let count = Int(text), bounds.contains(count) else {
+            throw CommandFailure(
+                .usage,
+                "--\(name) is \"\(text)\", not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+        }
+        return count
+    }
 }

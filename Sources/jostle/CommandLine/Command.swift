@@ -14,6 +14,7 @@ struct Command {
             Command(usage: ScanCommand.usage, run: ScanCommand.run),
             Command(usage: RecordCommand.usage, run: RecordCommand.run),
             Command(usage: ReplayCommand.usage, run: ReplayCommand.run),
+            Command(usage: CalibrateCommand.usage, run: CalibrateCommand.run),
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
         ]
     }

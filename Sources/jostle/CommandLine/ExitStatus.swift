@@ -16,6 +16,8 @@ enum ExitStatus: Int32 {
     case system = 71
     /// An output file cannot be written (EX_CANTCREAT).
     case cannotCreate = 73
+    /// It was broken off and may be tried again (EX_TEMPFAIL).
+    case temporary = 75
     /// Not allowed (EX_NOPERM).
     case permission = 77
     /// The configuration is wrong (EX_CONFIG).

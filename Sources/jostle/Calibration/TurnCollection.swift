@@ -1,0 +1,114 @@
+internal import MotionCore
+
+/// The turns that a gyroscope's scale is found from, as they come.
+struct TurnCollection {
+    /// What became of a turn.
+    enum Outcome {
+        /// It counts, and what it was.
+        case added(String)
+        /// It tells nothing, and why.
+        case refused(String)
+    }
+
+    private let accelerometer: AccelerometerCalibration
+    /// How many full turns about the vertical one of the turns is to be; 0 for none.
+    private let fullTurns: Int
+    private var fit: GyroscopeFit
+
+    /// More turns than this do not help where the fit still fails.
+    private static let mostTurns = 20
+
+    init(accelerometer: AccelerometerCalibration, fullTurns: Int) {
+        self.accelerometer = accelerometer
+        self.fullTurns = fullTurns
+        fit = GyroscopeFit(accelerometer: accelerometer)
+    }
+
+    /// How many turns count so far.
+    var count: Int { fit.turns.count }
+
+    /// Adds what was recorded between two rests.
+    mutating func add(_ recorded: TurnSegment?, damage: TurnRecorder.Damage?) -> Outcome {
+        guard var turn = recorded else { return .refused(TurnCollection.words(for: damage)) }
+        let heading = abs(turn.measuredHeading)
+        let isFull = fullTurns > 0 && abs(heading / (2 * .pi) - Double(fullTurns)) < 0.15 * Double(fullTurns)
+        if isFull { turn.fullTurns = fullTurns }
+        do throws(GyroscopeFitError) {
+            try fit.add(turn)
+        } catch {
+            return .refused(TurnCollection.words(for: error))
+        }
+        let angle = turn.measuredRotation.rotationVector.length * degreesPerRadian
+        return .added(isFull ? "all the way round \(TurnCollection.times(fullTurns))" : "\(decimal(angle, 0))°")
+    }
+
+    /// The calibration where the turns suffice, else what is still missing.
+    ///
+    /// - Throws: status 65 where they give none that can be believed.
+    func solved() throws(CommandFailure) -> (solution: GyroscopeFit.Solution?, advice: String) {
+        do throws(GyroscopeFitError) {
+            let solution = try fit.solve()
+            guard fullTurns == 0 || fit.turns.contains(where: { $0.fullTurns > 0 }) else {
+                return (nil, "now all the way round \(TurnCollection.times(fullTurns))")
+            }
+            return (solution, "")
+        } catch {
+            switch error {
+            case .tooFewTurns, .axesDoNotSpan:
+                guard count < TurnCollection.mostTurns else { break }
+                return (nil, TurnCollection.words(for: error))
+            default: break
+            }
+            throw CommandFailure(.badData, "\(TurnCollection.words(for: error)); nothing was changed")
+        }
+    }
+
+    /// What turns read with the matrix before and after, a line each.
+    func comparison(of before: Matrix3, with after: Matrix3) -> [String] {
+        var lines: [String] = []
+        var largest = (before: 0.0, after: 0.0)
+        for turn in fit.turns {
+            let old = turn.reading(matrix: before, accelerometer: accelerometer)
+            let new = turn.reading(matrix: after, accelerometer: accelerometer)
+            largest = (max(largest.before, old.gravityError), max(largest.after, new.gravityError))
+            guard turn.fullTurns > 0 else { continue }
+            let share = degreesPerRadian / Double(turn.fullTurns)
+            let headings = (decimal(abs(old.heading) * share, 1), decimal(abs(new.heading) * share, 1))
+            lines.append("A turn of 360° reads \(headings.0)° before, \(headings.1)° after.")
+        }
+        let errors = (decimal(largest.before * degreesPerRadian, 1), decimal(largest.after * degreesPerRadian, 1))
+        lines.append(
+            "Gravity after a turn: off by \(errors.0)° before, \(errors.1)° after (\(count) turns, the largest).")
+        return lines
+    }
+
+    /// A count of turns in words.
+    static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
+
+    private static func words(for damage: TurnRecorder.Damage?) -> String {
+        switch damage {
+        case .gap, nil: "samples are missing; once more"
+        case .clipped: "too fast for the sensor; once more, slower"
+        case .noGyroscope: "the sensor has no gyroscope"
+        case .tooLong: "it took too long; once more, within two minutes"
+        }
+    }
+
+    private static func words(for error: GyroscopeFitError) -> String {
+        switch error {
+        case .tooSmall(let angle):
+            "it was turned by \(decimal(angle * degreesPerRadian, 0))° only; once more, by 90° to 180°"
+        case .notBack(let angle):
+            "it ended tilted by \(decimal(angle * degreesPerRadian, 0))°; once more, flat on the table"
+        case .wrongNumberOfTurns(let measured, let told):
+            "it was turned \(decimal(measured, 2)) times and not \(told); once more"
+        case .tooFewTurns(let have, let need): "\(need - have) more, about other axes"
+        case .axesDoNotSpan(let axis, _):
+            "too little is known about \(CalibrateCommand.axisName(axis)): turn it about that axis while it lies level"
+        case .noSolution: "the turns give no calibration"
+        case .implausibleMatrix: "the turns give a scale that no working chip has"
+        case .residualTooLarge(let residual):
+            "the turns contradict one another by \(decimal(residual * degreesPerRadian, 1))°"
+        }
+    }
+}

@@ -1,0 +1,318 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: `jostle calibrate` finds out a chip's errors from what somebody does with the board, tells before and
+/// after in plain figures, and stores nothing that was not wanted.
+@Suite(.needsProgram) struct CalibrateTests {
+    private let directory: TemporaryDirectory
+    private let state: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        state = directory.path("state")
+    }
+
+    /// Starts a calibration of the virtual chip; a slow rate leaves it time on a machine that is busy with other tests.
+    private func start(_ subject: String, _ trajectory: String, _ options: String...) throws -> JostleProgram {
+        let settings = ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"]
+        return try JostleProgram(
+            ["calibrate", subject] + settings.flatMap { ["--set", $0] } + options,
+            environment: ["STATE_DIRECTORY": state])
+    }
+
+    /// The text of a file in the state directory; nil where there is none.
+    private func stored(_ path: String) -> String? {
+        try? String(contentsOfFile: "\(state)/\(path)", encoding: .utf8)
+    }
+
+    private var hasStoredNothing: Bool { !FileManager.default.fileExists(atPath: state) }
+
+    /// Two figures, what is before the words "before" and "after", of the line that begins so.
+    private func figures(_ start: String, in output: String) throws -> (before: Double, after: Double) {
+        let line = try #require(output.split(separator: "\n").first { $0.hasPrefix(start) }, "\(output)")
+        let match = try #require(line.firstMatch(of: /([\d.]+)\S* ?\S* before, (?:by )?([\d.]+)\S* ?\S* after/))
+        return (try #require(Double(match.1)), try #require(Double(match.2)))
+    }
+
+    // MARK: What is found
+
+    @Test func aRestTellsTheBiasOfTheGyroscope() async throws {
+        let program = try start("gyro", "rest", "--yes")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(120)) == 0, "\(program.errors)")
+        let rates = try figures("At rest it reads", in: program.output)
+        #expect(rates.before > 2 && rates.after < 0.05, "\(program.output)")
+        #expect(program.output.contains("Stored in \(state)/calibration/virtual.txt"))
+        #expect(stored("calibration/virtual.txt")?.contains("gyroscope-source rest: 10 s\n") == true)
+        // It is no terminal, so there is nothing that only a terminal understands.
+        #expect(!program.output.contains("\u{1B}") && !program.output.contains("\r") && program.errors.isEmpty)
+    }
+
+    @Test func posesTellTheErrorsOfTheAccelerometer() async throws {
+        let program = try start("accelerometer", "calibration-poses", "--yes")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
+        #expect(program.output.contains("Pose 1 of 8: good; turn it to a side it has not lain on, best with "))
+        #expect(program.output.contains("Pose 8 of 8: good\n"))
+        let errors = try figures("Gravity error", in: program.output)
+        #expect(errors.before > 20 && errors.after < 2, "\(program.output)")
+        #expect(stored("calibration/virtual.txt")?.contains("accelerometer-source poses: 8, ") == true)
+    }
+
+    @Test func turnsTellTheScaleOfTheGyroscope() async throws {
+        let program = try start("gyro-scale", "calibration-turns", "--yes", "--full-turns", "1")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
+        #expect(program.output.contains("The accelerometer is not calibrated yet"))
+        #expect(program.output.contains("; now all the way round once\n"), "\(program.output)")
+        #expect(program.output.contains("good, all the way round once\n"))
+        let errors = try figures("Gravity after a turn", in: program.output)
+        #expect(errors.before > 1 && errors.after < 0.5, "\(program.output)")
+        let turn = try figures("A turn of 360° reads", in: program.output)
+        #expect(abs(turn.after - 360) < 1.5 && abs(turn.after - 360) <= abs(turn.before - 360), "\(program.output)")
+        #expect(stored("calibration/virtual.txt")?.contains("gyroscope-source turns: ") == true)
+    }
+
+    @Test func twoPosesTellTheMountingInAFormThatTheConfigurationTakes() async throws {
+        let program = try start("mount", "calibration-poses")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
+        let tilt = try figures("Level reads", in: program.output)
+        #expect(tilt.before > 0.5 && tilt.after < 0.1, "\(program.output)")
+        let line = try #require(program.output.firstMatch(of: /\n  (mount_matrix: \[.*\])\n/)).1
+        let file = try directory.write("sensor:\n  \(line)\n", to: "mounted.yaml")
+        let checked = try await jostle("check-config", file)
+        #expect(checked.status == 0, "\(checked.errors)")
+        #expect(hasStoredNothing)
+    }
+
+    @Test func whatLiesLevelReadsZeroFromTheNextStartOn() async throws {
+        let tilted = try directory.write(Recording.tilted, to: "tilted.csv")
+        let program = try start("level", tilted, "--yes")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
+        let tilt = try figures("Tilt", in: program.output)
+        #expect(abs(tilt.before - 30) < 6 && tilt.after == 0)
+        #expect(program.output.contains("attitude.reference: stored, which it has not now"))
+        #expect(stored("reference-attitude") != nil)
+        // Against the stored reference the same board is level.
+        let again = try start("level", tilted, "--set", "attitude.reference=stored")
+        defer { again.kill() }
+        #expect(await again.exitStatus(within: .seconds(60)) == 0, "\(again.errors)")
+        #expect(try figures("Tilt", in: again.output).before < 0.3, "\(again.output)")
+    }
+
+    // MARK: What is not stored
+
+    @Test func withoutATerminalNothingIsStoredUnlessThatIsSaid() async throws {
+        let program = try start("level", "rest")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
+        #expect(program.output.contains("Not stored: nobody can be asked here, and --yes was not given."))
+        #expect(hasStoredNothing)
+    }
+
+    @Test func aBoardThatMovesIsRefusedWithTheReason() async throws {
+        let program = try start("gyro", "demo", "--yes", "--for", "12")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 75)
+        #expect(
+            program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); from the beginning/), "\(program.output)")
+        #expect(program.errors.contains("the time is over, and it "), "\(program.errors)")
+        #expect(hasStoredNothing)
+    }
+
+    @Test func anInterruptLeavesEverythingAsItWas() async throws {
+        let program = try start("gyro", "rest", "--yes")
+        defer { program.kill() }
+        #expect(await eventually(within: .seconds(30)) { program.output.contains("Lay the board still") })
+        program.signal(SIGINT)
+        #expect(await program.exitStatus() == 75)
+        #expect(program.errors.contains("interrupted: nothing was changed"))
+        #expect(hasStoredNothing)
+    }
+
+    @Test(arguments: [("n", false), ("maybe\ny", true)])
+    func atATerminalItIsAsked(answer: String, isStored: Bool) async throws {
+        let terminal = try Terminal()
+        let settings = ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"]
+        let child = try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "STATE_DIRECTORY=\(state)",
+                "JOSTLE_CONFIG=/dev/null", Products.program.path, "calibrate", "level",
+            ] + settings.flatMap { ["--set", $0] }, in: directory)
+        defer {
+            Foundation.kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        #expect(await eventually(within: .seconds(60)) { terminal.text.contains("Store this? [y/n]") })
+        #expect(terminal.text.contains("Level: [###"), "\(terminal.text)")
+        #expect(hasStoredNothing)
+        terminal.write(answer + "\n")
+        #expect(
+            await eventually(within: .seconds(30)) {
+                _ = terminal.text; return child.exitStatus() != nil
+            })
+        #expect(child.exitStatus() == 0)
+        #expect((stored("reference-attitude") != nil) == isStored, "\(terminal.text)")
+    }
+
+    // MARK: Words
+
+    @Test(
+        arguments: [
+            (["calibrate"], "WHAT is missing"), (["calibrate", "compass"], "there is no calibration \"compass\""),
+            (["calibrate", "accelerometer", "--poses", "5"], "--poses is \"5\", not a whole number from 6 to 20"),
+            (["calibrate", "gyro-scale", "--full-turns=x"], "--full-turns is \"x\""),
+        ])
+    func wrongWordsAreStatus64(words: [String], message: String) async throws {
+        let program = try JostleProgram(words)
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 64)
+        #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
+    }
+
+    @Test func aDirectoryThatCannotBeWrittenIsStatus73() async throws {
+        let program = try JostleProgram(
+            ["calibrate", "level", "--yes", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest"],
+            environment: ["STATE_DIRECTORY": "/dev/null/state"])
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 73)
+        #expect(program.errors.contains("/dev/null/state"), "\(program.errors)")
+    }
+}
+
+/// Requirement: what was calibrated is used by the next run, which says so; a chip in use is told with what to do.
+@Suite(.needsBroker) struct CalibratedRunTests {
+    private static let calibration = """
+        jostle calibration 1
+        accelerometer-source poses: 9, residual: 0.40 mg
+        accelerometer-offset 0.0 0.0 0.0
+        accelerometer-matrix 2.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
+        gyroscope-source turns: 6, residual: 0.20 degrees
+        gyroscope-bias 0.0 0.0 0.0
+        gyroscope-bias-slope 0.0 0.0 0.0
+        gyroscope-temperature 25.0
+        gyroscope-matrix 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
+        end
+
+        """
+
+    /// Publishes on a virtual chip that shakes with 2 g along x, with a state directory of the test's.
+    private func agent(_ broker: TestBroker, state: String) throws -> JostleProgram {
+        let settings = [
+            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "publish.health.interval=1 s",
+            "sensor.driver=virtual", "sensor.trajectory=shake", "sensor.rate=50Hz", "log.level=info",
+        ]
+        return try JostleProgram(
+            ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
+    }
+
+    @Test func aCalibrationIsInForceAndTold() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.path("calibration"), withIntermediateDirectories: false)
+        try directory.write(Self.calibration, to: "calibration/virtual.txt")
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, state: directory.path)
+        defer { agent.kill() }
+        #expect(
+            await agent.logs(
+                "calibrated: accelerometer (poses: 9, residual: 0.40 mg), gyroscope (turns: 6, residual: 0.20 degrees)"),
+            "\(agent.errors)")
+        #expect(
+            await observer.sees { try $0.shakes().contains { $0.phase == "ended" } && $0.texts("health").count > 1 })
+        // The calibration doubles x: 2 g along x are 4 g.
+        let strengths = try observer.objects("event/shake").compactMap { $0["strength"] as? Double }
+        #expect((strengths.max() ?? 0) > 30, "\(strengths)")
+        let health = try #require(try observer.objects("health").last?["calibration"] as? [String: String])
+        #expect(health["accelerometer"] == "poses: 9, residual: 0.40 mg")
+        #expect(health["gyroscope"] == "turns: 6, residual: 0.20 degrees")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func withoutACalibrationNothingIsTold() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let directory = try TemporaryDirectory()
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, state: directory.path("none"))
+        defer { agent.kill() }
+        #expect(await agent.logs("the chip is not calibrated"), "\(agent.errors)")
+        #expect(await observer.sees { $0.messages("health").count > 1 })
+        #expect(try observer.objects("health").allSatisfy { $0["calibration"] == nil })
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func aTornCalibrationIsSaidAndIgnored() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.path("calibration"), withIntermediateDirectories: false)
+        try directory.write(String(Self.calibration.dropLast(9)), to: "calibration/virtual.txt")
+        let agent = try agent(broker, state: directory.path)
+        defer { agent.kill() }
+        #expect(await agent.logs("calibration/virtual.txt: is no whole calibration"), "\(agent.errors)")
+        #expect(await agent.logs("the chip is not calibrated"))
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test(.needsFakeAdapter) func aChipInUseIsToldWithWhatToDo() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let bus = FakeBus.unusedPath()
+        let agent = try JostleProgram.agent(broker: broker.port, ["sensor.bus=\(bus)"], fake: (bus, ""))
+        defer { agent.kill() }
+        #expect(await agent.logs("reading MPU-6050"), "\(agent.errors)")
+        let outcome = try await jostle("calibrate", "gyro", "--set", "sensor.bus=\(bus)", fake: (bus, ""))
+        #expect(outcome.status == 69)
+        #expect(outcome.errors.contains("jostle (process \(agent.processIdentifier)) uses it"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("sudo systemctl stop jostle, calibrate, sudo systemctl start jostle"))
+        #expect(await agent.terminate() == 0)
+    }
+}
+
+/// A pseudo-terminal at whose other end a test sits.
+private final class Terminal {
+    private let descriptor: Int32
+    private var read = ""
+
+    /// The device file of the end that is a terminal.
+    let path: String
+
+    // posix_openpt and its relatives are not imported: these are what they ask the kernel for (asm-generic/ioctls.h).
+    private static let unlock: UInt = 0x4004_5431
+    private static let number: UInt = 0x8004_5430
+
+    init() throws {
+        descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+        var isLocked: Int32 = 0
+        var index: Int32 = -1
+        try #require(descriptor >= 0 && ioctl(descriptor, Self.unlock, &isLocked) == 0)
+        try #require(ioctl(descriptor, Self.number, &index) == 0)
+        path = "/dev/pts/\(index)"
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// What was written to it so far.
+    var text: String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = Foundation.read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return read }
+            read += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+    }
+
+    func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Foundation.write(descriptor, bytes, bytes.count)
+    }
+}
