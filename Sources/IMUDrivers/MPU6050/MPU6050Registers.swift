@@ -1,5 +1,7 @@
 /// The registers that the driver uses; pages are those of RM-MPU-6000A-00 r4.2.
 enum MPU6050Register {
+    /// SELF_TEST_X, _Y, _Z, _A: the factory's self-test codes (p. 9).
+    static var selfTestX: UInt8 { 0x0D }
     /// SMPLRT_DIV: the sample rate is the base rate over one more than this (p. 11).
     static var sampleRateDivider: UInt8 { 0x19 }
     /// CONFIG: DLPF_CFG in bits 2…0 (p. 13).
@@ -14,6 +16,8 @@ enum MPU6050Register {
     static var interruptPin: UInt8 { 0x37 }
     /// INT_ENABLE: what pulses the INT pin (p. 27).
     static var interruptEnable: UInt8 { 0x38 }
+    /// ACCEL_XOUT_H …: accelerometer, temperature and gyroscope in 14 bytes (p. 29 to 31).
+    static var accelerometerOutput: UInt8 { 0x3B }
     /// TEMP_OUT_H, TEMP_OUT_L: the newest temperature (p. 30).
     static var temperature: UInt8 { 0x41 }
     /// USER_CTRL: FIFO_EN and FIFO_RESET (p. 38).
@@ -40,6 +44,8 @@ enum MPU6050Value {
     static var sleep: UInt8 { 0x40 }
     /// PWR_MGMT_1: clock from the PLL on the gyroscope's x axis, steadier than the plain oscillator (RM p. 40).
     static var gyroscopeClock: UInt8 { 0x01 }
+    /// GYRO_CONFIG, ACCEL_CONFIG: self-test of the three axes (RM p. 14, 15).
+    static var selfTest: UInt8 { 0xE0 }
     /// FIFO_EN: temperature, the gyroscope's three axes, the accelerometer (RM p. 16).
     static var motionAndTemperature: UInt8 { 0xF8 }
     /// USER_CTRL: FIFO_RESET, to be set while the FIFO is off (RM p. 38).
