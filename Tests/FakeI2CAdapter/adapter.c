@@ -80,6 +80,7 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
         candidate->chip =
             mpu6050_new(settings->identity, settings->clock_error_ppm, shake, monotonic_ns());
         if (!candidate->chip) break;
+        if (settings->factory_trim) mpu6050_set_factory_trim(candidate->chip, settings->self_test_error_percent);
         candidate->attached = true;
         handle = i;
     }

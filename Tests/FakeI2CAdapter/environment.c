@@ -58,6 +58,10 @@ static bool parse_setting(fake_i2c_settings *settings, const char *name, const c
     if (strcmp(name, "open") == 0) return parse_error(value, &settings->open_error);
     if (strcmp(name, "nak") == 0) return parse_error(value, &settings->absent_error);
     if (strcmp(name, "ppm") == 0) return parse_number(value, &settings->clock_error_ppm);
+    if (strcmp(name, "selftest") == 0) {
+        settings->factory_trim = true;
+        return parse_number(value, &settings->self_test_error_percent);
+    }
     if (strcmp(name, "every") == 0) return parse_number(value, &settings->shake_every_s);
     if (strcmp(name, "shake") == 0) {
         int end = 0;

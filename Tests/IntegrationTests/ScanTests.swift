@@ -42,6 +42,59 @@ import Testing
         #expect(chips.first?["name"] as? String == "MPU-6050")
     }
 
+    @Test func aGoodChipPassesItsSelfTest() async throws {
+        let outcome = try await scan("selftest=4", "--self-test")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")
+        #expect(outcome.output.contains("self-test of 0x68 on \(bus): passed\n"), "\(outcome.output)")
+        let line = try #require(outcome.lines.first { $0.contains("gyroscope y") })
+        let words = line.split(separator: " ").map(String.init)
+        #expect(words.count == 9 && words[4] == "-51.3" && words.last == "passed", "\(line)")
+        #expect(abs((Double(words[6]) ?? .nan) - 4) < 1, "\(line)")
+        let json = try await scan("selftest=4", "--self-test", "--json")
+        let test = try #require(try JSON.object(json.output)?["self_test"] as? [String: Any])
+        #expect(json.status == 0 && test["verdict"] as? String == "passed" && test["disturbance"] == nil)
+        let sensor = try #require(test["accelerometer_g"] as? [String: [String: Any]])
+        #expect(abs(try #require(sensor["z"]?["factory_trim"] as? Double) - 0.5234) < 1e-3)
+        #expect(abs(try #require(sensor["z"]?["deviation_percent"] as? Double) - 4) < 1)
+    }
+
+    @Test func aBadChipFailsItsSelfTestWithStatus69() async throws {
+        let outcome = try await scan("selftest=-20", "--self-test")
+        #expect(outcome.status == 69 && outcome.errors.contains("failed its self-test"), "\(outcome)")
+        #expect(outcome.lines.filter { $0.hasSuffix("%  failed") }.count == 6, "\(outcome.output)")
+    }
+
+    @Test func whatHasNoFactoryTrimIsNotCalledGood() async throws {
+        let outcome = try await scan("", "--self-test")
+        #expect(outcome.status == 69 && outcome.errors.contains("cannot judge"), "\(outcome)")
+        #expect(outcome.lines.filter { $0.hasSuffix("no factory trim") }.count == 7, "\(outcome.output)")
+        let json = try await scan("", "--self-test", "--json")
+        let test = try #require(try JSON.object(json.output)?["self_test"] as? [String: Any])
+        #expect(json.status == 69 && test["verdict"] as? String == "no_trim")
+    }
+
+    @Test func aBoardThatIsShakenHasToBeLaidDown() async throws {
+        let outcome = try await scan("selftest=0,shake=0-100:5:4", "--self-test")
+        #expect(outcome.status == 69 && outcome.errors.contains("did not rest"), "\(outcome)")
+        #expect(outcome.errors.contains("accelerometer's x axis spread by"), "\(outcome.errors)")
+    }
+
+    @Test func aSelfTestThatTheBusBreaksOffHasNoVerdict() async throws {
+        let outcome = try await scan("selftest=0,fail=60x1000:ETIMEDOUT", "--self-test")
+        #expect(outcome.status == 69 && outcome.errors.contains("was not finished"), "\(outcome)")
+        #expect(!outcome.output.contains("passed"))
+    }
+
+    @Test func aChipThatIsInUseIsNotTested() async throws {
+        let agent = try JostleProgram(
+            ["run", "--set", "sensor.bus=\(bus)", "--set", "mqtt.broker=mqtt://127.0.0.1:9"], fake: (bus, ""))
+        defer { agent.kill() }
+        #expect(await agent.logs("MPU-6050"), "\(agent.errors)")
+        let outcome = try await scan("selftest=0", "--self-test")
+        #expect(outcome.status == 69 && outcome.errors.contains("uses it"), "\(outcome)")
+        #expect(!outcome.output.contains("self-test"))
+    }
+
     @Test func anotherChipIsNamedAndNotTaken() async throws {
         let table = try await scan("who=0x42")
         #expect(table.status == 69)

@@ -4,21 +4,34 @@ internal import MotionKit
 /// `jostle scan`: which chips there are, and which one `auto` would take.
 enum ScanCommand {
     static let usage = CommandUsage(
-        name: "scan", summary: "look for sensors on the I2C buses; nothing is written to any chip",
+        name: "scan",
+        summary: "look for sensors on the I2C buses; nothing is written to any chip unless it is to be tested",
+        details: """
+            The self-test moves the proof masses of the chip that auto would take by electrostatic forces, and compares the
+            response with what the factory noted in the chip. The board has to lie still meanwhile, for 1.2 s, and nobody
+            else may use the chip, which is asleep afterwards. The status is 0 only where every axis passed.
+            """,
         options: [
             CommandUsage.Option(name: "bus", value: "PATH", help: "look at this bus only, for example /dev/i2c-1"),
             CommandUsage.Option(name: "address", value: "ADDRESS", help: "look at this address only, for example 0x68"),
+            CommandUsage.Option(
+                name: "self-test", help: "let the chip test itself, and judge it by the factory's figures"),
             CommandUsage.Option(name: "json", help: "print JSON"),
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let address = try arguments.value("address").map(ScanCommand.address)
         let scan = SensorScan(bus: arguments.value("bus"), address: address)
+        let test = arguments.has("self-test") ? scan.choice.map { SelfTestResult(testing: $0) } : nil
         if arguments.has("json") {
-            print(json(scan).description)
+            var object = json(scan)
+            if let test { object.add("self_test", test.json) }
+            print(object.description)
         } else {
             printTable(scan)
+            if let table = test?.table { print("\n\(table)", terminator: "") }
         }
+        if let test { return try test.check() }
         guard scan.choice == nil else { return }
         let failure = CommandFailure(SensorError.notFound(scan))
         throw CommandFailure(failure.status, failure.message)

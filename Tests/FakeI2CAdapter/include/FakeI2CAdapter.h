@@ -18,6 +18,7 @@
 //     ppm=N              the chip's oscillator is fast by this
 //     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
 //     every=SECONDS      the shake repeats
+//     selftest=PERCENT   the factory noted responses to the self-test, which are now off by so much; without, it noted none
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
 //
 // As a product of the package the library brings Swift's runtime with it. To measure a program that has its own, make
@@ -51,6 +52,8 @@ typedef struct {
     double shake_every_s;
     double shake_m_s2;
     double shake_hz;
+    bool factory_trim;
+    double self_test_error_percent;
 } fake_i2c_settings;
 
 // One message as it reached the adapter, with its first bytes.

@@ -1,7 +1,7 @@
 // A simple MPU-6050 at register level, as RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4 describe it: what the chip
 // does when it is asked, not how a driver asks. It makes its samples by the time that it is shown.
 //
-// Not modelled: the auxiliary bus, the motion processor, cycle mode, self-test, and interrupts on a pin.
+// Not modelled: the auxiliary bus, the motion processor, cycle mode, and interrupts on a pin.
 #ifndef MPU6050_H
 #define MPU6050_H
 
@@ -16,6 +16,9 @@ typedef struct {
 
 // Powers a chip up at an instant. NULL where there is no memory.
 mpu6050 *mpu6050_new(uint8_t identity, double clock_error_ppm, mpu6050_shake shake, int64_t now_ns);
+
+// Has the factory note what the self-test does, and lets it do that with an error. Without, it noted and does nothing.
+void mpu6050_set_factory_trim(mpu6050 *chip, double error_percent);
 
 // Takes it away.
 void mpu6050_free(mpu6050 *chip);

@@ -1,0 +1,26 @@
+internal import Glibc
+
+/// A number as vsnprintf(3) writes it: `%.1f`, `%+.1f`, `%.3g`.
+func formatted(_ value: Double, _ format: String) -> String {
+    // Room for the largest number with its 309 digits.
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 400) { buffer in
+        let length = withVaList([value]) { vsnprintf(buffer.baseAddress, buffer.count, format, $0) }
+        let text = UnsafeRawBufferPointer(buffer).prefix(max(0, min(Int(length), buffer.count - 1)))
+        let isZero = !text.contains { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
+        // Zero has no sign, also where rounding made it.
+        return String(decoding: isZero ? text.drop { $0 == UInt8(ascii: "-") } : text, as: UTF8.self)
+    }
+}
+
+/// A number with three significant digits and no exponent, so that columns of them can be compared.
+func threeDigits(_ value: Double) -> String {
+    switch abs(value) {
+    case 100...: formatted(value, "%.0f")
+    case 10..<100: formatted(value, "%.1f")
+    case 1..<10: formatted(value, "%.2f")
+    case 0.1..<1: formatted(value, "%.3f")
+    case 0.01..<0.1: formatted(value, "%.4f")
+    case 0.001..<0.01: formatted(value, "%.5f")
+    default: formatted(value, "%.3g")
+    }
+}

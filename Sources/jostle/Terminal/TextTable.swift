@@ -1,0 +1,30 @@
+/// Columns as wide as their widest cell, two blanks apart.
+struct TextTable {
+    private let rows: [[String]]
+    private let rightAligned: ClosedRange<Int>
+
+    /// Makes a table of rows, of which the columns of numbers are aligned at their right end.
+    init(_ rows: [[String]], rightAligned: ClosedRange<Int>) {
+        self.rows = rows
+        self.rightAligned = rightAligned
+    }
+
+    /// The table, a line a row.
+    var description: String {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in
+            rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+        }
+        var text = ""
+        for row in rows {
+            let cells = row.enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: widths[column] - cell.count)
+                return rightAligned.contains(column) ? padding + cell : cell + padding
+            }
+            var line = "  " + cells.joined(separator: "  ")
+            while line.last == " " { line.removeLast() }
+            text += line + "\n"
+        }
+        return text
+    }
+}
