@@ -1,0 +1,240 @@
+internal import CMotionMath
+
+/// The overlapping Allan deviation of a resting axis: how far the means of neighbouring stretches differ, by length.
+///
+/// Its slope tells the kinds of noise apart: -1/2 where it is white, 0 where the bias wanders by itself, +1/2 where it
+/// walks at random. IEEE Std 952-1997, annex C; W. J. Riley, Handbook of Frequency Stability Analysis (NIST SP 1065), 5.2.4.
+///
+/// Everything is in the unit of the samples, called u here: rad/s or m/s².
+public struct AllanDeviation: Sendable {
+    /// The deviation at one averaging time.
+    public struct Point: Equatable, Sendable, BitwiseCopyable {
+        /// The averaging time τ, seconds.
+        public let tau: Double
+        /// The deviation at it, u.
+        public let deviation: Double
+        /// Pairs of neighbouring stretches that it is the mean of.
+        public let pairs: Int
+        /// By how much the deviation is uncertain, as a part of it (one standard error).
+        ///
+        /// For stretches that do not overlap (IEEE Std 952-1997, C.4): overlapping ones are never worse.
+        public let relativeError: Double
+    }
+
+    /// A kind of noise that is a line of known slope, fitted where the curve comes nearest to it.
+    public struct Line: Equatable, Sendable {
+        /// Where the line stands at τ = 1 s.
+        public let atOneSecond: Double
+        /// The curve's own slope there, and its standard error.
+        public let slope: Double
+        public let slopeError: Double
+        /// The averaging times that were fitted, seconds.
+        public let tau: ClosedRange<Double>
+    }
+
+    /// The lowest place of the curve.
+    public struct BiasInstability: Equatable, Sendable, BitwiseCopyable {
+        /// The instability B, u: the minimum over √(2·ln 2/π) = 0.664 (IEEE Std 952-1997, C.1.3).
+        public let value: Double
+        /// Where the minimum is, seconds.
+        public let tau: Double
+        /// Whether it is only known that B is no larger: white noise still explains the minimum.
+        public let isUpperBound: Bool
+    }
+
+    /// The curve, at averaging times of 1, 2, 5, 10, 20, 50 … samples.
+    public let points: [Point]
+
+    /// White noise: the line of slope -1/2, or `nil` where the curve has none.
+    public let whiteNoise: Line?
+
+    /// The random walk of the bias: the line of slope +1/2, or `nil` where it is not seen.
+    public let biasWalk: Line?
+
+    /// The lowest place of the curve; `nil` where the samples never change.
+    public let biasInstability: BiasInstability?
+
+    /// The density of the white noise as data sheets give it, u/√Hz: one-sided, hence √2 of the line at 1 s.
+    public var noiseDensity: Double? { whiteNoise.map { $0.atOneSecond * 2.0.squareRoot() } }
+
+    /// The random walk of the samples' integral, u·√s: an angle's or a speed's standard deviation after one second.
+    public var randomWalk: Double? { whiteNoise?.atOneSecond }
+
+    /// The random walk of the bias K, u/√s: the line σ = K·√(τ/3) at τ = 3 s (IEEE Std 952-1997, C.1.4).
+    public var biasRandomWalk: Double? { biasWalk.map { $0.atOneSecond * 3.0.squareRoot() } }
+
+    /// Computes the deviation of one axis.
+    ///
+    /// Takes time in proportion to samples times averaging times, of which there are three a decade.
+    ///
+    /// - Parameters:
+    ///   - samples: what the resting axis measured, in equal steps of time.
+    ///   - period: seconds between two samples.
+    /// - Throws: `AllanDeviationError` where the samples or their period cannot be used.
+    public init(samples: [Double], period: Double) throws(AllanDeviationError) {
+        guard period > 0, period.isFinite else { throw .invalidPeriod }
+        guard samples.count >= Self.fewestSamples else {
+            throw .tooShort(samples: samples.count, needed: Self.fewestSamples)
+        }
+        let sums = try Self.sums(of: samples)
+        // What is smaller is what rounding left of samples that never change.
+        let rounding = 1e-12 * Self.largest(sums)
+        var points: [Point] = []
+        var decade = 1
+        scan: while true {
+            for step in 0..<3 {
+                let length = decade * (step == 0 ? 1 : step == 1 ? 2 : 5)
+                guard length * Self.fewestStretches <= samples.count else { break scan }
+                points.append(Self.point(sums, length: length, period: period, rounding: rounding))
+            }
+            decade *= 10
+        }
+        self.points = points
+        let whiteNoise = Self.line(of: points, slope: -0.5, from: 0)
+        self.whiteNoise = whiteNoise
+        var lowest: Int?
+        for index in points.indices where points[index].deviation > 0 {
+            if let found = lowest, points[found].deviation <= points[index].deviation { continue }
+            lowest = index
+        }
+        biasWalk = lowest.flatMap { Self.line(of: points, slope: 0.5, from: $0) }
+        biasInstability = lowest.map { Self.instability(points, at: $0, whiteNoise: whiteNoise) }
+    }
+
+    /// Fewer samples tell nothing that could be relied on.
+    public static var fewestSamples: Int { 1000 }
+
+    /// A curve ends where the recording holds this many stretches: there the deviation is uncertain by a quarter.
+    public static var fewestStretches: Int { 9 }
+
+    /// How long a recording has to be, seconds, for the deviation at `tau` to be uncertain by `relativeError`.
+    public static func duration(for tau: Double, relativeError: Double) -> Double {
+        tau * (1 + 1 / (2 * relativeError * relativeError))
+    }
+}
+
+/// Why there is no Allan deviation.
+public enum AllanDeviationError: Error, Equatable, Sendable, BitwiseCopyable {
+    /// The recording has too few samples.
+    case tooShort(samples: Int, needed: Int)
+    /// A sample is no finite number.
+    case notFinite(index: Int)
+    /// The sample period is no positive number.
+    case invalidPeriod
+}
+
+// The curve.
+extension AllanDeviation {
+    /// What the samples add up to before each of them and after the last, without their mean.
+    ///
+    /// Without the mean the sums stay small, and small differences of them exact.
+    private static func sums(of samples: [Double]) throws(AllanDeviationError) -> [Double] {
+        var total = 0.0
+        for index in samples.indices {
+            guard samples[index].isFinite else { throw .notFinite(index: index) }
+            total += samples[index]
+        }
+        let mean = total / Double(samples.count)
+        var sums: [Double] = []
+        sums.reserveCapacity(samples.count + 1)
+        var sum = 0.0
+        sums.append(sum)
+        for sample in samples {
+            sum += sample - mean
+            sums.append(sum)
+        }
+        return sums
+    }
+
+    /// The deviation of stretches of `length` samples, over all pairs of neighbouring ones.
+    private static func point(_ sums: [Double], length: Int, period: Double, rounding: Double) -> Point {
+        let samples = sums.count - 1
+        let pairs = samples - 2 * length + 1
+        var squares = 0.0
+        for first in 0..<pairs {
+            let difference = sums[first + 2 * length] - 2 * sums[first + length] + sums[first]
+            squares += difference * difference
+        }
+        let variance = squares / (2 * Double(pairs) * Double(length) * Double(length))
+        let deviation = variance.squareRoot()
+        return Point(
+            tau: Double(length) * period, deviation: deviation * Double(length) > rounding ? deviation : 0,
+            pairs: pairs,
+            relativeError: 1 / (2 * (Double(samples) / Double(length) - 1)).squareRoot())
+    }
+
+    private static func largest(_ sums: [Double]) -> Double {
+        var largest = 0.0
+        for sum in sums { largest = max(largest, abs(sum)) }
+        return largest
+    }
+}
+
+// What is read off the curve.
+extension AllanDeviation {
+    /// Points that a line is fitted to: a decade.
+    private static var pointsOfLine: Int { 4 }
+
+    /// A slope farther from the wanted one, with its standard error, is another kind of noise.
+    private static var slopeTolerance: Double { 0.2 }
+
+    /// The line of `slope` through the decade, from the point `first` on, where the curve is certain to be nearest to it.
+    private static func line(of points: [Point], slope wanted: Double, from first: Int) -> Line? {
+        var best: Line?
+        var smallest = slopeTolerance
+        var start = first
+        while start + pointsOfLine <= points.count {
+            if let line = fit(points, from: start, slope: wanted) {
+                // A short stretch of few pairs comes near to any slope by chance: its uncertainty counts against it.
+                let distance = abs(line.slope - wanted) + line.slopeError
+                if distance < smallest {
+                    smallest = distance
+                    best = line
+                }
+            }
+            start += 1
+        }
+        return best
+    }
+
+    /// Fits the logarithms of a decade of points, weighted by their uncertainty; `nil` where one of them is zero.
+    private static func fit(_ points: [Point], from start: Int, slope wanted: Double) -> Line? {
+        var weights = 0.0
+        var meanX = 0.0
+        var meanY = 0.0
+        let range = start..<start + pointsOfLine
+        for point in points[range] {
+            guard point.deviation > 0 else { return nil }
+            let weight = 1 / (point.relativeError * point.relativeError)
+            weights += weight
+            meanX += weight * log(point.tau)
+            meanY += weight * log(point.deviation)
+        }
+        meanX /= weights
+        meanY /= weights
+        var xx = 0.0
+        var xy = 0.0
+        for point in points[range] {
+            let weight = 1 / (point.relativeError * point.relativeError)
+            let x = log(point.tau) - meanX
+            xx += weight * x * x
+            xy += weight * x * (log(point.deviation) - meanY)
+        }
+        return Line(
+            atOneSecond: exp(meanY - wanted * meanX), slope: xy / xx, slopeError: (1 / xx).squareRoot(),
+            tau: points[start].tau...points[start + pointsOfLine - 1].tau)
+    }
+
+    /// The instability that the minimum means, and whether the curve really has one there.
+    private static func instability(_ points: [Point], at index: Int, whiteNoise: Line?) -> BiasInstability {
+        let point = points[index]
+        var isUpperBound = index == points.count - 1
+        if let whiteNoise {
+            // Where white noise alone explains the minimum, only the recording's end made it one.
+            let white = whiteNoise.atOneSecond / point.tau.squareRoot()
+            isUpperBound = point.deviation < white * (1 + 2 * point.relativeError)
+        }
+        return BiasInstability(
+            value: point.deviation / (2 * log(2.0) / .pi).squareRoot(), tau: point.tau, isUpperBound: isUpperBound)
+    }
+}
