@@ -49,6 +49,27 @@ import Testing
         #expect((20...23).contains(words[4]) && (-36 ... -33).contains(words[5]) && (10...13).contains(words[6]))
     }
 
+    /// RM sections 4.1, 4.4, 4.5; the responses of codes 15, 17, 13 and 16, 18, 14.
+    @Test func theSelfTestAddsWhatTheFactoryNoted() throws {
+        let chip = try Chip(selfTestError: 10)
+        #expect(chip.read(0x0D, 4) == [0x8F, 0x91, 0x6D, 0x0A])
+        chip.write(0x1A, 2)
+        chip.write(0x6B, 0x01)
+        func words(gyroscope: UInt8, accelerometer: UInt8) -> [Int] {
+            chip.write(0x1B, gyroscope)
+            chip.write(0x1C, accelerometer)
+            chip.pass(milliseconds: 50)
+            let bytes = chip.read(0x3B, 14)
+            return stride(from: 0, to: 14, by: 2).map { Int(Int16(bytes[$0]) << 8 | Int16(bytes[$0 + 1])) }
+        }
+        let without = words(gyroscope: 0x00, accelerometer: 0x10)
+        let with = words(gyroscope: 0x40, accelerometer: 0xB0)
+        // x and z of the accelerometer, y of the gyroscope; 4096 LSB/g, 131 LSB/(°/s), and noise of 16 and 11 LSB.
+        for (index, response) in [0.559285 * 4506, 0, 0.523375 * 4506, 0, 0, -51.3389 * 144.1, 0].enumerated() {
+            #expect(abs(Double(with[index] - without[index]) - response) < 40, "word \(index)")
+        }
+    }
+
     @Test func theCountIsLatchedWithItsHighByte() throws {
         let chip = try Chip()
         chip.stream(frame: 0x78, lowPass: 1, divider: 9)
@@ -153,8 +174,9 @@ private final class Chip {
     private let chip: OpaquePointer
     private var now: Int64 = 7_000_000_000
 
-    init(clockErrorPPM: Double = 0, shake: mpu6050_shake = mpu6050_shake()) throws {
+    init(clockErrorPPM: Double = 0, shake: mpu6050_shake = mpu6050_shake(), selfTestError: Double? = nil) throws {
         chip = try #require(mpu6050_new(0x68, clockErrorPPM, shake, now))
+        if let selfTestError { mpu6050_set_factory_trim(chip, selfTestError) }
     }
 
     deinit { mpu6050_free(chip) }
