@@ -3,7 +3,9 @@ import Testing
 
 /// Requirement: the command line explains itself, and wrong words end with status 64 and what would have been right.
 @Suite(.needsProgram) struct CommandLineTests {
-    private static let commands = ["run", "demo", "simulate", "scan", "record", "replay", "calibrate", "check-config"]
+    private static let commands = [
+        "run", "demo", "simulate", "scan", "record", "replay", "calibrate", "noise", "check-config",
+    ]
 
     @Test(arguments: commands)
     func everyCommandHasHelp(command: String) async throws {

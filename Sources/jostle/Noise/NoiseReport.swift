@@ -1,0 +1,182 @@
+internal import JostleAgent
+internal import MotionCore
+internal import MotionKit
+
+/// The noise of a recording's axes, for people and for programs.
+struct NoiseReport {
+    /// One axis and its curve.
+    struct Axis {
+        /// As the recording's column: gx … az.
+        let name: String
+        let allan: AllanDeviation
+    }
+
+    private let recording: RestingRecording
+    private let gyroscope: [Axis]
+    private let accelerometer: [Axis]
+
+    /// Computes the curves of every axis.
+    init(_ recording: RestingRecording) throws(AllanDeviationError) {
+        self.recording = recording
+        gyroscope = try NoiseReport.axes("g", recording.rotationRate ?? [], recording.period)
+        accelerometer = try NoiseReport.axes("a", recording.acceleration, recording.period)
+    }
+
+    private static func axes(
+        _ sensor: String, _ columns: [[Double]], _ period: Double
+    ) throws(AllanDeviationError) -> [Axis] {
+        var axes: [Axis] = []
+        for (name, column) in zip(["x", "y", "z"], columns) {
+            axes.append(Axis(name: sensor + name, allan: try AllanDeviation(samples: column, period: period)))
+        }
+        return axes
+    }
+
+    private var axes: [Axis] { gyroscope + accelerometer }
+
+    /// What there is to see: the gyroscope's curves and the accelerometer's.
+    var plots: [LogLogPlot] {
+        [
+            NoiseReport.plot("Allan deviation of the gyroscope", gyroscope, NoiseUnits.gyroscope.bias),
+            NoiseReport.plot("Allan deviation of the accelerometer", accelerometer, NoiseUnits.accelerometer.bias),
+        ].compactMap { $0 }
+    }
+
+    private static func plot(_ title: String, _ axes: [Axis], _ unit: NoiseUnits.Unit) -> LogLogPlot? {
+        let series = axes.map { axis in
+            LogLogPlot.Series(
+                name: axis.name,
+                points: axis.allan.points.filter { $0.deviation > 0 }.map {
+                    LogLogPlot.Point(x: $0.tau, y: $0.deviation * unit.scale, relativeError: $0.relativeError)
+                })
+        }
+        return LogLogPlot(title: title, xLabel: "averaging time, s", yLabel: unit.name, series: series)
+    }
+}
+
+// For people.
+extension NoiseReport {
+    /// What was recorded, a line an axis, and what should be known about them.
+    var text: String {
+        var rows = [["", "noise density", "random walk", "bias instability", "", "bias random walk"]]
+        rows += gyroscope.map { NoiseReport.row($0, .gyroscope) }
+        rows += accelerometer.map { NoiseReport.row($0, .accelerometer) }
+        return title + "\n\n" + TextTable(rows, rightAligned: 1...3).description + "\n"
+            + notes.map { "\($0)\n" }.joined()
+    }
+
+    private var title: String {
+        let temperature = recording.temperature.map {
+            ", \(formatted($0.first, "%.1f")) °C at the start, \(formatted($0.last, "%.1f")) °C at the end"
+        }
+        return "\(recording.count) samples in \(formatted(recording.duration, "%.1f")) s, "
+            + "\(formatted(1 / recording.period, "%.2f")) Hz\(temperature ?? "")"
+    }
+
+    private static func row(_ axis: Axis, _ units: NoiseUnits) -> [String] {
+        let instability = axis.allan.biasInstability
+        return [
+            axis.name, axis.allan.noiseDensity.map(units.density.text) ?? "-",
+            axis.allan.randomWalk.map(units.randomWalk.text) ?? "-",
+            instability.map { ($0.isUpperBound ? "≤ " : "") + units.bias.text($0.value) } ?? "-",
+            instability.map { "at \(threeDigits($0.tau)) s" } ?? "",
+            axis.allan.biasRandomWalk.map(units.biasWalk.text) ?? "-",
+        ]
+    }
+
+    private var notes: [String] {
+        var notes = [
+            "The deviations are certain within 10 % up to \(threeDigits(longestTau(within: 0.1))) s of averaging, within 25 %"
+                + " up to \(threeDigits(longestTau(within: 0.25))) s."
+        ]
+        let falling = axes.filter { $0.allan.biasInstability?.isUpperBound ?? false }
+        if !falling.isEmpty {
+            notes.append(
+                "\(NoiseReport.list(falling)): where the curve is lowest, white noise still explains it. The bias instability is at "
+                    + "most what is said; \(length(10 * recording.duration)) would show a decade more.")
+        }
+        let coloured = axes.filter { $0.allan.whiteNoise == nil && $0.allan.biasInstability != nil }
+        if !coloured.isEmpty {
+            notes.append(
+                "\(NoiseReport.list(coloured)): nowhere white noise (no slope of -1/2): slow drift, or a narrow low-pass."
+            )
+        }
+        let constant = axes.filter { $0.allan.biasInstability == nil }
+        if !constant.isEmpty { notes.append("\(NoiseReport.list(constant)): every sample is the same.") }
+        if let temperature = recording.temperature, temperature.highest - temperature.lowest > 1 {
+            notes.append(
+                "The chip's temperature changed by \(formatted(temperature.highest - temperature.lowest, "%.1f")) °C: part of "
+                    + "the bias's slow changes is that. Let it run for ten minutes before recording.")
+        }
+        if recording.missing.gaps > 0 {
+            notes.append(
+                "\(recording.missing.gaps) steps of time are not equal to the others, "
+                    + "\(formatted(recording.missing.seconds, "%.3f")) s are missing: too little to matter.")
+        }
+        return notes
+    }
+
+    /// The longest averaging time at which the deviation is certain to a part.
+    private func longestTau(within relativeError: Double) -> Double {
+        recording.duration / AllanDeviation.duration(for: 1, relativeError: relativeError)
+    }
+
+    private func length(_ seconds: Double) -> String {
+        seconds < 7200 ? "\(formatted(seconds / 60, "%.0f")) minutes" : "\(formatted(seconds / 3600, "%.0f")) hours"
+    }
+
+    private static func list(_ axes: [Axis]) -> String { axes.map(\.name).joined(separator: ", ") }
+}
+
+// For programs.
+extension NoiseReport {
+    /// Everything, in the units of the table.
+    var json: JSONObject {
+        var object = JSONObject()
+        object.add("samples", Int64(recording.count))
+        object.add("seconds", recording.duration, decimals: 3)
+        object.add("rate_hz", 1 / recording.period, decimals: 4)
+        object.add("temperature_first_c", recording.temperature?.first, decimals: 2)
+        object.add("temperature_last_c", recording.temperature?.last, decimals: 2)
+        object.add("missing_seconds", recording.missing.seconds, decimals: 3)
+        if !gyroscope.isEmpty { object.add("gyroscope", NoiseReport.json(gyroscope, .gyroscope)) }
+        object.add("accelerometer", NoiseReport.json(accelerometer, .accelerometer))
+        return object
+    }
+
+    private static func json(_ axes: [Axis], _ units: NoiseUnits) -> JSONObject {
+        var object = JSONObject()
+        var names = JSONObject()
+        names.add("noise_density", units.density.name)
+        names.add("random_walk", units.randomWalk.name)
+        names.add("bias_instability", units.bias.name)
+        names.add("deviation", units.bias.name)
+        names.add("bias_random_walk", units.biasWalk.name)
+        object.add("units", names)
+        object.add("axes", axes.map { json($0, units) })
+        return object
+    }
+
+    private static func json(_ axis: Axis, _ units: NoiseUnits) -> JSONObject {
+        var entry = JSONObject()
+        let allan = axis.allan
+        entry.add("name", axis.name)
+        entry.add("noise_density", allan.noiseDensity.map { $0 * units.density.scale }, decimals: 7)
+        entry.add("random_walk", allan.randomWalk.map { $0 * units.randomWalk.scale }, decimals: 7)
+        entry.add("bias_instability", allan.biasInstability.map { $0.value * units.bias.scale }, decimals: 7)
+        entry.add("bias_instability_tau_s", allan.biasInstability?.tau, decimals: 4)
+        entry.add("bias_instability_is_upper_bound", allan.biasInstability?.isUpperBound)
+        entry.add("bias_random_walk", allan.biasRandomWalk.map { $0 * units.biasWalk.scale }, decimals: 7)
+        entry.add(
+            "points",
+            allan.points.map { point in
+                var entry = JSONObject()
+                entry.add("tau_s", point.tau, decimals: 6)
+                entry.add("deviation", point.deviation * units.bias.scale, decimals: 7)
+                entry.add("pairs", Int64(point.pairs))
+                entry.add("relative_error", point.relativeError, decimals: 4)
+                return entry
+            })
+        return entry
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import MotionCore
+import MotionKit
+import Testing
+
+/// Requirement: what is not a recording of a resting sensor in equal steps of time is refused, with what is wrong and where.
+@Suite struct RestingRecordingTests {
+    /// A row's fields but for its time; changed by a test.
+    private typealias Values = (a: [Double], g: [Double])
+
+    /// A minute at 100 Hz: noise of a few counts, gravity on z.
+    private func recording(
+        seconds: Double = 60, time: (Int) -> Double = { Double($0) / 100 }, temperature: ((Double) -> Double)? = nil,
+        hasGyroscope: Bool = true, change: (Double, inout Values) -> Void = { _, _ in }
+    ) throws -> TemporaryFile {
+        var text = "t_s,ax,ay,az,gx,gy,gz" + (temperature == nil ? "\n" : ",temp_c\n")
+        var random: UInt64 = 7
+        func noise() -> Double {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Double(random >> 11) / 9_007_199_254_740_992 - 0.5
+        }
+        for index in 0..<Int(seconds * 100) {
+            let t = time(index)
+            var values: Values = (
+                [0.1 + 0.1 * noise(), -0.2 + 0.1 * noise(), 9.8 + 0.1 * noise()],
+                [-0.05 + 0.003 * noise(), 0.03 + 0.003 * noise(), 0.02 + 0.003 * noise()]
+            )
+            change(t, &values)
+            let rates = hasGyroscope ? values.g.map { String(format: "%.6f", $0) } : ["", "", ""]
+            var fields = [String(format: "%.6f", t)] + values.a.map { String(format: "%.5f", $0) } + rates
+            if let temperature { fields.append(String(format: "%.2f", temperature(t))) }
+            text += fields.joined(separator: ",") + "\n"
+        }
+        return try TemporaryFile(text)
+    }
+
+    private func error(of file: TemporaryFile) -> RestingRecordingError? {
+        do throws(RestingRecordingError) {
+            _ = try RestingRecording(path: file.path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("A board at rest: columns, period and temperature")
+    func rest() throws {
+        let file = try recording(temperature: { 20 + $0 / 20 })
+        let recording = try RestingRecording(path: file.path)
+        #expect(recording.count == 6000 && abs(recording.period - 0.01) < 1e-9 && abs(recording.duration - 60) < 1e-6)
+        #expect(abs(recording.acceleration[1][17] + 0.2) < 0.06 && abs(recording.acceleration[2][5999] - 9.8) < 0.06)
+        #expect(abs(try #require(recording.rotationRate)[0][3000] + 0.05) < 0.002)
+        #expect(recording.missing.gaps == 0 && recording.missing.seconds == 0)
+        let temperature = try #require(recording.temperature)
+        #expect(abs(temperature.first - 20.025) < 0.01 && abs(temperature.last - 22.975) < 0.01)
+        #expect(abs(temperature.lowest - 20) < 0.01 && abs(temperature.highest - 23) < 0.01)
+    }
+
+    @Test("An accelerometer alone, and no temperature")
+    func accelerometer() throws {
+        let file = try recording(hasGyroscope: false)
+        let recording = try RestingRecording(path: file.path)
+        #expect(recording.rotationRate == nil && recording.temperature == nil && recording.count == 6000)
+    }
+
+    @Test("Slow drift of the bias, as of a chip that warms up, is rest")
+    func warming() throws {
+        let file = try recording(change: { (t: Double, values: inout Values) in
+            let warmth: Double = 1 - exp(-t / 20)
+            values.g[0] += 0.035 * warmth
+            values.a[2] += 0.1 * warmth
+        })
+        #expect(error(of: file) == nil)
+    }
+
+    /// From when and until when a recording is said to move, and what was seen.
+    private func movement(in file: TemporaryFile) -> (from: Double, until: Double, violation: RestViolation)? {
+        guard case .moved(let from, let until, let violation) = error(of: file) else { return nil }
+        return (from, until, violation)
+    }
+
+    @Test("A knock is told with its time and the axis that saw it")
+    func knock() throws {
+        let file = try recording(change: { (t: Double, values: inout Values) in
+            if t >= 20.2 && t < 20.25 { values.a[1] += 1 }
+        })
+        let found = try #require(movement(in: file))
+        #expect(abs(found.from - 20) < 1e-6 && abs(found.until - 20.5) < 1e-6)
+        #expect(!found.violation.isGyroscope && found.violation.axis == 1)
+        guard case .spread(let spread, let allowed) = found.violation.kind else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(spread > 0.2 && spread < 0.4 && allowed <= 0.15)
+    }
+
+    @Test("A slow turn is told where it begins")
+    func turn() throws {
+        let file = try recording(change: { (t: Double, values: inout Values) in
+            if t >= 30 && t < 40 { values.g[2] += 0.02 }
+        })
+        let found = try #require(movement(in: file))
+        #expect(
+            abs(found.from - 30) < 1e-6 && abs(found.until - 40) < 1e-6 && found.violation.isGyroscope
+                && found.violation.axis == 2)
+        guard case .jump(let jump) = found.violation.kind else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(abs(jump - 0.02) < 0.001)
+    }
+
+    @Test("A board that never rests is told from end to end")
+    func always() throws {
+        let file = try recording(change: { (t: Double, values: inout Values) in values.g[0] += 0.1 * sin(20 * t) })
+        let found = try #require(movement(in: file))
+        #expect(found.from == 0 && found.until > 59 && found.violation.isGyroscope && found.violation.axis == 0)
+        let turntable = try recording(change: { (_: Double, values: inout Values) in values.g[2] += 0.6 })
+        guard case .turning(let rate) = movement(in: turntable)?.violation.kind else {
+            Issue.record("\(String(describing: error(of: turntable)))")
+            return
+        }
+        #expect(abs(rate - 0.62) < 0.01)
+    }
+
+    @Test("A slow tilt is told")
+    func tilt() throws {
+        let file = try recording(change: { (t: Double, values: inout Values) in values.a[0] += 0.02 * t })
+        let found = try #require(movement(in: file))
+        guard case .shift(let shift) = found.violation.kind else {
+            Issue.record("\(found)")
+            return
+        }
+        // The usual mean is that of the middle.
+        #expect(found.from == 0 && !found.violation.isGyroscope && found.violation.axis == 0)
+        #expect(abs(shift - 0.6) < 0.05)
+    }
+
+    @Test("Too short a recording says what is needed")
+    func short() throws {
+        let file = try recording(seconds: 20)
+        guard case .tooShort(let seconds, 2000) = error(of: file) else {
+            Issue.record("\(String(describing: error(of: file)))")
+            return
+        }
+        #expect(abs(seconds - 19.99) < 1e-6)
+        #expect(error(of: file)?.description.contains("at least 1000 samples and 30 s") == true)
+        let slow = try recording(seconds: 9, time: { Double($0) / 10 })
+        guard case .tooShort(_, 900) = error(of: slow) else {
+            Issue.record("\(String(describing: error(of: slow)))")
+            return
+        }
+    }
+
+    @Test("Steps of time that differ by more than a fifth are told; one in a thousand is let pass and counted")
+    func steps() throws {
+        let jitter = try recording(time: { Double($0) / 100 + ($0 % 10 == 5 ? 0.0025 : 0) })
+        guard case .irregular(let time, let interval, let period, let count) = error(of: jitter) else {
+            Issue.record("\(String(describing: error(of: jitter)))")
+            return
+        }
+        #expect(abs(time - 0.0525) < 1e-9 && abs(interval - 0.0125) < 1e-9 && abs(period - 0.01) < 1e-9)
+        #expect(count == 1200)
+        let small = try recording(time: { Double($0) / 100 + ($0 % 10 == 5 ? 0.0015 : 0) })
+        #expect(error(of: small) == nil)
+        let gap = try recording(time: { Double($0) / 100 + ($0 >= 3000 ? 0.25 : 0) })
+        let missing = try RestingRecording(path: gap.path).missing
+        #expect(missing.gaps == 1 && abs(missing.seconds - 0.25) < 1e-6)
+        let large = try recording(time: { Double($0) / 100 + ($0 >= 3000 ? 5 : 0) })
+        guard case .irregular(_, _, _, 1) = error(of: large) else {
+            Issue.record("\(String(describing: error(of: large)))")
+            return
+        }
+    }
+
+    @Test("A malformed file is told as elsewhere")
+    func malformed() throws {
+        let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n0,0,0,x,0,0,0\n")
+        guard case .unreadable(.malformed(_, line: 2, _)) = error(of: file) else {
+            Issue.record("\(String(describing: error(of: file)))")
+            return
+        }
+    }
+}
