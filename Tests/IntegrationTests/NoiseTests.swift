@@ -21,17 +21,25 @@ import Testing
     /// White noise at 100 Hz, the same in every run; moved at a time where one is given.
     private func recording(seconds: Int = 120, isMovedAt: Double? = nil, hasGyroscope: Bool = true) throws -> String {
         var random = Random()
+        let rootBandwidth = 50.0.squareRoot()
         var text = Recording.header + ",temp_c\n"
         for index in 0..<seconds * 100 {
             let t = Double(index) / 100
-            let noise = (0..<6).map { _ in random.normal() * 50.0.squareRoot() }
-            var a = (0..<3).map { noise[$0] * Self.accelerometer[$0] * 9.80665e-6 }
-            a[2] += 9.80665
-            if let isMovedAt, t >= isMovedAt, t < isMovedAt + 1 { a[0] += 2 }
-            let g = (0..<3).map { noise[3 + $0] * Self.gyroscope[$0] * Double.pi / 180 + 0.01 }
-            let rates = hasGyroscope ? g.map { String(format: "%.8f", $0) } : ["", "", ""]
-            let fields = [String(format: "%.2f", t)] + a.map { String(format: "%.7f", $0) } + rates + ["24.5"]
-            text += fields.joined(separator: ",") + "\n"
+            // Written out step by step: Swift 6.0.3 gives up on longer expressions.
+            var fields = [String(format: "%.2f", t)]
+            for axis in 0..<3 {
+                let density: Double = Self.accelerometer[axis] * 9.80665e-6
+                var force: Double = density * random.normal() * rootBandwidth
+                if axis == 2 { force += 9.80665 }
+                if let isMovedAt, axis == 0, t >= isMovedAt, t < isMovedAt + 1 { force += 2 }
+                fields.append(String(format: "%.7f", force))
+            }
+            for axis in 0..<3 {
+                let density: Double = Self.gyroscope[axis] * Double.pi / 180
+                let rate: Double = density * random.normal() * rootBandwidth
+                fields.append(hasGyroscope ? String(format: "%.8f", rate + 0.01) : "")
+            }
+            text += fields.joined(separator: ",") + ",24.5\n"
         }
         return try directory.write(text, to: "rest.csv")
     }
