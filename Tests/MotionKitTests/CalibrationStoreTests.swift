@@ -1,7 +1,7 @@
 import Foundation
-import MotionCore
 import Testing
 
+@testable import MotionCore
 @testable import MotionKit
 
 extension TemporaryDirectory {
@@ -59,6 +59,41 @@ extension TemporaryDirectory {
         try store.remove("i2c-1-0x68-MPU6050")
         #expect(try store.load("i2c-1-0x68-MPU6050") == nil)
         #expect(directory.calibrations == ["i2c-1-0x69-MPU6050.txt"])
+    }
+
+    /// What rests taught of the bias is fresher than what a calibration found; everything else is the calibration's.
+    @Test func theLearntBiasIsTheOneInForce() {
+        let example = Self.example
+        let effective = example.effective
+        #expect(effective.accelerometer == example.chip.accelerometer)
+        #expect(effective.gyroscope.matrix == example.chip.gyroscope.matrix)
+        #expect(example.biasLine.hasSlope && example.biasLine.calibratedSlope != .zero)
+        for temperature in [15.0, 25, 40] {
+            let bias = effective.gyroscope.bias(at: temperature)
+            #expect((bias - example.biasLine.bias(at: temperature)).length < 1e-12)
+            #expect((bias - example.chip.gyroscope.bias(at: temperature)).length > 1e-4)
+        }
+        var untaught = example
+        untaught.biasLine = BiasTemperatureLine()
+        #expect(untaught.effective == example.chip)
+        #expect(!untaught.isEmpty && StoredCalibration().isEmpty)
+    }
+
+    @Test func solutionsAreTakenOverWithTheirSource() {
+        var calibration = StoredCalibration()
+        calibration.take(
+            AccelerometerFit.Solution(
+                calibration: Self.example.chip.accelerometer, residual: 0.0012 * standardGravity, largestResidual: 0.02,
+                worstPose: 3, poses: 8, uncertainty: 0.0034 * standardGravity, weakestDirection: Vector3(0, 0, 1)))
+        calibration.take(
+            GyroscopeFit.Solution(
+                calibration: Self.example.chip.gyroscope, residual: 0.25 * radiansPerDegree, largestResidual: 0.01,
+                turns: 9, uncertainty: 0.004, weakestAxis: 1))
+        #expect(calibration.chip == Self.example.chip)
+        #expect(calibration.accelerometerSource == "poses: 8, residual: 1.20 mg, uncertainty: 3.4 mg")
+        #expect(calibration.gyroscopeSource == "turns: 9, residual: 0.25 degrees, uncertainty: 0.40 %")
+        #expect(calibration.biasLine.bias == Self.example.chip.gyroscope.bias)
+        #expect(calibration.biasLine.referenceTemperature == 27.25)
     }
 
     @Test func namesAndSourcesCannotEscape() throws {
