@@ -123,6 +123,19 @@ import Testing
         #expect(hasStoredNothing)
     }
 
+    /// A board that is turned about the vertical alone lies as it lay, and a pose more tells nothing.
+    @Test func aPoseLikeAnEarlierOneIsRefusedWithTheReason() async throws {
+        let spun = try directory.write(Recording.spun, to: "spun.csv")
+        let program = try start("accelerometer", spun, "--yes", "--for", "14")
+        defer { program.kill() }
+        #expect(await program.exitStatus(within: .seconds(60)) == 75)
+        #expect(program.output.contains("Pose 1 of 8: good; turn it to a side it has not lain on"))
+        #expect(
+            program.output.contains("Pose 2 of 8: refused, it lies as in pose 1 but for 0°; turn it further"),
+            "\(program.output)")
+        #expect(hasStoredNothing)
+    }
+
     @Test func anInterruptLeavesEverythingAsItWas() async throws {
         let program = try start("gyro", "rest", "--yes")
         defer { program.kill() }

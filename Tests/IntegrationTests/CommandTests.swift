@@ -42,6 +42,12 @@ import Testing
         #expect(reply.properties.correlationData == [7, 0, 255])
         #expect(reply.payload == observer.messages("command/tare/result").first?.payload)
 
+        // The heading alone: the board is as tilted as it was.
+        try observer.publish(command("tare", "{\"heading_only\":true}"))
+        #expect(await rollBecomes(30, observer), "\(agent.errors)")
+        try observer.publish(command("tare"))
+        #expect(await rollBecomes(0, observer), "\(agent.errors)")
+
         try observer.publish(command("tare", "{\"clear\":true}"))
         #expect(await rollBecomes(30, observer), "\(agent.errors)")
         #expect(await agent.terminate() == 0)

@@ -23,6 +23,12 @@ enum Recording {
         header + "\n" + (0..<100).map { "\(Double($0) / 50),0,4.903325,8.492808,0,0,0\n" }.joined()
     }
 
+    /// Lying flat, rest for 4 s and a quarter turn about z within 1 s.
+    static var spun: String {
+        header + "\n"
+            + (0..<250).map { "\(Double($0) / 50),0,0,9.80665,0,0,\($0 < 200 ? 0 : Double.pi / 2)\n" }.joined()
+    }
+
     /// A turn about x with 90 °/s for a second, seen by a board that lies flat at first.
     static func turn(rate: Double = 100) -> String {
         var text = header + "\n"

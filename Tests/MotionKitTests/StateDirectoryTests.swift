@@ -43,6 +43,21 @@ final class TemporaryDirectory {
         #expect(directory.names == [])
     }
 
+    /// A program that finds out a reference without a manager keeps it where a manager looks for it, or hears why not.
+    @Test func aReferenceIsKeptWithoutAManager() throws {
+        let directory = TemporaryDirectory()
+        let store = ReferenceStore(stateDirectory: directory.path)
+        #expect(store.load() == nil)
+        try store.save(attitude)
+        #expect(try #require(StateDirectory(path: directory.path).loadReference()).angle(to: attitude) < 1e-12)
+        #expect(try #require(store.load()).angle(to: attitude) < 1e-12)
+        try store.save(nil)
+        #expect(store.load() == nil)
+        let error = ReferenceStoreError(path: "/dev/null/state", code: ENOTDIR)
+        #expect(throws: error) { try ReferenceStore(stateDirectory: "/dev/null/state").save(attitude) }
+        #expect("\(error)" == "/dev/null/state: cannot be written: Not a directory")
+    }
+
     @Test(arguments: [
         "", "\n", "\n\n", "jostle reference attitude 1\n", "jostle reference attitude 1\n1 0 0 0",
         "jostle reference attitude 1\n0.70710678 0 0 0.7071", "jostle reference attitude 1\n1 0 0\n",
