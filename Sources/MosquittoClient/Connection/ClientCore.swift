@@ -45,9 +45,18 @@ final class ClientCore: Sendable {
         var statistics = MQTTStatistics()
     }
 
+    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    private final class Shared: @unchecked Sendable {
+        var value: State
+
+        init(_ value: State) {
+            self.value = value
+        }
+    }
+
     let options: MQTTOptions
     private let handler: @Sendable (MQTTEvent) -> Void
-    private let state: Mutex<State>
+    private let state: Mutex<Shared>
     private let isAbandoned = Atomic(false)
 
     /// Signalled for the network thread when there is work.
@@ -61,7 +70,11 @@ final class ClientCore: Sendable {
         finished = try EventDescriptor()
         self.options = options
         self.handler = handler
-        state = Mutex(State(queue: BoundedQueue(capacity: options.queueCapacity)))
+        state = Mutex(Shared(State(queue: BoundedQueue(capacity: options.queueCapacity))))
+    }
+
+    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { body(&$0.value) }
     }
 
     // MARK: Callers
@@ -69,7 +82,7 @@ final class ClientCore: Sendable {
     func publish(_ outgoing: Outgoing) throws(MQTTError) {
         let size = outgoing.message.payload.count
         let limit = options.queueBytes
-        let result: Result<Bool, MQTTError> = state.withLock { state in
+        let result: Result<Bool, MQTTError> = withState { state in
             if state.stop != nil { return .failure(.stopped) }
             if state.statistics.connection == nil { return .failure(.notConnected) }
             // A message larger than the limit may still go alone.
@@ -83,7 +96,7 @@ final class ClientCore: Sendable {
     }
 
     func change(_ change: SubscriptionChange) {
-        let mustSignal = state.withLock { state in
+        let mustSignal = withState { state in
             switch change {
             case .subscribe(let filter, let qos): state.subscriptions[filter] = qos
             case .unsubscribe(let filter): state.subscriptions[filter] = nil
@@ -98,7 +111,7 @@ final class ClientCore: Sendable {
 
     /// Asks the thread to end; the first request counts.
     func requestStop(_ request: StopRequest) {
-        state.withLock { state in
+        withState { state in
             if state.stop == nil { state.stop = request }
         }
         wake.signal()
@@ -110,7 +123,7 @@ final class ClientCore: Sendable {
     }
 
     var statistics: MQTTStatistics {
-        state.withLock { state in
+        withState { state in
             var statistics = state.statistics
             statistics.queued = state.queue.count
             return statistics
@@ -118,7 +131,7 @@ final class ClientCore: Sendable {
     }
 
     /// Messages that were open when `stop` ended the connection.
-    var undeliveredAtStop: Int { state.withLock { $0.undeliveredAtStop } }
+    var undeliveredAtStop: Int { withState { $0.undeliveredAtStop } }
 
     private static func mustSignal(_ state: inout State) -> Bool {
         defer { state.isSignalled = true }
@@ -139,7 +152,7 @@ final class ClientCore: Sendable {
     /// Takes up to `limit` messages and all else there is to do, and arms `wake` for what comes later.
     func takeWork(limit: Int) -> Work {
         wake.clear()
-        return state.withLock { state in
+        return withState { state in
             state.isSignalled = false
             var work = Work(stop: state.stop)
             while work.messages.count < limit, let outgoing = state.queue.popFirst() {
@@ -154,7 +167,7 @@ final class ClientCore: Sendable {
 
     /// Opens the queue for a connection, and returns what to subscribe to.
     func connectionOpened(_ connection: MQTTConnection) -> [String: MQTTQoS] {
-        state.withLock { state in
+        withState { state in
             state.statistics.connection = connection
             state.statistics.connects += 1
             return state.subscriptions
@@ -163,7 +176,7 @@ final class ClientCore: Sendable {
 
     /// Closes the queue, and returns the tokens that were in it.
     func connectionClosed(_ failure: MQTTFailure, inFlight: Int) -> [MQTTToken] {
-        state.withLock { state in
+        withState { state in
             state.statistics.connection = nil
             state.statistics.lastFailure = failure
             state.statistics.inFlight = 0
@@ -182,7 +195,7 @@ final class ClientCore: Sendable {
 
     /// Changes the counters.
     func count(_ change: (inout MQTTStatistics) -> Void) {
-        state.withLock { change(&$0.statistics) }
+        withState { change(&$0.statistics) }
     }
 
     /// Tells the owner; never called with a lock held.

@@ -89,7 +89,7 @@ struct NetworkThread: ~Copyable {
         var tokens: [MQTTToken] = []
         var count = 0
         do throws(MQTTFailure) {
-            var session = try Session(
+            var session = try Session.begin(
                 core: core, broker: broker, version: attempt.version, forcesIPv4: attempt.forcesIPv4,
                 isFirst: core.statistics.connects == 0)
             isOverIPv6 = session.isOverIPv6

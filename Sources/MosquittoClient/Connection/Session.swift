@@ -43,11 +43,11 @@ struct Session: ~Copyable {
     let isOverIPv6: Bool
 
     /// Begins to connect; blocks for the DNS query.
-    init(
+    static func begin(
         core: ClientCore, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, isFirst: Bool
-    ) throws(MQTTFailure) {
+    ) throws(MQTTFailure) -> Session {
         let options = core.options
-        let now = ContinuousClock.now
+        let start = ContinuousClock.now
         let cleanSession = options.sessionExpiry < .seconds(1) || options.cleanStart && isFirst
         let handle = try MosquittoHandle(clientID: options.clientID, cleanSession: cleanSession)
         try handle.configure(options, broker: broker, version: version)
@@ -59,14 +59,22 @@ struct Session: ~Copyable {
         }
         try handle.connect(
             to: broker, keepAlive: options.keepAlive, forcesIPv4: forcesIPv4, properties: properties)
+        return Session(core: core, handle: handle, broker: broker, version: version, start: start)
+    }
 
+    /// Takes over a handle that connects. All that throws comes before it: Swift 6.0.3 crashes on an initialiser that throws
+    /// where properties have values already.
+    private init(
+        core: ClientCore, handle: consuming MosquittoHandle, broker: BrokerAddress, version: MQTTVersion, start: Instant
+    ) {
+        let options = core.options
         isOverIPv6 = !broker.host.contains(":") && socketOption(handle.socket, SO_DOMAIN) == AF_INET6
         self.handle = handle
         self.core = core
         self.broker = broker
         self.version = version
-        connectDeadline = now + options.connectTimeout
-        lastHeard = now
+        connectDeadline = start + options.connectTimeout
+        lastHeard = start
         silenceLimit = Self.silenceLimit(keepAlive: options.keepAlive, options)
     }
 
