@@ -136,8 +136,9 @@ import Testing
         #expect(hasStoredNothing)
     }
 
+    /// The board is carried about, so that nothing is found before the interrupt, however late it comes.
     @Test func anInterruptLeavesEverythingAsItWas() async throws {
-        let program = try start("gyro", "rest", "--yes")
+        let program = try start("gyro", "walk", "--yes")
         defer { program.kill() }
         #expect(await eventually(within: .seconds(30)) { program.output.contains("Lay the board still") })
         program.signal(SIGINT)
