@@ -19,19 +19,21 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
+        .target(name: "LinuxSystem"),
         .target(name: "MotionCore", dependencies: ["CMotionMath"]),
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
-        .target(name: "LinuxSensors", dependencies: ["CLinuxI2C", "IMUDrivers", "MotionCore"]),
+        .target(name: "LinuxSensors", dependencies: ["CLinuxI2C", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
         .target(
-            name: "MotionKit", dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "MotionCore", "VirtualIMU"]),
-        .target(name: "MosquittoClient", dependencies: ["CMosquitto"]),
-        .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "MotionCore"]),
+            name: "MotionKit",
+            dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "VirtualIMU"]),
+        .target(name: "MosquittoClient", dependencies: ["CMosquitto", "LinuxSystem"]),
+        .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleAgent",
             dependencies: [
-                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "MosquittoClient", "MotionCore",
-                "MotionKit",
+                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MosquittoClient",
+                "MotionCore", "MotionKit",
             ]),
         .executableTarget(
             name: "jostle",

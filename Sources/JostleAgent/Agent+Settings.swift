@@ -1,5 +1,6 @@
 internal import Glibc
 public import JostleConfiguration
+internal import LinuxSystem
 internal import MosquittoClient
 public import MotionKit
 
@@ -51,20 +52,20 @@ extension JostleSettings {
     /// The first line of a password file that nobody but its owner and group can read.
     private static func password(in path: String) throws(AgentError) -> MQTTCredentials.Secret {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw AgentError.passwordFile(path: path, reason: errorText()) }
+        guard stat(path, &status) == 0 else {
+            throw AgentError.passwordFile(path: path, reason: systemMessage(errno))
+        }
         guard status.st_mode & 0o007 == 0 else {
             throw AgentError.passwordFile(path: path, reason: "everybody may read it; chmod o= \(path)")
         }
-        guard let text = TextFile.read(path, limit: 4096) else {
-            throw AgentError.passwordFile(path: path, reason: errorText())
+        let text: String
+        do throws(SystemFailure) {
+            text = try FileContents.text(of: path, limit: 4096)
+        } catch {
+            throw AgentError.passwordFile(path: path, reason: "\(error)")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
         guard !line.isEmpty else { throw AgentError.passwordFile(path: path, reason: "its first line is empty") }
         return MQTTCredentials.Secret(String(line))
-    }
-
-    private static func errorText() -> String {
-        let code = errno
-        return strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }

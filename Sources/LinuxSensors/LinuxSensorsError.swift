@@ -1,5 +1,5 @@
-internal import Glibc
 public import IMUDrivers
+internal import LinuxSystem
 
 /// Why a chip on a bus of this machine cannot be used, and what to do about it.
 public struct LinuxSensorsError: Error, Equatable, Sendable {
@@ -46,15 +46,15 @@ extension LinuxSensorsError: CustomStringConvertible {
     public var description: String {
         let place = address.map { "\(device), address \(Self.hexadecimal($0))" } ?? device
         switch reason {
-        case .cannotOpen: return "\(place): cannot be opened: \(systemMessage)"
-        case .notAnAdapter: return "\(place): not an I2C adapter: \(systemMessage)"
+        case .cannotOpen: return "\(place): cannot be opened: \(systemMessage(busError.code))"
+        case .notAnAdapter: return "\(place): not an I2C adapter: \(systemMessage(busError.code))"
         case .insufficientAdapter(let functionality):
             let mask = String(functionality.rawValue, radix: 16)
             return "\(place): the adapter cannot read registers (functionality 0x\(mask))"
         case .invalidAddress: return "\(place): not an address of a chip"
         case .kernelDriver(let name): return "\(place): the kernel driver \(name ?? "of the chip") owns it"
         case .inUse(let holder): return "\(place): \(holder) uses it"
-        case .cannotLock: return "\(place): cannot be locked: \(systemMessage)"
+        case .cannotLock: return "\(place): cannot be locked: \(systemMessage(busError.code))"
         }
     }
 
@@ -83,10 +83,6 @@ extension LinuxSensorsError: CustomStringConvertible {
         case .cannotOpen, .cannotLock:
             return nil
         }
-    }
-
-    private var systemMessage: String {
-        strerror(busError.code).map { String(cString: $0) } ?? "error \(busError.code)"
     }
 
     private static func hexadecimal(_ address: UInt8) -> String {

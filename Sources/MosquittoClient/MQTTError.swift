@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Why a call on a client was turned down, at once and without a look at the network.
 public enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no connection: keep the message, and publish it after `MQTTEvent.connected`.
@@ -25,7 +27,7 @@ public enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
         case .invalidTopic(let topic, let fault): "'\(topic)' is no valid topic: \(fault)"
         case .tooLarge(let part, let size, let limit): "the \(part) has \(size) bytes, more than the limit of \(limit)"
         case .invalidOption(let name, let reason): "\(name): \(reason)"
-        case .system(let call, let code): "\(call) failed: \(systemErrorText(code))"
+        case .system(let call, let code): "\(call) failed: \(systemMessage(code))"
         }
     }
 }

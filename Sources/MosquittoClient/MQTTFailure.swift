@@ -1,5 +1,6 @@
 internal import CMosquitto
 internal import Glibc
+internal import LinuxSystem
 
 /// Why a connection could not be made, or ended: a state to recover from, never the end of the attempts.
 public enum MQTTFailure: Error, Equatable, Sendable {
@@ -87,7 +88,7 @@ extension MQTTFailure: CustomStringConvertible {
         switch self {
         case .hostNotFound(let host, let code):
             "host '\(host)' not found: \(gai_strerror(code).map { String(cString: $0) } ?? "code \(code)")"
-        case .network(let code): systemErrorText(code)
+        case .network(let code): systemMessage(code)
         case .timedOut: "no answer in time"
         case .tls(.notYetValid): "the broker's certificate is not valid yet"
         case .tls(.expired): "the broker's certificate has expired"
@@ -99,7 +100,7 @@ extension MQTTFailure: CustomStringConvertible {
         case .closed: "the connection was closed"
         case .protocolError: "the broker's answer is not valid MQTT of this version"
         case .silent: "the broker does not answer any more"
-        case .file(let path, let code): "cannot read \(path): \(systemErrorText(code))"
+        case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
         case .stopped: "stopped"
         case .library(let code): String(cString: mosquitto_strerror(code)).trimmingFullStop
         }
@@ -125,14 +126,6 @@ extension MQTTFailure: CustomStringConvertible {
         case .file: "check the path and who may read the file"
         default: nil
         }
-    }
-}
-
-/// An errno in words (`strerror_r`).
-func systemErrorText(_ code: Int32) -> String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-        guard let base = buffer.baseAddress, strerror_r(code, base, buffer.count) == 0 else { return "errno \(code)" }
-        return String(cString: base)
     }
 }
 

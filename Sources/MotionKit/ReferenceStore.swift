@@ -1,3 +1,4 @@
+internal import LinuxSystem
 public import MotionCore
 
 /// The reference attitude that is kept between two runs, in a file of a state directory; the policy `.stored` begins with it.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 internal import MotionCore
 
 /// The directory in which a manager keeps what outlives a run.
@@ -45,14 +46,11 @@ struct StateDirectory: Sendable {
 
     /// Reads a file of the directory.
     func read(_ name: String) -> Content {
-        let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return errno == ENOENT ? .none : .failed(errno) }
-        defer { close(file) }
-        // A file of ours is a page at most; whatever is longer is not one, and is as good as torn.
-        return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            let count = Glibc.read(file, buffer.baseAddress, buffer.count)
-            guard count >= 0 else { return .failed(errno) }
-            return .text(String(decoding: UnsafeRawBufferPointer(rebasing: buffer[..<count]), as: UTF8.self))
+        do throws(SystemFailure) {
+            // A file of ours is a page at most; whatever is longer is not one, and is as good as torn.
+            return .text(try FileContents.text(of: "\(path)/\(name)", limit: 4096))
+        } catch {
+            return error.code == ENOENT ? .none : .failed(error.code)
         }
     }
 

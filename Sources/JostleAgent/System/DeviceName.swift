@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// The device's default name in topics: the host's name made to fit, with four digits that tell boards apart.
 ///
@@ -36,7 +37,7 @@ public enum DeviceName {
     /// The board's serial number where a device tree tells it, else the machine id.
     private static func serialNumber() -> String? {
         for path in ["/proc/device-tree/serial-number", "/etc/machine-id"] {
-            if let text = TextFile.read(path, limit: 128) {
+            if let text = FileContents.text(ofOptional: path, limit: 128) {
                 let serial = text.unicodeScalars.prefix { $0 != "\0" && $0 != "\n" }
                 if serial.count >= 4 { return String(String.UnicodeScalarView(serial)) }
             }

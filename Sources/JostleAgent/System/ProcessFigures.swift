@@ -1,5 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import LinuxSystem
 
 /// What this process costs: getrusage(2), /proc/self/statm.
 struct ProcessFigures {
@@ -13,7 +14,8 @@ struct ProcessFigures {
 
     /// Resident memory, bytes; 0 where the system does not tell.
     static var residentMemory: Int {
-        guard let fields = TextFile.read("/proc/self/statm", limit: 256)?.split(separator: " "), fields.count > 1,
+        guard let fields = FileContents.text(ofOptional: "/proc/self/statm", limit: 256)?.split(separator: " "),
+            fields.count > 1,
             let pages = Int(fields[1])
         else { return 0 }
         return pages * sysconf(Int32(_SC_PAGESIZE))

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// One thing that is wrong with a configuration: where it stands, what was found and what is allowed.
 public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConvertible {
     /// Where it stands.
@@ -70,7 +72,7 @@ public enum ConfigurationErrors: Error, Equatable, Sendable, CustomStringConvert
     /// One line for every problem.
     public var description: String {
         switch self {
-        case .unreadable(let path, let code): "\(path): \(SystemCall.message(for: code))"
+        case .unreadable(let path, let code): "\(path): \(systemMessage(code))"
         case .invalid(let problems): problems.map(\.description).joined(separator: "\n")
         }
     }

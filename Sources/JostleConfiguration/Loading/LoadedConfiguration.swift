@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Which layer set each key.
 public struct Provenance: Equatable, Sendable {
     private var positions: [String: ConfigurationPosition] = [:]
@@ -41,9 +43,9 @@ extension ConfigurationBuilder {
     /// Throws only if the file cannot be read; what is wrong in it goes to `problems`.
     public mutating func apply(file path: String) throws(ConfigurationErrors) {
         let bytes: [UInt8]
-        do throws(SystemCall.Failure) {
+        do throws(SystemFailure) {
             // One byte more than is allowed, so that the reader notices.
-            bytes = try SystemCall.contents(of: path, limit: ReaderLimits().bytes + 1)
+            bytes = try FileContents.bytes(of: path, limit: ReaderLimits().bytes + 1)
         } catch {
             throw .unreadable(path: path, errno: error.code)
         }

@@ -1,24 +1,16 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// The few questions that are put to /dev, /proc and /sys, where a file that cannot be read is an answer that is not
 /// there and never an error.
 enum SystemFiles {
     /// The first `limit` bytes of a file, or nil where it cannot be read.
     static func bytes(of path: String, limit: Int = 256) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var failed = false
-        let content = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-            while count < limit {
-                let received = read(descriptor, buffer.baseAddress?.advanced(by: count), limit - count)
-                if received < 0 && errno == EINTR { continue }
-                failed = received < 0
-                if received <= 0 { break }
-                count += received
-            }
+        do throws(SystemFailure) {
+            return try FileContents.bytes(of: path, limit: limit)
+        } catch {
+            return nil
         }
-        return failed ? nil : content
     }
 
     /// The first line of a file, or nil where it cannot be read or is empty.

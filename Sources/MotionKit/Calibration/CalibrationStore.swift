@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// The calibrations of all chips, a text file each in the directory `calibration` of a state directory.
 ///
 /// Every file is replaced whole, so that a power cut leaves the old one or the new one.

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// What is wrong with a recording file.
 public enum RecordingError: Error, Equatable, Sendable {
     /// It cannot be opened, read or written: the system's errno.

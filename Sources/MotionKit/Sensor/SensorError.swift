@@ -1,5 +1,6 @@
 public import IMUDrivers
 public import LinuxSensors
+internal import LinuxSystem
 
 /// Why a sensor cannot be used.
 public enum SensorError: Error, Sendable {

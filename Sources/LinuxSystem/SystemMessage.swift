@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// What the system says of an errno: strerror_r(3).
-func systemMessage(_ code: Int32) -> String {
+public func systemMessage(_ code: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
         guard let start = buffer.baseAddress else { return "error \(code)" }
         buffer.initialize(repeating: 0)
