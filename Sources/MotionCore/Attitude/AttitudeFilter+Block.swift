@@ -7,7 +7,7 @@ extension AttitudeFilter {
         if sums.clippedRate != .zero || gapTilt > 0 { loseAttitude(rotation) }
         if gapTilt > 0 { halt(velocity: parameters.gapVelocity) }
         gapTilt = 0
-        gapVelocity = 0
+        interpolationVelocity = 0
         interpolationTilt = 0
         let correction = measure()
         feedBack(correction)
@@ -37,7 +37,7 @@ extension AttitudeFilter {
         let clipped = parameters.clippedAcceleration * sums.clippedForce
         let velocity =
             variance(parameters.accelerometerNoise)
-            + Float(parameters.aliasing * sums.roughness / 6 + clipped * clipped + gapVelocity)
+            + Float(parameters.aliasing * sums.roughness / 6 + clipped * clipped + interpolationVelocity)
         let origin = variance(parameters.originWalk)
         for axis in 0..<2 {
             covariance.addNoise(velocity, to: ErrorState.velocity + axis)

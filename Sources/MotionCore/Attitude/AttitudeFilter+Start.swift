@@ -16,7 +16,7 @@ extension AttitudeFilter {
     mutating func beginStart() {
         start.begin(duration: parameters.startDuration)
         gapTilt = 0
-        gapVelocity = 0
+        interpolationVelocity = 0
         interpolationTilt = 0
         level.reset()
         sums.clear()

@@ -33,11 +33,11 @@ public struct AttitudeFilter: ~Copyable {
     var lastForce = Vector3.zero
     var lastRate = Vector3.zero
 
-    /// Doubt of a gap or of missing samples that the next block takes in: variance of the attitude (rad²), of velocity
-    /// (m²/s²), and of the attitude from samples that were interpolated (rad²).
+    /// Doubt that the next block takes in: variance of the attitude after a gap (rad²), and of attitude (rad²) and velocity
+    /// (m²/s²) where samples were interpolated.
     var gapTilt = 0.0
-    var gapVelocity = 0.0
     var interpolationTilt = 0.0
+    var interpolationVelocity = 0.0
 
     /// Seconds for which heading and calibration are still left alone.
     var hold = 0.0
@@ -128,7 +128,7 @@ public struct AttitudeFilter: ~Copyable {
                 return
             }
             interpolationTilt += 0.25 * (lastRate - rate).lengthSquared * missing * missing / 3
-            gapVelocity += 0.25 * (lastForce - sample.acceleration).lengthSquared * missing * missing / 3
+            interpolationVelocity += 0.25 * (lastForce - sample.acceleration).lengthSquared * missing * missing / 3
         }
         strapdown.turn(by: turn)
         let step = strapdown.step(force, rate: rate, biasFreeRate: biasFree, interval: interval)

@@ -44,9 +44,6 @@ struct ErrorCovariance: ~Copyable {
         elements[state * (ErrorState.count + 1)] = variance
     }
 
-    /// Makes a state independent of all others; its variance stays.
-    func decouple(_ state: Int) { reset(state, variance: variance(state)) }
-
     /// Scales a state's standard deviation, and with it its covariances.
     func scale(_ state: Int, by factor: Float) {
         rows[state] = rows[state] * factor

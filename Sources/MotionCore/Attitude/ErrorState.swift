@@ -24,9 +24,6 @@ enum ErrorState {
     static func bias(_ axis: Int) -> Int { 7 + 4 * axis }
     /// How much of rate `from` appears in rate `to`, beyond the identity.
     static func scale(_ to: Int, _ from: Int) -> Int { 4 + 4 * to + from }
-
-    /// Whether a state is learnt slowly and must not be led astray by a doubtful measurement: calibration and heading.
-    static func isCalibration(_ state: Int) -> Bool { state >= 2 && state < 16 }
 }
 
 /// One number for each error state.

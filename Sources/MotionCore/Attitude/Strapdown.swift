@@ -1,7 +1,5 @@
 /// What one sample does to attitude and motion.
 struct StrapdownStep: Sendable, BitwiseCopyable {
-    /// Seconds that the sample stands for.
-    var interval: Double
     /// The attitude after the sample, as a matrix.
     var rotation: Matrix3
     /// The rate without bias, before scale and misalignment are corrected, rad/s.
@@ -50,7 +48,7 @@ struct Strapdown: Sendable, BitwiseCopyable {
         let coriolis = rate.cross(force)
         let middle = force + coriolis * (delay - 0.5 * interval)
         return StrapdownStep(
-            interval: interval, rotation: rotation, biasFreeRate: biasFreeRate, coriolis: coriolis,
+            rotation: rotation, biasFreeRate: biasFreeRate, coriolis: coriolis,
             force: rotation * middle)
     }
 

@@ -5,7 +5,6 @@ internal import MotionKit
 struct ReplayOutput: ~Copyable {
     private let attitude: OutputFile?
     private let events: OutputFile?
-    private let digits: SignificantDigits
 
     /// Opens the files that are named and writes their headers.
     init(attitude: String?, events: String?) throws(RecordingError) {
@@ -14,7 +13,6 @@ struct ReplayOutput: ~Copyable {
         self.attitude = attitudeFile
         self.events = eventsFile
         // Here and not as a default value: that comes before what throws, and Swift 6.0 then frees it twice.
-        digits = SignificantDigits()
     }
 
     private static func open(_ path: String?, header: String) throws(RecordingError) -> OutputFile? {
@@ -27,16 +25,8 @@ struct ReplayOutput: ~Copyable {
     /// Writes the attitude after a row.
     borrowing func write(_ attitude: Quaternion, time: String) throws(RecordingError) {
         guard self.attitude != nil else { return }
-        var row = time
-        row += ","
-        digits.append(attitude.w, to: &row)
-        row += ","
-        digits.append(attitude.x, to: &row)
-        row += ","
-        digits.append(attitude.y, to: &row)
-        row += ","
-        digits.append(attitude.z, to: &row)
-        row += "\n"
+        let numbers = [attitude.w, attitude.x, attitude.y, attitude.z].map { printed($0, "%.9g") }
+        let row = time + "," + numbers.joined(separator: ",") + "\n"
         try self.attitude?.write(row)
     }
 

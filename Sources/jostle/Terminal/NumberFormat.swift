@@ -1,15 +1,20 @@
 internal import Glibc
 
-/// A number as vsnprintf(3) writes it: `%.1f`, `%+.1f`, `%.3g`.
-func formatted(_ value: Double, _ format: String) -> String {
+/// A number as vsnprintf(3) writes it: `%.9g`.
+func printed(_ value: Double, _ format: String) -> String {
     // Room for the largest number with its 309 digits.
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 400) { buffer in
         let length = withVaList([value]) { vsnprintf(buffer.baseAddress, buffer.count, format, $0) }
         let text = UnsafeRawBufferPointer(buffer).prefix(max(0, min(Int(length), buffer.count - 1)))
-        let isZero = !text.contains { (UInt8(ascii: "1")...UInt8(ascii: "9")).contains($0) }
-        // Zero has no sign, also where rounding made it.
-        return String(decoding: isZero ? text.drop { $0 == UInt8(ascii: "-") } : text, as: UTF8.self)
+        return String(decoding: text, as: UTF8.self)
     }
+}
+
+/// The same for people, `%.1f`, `%+.1f`, `%.3g`: zero has no minus sign, also where rounding made it.
+func formatted(_ value: Double, _ format: String) -> String {
+    let text = printed(value, format)
+    let isZero = !text.contains { ("1"..."9").contains($0) }
+    return isZero ? String(text.drop { $0 == "-" }) : text
 }
 
 /// A number with three significant digits and no exponent, so that columns of them can be compared.
