@@ -24,8 +24,7 @@ public struct MotionPipeline: ~Copyable {
     private var attitudeLowPass: AttitudeLowPass
     private var accelerationLowPass: VectorLowPass
     private var rotationRateLowPass: VectorLowPass
-    private var shake: ShakeRecognizer
-    private var vibration = VibrationMeter()
+    private var gestures: GestureRecognizers
     private var last: Timestamp?
 
     /// Makes a pipeline that has seen no sample.
@@ -45,7 +44,7 @@ public struct MotionPipeline: ~Copyable {
         attitudeLowPass = AttitudeLowPass(cutoff: settings.attitudeLowPass)
         accelerationLowPass = VectorLowPass(cutoff: settings.accelerationLowPass)
         rotationRateLowPass = VectorLowPass(cutoff: settings.rotationRateLowPass)
-        shake = ShakeRecognizer(settings: settings.shake)
+        gestures = GestureRecognizers(settings: settings.gestures)
         reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
     }
 
@@ -65,7 +64,26 @@ public struct MotionPipeline: ~Copyable {
         let attitude = filter.attitude
         reference.update(attitude, interval: interval)
         updateState(with: sample, attitude: attitude, interval: interval)
-        shake.update(sample.acceleration, at: sample.timestamp, emit: emit)
+        recognize(in: sample, interval: interval, emit: emit)
+    }
+
+    /// Looks for gestures in the sample.
+    private mutating func recognize(in sample: MotionSample, interval: Double, emit: (GestureEvent) -> Void) {
+        guard sample.acceleration.isFinite else { return }
+        var input = GestureSample(
+            timestamp: sample.timestamp, interval: interval, acceleration: sample.acceleration)
+        if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
+            input.rotationRate = filter.rotationRate
+            input.hasRotationRate = true
+        }
+        input.isClipped = !sample.flags.isDisjoint(with: .accelerationClipped)
+        input.attitude = state.attitude
+        input.gravity = state.gravity
+        input.referenceUp = reference.up
+        input.isMoving = state.isMoving
+        input.isAtRest = state.isAtRest
+        gestures.update(input, emit: emit)
+        state.isVibrating = gestures.isVibrating
     }
 
     /// The sample with the flags of what was cut off, where the source did not tell.
@@ -85,6 +103,7 @@ public struct MotionPipeline: ~Copyable {
         state.attitude = attitude
         state.relativeAttitude = reference.relative(attitudeLowPass.update(attitude, interval: interval))
         state.hasReference = reference.attitude != nil
+        state.referenceUp = reference.up
         state.gravity = attitude.unrotate(Vector3(0, 0, standardGravity))
         state.gyroscopeBias = filter.gyroscopeBias
         state.isMoving = filter.isMoving
@@ -93,8 +112,6 @@ public struct MotionPipeline: ~Copyable {
         if sample.acceleration.isFinite {
             state.linearAcceleration = accelerationLowPass.update(
                 sample.acceleration - state.gravity, interval: interval)
-            vibration.update(sample.acceleration, interval: interval)
-            state.isVibrating = vibration.isVibrating
         }
         if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
             state.rotationRate = rotationRateLowPass.update(filter.rotationRate, interval: interval)
@@ -137,7 +154,7 @@ extension MotionPipeline {
             let kept = reference.attitude
             reference = ReferenceAttitude(policy: new.reference, stored: kept)
         }
-        shake.apply(new.shake, at: state.timestamp, emit: emit)
+        gestures.apply(new.gestures, at: state.timestamp, emit: emit)
     }
 
     /// Takes over another calibration of the chip between two samples. It begins attitude and reference anew, as another
@@ -155,12 +172,20 @@ extension MotionPipeline {
         accelerationLowPass.reset()
         rotationRateLowPass.reset()
         cancelGestures(.interrupted, emit: emit)
-        shake = ShakeRecognizer(settings: settings.shake)
         reference = ReferenceAttitude(policy: settings.reference)
     }
 
     /// Cancels every gesture under way: the source stopped, was lost, or something came in between.
     public mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
-        shake.cancel(reason, at: state.timestamp, emit: emit)
+        gestures.cancel(reason, at: state.timestamp, emit: emit)
     }
+
+    /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.
+    public var explainsNearMisses: Bool {
+        get { gestures.explainsNearMisses }
+        set { gestures.explainsNearMisses = newValue }
+    }
+
+    /// The oldest near miss that has not been taken; ask after each sample until there is none.
+    public mutating func takeNearMiss() -> NearMiss? { gestures.takeNearMiss() }
 }

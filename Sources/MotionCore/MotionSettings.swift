@@ -16,8 +16,8 @@ public struct MotionSettings: Equatable, Sendable {
     /// How the reference attitude comes about. Default: none, attitude is relative to the vertical.
     public var reference = ReferencePolicy.none
 
-    /// How shakes are recognised.
-    public var shake = ShakeSettings()
+    /// How gestures are recognised.
+    public var gestures = GestureSettings()
 
     /// Makes the default settings.
     public init() {}
@@ -31,23 +31,4 @@ public enum ReferencePolicy: UInt8, CaseIterable, Sendable {
     case start
     /// The one last taken, kept over restarts.
     case stored
-}
-
-/// How shakes are recognised.
-public struct ShakeSettings: Equatable, Sendable {
-    /// Whether shakes are recognised at all. Default true.
-    public var isEnabled = true
-
-    /// From 1 (only violent shakes) to 10 (gentle ones too). Default 5.
-    /// A higher value never misses what a lower one catches.
-    public var sensitivity = 5
-
-    /// Seconds from a shake's end during which no other begins. Default 0.5.
-    public var cooldown = 0.5
-
-    /// Seconds after which a shake is cancelled as too long. Default 5.
-    public var maximumDuration = 5.0
-
-    /// Makes the default settings.
-    public init() {}
 }

@@ -71,9 +71,13 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// Whether `attitude` is told from a reference attitude.
     public var hasReference = false
 
+    /// The unit vector in the body that points up when the body has its reference attitude, or lies flat.
+    public var referenceUp = Vector3(0, 0, 1)
+
     /// Makes the state of a body at rest, lying flat.
     public init() {}
 
-    /// The angle (rad, 0 … π) between the vertical of the reference attitude, or of the body lying flat, and today's.
-    public var tilt: Double { relativeAttitude.inclination(to: .identity) }
+    /// The angle (rad, 0 … π) by which the vertical, seen from the body, is away from where it was in the reference
+    /// attitude, or lying flat. Heading, which drifts without a magnetometer, has no part in it.
+    public var tilt: Double { gravity.angle(to: referenceUp) }
 }

@@ -64,7 +64,7 @@ import Testing
         var state = MotionState()
         state.isMoving = true
         state.side = .minusY
-        state.relativeAttitude = Quaternion.fromEulerAngles(roll: 90, pitch: 0, yaw: 33)
+        state.gravity = Quaternion.fromEulerAngles(roll: 90, pitch: 0, yaw: 33).unrotate(state.gravity)
         let payload = Payloads.state(DeviceState(state, isSimulated: true), at: 7)
         #expect(
             payload.description
@@ -90,8 +90,35 @@ import Testing
                 + #""duration":0.28,"reason":"too_weak","simulated":true}"#)
     }
 
+    @Test func everyFieldOfAnEventIsTold() {
+        var event = GestureEvent(.turn, .ended, at: Timestamp(nanoseconds: 0))
+        event.strength = 3
+        event.axis = .z
+        event.direction = .left
+        event.side = .minusZ
+        event.from = .plusX
+        event.to = .minusY
+        event.count = 2
+        event.reversals = 4
+        event.angle = -90.04 * radiansPerDegree
+        event.level = 0.1234
+        event.frequency = 24.666
+        event.height = 0.513
+        event.duration = 1.5
+        #expect(
+            Payloads.event(event, id: "r-3", at: 9, isSimulated: false).description
+                == #"{"id":"r-3","t":9,"gesture":"turn","phase":"ended","strength":3,"axis":"z","reversals":4,"#
+                + #""direction":"left","side":"-z","from":"+x","to":"-y","count":2,"angle":-90,"level":0.123,"#
+                + #""frequency":24.67,"height":0.51,"duration":1.5}"#)
+    }
+
     @Test func wordsAreThoseOfTheTable() {
-        #expect(Gesture.allCases.map(\.word) == ["shake"])
+        #expect(
+            Gesture.allCases.map(\.word) == [
+                "shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration",
+            ])
+        #expect(
+            MotionDirection.allCases.map(\.word) == ["left", "right", "up", "down", "forward", "backward"])
         #expect(GesturePhase.allCases.map(\.word) == ["began", "changed", "ended", "cancelled", "recognized"])
         #expect(
             CancellationReason.allCases.map(\.word) == [

@@ -30,7 +30,7 @@ import Testing
     /// Values as they are written after `--set key=`.
     private static let argumentValues: [AcceptedValue] = [
         .init("gestures.shake", "{enabled: false, sensitivity: 7}") {
-            !$0.motion.shake.isEnabled && $0.motion.shake.sensitivity == 7
+            !$0.motion.gestures.shake.common.isEnabled && $0.motion.gestures.shake.common.sensitivity == 7
         },
         .init("sensor.mount_matrix", "[0, 1, 0, -1, 0, 0, 0, 0, 1]") {
             $0.motion.mount.row0 == Vector3(0, 1, 0)

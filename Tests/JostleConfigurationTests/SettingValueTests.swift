@@ -104,7 +104,7 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
         #expect(builder.settings.imu.rate == 500)
         #expect(builder.settings.imu.batchInterval == 0.05)
         #expect(builder.settings.sensor.address == 0x69)
-        #expect(builder.settings.motion.shake.isEnabled == false)
+        #expect(builder.settings.motion.gestures.shake.common.isEnabled == false)
         #expect(builder.provenance["sensor.rate"] == ConfigurationPosition(.message("topic"), line: 1, column: 19))
     }
 

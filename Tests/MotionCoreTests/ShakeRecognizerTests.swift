@@ -6,14 +6,16 @@ import Testing
 @Suite struct ShakeRecognizerTests {
     /// Feeds a recognizer with acceleration along a tilted board's x axis.
     private struct Feed: ~Copyable {
-        var recognizer: ShakeRecognizer
+        var pipeline: MotionPipeline
         var time = 0.0
         let rate: Double
         var events: [GestureEvent] = []
 
         init(rate: Double = 200, settings: ShakeSettings = ShakeSettings()) {
             self.rate = rate
-            recognizer = ShakeRecognizer(settings: settings)
+            var all = MotionSettings()
+            all.gestures.shake = settings
+            pipeline = MotionPipeline(settings: all)
         }
 
         mutating func feed(seconds: Double, _ linear: (Double) -> Vector3) {
@@ -21,8 +23,10 @@ import Testing
             for index in 0..<count {
                 let acceleration = Vector3(0, 0, standardGravity) + linear(Double(index) / rate)
                 var new: [GestureEvent] = []
-                recognizer.update(acceleration, at: Timestamp(seconds: time)) { new.append($0) }
-                events += new
+                let sample = MotionSample(
+                    timestamp: Timestamp(seconds: time), acceleration: acceleration, rotationRate: .zero, flags: [])
+                pipeline.process(sample) { new.append($0) }
+                events += new.filter { $0.gesture == .shake }
                 time += 1 / rate
             }
         }
@@ -120,10 +124,10 @@ import Testing
         feed.rest(seconds: 2)
         feed.shake(seconds: 0.8)
         #expect(feed.phases == [.began])
-        var settings = ShakeSettings()
-        settings.isEnabled = false
+        var settings = MotionSettings()
+        settings.gestures.shake.common.isEnabled = false
         var cancelled: [GestureEvent] = []
-        feed.recognizer.apply(settings, at: Timestamp(seconds: feed.time)) { cancelled.append($0) }
+        feed.pipeline.apply(settings) { cancelled.append($0) }
         #expect(cancelled.map(\.phase) == [.cancelled])
         #expect(cancelled.first?.reason == .disabled)
         feed.events = []
@@ -147,7 +151,7 @@ import Testing
             var caught = false
             for sensitivity in 1...10 {
                 var settings = ShakeSettings()
-                settings.sensitivity = sensitivity
+                settings.common.sensitivity = sensitivity
                 var feed = Feed(settings: settings)
                 feed.rest(seconds: 2)
                 feed.shake(seconds: 1.2, peak: peak * standardGravity)
@@ -161,7 +165,7 @@ import Testing
 
     @Test func duringTheCooldownNoOtherShakeBegins() {
         var settings = ShakeSettings()
-        settings.cooldown = 4
+        settings.common.cooldown = 4
         var feed = Feed(settings: settings)
         feed.rest(seconds: 2)
         feed.shake(seconds: 1)

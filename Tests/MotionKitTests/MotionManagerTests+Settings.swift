@@ -14,15 +14,15 @@ import Testing
         try manager.start(with: device)
         defer { manager.stop() }
         #expect(await eventually { events.count == 1 })
-        manager.settings.shake.isEnabled = false
+        manager.settings.gestures.shake.common.isEnabled = false
         #expect(await eventually { events.count == 2 })
         #expect(events.entries.last?.phase == .cancelled)
         #expect(events.entries.last?.reason == .disabled)
 
         device.feed(movement.rest(1) + movement.wholeShake())
         #expect(await eventually { device.isExhausted })
-        manager.settings.shake.isEnabled = true
-        #expect(manager.settings.shake.isEnabled)
+        manager.settings.gestures.shake.common.isEnabled = true
+        #expect(manager.settings.gestures.shake.common.isEnabled)
         device.feed(movement.rest(1) + movement.wholeShake())
         #expect(await eventually { events.count == 4 })
         #expect(events.entries.map(\.phase) == [.began, .cancelled, .began, .ended])
@@ -31,7 +31,7 @@ import Testing
     /// Settings that were made before the start hold from its first sample.
     @Test func settingsHoldFromTheStart() async throws {
         var settings = MotionSettings()
-        settings.shake.isEnabled = false
+        settings.gestures.shake.common.isEnabled = false
         let manager = MotionManager(settings: settings)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }

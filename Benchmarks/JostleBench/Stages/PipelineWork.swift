@@ -45,25 +45,31 @@ struct AttitudeWork: StageWork, ~Copyable {
     }
 }
 
-/// Accelerations through the shake recognizer alone.
-struct ShakeWork: StageWork, ~Copyable {
+/// Samples through all recognizers, without the attitude filter.
+struct GesturesWork: StageWork, ~Copyable {
     private var samples: SampleLoop
-    private var recognizer = ShakeRecognizer()
+    private var recognizers = GestureRecognizers(settings: GestureSettings())
+    private let period: Double
     private(set) var events = 0
 
     init(_ recording: Recording) {
         samples = SampleLoop(recording)
+        period = recording.period
     }
 
     mutating func run(_ count: Int) -> Int {
         var events = 0
         for _ in 0..<count {
             let sample = samples.next()
-            recognizer.update(sample.acceleration, at: sample.timestamp) { event in
+            var input = GestureSample(
+                timestamp: sample.timestamp, interval: period, acceleration: sample.acceleration)
+            input.rotationRate = sample.rotationRate
+            input.hasRotationRate = true
+            recognizers.update(input) { event in
                 events += 1
                 keep(event)
             }
-            keep(&recognizer)
+            keep(&recognizers)
         }
         self.events += events
         return count

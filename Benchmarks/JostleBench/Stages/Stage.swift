@@ -47,7 +47,7 @@ enum Stage: String, CaseIterable {
         case .hotPathAtWorst: Runner(HotPathWork.atWorst(material.clipped))
         case .driver: Runner(DriverWork(material.movement))
         case .attitude: Runner(AttitudeWork(material.movement))
-        case .shake: Runner(ShakeWork(material.movement))
+        case .shake: Runner(GesturesWork(material.movement))
         case .ring: Runner(RingWork(material.movement))
         case .chip: Runner(ChipWork())
         }

@@ -6,6 +6,29 @@ extension Gesture {
     public var word: String {
         switch self {
         case .shake: "shake"
+        case .tap: "tap"
+        case .flick: "flick"
+        case .turn: "turn"
+        case .flip: "flip"
+        case .tilt: "tilt"
+        case .fall: "fall"
+        case .impact: "impact"
+        case .motion: "motion"
+        case .vibration: "vibration"
+        }
+    }
+}
+
+extension MotionDirection {
+    /// The direction's name.
+    public var word: String {
+        switch self {
+        case .left: "left"
+        case .right: "right"
+        case .up: "up"
+        case .down: "down"
+        case .forward: "forward"
+        case .backward: "backward"
         }
     }
 }

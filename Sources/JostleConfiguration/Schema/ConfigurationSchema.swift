@@ -84,26 +84,6 @@ public enum ConfigurationSchema {
                 "Cut-off of the low-pass on the published rotation (Hz). Smaller is smoother and later; 0 is off."),
         ])
 
-    private static let gestures = Section(
-        "gestures", "Which gestures are recognised, and how.",
-        [
-            .group(
-                "shake", "Shaking to and fro.",
-                [
-                    .key(
-                        "enabled", \.motion.shake.isEnabled, .boolean, "Whether shakes are recognised."),
-                    .key(
-                        "sensitivity", \.motion.shake.sensitivity, .integer(1...10),
-                        "From 1 (only violent shakes) to 10 (gentle ones too)."),
-                    .key(
-                        "cooldown", \.motion.shake.cooldown, .quantity(.duration, 0...60),
-                        "Time after a shake in which no other begins (s). Larger ignores more of what follows."),
-                    .key(
-                        "maximum_duration", \.motion.shake.maximumDuration, .quantity(.duration, 1...60),
-                        "Time after which a shake is cancelled as too long (s): a journey is no gesture."),
-                ])
-        ])
-
     private static let log = Section(
         "log", "What is logged.",
         [

@@ -6,7 +6,12 @@ public struct ReferenceAttitude: Sendable, BitwiseCopyable {
     private var remaining: Double?
 
     /// The reference; `nil` while attitude is told relative to the vertical and the start's heading.
-    public private(set) var attitude: Quaternion?
+    public private(set) var attitude: Quaternion? {
+        didSet { up = attitude?.unrotate(Vector3(0, 0, 1)) ?? Vector3(0, 0, 1) }
+    }
+
+    /// The unit vector in the body that points up when the body has this attitude, or lies flat where there is none.
+    public private(set) var up = Vector3(0, 0, 1)
 
     /// Makes the reference of a source that starts now.
     ///
@@ -15,6 +20,8 @@ public struct ReferenceAttitude: Sendable, BitwiseCopyable {
     ///   - stored: the one kept from an earlier run, which `.stored` begins with.
     public init(policy: ReferencePolicy, stored: Quaternion? = nil) {
         attitude = policy == .stored ? stored : nil
+        // An initialiser's own assignments go past `didSet`.
+        up = attitude?.unrotate(Vector3(0, 0, 1)) ?? Vector3(0, 0, 1)
         remaining = policy == .start ? ReferenceAttitude.settlingTime : nil
     }
 

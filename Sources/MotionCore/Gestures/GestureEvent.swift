@@ -1,53 +1,3 @@
-/// What kind of movement was recognised.
-public enum Gesture: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    case shake
-}
-
-/// Where a gesture is in its life, as UIKit means it.
-///
-/// Every `began` is followed by exactly one `ended` or `cancelled`; gestures without duration are `recognized`.
-public enum GesturePhase: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    case began
-    case changed
-    case ended
-    case cancelled
-    case recognized
-}
-
-/// Why a gesture was cancelled.
-public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    /// It faded before it was confirmed.
-    case tooWeak
-    /// It lasted longer than such a gesture does.
-    case tooLong
-    /// Something stronger came in between, a fall for example, or samples are missing.
-    case interrupted
-    /// The sensor gives no samples any more.
-    case sensorLost
-    /// Its recognizer was switched off or its settings changed.
-    case disabled
-    /// The source of samples was stopped.
-    case stopped
-    /// The program ended without closing it; told at the next start.
-    case restarted
-}
-
-/// An axis of the body frame.
-public enum BodyAxis: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    case x
-    case y
-    case z
-
-    /// The axis with the largest component of `direction`.
-    @inlinable
-    public init(dominantIn direction: Vector3) {
-        let x = abs(direction.x)
-        let y = abs(direction.y)
-        let z = abs(direction.z)
-        self = x >= y && x >= z ? .x : y >= z ? .y : .z
-    }
-}
-
 /// A phase of a recognised gesture and what is known of it then.
 ///
 /// Which fields a gesture has is said in the README's table; the others are `nil`.
@@ -58,17 +8,42 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// The instant of the sample that brought it about; never back-dated.
     public var timestamp: Timestamp
 
-    /// Peak linear acceleration so far, m/s².
+    /// How strong it is, m/s²: peak linear acceleration so far; of a fall the impact.
     public var strength: Double?
 
-    /// The body axis along which most of the movement went.
+    /// The body axis along which, or about which, most of the movement went.
     public var axis: BodyAxis?
+
+    /// Where it went.
+    public var direction: MotionDirection?
+
+    /// The side that was hit.
+    public var side: BodySide?
+
+    /// The sides that pointed up before and after.
+    public var from: BodySide?
+    public var to: BodySide?
+
+    /// How many taps it was.
+    public var count: Int?
 
     /// How often the movement turned round so far.
     public var reversals: Int?
 
+    /// rad: of a turn, signed and right-handed about `axis`; of a flip; of a tilt, from the reference attitude.
+    public var angle: Double?
+
     /// Seconds since the movement began.
     public var duration: Double?
+
+    /// How deep it fell, m: an estimate.
+    public var height: Double?
+
+    /// RMS of the vibration, m/s².
+    public var level: Double?
+
+    /// The vibration's strongest frequency, Hz.
+    public var frequency: Double?
 
     /// Why it was cancelled.
     public var reason: CancellationReason?

@@ -10,8 +10,21 @@ public struct Recognizer: Sendable {
 
     private let predicate: (@Sendable (GestureEvent) -> Bool)?
 
-    /// Recognises shakes.
-    public static var shake: Recognizer { Recognizer(gesture: .shake, predicate: nil) }
+    public static var shake: Recognizer { Recognizer(.shake) }
+    public static var tap: Recognizer { Recognizer(.tap) }
+    public static var flick: Recognizer { Recognizer(.flick) }
+    public static var turn: Recognizer { Recognizer(.turn) }
+    public static var flip: Recognizer { Recognizer(.flip) }
+    public static var tilt: Recognizer { Recognizer(.tilt) }
+    public static var fall: Recognizer { Recognizer(.fall) }
+    public static var impact: Recognizer { Recognizer(.impact) }
+    public static var motion: Recognizer { Recognizer(.motion) }
+    public static var vibration: Recognizer { Recognizer(.vibration) }
+
+    /// Recognises every `gesture`.
+    public init(_ gesture: Gesture) {
+        self.init(gesture: gesture, predicate: nil)
+    }
 
     /// The same recognizer for only those gestures that satisfy `predicate` where they begin or are recognized.
     public func when(_ predicate: @escaping @Sendable (GestureEvent) -> Bool) -> Recognizer {

@@ -6,12 +6,11 @@ internal import CMotionMath
 /// is not its strength alone: the strength it needs grows where the swings are peaky like blows, where they do not keep
 /// to one line, go up and down like steps, are slow, or come in unequal time; and it must come out of quiet. The rule
 /// was fitted to recordings whose licence allows it and to synthetic movements; each of its factors is named below.
-public struct ShakeRecognizer: ~Copyable {
+struct ShakeRecognizer: ~Copyable {
     /// How shakes are recognised; see `apply(_:)`.
-    public private(set) var settings: ShakeSettings
+    private(set) var settings: ShakeSettings
 
     private var swings = SwingTracker()
-    private var grid = CellGrid()
     private var time = 0.0
     private var state = State.armed
     private var onset = 0.0
@@ -31,43 +30,30 @@ public struct ShakeRecognizer: ~Copyable {
     }
 
     /// Makes a recognizer that has seen nothing.
-    public init(settings: ShakeSettings = ShakeSettings()) {
+    init(settings: ShakeSettings) {
         self.settings = settings
     }
 
-    /// Whether a shake has begun and neither ended nor been cancelled.
-    public var isActive: Bool { state == .shaking }
+    /// Whether movement goes on that may still become a shake: others may want to wait for what comes of it.
+    var isUndecided: Bool { state == .armed && swings.count >= 2 }
 
-    /// Takes a sample's acceleration along the body's axes, m/s², and hands what it brings about to `emit`.
-    public mutating func update(_ acceleration: Vector3, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
-        guard settings.isEnabled, acceleration.isFinite else { return }
-        guard grid.add(acceleration, at: timestamp) else {
-            cancel(.interrupted, at: timestamp, emit: emit)
-            swings.reset()
-            state = .armed
-            lastMovement = -.infinity
-            return
-        }
-        while let cell = grid.next() {
-            time += CellGrid.cell
-            swings.update(cell, at: time)
-            judge(at: timestamp, emit: emit)
-        }
+    /// Takes a cell and tells what it brings about.
+    mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
+        time = cell.time
+        swings.update(cell.acceleration, at: time)
+        return judge(at: cell.timestamp)
     }
 
-    /// Takes over new settings; a shake under way is cancelled where they switch shakes off.
-    public mutating func apply(_ settings: ShakeSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
-        if self.settings.isEnabled, !settings.isEnabled {
-            cancel(.disabled, at: timestamp, emit: emit)
-            grid.reset()
-        }
+    /// Takes over new settings.
+    mutating func apply(_ settings: ShakeSettings) {
         self.settings = settings
     }
 
-    /// Cancels the shake under way, if there is one.
-    public mutating func cancel(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
-        guard state == .shaking else { return }
-        close(.cancelled, reason: reason, at: timestamp, emit: emit)
+    /// Forgets everything. A shake under way is none any more: whoever forgets tells so.
+    mutating func reset() {
+        swings.reset()
+        state = .armed
+        lastMovement = -.infinity
     }
 }
 
@@ -103,27 +89,28 @@ extension ShakeRecognizer {
     }
 
     /// One more cell: does a shake begin, go on or end?
-    private mutating func judge(at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+    private mutating func judge(at timestamp: Timestamp) -> GestureEvent? {
         let isMovement =
             swings.count >= 3 && time - swings[0].start < Rule.swingLength
             && swings.magnitude > 0.5 * swings[0].amplitude
-        if state == .spent, time - lastMovement > max(Rule.rearmDelay, settings.cooldown) { state = .armed }
+        if state == .spent, time - lastMovement > max(Rule.rearmDelay, settings.common.cooldown) { state = .armed }
         if isMovement { lastMovement = time }
         switch state {
         case .armed:
-            if isMovement, qualifies() { begin(at: timestamp, emit: emit) }
+            if isMovement, qualifies() { return begin(at: timestamp) }
         case .shaking:
             if isMovement { strength = max(strength, swings[0].amplitude) }
             if time - onset > settings.maximumDuration {
-                close(.cancelled, reason: .tooLong, at: timestamp, emit: emit)
-            } else if time - lastMovement > Rule.endDelay {
-                let isConfirmed = reversals + 1 >= Rule.confirmed
-                close(
-                    isConfirmed ? .ended : .cancelled, reason: isConfirmed ? nil : .tooWeak, at: timestamp, emit: emit)
+                return close(.cancelled, reason: .tooLong, at: timestamp)
+            }
+            if time - lastMovement > Rule.endDelay {
+                return reversals + 1 >= Rule.confirmed
+                    ? close(.ended, reason: nil, at: timestamp) : close(.cancelled, reason: .tooWeak, at: timestamp)
             }
         case .spent:
             break
         }
+        return nil
     }
 
     /// How often the movement turned round since the onset.
@@ -161,7 +148,7 @@ extension ShakeRecognizer {
         let exponent =
             Rule.across * across + Rule.vertical * vertical + Rule.slowness * min(rhythm.mean, 0.5)
             + Rule.spread * min(rhythm.spread, 1) + (onset == 2 ? Rule.fewSwings : 0)
-        let gain = pow(Rule.sensitivityStep, Double(settings.sensitivity - 5))
+        let gain = pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
         return Rule.amplitude * crest * exp(exponent) / gain
     }
 
@@ -175,7 +162,7 @@ extension ShakeRecognizer {
         return (mean, max(abs(a - mean), max(abs(b - mean), abs(c - mean))) / mean)
     }
 
-    private mutating func begin(at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+    private mutating func begin(at timestamp: Timestamp) -> GestureEvent {
         let weakest = min(swings[0].amplitude, min(swings[1].amplitude, swings[2].amplitude))
         let first = onsetAge(weakest: weakest)
         state = .shaking
@@ -185,16 +172,16 @@ extension ShakeRecognizer {
         strength = 0
         for age in 0...first { strength = max(strength, swings[age].amplitude) }
         axis = BodyAxis(dominantIn: swings[0].peak - swings[1].peak + swings[2].peak)
-        emit(event(.began, at: timestamp))
+        return event(.began, at: timestamp)
     }
 
     private mutating func close(
-        _ phase: GesturePhase, reason: CancellationReason?, at timestamp: Timestamp, emit: (GestureEvent) -> Void
-    ) {
+        _ phase: GesturePhase, reason: CancellationReason?, at timestamp: Timestamp
+    ) -> GestureEvent {
         var last = event(phase, at: timestamp)
         last.reason = reason
         state = .spent
-        emit(last)
+        return last
     }
 
     private func event(_ phase: GesturePhase, at timestamp: Timestamp) -> GestureEvent {

@@ -1,0 +1,209 @@
+/// Decides which of the gestures that recognizers propose are told, and holds UIKit's promise for all of them: every
+/// `began` is followed by exactly one `ended` or `cancelled`.
+///
+/// A recognizer's proposal passes where its gesture is enabled and not silenced, its gate is open, its cooldown over,
+/// and nothing that takes precedence is under way; see `GestureRules`. A beginning that does not pass takes its changes
+/// and its end with it.
+struct GestureArbiter: ~Copyable {
+    /// What is known of one gesture.
+    private struct Entry {
+        /// Its latest event that was told.
+        var latest: GestureEvent
+        /// When it last began or was recognised, and when it last ended.
+        var lastBegan = Timestamp(nanoseconds: .min)
+        var lastEnded = Timestamp(nanoseconds: .min)
+        /// An event that waits for others to fail, until then at most.
+        var waiting: GestureEvent
+        var waitsUntil = Timestamp(nanoseconds: .min)
+
+        init(_ gesture: Gesture) {
+            latest = GestureEvent(gesture, .cancelled, at: Timestamp(nanoseconds: .min))
+            waiting = latest
+        }
+    }
+
+    private let entries: UnsafeMutablePointer<Entry>
+    private var posture = Posture()
+    /// The gestures that have begun and not ended.
+    private(set) var open: GestureSet = []
+    /// The gestures with an event that waits.
+    private var waiting: GestureSet = []
+
+    /// What is allowed; changed by `apply(_:at:emit:)`.
+    private(set) var settings: GestureSettings
+
+    init(settings: GestureSettings) {
+        self.settings = settings
+        entries = .allocate(capacity: Gesture.count)
+        for gesture in Gesture.allCases { (entries + Int(gesture.rawValue)).initialize(to: Entry(gesture)) }
+    }
+
+    deinit {
+        entries.deinitialize(count: Gesture.count)
+        entries.deallocate()
+    }
+
+    /// Takes a cell: gates are judged by the posture before a movement.
+    mutating func update(_ cell: GestureCell) {
+        posture.update(cell)
+    }
+
+    /// Takes what a recognizer proposes; `undecided` are the gestures that may still come of the present movement.
+    mutating func propose(
+        _ event: GestureEvent, undecided: GestureSet, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
+    ) {
+        switch event.phase {
+        case .began, .recognized:
+            guard isAllowed(event, &misses) else { return }
+            if !GestureRules.required(by: event.gesture).isDisjoint(with: undecided) {
+                hold(event)
+            } else {
+                tell(event, &misses, emit: emit)
+            }
+        case .changed:
+            guard open.contains(event.gesture) else { return }
+            entries[Int(event.gesture.rawValue)].latest = event
+            emit(event)
+        case .ended, .cancelled:
+            guard open.contains(event.gesture) else { return }
+            close(event, emit: emit)
+        }
+    }
+
+    /// Tells what has waited long enough: nothing that it waited for can come any more.
+    mutating func release(
+        at timestamp: Timestamp, undecided: GestureSet, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
+    ) {
+        guard !waiting.isEmpty else { return }
+        var rest = waiting
+        while let gesture = rest.popFirst() {
+            let isFree = GestureRules.required(by: gesture).isDisjoint(with: undecided)
+            guard isFree || timestamp >= entries[Int(gesture.rawValue)].waitsUntil else { continue }
+            waiting.remove(GestureSet(gesture))
+            var event = entries[Int(gesture.rawValue)].waiting
+            event.timestamp = timestamp
+            tell(event, &misses, emit: emit)
+        }
+    }
+
+    /// Cancels every gesture under way, and forgets what waits.
+    mutating func cancelAll(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+        waiting = []
+        var rest = open
+        while let gesture = rest.popFirst() { cancel(gesture, reason, at: timestamp, emit: emit) }
+    }
+
+    /// Takes over new settings; what they switch off is cancelled.
+    mutating func apply(_ new: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+        settings = new
+        var rest = GestureSet.all
+        while let gesture = rest.popFirst() {
+            guard !new[gesture].isEnabled else { continue }
+            waiting.remove(GestureSet(gesture))
+            cancel(gesture, .disabled, at: timestamp, emit: emit)
+        }
+    }
+}
+
+extension GestureArbiter {
+    /// Whether a gesture may begin now.
+    private mutating func isAllowed(_ event: GestureEvent, _ misses: inout NearMisses) -> Bool {
+        let gesture = event.gesture
+        let own = settings[gesture]
+        guard own.isEnabled, !open.contains(gesture) else { return false }
+        let entry = entries + Int(gesture.rawValue)
+        let sinceBegan = event.timestamp.seconds(sinceOrInfinity: entry.pointee.lastBegan)
+        let sinceEnded = event.timestamp.seconds(sinceOrInfinity: entry.pointee.lastEnded)
+        if sinceEnded < own.cooldown {
+            misses.add(NearMiss(gesture, .tooSoon, at: event.timestamp, value: sinceEnded, limit: own.cooldown))
+            return false
+        }
+        if sinceBegan < own.gate.minimumInterval {
+            misses.add(
+                NearMiss(gesture, .tooSoon, at: event.timestamp, value: sinceBegan, limit: own.gate.minimumInterval))
+            return false
+        }
+        if settings.silenced.contains(gesture) || !posture.opens(own.gate, duration: event.duration ?? 0) {
+            misses.add(NearMiss(gesture, .gateClosed, at: event.timestamp))
+            return false
+        }
+        if isExcluded(gesture, at: event.timestamp) {
+            misses.add(NearMiss(gesture, .excluded, at: event.timestamp))
+            return false
+        }
+        return true
+    }
+
+    /// Whether something that takes precedence is under way or just over.
+    private func isExcluded(_ gesture: Gesture, at timestamp: Timestamp) -> Bool {
+        var rest = GestureRules.thatExclude
+        while let other = rest.popFirst() {
+            guard GestureRules.excluded(by: other).contains(gesture) else { continue }
+            if open.contains(other) { return true }
+            let sinceEnded = timestamp.seconds(sinceOrInfinity: entries[Int(other.rawValue)].lastEnded)
+            if sinceEnded < GestureRules.aftermath(of: other) { return true }
+        }
+        return false
+    }
+
+    /// Keeps an event until what it waits for has failed. A second of its kind tells that the first stands.
+    private mutating func hold(_ event: GestureEvent) {
+        let entry = entries + Int(event.gesture.rawValue)
+        guard !waiting.contains(event.gesture) else { return }
+        waiting.insert(GestureSet(event.gesture))
+        entry.pointee.waiting = event
+        entry.pointee.waitsUntil = event.timestamp.advanced(bySeconds: GestureRules.longestWait)
+    }
+
+    /// Tells a gesture's beginning, and silences those over which it takes precedence.
+    private mutating func tell(
+        _ event: GestureEvent, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
+    ) {
+        let excluded = GestureRules.excluded(by: event.gesture)
+        if !excluded.isDisjoint(with: open.union(waiting)) {
+            var rest = excluded
+            while let other = rest.popFirst() {
+                if waiting.contains(other) {
+                    waiting.remove(GestureSet(other))
+                    misses.add(NearMiss(other, .excluded, at: event.timestamp))
+                }
+                cancel(other, .interrupted, at: event.timestamp, emit: emit)
+            }
+        }
+        let entry = entries + Int(event.gesture.rawValue)
+        entry.pointee.latest = event
+        entry.pointee.lastBegan = event.timestamp
+        if event.phase == .began {
+            open.insert(GestureSet(event.gesture))
+        } else {
+            entry.pointee.lastEnded = event.timestamp
+        }
+        emit(event)
+    }
+
+    private mutating func close(_ event: GestureEvent, emit: (GestureEvent) -> Void) {
+        let entry = entries + Int(event.gesture.rawValue)
+        entry.pointee.latest = event
+        entry.pointee.lastEnded = event.timestamp
+        open.remove(GestureSet(event.gesture))
+        emit(event)
+    }
+
+    private mutating func cancel(
+        _ gesture: Gesture, _ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void
+    ) {
+        guard open.contains(gesture) else { return }
+        var event = entries[Int(gesture.rawValue)].latest
+        event.phase = .cancelled
+        event.timestamp = timestamp
+        event.reason = reason
+        close(event, emit: emit)
+    }
+}
+
+extension Timestamp {
+    /// Seconds since `earlier`, where that is an instant; infinite since the distant past.
+    fileprivate func seconds(sinceOrInfinity earlier: Timestamp) -> Double {
+        earlier.nanoseconds == .min ? .infinity : seconds(since: earlier)
+    }
+}

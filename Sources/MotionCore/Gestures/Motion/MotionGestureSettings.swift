@@ -1,0 +1,8 @@
+/// How movement and stillness are told apart.
+public struct MotionGestureSettings: Equatable, Sendable, BitwiseCopyable {
+    /// What all recognizers have: by default a cooldown of 0 s.
+    public var common = RecognizerSettings(cooldown: 0)
+
+    /// Makes the default settings.
+    public init() {}
+}

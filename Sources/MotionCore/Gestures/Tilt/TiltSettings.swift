@@ -1,0 +1,8 @@
+/// How tilting away from the reference attitude is recognised.
+public struct TiltSettings: Equatable, Sendable, BitwiseCopyable {
+    /// What all recognizers have: by default a cooldown of 0 s.
+    public var common = RecognizerSettings(cooldown: 0)
+
+    /// Makes the default settings.
+    public init() {}
+}
