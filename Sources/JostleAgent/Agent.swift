@@ -160,6 +160,7 @@ public final class Agent {
             observer.gesture?(event)
             log.debug("\(event.gesture.word) \(event.phase.word)")
         }
+        if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
         let health = self.health
         manager.addSensorHandler { event, _ in
             log.report(event)

@@ -29,6 +29,12 @@ extension MotionManager {
             })
     }
 
+    /// Adds a handler of movements that were almost gestures, told with the reason why they were none.
+    @discardableResult
+    public func addNearMissHandler(_ handler: @escaping @Sendable (NearMiss) -> Void) -> HandlerToken {
+        handlers.nearMisses.add(handler)
+    }
+
     // MARK: Motion, sensor, samples
 
     /// Adds a handler of the motion state, called as often as `updateInterval` says.

@@ -102,12 +102,12 @@ public final class MotionManager: Sendable {
     ) -> Run? {
         // Neither thread holds the manager: dropping the last reference to it stops it.
         let delivery = Delivery(exchange: exchange, handlers: handlers, store: store, keeper: keeper)
-        let sampleListeners = handlers.samples
+        let handlers = self.handlers
         let calibration = keeper.calibration.effective
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
             var loop = SensorLoop(
-                device: device, exchange: exchange, sampleListeners: sampleListeners, settings: settings,
+                device: device, exchange: exchange, handlers: handlers, settings: settings,
                 storedReference: storedReference, calibration: calibration, updateInterval: updateInterval)
             loop.run()
         }

@@ -35,6 +35,8 @@ struct Delivery: Sendable {
         case .reference(let change):
             // A reference that cannot be kept is still in force; the next one taken is another try.
             if change.isKept { _ = store?.saveReference(change.attitude) }
+        case .nearMiss(let miss):
+            handlers.nearMisses.tell(miss)
         case .rest(let report):
             keeper.learn(from: report)
         }

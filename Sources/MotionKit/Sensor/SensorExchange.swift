@@ -5,6 +5,8 @@ internal import Synchronization
 /// What the sensor thread tells, in order.
 enum SensorMessage: Sendable, BitwiseCopyable {
     case gesture(GestureEvent)
+    /// A movement was almost a gesture.
+    case nearMiss(NearMiss)
     case sensor(IMUPoll.Event, at: Timestamp)
     /// The reference attitude was taken or cleared, or is to be kept from now on.
     case reference(ReferenceChange)

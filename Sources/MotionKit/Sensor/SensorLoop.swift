@@ -10,6 +10,7 @@ struct SensorLoop: ~Copyable {
     private let device: any SensorDevice
     private let exchange: SensorExchange
     private let sampleListeners: Listeners<[MotionSample]>
+    private let nearMissListeners: Listeners<NearMiss>
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
@@ -30,12 +31,13 @@ struct SensorLoop: ~Copyable {
     private static let longestUpdateInterval = 1e6
 
     init(
-        device: any SensorDevice, exchange: SensorExchange, sampleListeners: Listeners<[MotionSample]>,
-        settings: MotionSettings, storedReference: Quaternion?, calibration: ChipCalibration, updateInterval: Double
+        device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
+        storedReference: Quaternion?, calibration: ChipCalibration, updateInterval: Double
     ) {
         self.device = device
         self.exchange = exchange
-        self.sampleListeners = sampleListeners
+        sampleListeners = handlers.samples
+        nearMissListeners = handlers.nearMisses
         pipeline = MotionPipeline(settings: settings, storedReference: storedReference, calibration: calibration)
         reference = pipeline.reference.attitude
         self.updateInterval = SensorLoop.usable(updateInterval)
@@ -127,10 +129,15 @@ struct SensorLoop: ~Copyable {
         let exchange = self.exchange
         let wantsSamples = !sampleListeners.isEmpty
         var isNews = wantsSamples
+        pipeline.explainsNearMisses = !nearMissListeners.isEmpty
         for index in 0..<batch.count {
             let sample = batch[index]
             pipeline.process(sample) { event in
                 exchange.post(.gesture(event))
+                isNews = true
+            }
+            while let miss = pipeline.takeNearMiss() {
+                exchange.post(.nearMiss(miss))
                 isNews = true
             }
             if wantsSamples, !exchange.samples.push(sample) { exchange.droppedSamples.add(1, ordering: .relaxed) }

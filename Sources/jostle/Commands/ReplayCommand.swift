@@ -8,32 +8,41 @@ enum ReplayCommand {
         name: "replay", summary: "put a recording through the pipeline and write attitude and events as CSV",
         details: """
             Neither state directory nor clock has a part in it: the same recording always gives the same rows. Without
-            --attitude and --events the events go to standard output. Either path may be - for standard output.
+            --attitude and --events the events go to standard output. Either path may be - for standard output. --explain
+            writes sentences instead: what was recognised, and of every movement that nearly was, what it lacked.
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(name: "attitude", value: "FILE", help: "write t_s,w,x,y,z, a row a sample"),
             CommandUsage.Option(name: "events", value: "FILE", help: "write a row a phase of a gesture"),
+            CommandUsage.Option(name: "explain", help: "say why movements were gestures, or almost"),
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let settings = try Configuration.load(arguments).settings
         let attitude = arguments.value("attitude")
-        let events = arguments.value("events") ?? (attitude == nil ? "-" : nil)
-        if attitude == "-", events == "-" {
-            throw CommandFailure(.usage, "--attitude and --events cannot both be -: their rows would mix")
+        let explains = arguments.has("explain")
+        let events = arguments.value("events") ?? (attitude == nil && !explains ? "-" : nil)
+        if [attitude == "-", events == "-", explains].filter({ $0 }).count > 1 {
+            throw CommandFailure(
+                .usage, "only one of --attitude -, --events - and --explain can write to standard output: it would mix")
         }
         var reader = try ReplayCommand.open(arguments.operand(0) ?? "-")
         let output = try ReplayCommand.create(attitude: attitude, events: events)
         var pipeline = MotionPipeline(settings: settings.motion, untoldRanges: reader.untoldRanges)
+        pipeline.explainsNearMisses = explains
         while let sample = try ReplayCommand.next(&reader) {
             var happened: [GestureEvent] = []
             pipeline.process(sample) { happened.append($0) }
             try ReplayCommand.write(output, pipeline.state.attitude, happened, time: reader.timeText)
+            guard explains else { continue }
+            while let miss = pipeline.takeNearMiss() { print("\(reader.timeText) s: \(miss.explanation)") }
+            for event in happened { print("\(reader.timeText) s: \(EventRow.sentence(event))") }
         }
         var happened: [GestureEvent] = []
         pipeline.cancelGestures(.stopped) { happened.append($0) }
         try ReplayCommand.write(output, nil, happened, time: reader.timeText)
+        if explains { for event in happened { print("\(reader.timeText) s: \(EventRow.sentence(event))") } }
         do throws(RecordingError) { try output.flush() } catch { throw CommandFailure(writing: error) }
     }
 

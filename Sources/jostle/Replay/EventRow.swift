@@ -20,6 +20,25 @@ enum EventRow {
         ]
         return fields.joined(separator: ",") + "\n"
     }
+
+    /// An event in words.
+    static func sentence(_ event: GestureEvent) -> String {
+        var parts = ["\(event.gesture.word) \(event.phase.word)"]
+        if let count = event.count { parts.append("\(count)") }
+        if let direction = event.direction { parts.append(direction.word) }
+        if let from = event.from, let to = event.to { parts.append("from \(from.word) to \(to.word)") }
+        if let side = event.side { parts.append("on \(side.word)") }
+        if let axis = event.axis { parts.append("axis \(axis.word)") }
+        if let angle = event.angle { parts.append("\(decimal(angle * degreesPerRadian, 1))°") }
+        if let strength = event.strength { parts.append("\(decimal(strength, 1)) m/s²") }
+        if let level = event.level { parts.append("\(decimal(level, 2)) m/s² RMS") }
+        if let frequency = event.frequency { parts.append("\(decimal(frequency, 1)) Hz") }
+        if let reversals = event.reversals { parts.append("\(reversals) reversals") }
+        if let height = event.height { parts.append("\(decimal(height, 2)) m deep") }
+        if let duration = event.duration { parts.append("after \(decimal(duration, 2)) s") }
+        if let reason = event.reason { parts.append(reason.word) }
+        return parts.joined(separator: ", ")
+    }
 }
 
 /// A number with at most `decimals` decimals.

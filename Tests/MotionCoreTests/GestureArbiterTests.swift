@@ -1,0 +1,284 @@
+import Testing
+
+@testable import MotionCore
+
+/// Which proposals of recognizers are told: phases are always paired, and precedence, gates and cooldowns hold.
+@Suite struct GestureArbiterTests {
+    /// An arbiter, its near misses, and what it told.
+    private struct Rig: ~Copyable {
+        var arbiter: GestureArbiter
+        var misses = NearMisses()
+        var told: [GestureEvent] = []
+        var undecided: GestureSet = []
+        private var cells = 0
+
+        init(_ settings: GestureSettings = GestureSettings()) {
+            arbiter = GestureArbiter(settings: settings)
+            misses.isWanted = true
+        }
+
+        mutating func propose(_ gesture: Gesture, _ phase: GesturePhase, at seconds: Double, duration: Double? = nil) {
+            var event = GestureEvent(gesture, phase, at: Timestamp(seconds: seconds))
+            event.duration = duration
+            var new: [GestureEvent] = []
+            arbiter.propose(event, undecided: undecided, &misses) { new.append($0) }
+            told += new
+        }
+
+        mutating func release(at seconds: Double) {
+            var new: [GestureEvent] = []
+            arbiter.release(at: Timestamp(seconds: seconds), undecided: undecided, &misses) { new.append($0) }
+            told += new
+        }
+
+        mutating func cancelAll(_ reason: CancellationReason, at seconds: Double) {
+            var new: [GestureEvent] = []
+            arbiter.cancelAll(reason, at: Timestamp(seconds: seconds)) { new.append($0) }
+            told += new
+        }
+
+        mutating func apply(_ settings: GestureSettings, at seconds: Double) {
+            var new: [GestureEvent] = []
+            arbiter.apply(settings, at: Timestamp(seconds: seconds)) { new.append($0) }
+            told += new
+        }
+
+        /// Cells of a body that is held with `up` pointing up.
+        mutating func hold(_ up: Vector3, moving: Bool, seconds: Double, referenceUp: Vector3 = Vector3(0, 0, 1)) {
+            for _ in 0..<Int((seconds / CellGrid.cell).rounded()) {
+                cells += 1
+                let time = Double(cells) * CellGrid.cell
+                var sample = GestureSample(
+                    timestamp: Timestamp(seconds: time), interval: CellGrid.cell, acceleration: up * standardGravity)
+                sample.gravity = up * standardGravity
+                sample.referenceUp = referenceUp
+                sample.isMoving = moving
+                arbiter.update(
+                    GestureCell(time: time, acceleration: sample.acceleration, rotationRate: .zero, sample: sample))
+            }
+        }
+
+        /// "shake began", …
+        var words: [String] { told.map { "\($0.gesture) \($0.phase)" } }
+
+        mutating func missReasons() -> [NearMiss.Reason] {
+            var reasons: [NearMiss.Reason] = []
+            while let miss = misses.take() { reasons.append(miss.reason) }
+            return reasons
+        }
+    }
+
+    @Test func aBeginningHasExactlyOneEnd() {
+        var rig = Rig()
+        rig.propose(.turn, .changed, at: 0.5)
+        rig.propose(.turn, .ended, at: 0.6)
+        #expect(rig.words == [])
+        rig.propose(.turn, .began, at: 1)
+        rig.propose(.turn, .began, at: 1.1)
+        rig.propose(.turn, .changed, at: 1.2)
+        rig.propose(.turn, .ended, at: 1.3)
+        rig.propose(.turn, .cancelled, at: 1.4)
+        #expect(rig.words == ["turn began", "turn changed", "turn ended"])
+        #expect(rig.arbiter.open.isEmpty)
+    }
+
+    @Test func gesturesOfDifferentKindsAreOpenSideBySide() {
+        var rig = Rig()
+        for gesture in [Gesture.motion, .vibration, .tilt, .turn] { rig.propose(gesture, .began, at: 1) }
+        rig.propose(.tap, .recognized, at: 1.1)
+        rig.propose(.flip, .recognized, at: 1.2)
+        #expect(rig.told.count == 6)
+        rig.cancelAll(.sensorLost, at: 2)
+        let ends = Array(rig.told.suffix(4))
+        #expect(ends.allSatisfy { $0.phase == .cancelled && $0.reason == .sensorLost && $0.timestamp.seconds == 2 })
+        #expect(Set(ends.map(\.gesture)) == [.motion, .vibration, .tilt, .turn])
+        rig.cancelAll(.stopped, at: 3)
+        #expect(rig.told.count == 10)
+    }
+
+    @Test func aShakeInterruptsATurnAndSilencesWhatLooksLikeIt() {
+        var rig = Rig()
+        rig.propose(.turn, .began, at: 1)
+        rig.propose(.shake, .began, at: 1.5)
+        #expect(rig.words == ["turn began", "turn cancelled", "shake began"])
+        #expect(rig.told[1].reason == .interrupted)
+        for gesture in [Gesture.tap, .flick] { rig.propose(gesture, .recognized, at: 1.6) }
+        rig.propose(.turn, .began, at: 1.6)
+        rig.propose(.shake, .ended, at: 2)
+        // What is left of the movement, just after.
+        rig.propose(.flick, .recognized, at: 2.1)
+        #expect(rig.words == ["turn began", "turn cancelled", "shake began", "shake ended"])
+        #expect(rig.missReasons() == [.excluded, .excluded, .excluded, .excluded])
+        rig.propose(.flick, .recognized, at: 2.5)
+        #expect(rig.told.last?.gesture == .flick)
+    }
+
+    @Test func aFallInterruptsAShake() {
+        var rig = Rig()
+        rig.propose(.shake, .began, at: 1)
+        rig.propose(.fall, .began, at: 1.4)
+        rig.propose(.shake, .ended, at: 1.8)
+        rig.propose(.fall, .ended, at: 1.9)
+        // Bounces.
+        rig.propose(.tap, .recognized, at: 2.2)
+        rig.propose(.shake, .began, at: 2.5)
+        #expect(rig.words == ["shake began", "shake cancelled", "fall began", "fall ended"])
+        rig.propose(.shake, .began, at: 3)
+        #expect(rig.words.last == "shake began")
+    }
+
+    @Test func aFlickWaitsForAShakeToFail() {
+        var rig = Rig()
+        rig.undecided = .shake
+        rig.propose(.flick, .recognized, at: 1)
+        rig.release(at: 1.1)
+        #expect(rig.told.isEmpty)
+        rig.undecided = []
+        rig.release(at: 1.2)
+        #expect(rig.words == ["flick recognized"])
+        // Never back-dated.
+        #expect(rig.told[0].timestamp == Timestamp(seconds: 1.2))
+        rig.release(at: 1.3)
+        #expect(rig.told.count == 1)
+    }
+
+    @Test func aFlickThatWaitsIsDroppedWhereTheShakeComes() {
+        var rig = Rig()
+        rig.undecided = .shake
+        rig.propose(.flick, .recognized, at: 1)
+        rig.propose(.shake, .began, at: 1.2)
+        rig.undecided = []
+        rig.release(at: 1.3)
+        rig.propose(.shake, .ended, at: 2)
+        rig.release(at: 3)
+        #expect(rig.words == ["shake began", "shake ended"])
+        #expect(rig.missReasons() == [.excluded])
+    }
+
+    @Test func nothingWaitsForEver() {
+        var rig = Rig()
+        rig.undecided = .shake
+        rig.propose(.flick, .recognized, at: 1)
+        rig.release(at: 1.5)
+        rig.release(at: 2.1)
+        #expect(rig.words == ["flick recognized"])
+    }
+
+    @Test func whatWaitsIsForgottenWhereEverythingIsCancelledOrSwitchedOff() {
+        var rig = Rig()
+        rig.undecided = .shake
+        rig.propose(.flick, .recognized, at: 1)
+        rig.cancelAll(.sensorLost, at: 1.1)
+        rig.release(at: 3)
+        rig.propose(.flick, .recognized, at: 4)
+        var settings = GestureSettings()
+        settings.flick.common.isEnabled = false
+        rig.apply(settings, at: 4.1)
+        rig.release(at: 6)
+        #expect(rig.told.isEmpty)
+    }
+
+    @Test func cooldownCountsFromTheEndAndIdenticalSuccessorsAreNotSwallowed() {
+        var settings = GestureSettings()
+        settings.tap.common.cooldown = 0.5
+        var rig = Rig(settings)
+        rig.propose(.tap, .recognized, at: 1)
+        rig.propose(.tap, .recognized, at: 1.4)
+        rig.propose(.tap, .recognized, at: 1.6)
+        rig.propose(.tap, .recognized, at: 2.2)
+        #expect(rig.told.map(\.timestamp.seconds) == [1, 1.6, 2.2])
+        #expect(rig.missReasons() == [.tooSoon])
+    }
+
+    @Test func minimumIntervalCountsFromTheBeginning() {
+        var settings = GestureSettings()
+        settings.vibration.common.gate.minimumInterval = 10
+        var rig = Rig(settings)
+        rig.propose(.vibration, .began, at: 1)
+        rig.propose(.vibration, .ended, at: 8)
+        rig.propose(.vibration, .began, at: 10)
+        rig.propose(.vibration, .ended, at: 10.5)
+        rig.propose(.vibration, .began, at: 11.5)
+        #expect(rig.told.map(\.timestamp.seconds) == [1, 8, 11.5])
+    }
+
+    @Test func whatIsSwitchedOffIsCancelledAndSilent() {
+        var rig = Rig()
+        rig.propose(.tilt, .began, at: 1)
+        rig.propose(.motion, .began, at: 1)
+        var settings = GestureSettings()
+        settings.tilt.common.isEnabled = false
+        rig.apply(settings, at: 2)
+        #expect(rig.words == ["tilt began", "motion began", "tilt cancelled"])
+        #expect(rig.told[2].reason == .disabled)
+        rig.propose(.tilt, .began, at: 3)
+        rig.propose(.tilt, .ended, at: 4)
+        #expect(rig.told.count == 3)
+        settings.tilt.common.isEnabled = true
+        rig.apply(settings, at: 5)
+        rig.propose(.tilt, .began, at: 6)
+        #expect(rig.words.last == "tilt began")
+    }
+
+    @Test func whatIsSilencedEndsAndDoesNotBegin() {
+        var rig = Rig()
+        rig.propose(.shake, .began, at: 1)
+        var settings = GestureSettings()
+        settings.silenced = .shake
+        rig.apply(settings, at: 1.5)
+        rig.propose(.shake, .ended, at: 2)
+        rig.propose(.shake, .began, at: 4)
+        rig.propose(.shake, .ended, at: 5)
+        rig.propose(.tap, .recognized, at: 6)
+        #expect(rig.words == ["shake began", "shake ended", "tap recognized"])
+    }
+
+    @Test func aGateLooksAtTheSideBeforeTheMovement() {
+        var settings = GestureSettings()
+        settings.shake.common.gate.sides = BodySides(.minusZ)
+        settings.shake.common.cooldown = 0
+        var rig = Rig(settings)
+        rig.hold(Vector3(0, 0, 1), moving: false, seconds: 1)
+        rig.propose(.shake, .began, at: 1)
+        #expect(rig.told.isEmpty && rig.missReasons() == [.gateClosed])
+        rig.hold(Vector3(0, 0, -1), moving: false, seconds: 1)
+        // Gravity is poorly known in the midst of a shake.
+        rig.hold(Vector3(1, 0, 0), moving: true, seconds: 0.5)
+        rig.propose(.shake, .began, at: 2.5, duration: 0.5)
+        #expect(rig.words == ["shake began"])
+    }
+
+    @Test func aGateLooksAtTheTiltFromTheReference() {
+        var settings = GestureSettings()
+        settings.shake.common.gate.tiltAbove = 20 * radiansPerDegree
+        settings.shake.common.gate.tiltBelow = 60 * radiansPerDegree
+        settings.shake.common.cooldown = 0
+        var rig = Rig(settings)
+        let reference = Vector3(0, 1, 0)
+        for (degrees, isOpen) in [(0.0, false), (19, false), (21, true), (59, true), (61, false)] {
+            let told = rig.told.count
+            let up = Quaternion(angle: degrees * radiansPerDegree, axis: Vector3(1, 0, 0)).rotate(reference)
+            rig.hold(up, moving: false, seconds: 1, referenceUp: reference)
+            rig.propose(.shake, .began, at: degrees + 1)
+            rig.propose(.shake, .ended, at: degrees + 1.5)
+            #expect((rig.told.count > told) == isOpen, "\(degrees)°")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aGateLooksAtStillnessBeforeTheMovement(still: Bool) {
+        var settings = GestureSettings()
+        settings.shake.common.gate.still = still
+        settings.shake.common.cooldown = 0
+        var rig = Rig(settings)
+        let up = Vector3(0, 0, 1)
+        rig.hold(up, moving: false, seconds: 1)
+        rig.hold(up, moving: true, seconds: 0.6)
+        rig.propose(.shake, .began, at: 1.6, duration: 0.6)
+        rig.propose(.shake, .ended, at: 2)
+        rig.hold(up, moving: true, seconds: 5)
+        rig.propose(.shake, .began, at: 6.6, duration: 0.6)
+        #expect(rig.told.first?.timestamp == Timestamp(seconds: still ? 1.6 : 6.6))
+        #expect(rig.told.filter { $0.phase == .began }.count == 1)
+    }
+}
