@@ -66,19 +66,12 @@ struct StateDirectory: Sendable {
     /// - Returns: 0, or the errno of what failed; the old file is then still there.
     func write(_ text: String, to name: String) -> Int32 {
         makeDirectories(path)
-        let temporary = "\(path)/.\(name).new"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard file >= 0 else { return errno }
-        var text = text
-        let written = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
-        let failure = written == text.utf8.count && fsync(file) == 0 ? 0 : (written < 0 ? errno : EIO)
-        close(file)
-        guard failure == 0, rename(temporary, "\(path)/\(name)") == 0 else {
-            let code = failure == 0 ? errno : failure
-            unlink(temporary)
-            return code
+        do throws(SystemFailure) {
+            try FileContents.replace("\(path)/\(name)", with: text, temporary: "\(path)/.\(name).new")
+            return 0
+        } catch {
+            return error.code
         }
-        return 0
     }
 
     /// Makes the directory and those above it; what exists already is left alone.

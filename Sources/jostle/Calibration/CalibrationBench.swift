@@ -1,7 +1,6 @@
 internal import IMUDrivers
 internal import JostleAgent
 internal import JostleConfiguration
-internal import LinuxSensors
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -49,7 +48,7 @@ final class CalibrationBench {
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
         manager = MotionManager(settings: settings.motion, updateInterval: 1)
-        let device = try CalibrationBench.open(settings)
+        let device = try OpenSensor.open(settings, before: "calibrate")
         title = device.title
         storage = CalibrationStorage(
             stateDirectory: Configuration.stateDirectory, name: device.storageName,
@@ -66,22 +65,6 @@ final class CalibrationBench {
             }
         }
         do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
-    }
-
-    /// Whoever finds the chip in use is told how to come to it, and not to forget the service afterwards.
-    private static func open(_ settings: JostleSettings) throws(CommandFailure) -> any SensorDevice {
-        do throws(SensorError) {
-            return try settings.sensorSelection.open(settings.imu)
-        } catch {
-            let failure = CommandFailure(error)
-            guard error.isInUse else { throw failure }
-            throw CommandFailure(
-                failure.status,
-                """
-                \(failure.message)
-                Where that is the service: sudo systemctl stop jostle, calibrate, sudo systemctl start jostle
-                """)
-        }
     }
 
     // MARK: What the board does
@@ -168,26 +151,4 @@ final class CalibrationBench {
 
     /// The reference attitude that is stored, where there is one.
     var storedReference: Quaternion? { storage.reference }
-}
-
-extension SensorError {
-    /// Whether another program has the chip.
-    fileprivate var isInUse: Bool {
-        switch self {
-        case .unavailable(let error): error.isInUse
-        case .notFound(let scan):
-            scan.buses.contains { bus in
-                bus.chips.contains { chip in
-                    if case .taken(let error) = chip.finding { error.isInUse } else { false }
-                }
-            }
-        default: false
-        }
-    }
-}
-
-extension LinuxSensorsError {
-    fileprivate var isInUse: Bool {
-        if case .inUse = reason { true } else { false }
-    }
 }

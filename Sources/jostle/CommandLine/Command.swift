@@ -15,6 +15,7 @@ struct Command {
             Command(usage: RecordCommand.usage, run: RecordCommand.run),
             Command(usage: ReplayCommand.usage, run: ReplayCommand.run),
             Command(usage: CalibrateCommand.usage, run: CalibrateCommand.run),
+            Command(usage: TuneCommand.usage, run: TuneCommand.run),
             Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
         ]

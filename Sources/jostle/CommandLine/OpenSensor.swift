@@ -1,0 +1,50 @@
+internal import JostleAgent
+internal import JostleConfiguration
+internal import LinuxSensors
+internal import MotionKit
+
+/// The sensor for a command that needs it to itself.
+enum OpenSensor {
+    /// Opens it. Whoever finds it in use is told how to come to it before `purpose`, and not to forget the service
+    /// afterwards.
+    ///
+    /// - Throws: the sensor's failure with its exit status.
+    static func open(
+        _ settings: JostleSettings, before purpose: String
+    ) throws(CommandFailure) -> any SensorDevice {
+        do throws(SensorError) {
+            return try settings.sensorSelection.open(settings.imu)
+        } catch {
+            let failure = CommandFailure(error)
+            guard error.isInUse else { throw failure }
+            throw CommandFailure(
+                failure.status,
+                """
+                \(failure.message)
+                Where that is the service: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle
+                """)
+        }
+    }
+}
+
+extension SensorError {
+    /// Whether another program has the chip.
+    fileprivate var isInUse: Bool {
+        switch self {
+        case .unavailable(let error): error.isInUse
+        case .notFound(let scan):
+            scan.buses.contains { bus in
+                bus.chips.contains { chip in
+                    if case .taken(let error) = chip.finding { error.isInUse } else { false }
+                }
+            }
+        default: false
+        }
+    }
+}
+
+extension LinuxSensorsError {
+    fileprivate var isInUse: Bool {
+        if case .inUse = reason { true } else { false }
+    }
+}

@@ -1,0 +1,105 @@
+internal import JostleAgent
+internal import JostleConfiguration
+internal import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// The sensor while somebody shows what is to be recognised and what is not: its samples, and the bouts in them.
+final class TuningBench {
+    /// The sensor, in a few words.
+    let title: String
+
+    /// What is known of the chip.
+    let calibration: ChipCalibration
+
+    private let dialogue: Dialogue
+    private let manager: MotionManager
+    private let inbox = Inbox()
+    private let deadline: Timestamp
+
+    private final class Inbox: Sendable {
+        let samples = Mutex<[MotionSample]>([])
+    }
+
+    /// Opens the sensor and begins to read; gives up after `limit` seconds.
+    init(_ settings: JostleSettings, dialogue: Dialogue, limit: Double) throws(CommandFailure) {
+        self.dialogue = dialogue
+        deadline = WallClock.monotonic.advanced(bySeconds: limit)
+        manager = MotionManager(settings: settings.motion, updateInterval: 1)
+        let device = try OpenSensor.open(settings, before: "tune")
+        title = device.title
+        calibration = TuningBench.calibration(of: device.storageName, dialogue)
+        let inbox = self.inbox
+        manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
+        manager.addSensorHandler { event, _ in
+            if case .failed(let fault) = event {
+                dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
+            }
+        }
+        do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
+    }
+
+    private static func calibration(of name: String, _ dialogue: Dialogue) -> ChipCalibration {
+        do throws(CalibrationStoreError) {
+            let store = CalibrationStore(stateDirectory: Configuration.stateDirectory)
+            return try store.load(name)?.effective ?? ChipCalibration()
+        } catch {
+            dialogue.say("\(error)")
+            return ChipCalibration()
+        }
+    }
+
+    /// The samples since the last call, after a moment.
+    private func news() throws(CommandFailure) -> [MotionSample] {
+        try dialogue.wait(seconds: 0.05)
+        guard WallClock.monotonic < deadline else {
+            throw CommandFailure(.temporary, "the time is over; nothing was changed")
+        }
+        return inbox.samples.withLock { samples in
+            defer { samples = [] }
+            return samples
+        }
+    }
+
+    /// Waits until somebody made `count` movements with pauses between them.
+    ///
+    /// What came before the first is dropped but for some seconds, which recognizers need to know that it was quiet.
+    func movements(_ count: Int, title: String) throws(CommandFailure) -> [MotionSample] {
+        var samples: [MotionSample] = []
+        var detector = BoutDetector()
+        var done = 0
+        while done < count {
+            for sample in try news() {
+                samples.append(sample)
+                guard let bout = detector.take(sample) else { continue }
+                done += 1
+                let seconds = decimal(bout.end.seconds(since: bout.start), 1)
+                dialogue.say(
+                    "\(title) \(done) of \(count): seen, \(decimal(bout.peak, 0)) m/s² at its peak, \(seconds) s")
+            }
+            dialogue.show(
+                detector.isMoving
+                    ? "\(title) \(done + 1) of \(count): …" : "\(title) \(done + 1) of \(count): now, then hold still")
+        }
+        return samples
+    }
+
+    /// Everything that happens in `seconds`.
+    func handling(seconds: Double) throws(CommandFailure) -> [MotionSample] {
+        var samples: [MotionSample] = []
+        var elapsed = 0.0
+        while elapsed < seconds {
+            samples += try news()
+            if let first = samples.first, let last = samples.last {
+                elapsed = last.timestamp.seconds(since: first.timestamp)
+            }
+            dialogue.show("Handling: \(Dialogue.bar(elapsed / seconds)) \(decimal(seconds - elapsed, 0)) s left")
+        }
+        return samples
+    }
+
+    /// Ends it.
+    func close() {
+        manager.stop()
+    }
+}

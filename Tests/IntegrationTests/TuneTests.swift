@@ -1,0 +1,100 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: `jostle tune` shows what each sensitivity would have made of somebody's movements, and writes the choice
+/// into the configuration without touching anything else there.
+@Suite(.needsProgram) struct TuneTests {
+    private let directory: TemporaryDirectory
+    private let file: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        file = directory.path("jostle.yaml")
+        try "# The lamp.\ngestures:\n  shake: { sensitivity: 1, cooldown: 1 s }  # calm\n"
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        try Recording.shake(duration: 6).write(
+            toFile: directory.path("shown.csv"), atomically: true, encoding: .utf8)
+        try Recording.tilted.write(toFile: directory.path("ordinary.csv"), atomically: true, encoding: .utf8)
+    }
+
+    private var text: String { (try? String(contentsOfFile: file, encoding: .utf8)) ?? "" }
+
+    private var recordings: [String] {
+        ["--shown", directory.path("shown.csv"), "--ordinary", directory.path("ordinary.csv")]
+    }
+
+    private func tune(_ words: String...) async throws -> Outcome {
+        let program = try JostleProgram(
+            ["tune"] + words, environment: ["STATE_DIRECTORY": directory.path("state")])
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(60))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    private struct Outcome {
+        let status: Int32?
+        let output: String
+        let errors: String
+    }
+
+    @Test func theChoiceIsWrittenAndNothingElseChanges() async throws {
+        let before = text
+        let outcome = try await tune(
+            "shake", "--config", file, "--yes", "--shown", directory.path("shown.csv"), "--ordinary",
+            directory.path("ordinary.csv"))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let best = try #require(outcome.output.firstMatch(of: /\n +(\d+)  +1 of 1  +0  <- best/), "\(outcome.output)")
+        #expect((2...10).contains(Int(best.1) ?? 0))
+        #expect(text == before.replacing("sensitivity: 1,", with: "sensitivity: \(best.1),"))
+        #expect(outcome.output.contains("<- now"))
+        #expect(outcome.output.contains("Written into \(file): gestures.shake.sensitivity is \(best.1)"))
+        let attributes = try FileManager.default.contentsOfDirectory(atPath: directory.path(""))
+        #expect(!attributes.contains { $0.hasSuffix(".new") })
+    }
+
+    @Test func withoutAYesNothingIsWritten() async throws {
+        let before = text
+        let outcome = try await tune(
+            "shake", "--config", file, "--take", "8", recordings[0], recordings[1], recordings[2], recordings[3])
+        #expect(outcome.status == 0 && text == before, "\(outcome.errors)")
+        #expect(outcome.output.contains("By hand: gestures.shake.sensitivity=8"))
+    }
+
+    @Test func somebodyShowsItToTheSensor() async throws {
+        let outcome = try await tune(
+            "shake", "--config", file, "--yes", "--take", "9", "--times", "2", "--handling", "2", "--set",
+            "sensor.driver=virtual", "--set", "sensor.trajectory=shake")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.contains("Shake it 2 of 2: seen, "), "\(outcome.output)")
+        #expect(text.contains("sensitivity: 9, cooldown: 1 s }  # calm"))
+    }
+
+    @Test func badInputIsToldAndNothingChanges() async throws {
+        let before = text
+        let still = try await tune(
+            "shake", "--config", file, "--yes", "--shown", directory.path("ordinary.csv"), "--ordinary",
+            directory.path("ordinary.csv"))
+        #expect(still.status == 65 && still.errors.contains("nothing moves"), "\(still.errors)")
+        let unknown = try await tune("nod")
+        #expect(unknown.status == 64 && unknown.errors.contains("these can: shake, tap"), "\(unknown.errors)")
+        let one = try await tune("shake", "--shown", directory.path("shown.csv"))
+        #expect(one.status == 64 && one.errors.contains("need one another"), "\(one.errors)")
+        let beyond = try await tune("shake", "--take", "11")
+        #expect(beyond.status == 64, "\(beyond.errors)")
+        let missing = try await tune(
+            "shake", "--shown", directory.path("no.csv"), "--ordinary", directory.path("ordinary.csv"))
+        #expect(missing.status == 66, "\(missing.errors)")
+        #expect(text == before)
+    }
+
+    @Test func aLayoutThatCannotBeEditedIsLeftAlone() async throws {
+        let before = "gestures: {}\n"
+        try before.write(toFile: file, atomically: true, encoding: .utf8)
+        let outcome = try await tune(
+            "shake", "--config", file, "--yes", "--take", "9", recordings[0], recordings[1], recordings[2],
+            recordings[3])
+        #expect(outcome.status == 78 && outcome.errors.contains("set it to 9 by hand"), "\(outcome.errors)")
+        #expect(text == before)
+    }
+}

@@ -1,0 +1,101 @@
+import MotionCore
+import MotionKit
+import Testing
+
+/// Requirement: of movements that somebody showed, each sensitivity's catch and mistakes are told, and the best one.
+@Suite struct SensitivityTuningTests {
+    /// Samples at 100 Hz of a board that lies flat and is shaken along x.
+    private struct Tape {
+        var samples: [MotionSample] = []
+
+        mutating func rest(_ seconds: Double) { shake(seconds, peak: 0) }
+
+        mutating func shake(_ seconds: Double, peak: Double, frequency: Double = 4) {
+            for index in 0..<Int((seconds * 100).rounded()) {
+                let phase = Double(index) / 100 * frequency * 2 * .pi
+                let x = peak * standardGravity * Quaternion(angle: 2 * phase, axis: Vector3(1, 0, 0)).x
+                samples.append(
+                    MotionSample(
+                        timestamp: Timestamp(seconds: Double(samples.count) / 100),
+                        acceleration: Vector3(x, 0, standardGravity), rotationRate: .zero))
+            }
+        }
+    }
+
+    /// Three shakes of this strength, g.
+    private func shakes(peak: Double) -> [MotionSample] {
+        var tape = Tape()
+        tape.rest(3)
+        for _ in 0..<3 {
+            tape.shake(1, peak: peak)
+            tape.rest(2.5)
+        }
+        return tape.samples
+    }
+
+    private func tune(shown: Double, ordinary: Double) -> SensitivityTuning {
+        let samples = shakes(peak: shown)
+        return SensitivityTuning(
+            .shake, settings: MotionSettings(), shown: samples, bouts: BoutDetector.bouts(in: samples),
+            ordinary: shakes(peak: ordinary))
+    }
+
+    @Test func boutsAreMovementsWithPauses() {
+        let bouts = BoutDetector.bouts(in: shakes(peak: 2))
+        #expect(bouts.count == 3)
+        for (index, bout) in bouts.enumerated() {
+            let start = 3 + 3.5 * Double(index)
+            #expect(abs(bout.start.seconds - start) < 0.1 && abs(bout.end.seconds - start - 1) < 0.2)
+            #expect(abs(bout.peak - 2 * standardGravity) < 4)
+        }
+        #expect(BoutDetector.bouts(in: shakes(peak: 0)).isEmpty)
+        // One that is under way at the end.
+        #expect(BoutDetector.bouts(in: Array(shakes(peak: 2).prefix(350))).count == 1)
+    }
+
+    @Test func ordinaryShakesNeedNoOtherSensitivity() {
+        let tuning = tune(shown: 2, ordinary: 0)
+        #expect(tuning.shown == 3 && tuning.outcomes.map(\.sensitivity) == Array(1...10))
+        #expect(tuning.isClean)
+        // With room to both sides.
+        #expect((4...7).contains(tuning.best.sensitivity), "\(tuning.best)")
+    }
+
+    @Test func gentleShakesNeedAHigherOne() {
+        let gentle = (1...30).map { 0.05 * Double($0) }.first { peak in
+            let caught = tune(shown: peak, ordinary: 0).outcomes.map(\.caught)
+            return caught[4] == 0 && caught[9] == 3
+        }
+        guard let gentle else {
+            Issue.record("no strength is caught by 10 and missed by 5")
+            return
+        }
+        let tuning = tune(shown: gentle, ordinary: 0)
+        #expect(tuning.best.sensitivity > 5 && tuning.best.caught == 3)
+        let caught = tuning.outcomes.map(\.caught)
+        #expect(caught == caught.sorted())
+    }
+
+    @Test func whatFiresByMistakeIsCountedAgainstIt() {
+        let tuning = tune(shown: 3, ordinary: 0.9)
+        #expect(tuning.outcomes[9].fired >= 3)
+        #expect(tuning.outcomes[0].fired == 0)
+        #expect(tuning.best.fired == 0 && tuning.best.caught == 3, "\(tuning.outcomes)")
+        #expect(tuning.isClean)
+    }
+
+    @Test func whereTheyAreAlikeItIsSaid() {
+        let tuning = tune(shown: 2, ordinary: 2)
+        #expect(!tuning.isClean)
+    }
+
+    @Test func aGestureThatIsSwitchedOffOrSilencedIsTunedAllTheSame() {
+        var settings = MotionSettings()
+        settings.gestures.shake.common.isEnabled = false
+        settings.gestures.silenced = .shake
+        let samples = shakes(peak: 2)
+        let tuning = SensitivityTuning(
+            .shake, settings: settings, shown: samples, bouts: BoutDetector.bouts(in: samples), ordinary: [])
+        #expect(tuning.best.caught == 3)
+    }
+}
