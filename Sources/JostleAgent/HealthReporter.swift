@@ -57,6 +57,8 @@ final class HealthReporter: Sendable {
         report.add("uptime", now.seconds(since: start), decimals: 0)
         report.add("sensor", manager.sensorTitle)
         report.add("calibration", manager.calibration.flatMap(HealthReporter.sources))
+        let unavailable = manager.state?.unavailableGestures(manager.settings.gestures) ?? []
+        if !unavailable.isEmpty { report.add("unavailable_gestures", unavailable.words) }
         report.add("sensor_state", status.state.word)
         report.add("sensor_fault", status.lastFault?.explanation)
         report.add("rate", Double(status.samples - before.samples) / elapsed, decimals: 1)

@@ -72,7 +72,7 @@ public struct MotionPipeline: ~Copyable {
         guard sample.acceleration.isFinite else { return }
         var input = GestureSample(
             timestamp: sample.timestamp, interval: interval, acceleration: sample.acceleration)
-        if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
+        if sample.rotationRate.isFinite, state.hasRotationRate {
             input.rotationRate = filter.rotationRate
             input.hasRotationRate = true
         }
@@ -113,7 +113,8 @@ public struct MotionPipeline: ~Copyable {
             state.linearAcceleration = accelerationLowPass.update(
                 sample.acceleration - state.gravity, interval: interval)
         }
-        if sample.rotationRate.isFinite, sample.flags.contains(.rotationRate) {
+        state.hasRotationRate = sample.flags.contains(.rotationRate)
+        if sample.rotationRate.isFinite, state.hasRotationRate {
             state.rotationRate = rotationRateLowPass.update(filter.rotationRate, interval: interval)
         }
         // A side is left only where another one is clearly more up, so that a board on an edge does not flicker.
@@ -179,6 +180,9 @@ extension MotionPipeline {
     public mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
         gestures.cancel(reason, at: state.timestamp, emit: emit)
     }
+
+    /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
+    public var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
 
     /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.
     public var explainsNearMisses: Bool {

@@ -50,6 +50,9 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// Angular rate without the estimated bias, rad/s, body frame, low-passed as the user set.
     public var rotationRate = Vector3.zero
 
+    /// Whether there is a gyroscope: the sample had a rotation rate.
+    public var hasRotationRate = false
+
     /// The gyroscope's estimated bias, rad/s, body frame.
     public var gyroscopeBias = Vector3.zero
 
@@ -80,4 +83,11 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// The angle (rad, 0 … π) by which the vertical, seen from the body, is away from where it was in the reference
     /// attitude, or lying flat. Heading, which drifts without a magnetometer, has no part in it.
     public var tilt: Double { gravity.angle(to: referenceUp) }
+}
+
+extension MotionState {
+    /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
+    public func unavailableGestures(_ settings: GestureSettings) -> GestureSet {
+        hasRotationRate ? [] : settings.enabled.intersection(Gesture.needingGyroscope)
+    }
 }

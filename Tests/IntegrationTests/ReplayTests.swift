@@ -75,6 +75,17 @@ import Testing
         #expect((1.0...1.8).contains(times[0]) && (1.8...2.6).contains(times[1]), "\(times)")
     }
 
+    @Test func explanationsAreSentences() async throws {
+        let recording = Recording.shake(until: 1.25, hasGyroscope: false)
+        let outcome = try await jostle("replay", "-", "--explain", input: recording)
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains { $0.wholeMatch(of: /1\.\d+ s: shake began, axis x, .* reversals, .*/) != nil })
+        #expect(outcome.lines.contains { $0.hasSuffix(", too_weak") }, "\(outcome.lines)")
+        #expect(outcome.lines.last?.contains("no gyroscope") == true)
+        let mixed = try await jostle("replay", "-", "--explain", "--events", "-", input: recording)
+        #expect(mixed.status == 64)
+    }
+
     @Test func aGestureThatIsOpenAtTheEndIsCancelled() async throws {
         let recording = Recording.shake().split(separator: "\n").prefix(170).joined(separator: "\n") + "\n"
         let outcome = try await jostle("replay", "-", "--events", "-", input: recording)

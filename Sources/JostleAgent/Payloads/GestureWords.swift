@@ -19,6 +19,11 @@ extension Gesture {
     }
 }
 
+extension GestureSet {
+    /// The names of the members.
+    public var words: [String] { Gesture.allCases.filter(contains).map(\.word) }
+}
+
 extension MotionDirection {
     /// The direction's name.
     public var word: String {

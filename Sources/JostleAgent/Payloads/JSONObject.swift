@@ -63,6 +63,12 @@ public struct JSONObject: Sendable {
         text += object.description
     }
 
+    /// Adds an array of texts.
+    public mutating func add(_ name: String, _ texts: [String]) {
+        begin(name)
+        text += "[" + texts.map(JSONObject.quoted).joined(separator: ",") + "]"
+    }
+
     /// Adds an array of objects.
     public mutating func add(_ name: String, _ objects: [JSONObject]) {
         begin(name)

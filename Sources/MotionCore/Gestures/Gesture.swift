@@ -13,6 +13,9 @@ public enum Gesture: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 
     /// How many there are.
     static let count = 10
+
+    /// Those that an accelerometer alone cannot tell: heading does not show in the direction of gravity.
+    public static var needingGyroscope: GestureSet { .turn }
 }
 
 /// A set of gestures.

@@ -40,6 +40,16 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
     /// Makes the default settings.
     public init() {}
 
+    /// The gestures that are recognised at all.
+    public var enabled: GestureSet {
+        var enabled: GestureSet = []
+        var rest = GestureSet.all
+        while let gesture = rest.popFirst() {
+            if self[gesture].isEnabled { enabled.insert(GestureSet(gesture)) }
+        }
+        return enabled
+    }
+
     /// What a gesture's recognizer was told of that which all can be told.
     public subscript(gesture: Gesture) -> RecognizerSettings {
         get {

@@ -39,6 +39,10 @@ enum ReplayCommand {
             while let miss = pipeline.takeNearMiss() { print("\(reader.timeText) s: \(miss.explanation)") }
             for event in happened { print("\(reader.timeText) s: \(EventRow.sentence(event))") }
         }
+        let unavailable = pipeline.unavailableGestures
+        if !unavailable.isEmpty, explains {
+            print("The recording has no gyroscope, without which there is no \(unavailable.words.joined(separator: ", ")).")
+        }
         var happened: [GestureEvent] = []
         pipeline.cancelGestures(.stopped) { happened.append($0) }
         try ReplayCommand.write(output, nil, happened, time: reader.timeText)
