@@ -143,17 +143,25 @@ extension MotionPipeline {
     /// Takes over new settings between two samples. What they do not touch goes on without a jump; a gesture under way
     /// is cancelled where its recognizer is switched off. Another mounting begins attitude and reference anew, since
     /// what was learnt and taken belongs to the old axes.
-    public mutating func apply(_ new: MotionSettings, emit: (GestureEvent) -> Void) {
+    ///
+    /// Where the policy becomes `.stored`, a reference that was taken is the one to store; else `storedReference` comes in
+    /// force, the one of an earlier run.
+    public mutating func apply(
+        _ new: MotionSettings, storedReference: Quaternion? = nil, emit: (GestureEvent) -> Void
+    ) {
         let old = settings
+        let stored = new.reference == old.reference ? nil : storedReference
         settings = new
         attitudeLowPass.cutoff = new.attitudeLowPass
         accelerationLowPass.cutoff = new.accelerationLowPass
         rotationRateLowPass.cutoff = new.rotationRateLowPass
         if new.mount != old.mount {
-            beginAnew(with: SensorCalibration(mount: new.mount, chip: calibration.chip), emit: emit)
+            beginAnew(
+                with: SensorCalibration(mount: new.mount, chip: calibration.chip), storedReference: stored, emit: emit)
         } else if new.reference != old.reference {
-            let kept = reference.attitude
-            reference = ReferenceAttitude(policy: new.reference, stored: kept)
+            let present = reference.attitude
+            let isTaken = present != nil && !reference.isAutomatic
+            reference = ReferenceAttitude(policy: new.reference, stored: isTaken ? present : stored ?? present)
         }
         gestures.apply(new.gestures, at: state.timestamp, emit: emit)
     }
@@ -166,14 +174,16 @@ extension MotionPipeline {
     }
 
     /// Forgets what was learnt and taken in axes that are the body's no more.
-    private mutating func beginAnew(with calibration: SensorCalibration, emit: (GestureEvent) -> Void) {
+    private mutating func beginAnew(
+        with calibration: SensorCalibration, storedReference: Quaternion? = nil, emit: (GestureEvent) -> Void
+    ) {
         self.calibration = calibration
         filter = AttitudeFilter()
         attitudeLowPass.reset()
         accelerationLowPass.reset()
         rotationRateLowPass.reset()
         cancelGestures(.interrupted, emit: emit)
-        reference = ReferenceAttitude(policy: settings.reference)
+        reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
     }
 
     /// Cancels every gesture under way: the source stopped, was lost, or something came in between.

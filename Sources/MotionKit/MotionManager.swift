@@ -181,10 +181,18 @@ public final class MotionManager: Sendable {
     public var settings: MotionSettings {
         get { shared.withLock { $0.settings } }
         set {
+            // Read outside the lock, since a card may take its time.
+            let becomesStored =
+                newValue.reference == .stored
+                && shared.withLock { $0.run != nil && $0.settings.reference != .stored }
+            let storedReference = becomesStored ? store?.loadReference() : nil
             // Ordered under the lock: of two threads that write, the same one comes last here and there.
             shared.withLock { shared in
                 shared.settings = newValue
-                shared.run?.exchange.order { $0.settings = newValue }
+                shared.run?.exchange.order { orders in
+                    orders.settings = newValue
+                    if let storedReference { orders.storedReference = storedReference }
+                }
             }
         }
     }

@@ -283,6 +283,54 @@ import Testing
         #expect(await eventually { directory.names == ["reference-attitude"] })
     }
 
+    /// The policy may become `.stored` while the sensor is read: what an earlier run kept is in force from then on, in the
+    /// place of one that was taken by itself, and stays kept.
+    @Test(arguments: [ReferencePolicy.none, .start])
+    func theStoredReferenceIsLoadedWhereThePolicyBecomesStored(policy: ReferencePolicy) async throws {
+        let directory = TemporaryDirectory()
+        let stored = Quaternion(roll: 10 * radiansPerDegree, pitch: 0, yaw: 0)
+        try ReferenceStore(stateDirectory: directory.path).save(stored)
+        let manager = manager(policy, in: directory)
+        var movement = Movement()
+        movement.gravity = gravity(rolledBy: 30)
+        let device = ScriptedDevice([.samples(movement.rest(4))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        let before = try #require(await roll(of: manager, after: device))
+        #expect(abs(before - (policy == .start ? 0 : 30)) < 0.1)
+        manager.settings.reference = .stored
+        // Another change right behind it does not forget what the first one loaded.
+        manager.settings.attitudeLowPass = 2
+        device.feed(movement.rest(2))
+        let after = try #require(await roll(of: manager, after: device))
+        #expect(abs(after - 20) < 0.2)
+        #expect(manager.state?.hasReference == true)
+        manager.stop()
+        #expect(try #require(ReferenceStore(stateDirectory: directory.path).load()).angle(to: stored) < 1e-9)
+    }
+
+    /// One that somebody took is the one to store, whatever was kept before.
+    @Test func aTakenReferenceIsStoredInThePlaceOfTheOneBefore() async throws {
+        let directory = TemporaryDirectory()
+        let store = ReferenceStore(stateDirectory: directory.path)
+        try store.save(Quaternion(roll: 0.2, pitch: 0, yaw: 0))
+        let manager = manager(.none, in: directory)
+        var movement = Movement()
+        movement.gravity = gravity(rolledBy: 30)
+        let device = ScriptedDevice([.samples(movement.rest(4))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { device.isExhausted && manager.state != nil })
+        manager.takeReference()
+        device.feed(movement.rest(0.1))
+        #expect(await eventually { manager.state?.hasReference == true })
+        manager.settings.reference = .stored
+        #expect(await eventually { (store.load()?.eulerAngles.roll ?? 0) > 0.5 })
+        device.feed(movement.rest(1))
+        let roll = try #require(await roll(of: manager, after: device))
+        #expect(abs(roll) < 0.1)
+    }
+
     /// A file that is not what was written is as good as none.
     @Test func aTornReferenceIsIgnored() async throws {
         let directory = TemporaryDirectory()

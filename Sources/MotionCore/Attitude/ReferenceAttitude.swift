@@ -13,6 +13,9 @@ public struct ReferenceAttitude: Sendable, BitwiseCopyable {
     /// The unit vector in the body that points up when the body has this attitude, or lies flat where there is none.
     public private(set) var up = Vector3(0, 0, 1)
 
+    /// Whether the reference was taken by itself, and not because somebody wanted this very attitude.
+    public private(set) var isAutomatic = false
+
     /// Makes the reference of a source that starts now.
     ///
     /// - Parameters:
@@ -32,6 +35,7 @@ public struct ReferenceAttitude: Sendable, BitwiseCopyable {
         let attitude = attitude.normalized
         self.attitude =
             headingOnly ? Quaternion(angle: attitude.eulerAngles.yaw, axis: Vector3(0, 0, 1)) : attitude
+        isAutomatic = false
         remaining = nil
     }
 
@@ -48,6 +52,7 @@ public struct ReferenceAttitude: Sendable, BitwiseCopyable {
             remaining = left - interval
         } else {
             take(attitude)
+            isAutomatic = true
         }
     }
 

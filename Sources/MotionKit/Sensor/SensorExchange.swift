@@ -24,6 +24,8 @@ struct ReferenceChange: Sendable, BitwiseCopyable {
 /// What the sensor thread is told.
 struct SensorOrders: Sendable {
     var settings: MotionSettings?
+    /// The reference of an earlier run, where the policy becomes `.stored` with the settings.
+    var storedReference: Quaternion?
     var calibration: ChipCalibration?
     var reference: ReferenceOrder?
     /// Seconds between two states that are handed on.

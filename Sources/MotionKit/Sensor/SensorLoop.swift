@@ -78,7 +78,7 @@ struct SensorLoop: ~Copyable {
     /// Carries out what was ordered since the last batch.
     private mutating func follow() {
         guard let orders = exchange.newOrders(since: &seenOrders) else { return }
-        if let settings = orders.settings { apply(settings) }
+        if let settings = orders.settings { apply(settings, storedReference: orders.storedReference) }
         if let calibration = orders.calibration {
             let exchange = self.exchange
             pipeline.apply(calibration) { exchange.post(.gesture($0)) }
@@ -108,14 +108,17 @@ struct SensorLoop: ~Copyable {
         owedReference = nil
     }
 
-    private mutating func apply(_ settings: MotionSettings) {
+    private mutating func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
         let exchange = self.exchange
         let oldPolicy = pipeline.settings.reference
-        pipeline.apply(settings) { exchange.post(.gesture($0)) }
-        // The reference in force is the one last taken: from now on it is kept.
-        if settings.reference == .stored, oldPolicy != .stored, let attitude = pipeline.reference.attitude {
+        pipeline.apply(settings, storedReference: storedReference) { exchange.post(.gesture($0)) }
+        guard settings.reference == .stored, oldPolicy != .stored else { return }
+        if let attitude = pipeline.reference.attitude, attitude != storedReference {
+            // The reference in force is the one last taken: from now on it is kept.
             exchange.post(.reference(ReferenceChange(attitude: attitude, isKept: true)))
         }
+        // What came from where references are kept, or was just sent there, is no news.
+        reference = pipeline.reference.attitude
     }
 
     /// The interval as it can be used: neither a number below zero nor one that is none gets past the comparison.
