@@ -17,10 +17,13 @@ public struct MotionPipeline: ~Copyable {
     /// How the sensor is mounted, and its chip's errors.
     public private(set) var calibration: SensorCalibration
 
+    /// What earlier runs learnt of the gyroscope's scale and misalignment, sensor axes: what the filter began with.
+    private var scalePrior: ScaleEstimate?
+
     private let untoldRanges: UntoldRanges
     private var accelerometerClipping = ClippingDetector.accelerometer
     private var gyroscopeClipping = ClippingDetector.gyroscope
-    private var filter = AttitudeFilter()
+    private var filter: AttitudeFilter
     private var attitudeLowPass: AttitudeLowPass
     private var accelerationLowPass: VectorLowPass
     private var rotationRateLowPass: VectorLowPass
@@ -33,19 +36,30 @@ public struct MotionPipeline: ~Copyable {
     ///   - settings: what the user set.
     ///   - storedReference: the reference attitude of an earlier run, for the policy `.stored`.
     ///   - calibration: the errors of the chip that the samples come from.
+    ///   - learntScale: what earlier runs learnt of the gyroscope's scale and misalignment beyond `calibration`, along the
+    ///     sensor's axes, and how far that is to be trusted.
     ///   - untoldRanges: the sensors whose samples do not say where they were cut off.
     public init(
         settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil,
-        calibration: ChipCalibration = ChipCalibration(), untoldRanges: UntoldRanges = []
+        calibration: ChipCalibration = ChipCalibration(), learntScale: ScaleEstimate? = nil,
+        untoldRanges: UntoldRanges = []
     ) {
         self.settings = settings
         self.untoldRanges = untoldRanges
         self.calibration = SensorCalibration(mount: settings.mount, chip: calibration)
+        scalePrior = learntScale
+        filter = AttitudeFilter(scale: learntScale?.turned(by: settings.mount))
         attitudeLowPass = AttitudeLowPass(cutoff: settings.attitudeLowPass)
         accelerationLowPass = VectorLowPass(cutoff: settings.accelerationLowPass)
         rotationRateLowPass = VectorLowPass(cutoff: settings.rotationRateLowPass)
         gestures = GestureRecognizers(settings: settings.gestures)
         reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
+    }
+
+    /// What is known of the gyroscope's scale and misalignment beyond the calibration, along the sensor's axes: another
+    /// mounting does not change it. Nothing that can be used before the first sample.
+    public var learntScale: ScaleEstimate {
+        filter.scaleEstimate.turned(by: calibration.mount.transposed)
     }
 
     /// Takes one sample along the sensor's axes and hands the gestures that it brings about to `emit`.
@@ -142,7 +156,7 @@ extension MotionPipeline {
 
     /// Takes over new settings between two samples. What they do not touch goes on without a jump; a gesture under way
     /// is cancelled where its recognizer is switched off. Another mounting begins attitude and reference anew, since
-    /// what was learnt and taken belongs to the old axes.
+    /// what was found and taken belongs to the old axes; scale and misalignment are the chip's and stay.
     ///
     /// Where the policy becomes `.stored`, a reference that was taken is the one to store; else `storedReference` comes in
     /// force, the one of an earlier run.
@@ -156,8 +170,10 @@ extension MotionPipeline {
         accelerationLowPass.cutoff = new.accelerationLowPass
         rotationRateLowPass.cutoff = new.rotationRateLowPass
         if new.mount != old.mount {
+            let known = learntScale
             beginAnew(
-                with: SensorCalibration(mount: new.mount, chip: calibration.chip), storedReference: stored, emit: emit)
+                with: SensorCalibration(mount: new.mount, chip: calibration.chip),
+                scale: known.isUsable ? known : scalePrior, storedReference: stored, emit: emit)
         } else if new.reference != old.reference {
             let present = reference.attitude
             let isTaken = present != nil && !reference.isAutomatic
@@ -166,19 +182,23 @@ extension MotionPipeline {
         gestures.apply(new.gestures, at: state.timestamp, emit: emit)
     }
 
-    /// Takes over another calibration of the chip between two samples. It begins attitude and reference anew, as another
-    /// mounting does.
-    public mutating func apply(_ chip: ChipCalibration, emit: (GestureEvent) -> Void) {
-        guard chip != calibration.chip else { return }
-        beginAnew(with: SensorCalibration(mount: settings.mount, chip: chip), emit: emit)
+    /// Takes over another calibration of the chip between two samples, with what was learnt of scale and misalignment
+    /// beyond it (sensor axes). It begins attitude and reference anew, as another mounting does.
+    public mutating func apply(
+        _ chip: ChipCalibration, learntScale: ScaleEstimate? = nil, emit: (GestureEvent) -> Void
+    ) {
+        guard chip != calibration.chip || learntScale != scalePrior else { return }
+        scalePrior = learntScale
+        beginAnew(with: SensorCalibration(mount: settings.mount, chip: chip), scale: learntScale, emit: emit)
     }
 
-    /// Forgets what was learnt and taken in axes that are the body's no more.
+    /// Forgets what was found and taken in axes that are the body's no more; `scale` is along the sensor's.
     private mutating func beginAnew(
-        with calibration: SensorCalibration, storedReference: Quaternion? = nil, emit: (GestureEvent) -> Void
+        with calibration: SensorCalibration, scale: ScaleEstimate?, storedReference: Quaternion? = nil,
+        emit: (GestureEvent) -> Void
     ) {
         self.calibration = calibration
-        filter = AttitudeFilter()
+        filter = AttitudeFilter(scale: scale?.turned(by: calibration.mount))
         attitudeLowPass.reset()
         accelerationLowPass.reset()
         rotationRateLowPass.reset()

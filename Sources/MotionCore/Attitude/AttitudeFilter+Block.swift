@@ -174,7 +174,7 @@ extension AttitudeFilter {
             clamp(row.z + Double(correction.z), limit))
     }
 
-    private func clamp(_ value: Double, _ limit: Double) -> Double { min(max(value, -limit), limit) }
+    func clamp(_ value: Double, _ limit: Double) -> Double { min(max(value, -limit), limit) }
 
     private func shortened(_ v: (x: Double, y: Double), to limit: Double) -> (x: Double, y: Double) {
         let square = v.x * v.x + v.y * v.y

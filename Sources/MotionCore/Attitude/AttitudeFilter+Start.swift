@@ -1,13 +1,28 @@
 // The start, and starting over after samples were missing for long: the vertical is found from the mean force.
 extension AttitudeFilter {
     /// What is known of the sensor before the first sample.
-    mutating func resetCalibration() {
+    mutating func resetCalibration(_ prior: ScaleEstimate?) {
         func variance(_ deviation: Double) -> Float { Float(deviation * deviation) }
         covariance.reset(ErrorState.delay, variance: variance(parameters.initialDelay))
         for axis in 0..<3 {
             covariance.reset(ErrorState.bias(axis), variance: variance(parameters.initialBias))
             for from in 0..<3 {
                 covariance.reset(ErrorState.scale(axis, from), variance: variance(parameters.initialScale))
+            }
+        }
+        if let prior { begin(with: prior) }
+    }
+
+    /// Takes over what an earlier run learnt of scale and misalignment.
+    ///
+    /// Nothing is less certain than what is known of a chip of which nothing was learnt, and no element beyond what the filter
+    /// may find itself.
+    private mutating func begin(with prior: ScaleEstimate) {
+        for to in 0..<3 {
+            for from in 0..<3 {
+                strapdown.scale[to][from] = clamp(prior.scale[to][from], parameters.largestScale)
+                let deviation = Float(min(prior.deviation[to][from], parameters.initialScale))
+                covariance.reset(ErrorState.scale(to, from), variance: deviation * deviation)
             }
         }
     }

@@ -12,6 +12,8 @@
 /// `AttitudeFilter+Gaps` bridges missing samples. Heading has no reference and begins at zero.
 public struct AttitudeFilter: ~Copyable {
     let parameters: AttitudeParameters
+    /// What is known of scale and misalignment before the first sample, body axes; `nil` where nothing is.
+    private let prior: ScaleEstimate?
     var strapdown = Strapdown()
     var covariance = ErrorCovariance()
     var sums = BlockSums()
@@ -49,8 +51,14 @@ public struct AttitudeFilter: ~Copyable {
     public var rotationRate: Vector3 { lastRate }
 
     /// Makes a filter that has seen nothing.
-    public init(parameters: AttitudeParameters = AttitudeParameters()) {
+    ///
+    /// - Parameters:
+    ///   - parameters: what can be tuned.
+    ///   - scale: what an earlier run learnt of scale and misalignment, body axes, and how far that is to be trusted: it is
+    ///     in force from the first sample and goes on being learnt. One that cannot be used is left out.
+    public init(parameters: AttitudeParameters = AttitudeParameters(), scale: ScaleEstimate? = nil) {
         self.parameters = parameters
+        prior = scale.flatMap { $0.isUsable ? $0 : nil }
     }
 
     // MARK: What is known
@@ -63,6 +71,22 @@ public struct AttitudeFilter: ~Copyable {
 
     /// Estimate of the gyroscope's scale and misalignment beyond the identity: the true rate is (1 + K) times the bias-free.
     public var gyroscopeScale: Matrix3 { strapdown.scale }
+
+    /// The same with the standard deviation of each element: what a later filter can begin with.
+    ///
+    /// What the movements so far did not tell of has kept the deviation it began with.
+    public var scaleEstimate: ScaleEstimate {
+        ScaleEstimate(
+            scale: strapdown.scale, deviation: Matrix3(deviations(0), deviations(1), deviations(2)))
+    }
+
+    /// The deviations of a row of K.
+    private func deviations(_ to: Int) -> Vector3 {
+        func deviation(_ from: Int) -> Double {
+            Double(covariance.variance(ErrorState.scale(to, from))).squareRoot()
+        }
+        return Vector3(deviation(0), deviation(1), deviation(2))
+    }
 
     /// Standard deviation of the estimated bias, rad/s, largest of the axes.
     public var gyroscopeBiasDeviation: Double {
@@ -161,11 +185,11 @@ public struct AttitudeFilter: ~Copyable {
 
     /// The first sample: its force is the first guess of the vertical.
     private mutating func begin(with sample: MotionSample) {
+        resetCalibration(prior)
         strapdown.attitude = Quaternion(from: sample.acceleration, to: Vector3(0, 0, 1))
         lastForce = sample.acceleration
         lastRate = strapdown.corrected(strapdown.biasFree(sample.rotationRate))
         hasBegun = true
-        resetCalibration()
         beginStart()
         // It counts like the others, although nobody knows how long it lasted.
         continueStart(strapdown.attitude.rotate(sample.acceleration), interval: 0)
