@@ -81,14 +81,17 @@ final class HealthReporter: Sendable {
         return report
     }
 
-    /// Where the calibration in force comes from; `nil` where nobody calibrated the chip.
+    /// Where the calibration in force comes from, and what movement taught beyond it; `nil` where nobody calibrated the
+    /// chip and nothing was learnt.
     static func sources(of calibration: StoredCalibration) -> JSONObject? {
         let accelerometer = calibration.accelerometerSource
         let gyroscope = calibration.gyroscopeSource
-        guard !accelerometer.isEmpty || !gyroscope.isEmpty else { return nil }
+        let learntScale = calibration.learntScaleSource
+        guard !accelerometer.isEmpty || !gyroscope.isEmpty || !learntScale.isEmpty else { return nil }
         var object = JSONObject()
         object.add("accelerometer", accelerometer.isEmpty ? nil : accelerometer)
         object.add("gyroscope", gyroscope.isEmpty ? nil : gyroscope)
+        object.add("learnt_scale", learntScale.isEmpty ? nil : learntScale)
         return object
     }
 

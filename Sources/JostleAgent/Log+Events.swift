@@ -22,6 +22,8 @@ extension Log {
         let sources = [
             ("accelerometer", calibration.accelerometerSource), ("gyroscope", calibration.gyroscopeSource),
         ].filter { !$0.1.isEmpty }
+        let learntScale = calibration.learntScaleSource
+        if !learntScale.isEmpty { info("learnt in movement: the gyroscope's scale and misalignment (\(learntScale))") }
         info(
             sources.isEmpty
                 ? "the chip is not calibrated; jostle calibrate does that"

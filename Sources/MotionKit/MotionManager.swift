@@ -103,7 +103,7 @@ public final class MotionManager: Sendable {
         // Neither thread holds the manager: dropping the last reference to it stops it.
         let delivery = Delivery(exchange: exchange, handlers: handlers, store: store, keeper: keeper)
         let handlers = self.handlers
-        let calibration = keeper.calibration.effective
+        let calibration = keeper.order
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
             var loop = SensorLoop(

@@ -209,6 +209,8 @@ import Testing
         gyroscope-bias-slope 0.0 0.0 0.0
         gyroscope-temperature 25.0
         gyroscope-matrix 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
+        learnt-scale 0.001 0.0 0.0 0.0 -0.0123 0.0 0.0 0.0 0.002
+        learnt-scale-deviation 0.0005 0.002 0.002 0.002 0.0004 0.002 0.002 0.002 0.0006
         end
 
         """
@@ -245,6 +247,7 @@ import Testing
         let health = try #require(try observer.objects("health").last?["calibration"] as? [String: String])
         #expect(health["accelerometer"] == "poses: 9, residual: 0.40 mg")
         #expect(health["gyroscope"] == "turns: 6, residual: 0.20 degrees")
+        #expect(health["learnt_scale"] == "elements: 3 of 9, largest: -1.23 %, uncertainty: 0.06 %")
         #expect(await agent.terminate() == 0)
     }
 

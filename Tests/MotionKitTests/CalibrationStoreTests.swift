@@ -34,7 +34,13 @@ extension TemporaryDirectory {
                     bias: Vector3(0.087, -0.02, 0.1), biasSlope: Vector3(1e-4, -2e-4, 3e-5),
                     referenceTemperature: 27.25,
                     matrix: Matrix3(Vector3(0.97, 0.01, 0.02), Vector3(-0.01, 1.03, 0), Vector3(0.005, 0, 1.01)))),
-            biasLine: line, accelerometerSource: "poses: 8, residual: 1.2 mg",
+            biasLine: line,
+            learntScale: ScaleEstimate(
+                scale: Matrix3(
+                    Vector3(0.0298, 0.001, -0.005), Vector3(-0.008, -0.0123, 0.006), Vector3(0, 0.0007, 0.025)),
+                deviation: Matrix3(
+                    Vector3(0.0004, 0.0006, 0.00071), Vector3(0.0009, 0.0005, 0.0008), Vector3(0.002, 0.0007, 0.0003))),
+            accelerometerSource: "poses: 8, residual: 1.2 mg",
             gyroscopeSource: "turns: 6, residual: 0.2 degrees")
     }()
 
@@ -55,6 +61,7 @@ extension TemporaryDirectory {
         #expect(text.hasPrefix("jostle calibration 1\n"))
         #expect(text.contains("accelerometer-source poses: 8, residual: 1.2 mg\n"))
         #expect(text.contains("gyroscope-bias 0.087 -0.02 0.1\n"))
+        #expect(text.contains("learnt-scale 0.0298 0.001 -0.005 -0.008 -0.0123 0.006 0.0 0.0007 0.025\n"))
         try store.remove("i2c-1-0x68-MPU6050")
         try store.remove("i2c-1-0x68-MPU6050")
         #expect(try store.load("i2c-1-0x68-MPU6050") == nil)
@@ -77,6 +84,59 @@ extension TemporaryDirectory {
         untaught.biasLine = BiasTemperatureLine()
         #expect(untaught.effective == example.chip)
         #expect(!untaught.isEmpty && StoredCalibration().isEmpty)
+    }
+
+    /// A program that did not keep the scale wrote the same version without it.
+    @Test func aFileWithoutLearntScaleIsRead() throws {
+        let directory = TemporaryDirectory()
+        let store = CalibrationStore(stateDirectory: directory.path)
+        let text = """
+            jostle calibration 1
+            # SI units along the sensor's axes; matrices row after row. true = matrix * (measured - offset)
+            accelerometer-source poses: 8, residual: 1.2 mg
+            accelerometer-offset 0.1 -0.2 0.3
+            accelerometer-matrix 1.0 0.0 0.0 0.0 1.01 0.0 0.0 0.0 1.0
+            gyroscope-source\u{20}
+            gyroscope-bias 0.0 0.0 0.0
+            gyroscope-bias-slope 0.0 0.0 0.0
+            gyroscope-temperature 25.0
+            gyroscope-matrix 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
+            # What rests taught of the gyroscope's bias
+            learnt-temperature 31.0
+            learnt-range 31.0 31.5
+            learnt-bias 0.05 -0.02 0.03
+            learnt-slope 0.0 0.0 0.0
+            learnt-variances 0.5 1000.0 0.0
+            end
+
+            """
+        try directory.writeCalibration(Data(text.utf8), of: "chip")
+        let loaded = try #require(try store.load("chip"))
+        #expect(loaded.learntScale == nil && loaded.learntScaleSource == "")
+        #expect(loaded.biasLine.bias == Vector3(0.05, -0.02, 0.03))
+        #expect(loaded.chip.accelerometer.offset == Vector3(0.1, -0.2, 0.3))
+    }
+
+    /// What was learnt beyond some matrices says nothing beyond others.
+    @Test func otherMatricesForgetTheLearntScale() {
+        let learnt = Self.example.learntScale
+        var calibration = Self.example
+        calibration.chip.gyroscope.bias = Vector3(1, 2, 3)
+        calibration.chip.accelerometer.offset = Vector3(1, 2, 3)
+        #expect(calibration.learntScale == learnt)
+        calibration.chip.gyroscope.matrix.row1.z = 0.001
+        #expect(calibration.learntScale == nil)
+        calibration = Self.example
+        calibration.chip.accelerometer.matrix = .identity
+        #expect(calibration.learntScale == nil)
+        calibration = Self.example
+        calibration.chip = ChipCalibration()
+        #expect(calibration.learntScale == nil)
+    }
+
+    @Test func theLearntScaleIsTold() {
+        #expect(Self.example.learntScaleSource == "elements: 8 of 9, largest: 2.98 %, uncertainty: 0.09 %")
+        #expect(StoredCalibration().learntScaleSource == "")
     }
 
     @Test func solutionsAreTakenOverWithTheirSource() {
@@ -121,7 +181,11 @@ extension TemporaryDirectory {
             ("0.087", "nan"), ("0.087", "inf"), ("0.087", "0.087 1"), ("0.087 -0.02", "0.087"), ("0.087", "x"),
             ("gyroscope-matrix 0.97", "gyroscope-matrix 0.0097"), ("gyroscope-bias ", "gyroscope-bia "),
             ("end\n", "gyroscope-bias 0 0 0\nend\n"), ("learnt-range", "learnt-rang"),
-            ("learnt-variances ", "learnt-variances -"),
+            ("learnt-variances ", "learnt-variances -"), ("learnt-scale ", "learnt-scal "),
+            ("learnt-scale-deviation ", "learnt-scale-deviatio "), ("learnt-scale 0.0298", "learnt-scale 0.298"),
+            ("learnt-scale 0.0298", "learnt-scale"), ("learnt-scale 0.0298", "learnt-scale nan"),
+            ("learnt-scale-deviation 0.0004", "learnt-scale-deviation 0"),
+            ("learnt-scale-deviation 0.0004", "learnt-scale-deviation -0.0004"),
         ] {
             let changed = whole.replacingOccurrences(of: old, with: new)
             #expect(changed != whole)

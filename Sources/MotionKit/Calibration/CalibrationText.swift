@@ -41,6 +41,14 @@ enum CalibrationText {
                 "learnt-variances \(line.biasVariance) \(line.slopeVariance) \(line.covariance)",
             ]
         }
+        if let learnt = calibration.learntScale {
+            lines += [
+                "# What movement taught of the gyroscope's scale and misalignment beyond gyroscope-matrix, as ratios",
+                "# (0.01 is 1 %, beside the diagonal 0.57 degrees), and the standard deviation of each",
+                "learnt-scale \(text(learnt.scale))",
+                "learnt-scale-deviation \(text(learnt.deviation))",
+            ]
+        }
         lines.append(end)
         return lines.joined(separator: "\n") + "\n"
     }
@@ -81,8 +89,18 @@ enum CalibrationText {
         }
         return StoredCalibration(
             chip: ChipCalibration(accelerometer: accelerometer, gyroscope: gyroscope), biasLine: line,
+            learntScale: try learntScale(fields),
             accelerometerSource: try fields.text("accelerometer-source"),
             gyroscopeSource: try fields.text("gyroscope-source"))
+    }
+
+    /// What movement taught; `nil` where it had taught nothing, or the text is of a program that did not keep it.
+    private static func learntScale(_ fields: Fields) throws(Failure) -> ScaleEstimate? {
+        guard fields.values["learnt-scale"] != nil || fields.values["learnt-scale-deviation"] != nil else { return nil }
+        let estimate = ScaleEstimate(
+            scale: try fields.elements("learnt-scale"), deviation: try fields.elements("learnt-scale-deviation"))
+        guard ScaleLearner.isPlausible(estimate) else { throw .damaged }
+        return estimate
     }
 
     /// The lines of a text by their keys.
@@ -111,10 +129,14 @@ enum CalibrationText {
             return Vector3(numbers[0], numbers[1], numbers[2])
         }
 
+        func elements(_ key: Substring) throws(Failure) -> Matrix3 {
+            let n = try numbers(key, count: 9)
+            return Matrix3(Vector3(n[0], n[1], n[2]), Vector3(n[3], n[4], n[5]), Vector3(n[6], n[7], n[8]))
+        }
+
         /// A matrix that takes nothing to nowhere near itself cannot be a chip's.
         func matrix(_ key: Substring) throws(Failure) -> Matrix3 {
-            let n = try numbers(key, count: 9)
-            let matrix = Matrix3(Vector3(n[0], n[1], n[2]), Vector3(n[3], n[4], n[5]), Vector3(n[6], n[7], n[8]))
+            let matrix = try elements(key)
             guard matrix.determinant > 0.3, matrix.determinant < 3 else { throw .damaged }
             return matrix
         }

@@ -1,8 +1,8 @@
 extension MotionManager {
     /// What is known of the errors of the chip that runs; `nil` where nothing runs.
     ///
-    /// It grows while the sensor rests: `biasLine` learns. What samples are calibrated with changes only with
-    /// `setCalibration` and at the next start.
+    /// It grows: `biasLine` learns while the sensor rests and `learntScale` while it is moved. What samples are calibrated
+    /// with changes only with `setCalibration` and at the next start.
     public var calibration: StoredCalibration? { keeper?.calibration }
 
     /// Why the calibration that is kept of the chip was ignored at the start; `nil` where it was not, or nothing runs.
@@ -14,8 +14,9 @@ extension MotionManager {
     /// - Throws: `notRunning`, or `notWritten`: it is then in force and not kept.
     public func setCalibration(_ calibration: StoredCalibration) throws(CalibrationStoreError) {
         guard let keeper, let exchange else { throw CalibrationStoreError.notRunning }
-        exchange.order { $0.calibration = calibration.effective }
-        try keeper.set(calibration)
+        let order = keeper.set(calibration)
+        exchange.order { $0.calibration = order }
+        try keeper.keep()
     }
 
     /// Forgets everything that is known of the chip, the bias that was learnt too.

@@ -1,12 +1,27 @@
 public import MotionCore
 
-/// What is kept of a chip between two runs: its errors, how they were found, and what rests taught of the gyroscope's bias.
+/// What is kept of a chip between two runs: its errors, how they were found, and what rests and movement taught of the
+/// gyroscope.
 public struct StoredCalibration: Equatable, Sendable {
     /// The errors as they were found in a calibration.
-    public var chip: ChipCalibration
+    ///
+    /// Other matrices forget `learntScale`, which is told beyond the old ones: the gyroscope's, and the accelerometer's, to
+    /// whose axes it aligns the gyroscope.
+    public var chip: ChipCalibration {
+        didSet {
+            let isSame =
+                chip.gyroscope.matrix == oldValue.gyroscope.matrix
+                && chip.accelerometer.matrix == oldValue.accelerometer.matrix
+            if !isSame { learntScale = nil }
+        }
+    }
 
     /// The gyroscope's bias over temperature, learnt whenever the sensor rested.
     public var biasLine: BiasTemperatureLine
+
+    /// What movement taught of the gyroscope's scale and misalignment beyond `chip`, along the sensor's axes; `nil` where it
+    /// taught nothing yet. An element of which it taught nothing is 0 and has the deviation of an unknown chip, 0.002.
+    public var learntScale: ScaleEstimate?
 
     /// Where the accelerometer's errors come from: "poses: 8, residual: 1.2 mg"; empty where they are not known.
     public var accelerometerSource: String
@@ -17,10 +32,11 @@ public struct StoredCalibration: Equatable, Sendable {
     /// Makes a calibration of its parts; by default that of a chip of which nothing is known.
     public init(
         chip: ChipCalibration = ChipCalibration(), biasLine: BiasTemperatureLine = BiasTemperatureLine(),
-        accelerometerSource: String = "", gyroscopeSource: String = ""
+        learntScale: ScaleEstimate? = nil, accelerometerSource: String = "", gyroscopeSource: String = ""
     ) {
         self.chip = chip
         self.biasLine = biasLine
+        self.learntScale = learntScale
         self.accelerometerSource = accelerometerSource
         self.gyroscopeSource = gyroscopeSource
     }
@@ -54,4 +70,23 @@ public struct StoredCalibration: Equatable, Sendable {
         let uncertainty = fixed(100 * solution.uncertainty, decimals: 2)
         gyroscopeSource = "turns: \(solution.turns), residual: \(residual) degrees, uncertainty: \(uncertainty) %"
     }
+
+    /// What movement taught of the gyroscope's scale and misalignment, for people: "elements: 7 of 9, largest: -2.98 %,
+    /// uncertainty: 0.07 %"; empty where it taught nothing.
+    public var learntScaleSource: String {
+        guard let learntScale else { return "" }
+        let deviations = elements(of: learntScale.deviation)
+        let learnt = zip(elements(of: learntScale.scale), deviations).filter { $0.1 <= ScaleLearner.learntDeviation }
+        guard let largest = learnt.map(\.0).max(by: { abs($0) < abs($1) }), let doubt = learnt.map(\.1).max() else {
+            return ""
+        }
+        let percent = fixed(100 * largest, decimals: 2)
+        return "elements: \(learnt.count) of \(deviations.count), largest: \(percent) %, "
+            + "uncertainty: \(fixed(100 * doubt, decimals: 2)) %"
+    }
+}
+
+/// The elements of a matrix, row after row.
+func elements(of matrix: Matrix3) -> [Double] {
+    [matrix.row0, matrix.row1, matrix.row2].flatMap { [$0.x, $0.y, $0.z] }
 }

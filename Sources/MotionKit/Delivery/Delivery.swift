@@ -39,6 +39,8 @@ struct Delivery: Sendable {
             handlers.nearMisses.tell(miss)
         case .rest(let report):
             keeper.learn(from: report)
+        case .scale(let report):
+            keeper.learn(from: report)
         }
     }
 

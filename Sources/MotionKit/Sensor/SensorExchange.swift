@@ -12,6 +12,8 @@ enum SensorMessage: Sendable, BitwiseCopyable {
     case reference(ReferenceChange)
     /// The sensor rests, and this is the gyroscope's bias.
     case rest(RestReport)
+    /// What is known of the gyroscope's scale by now.
+    case scale(ScaleReport)
 }
 
 /// A reference attitude, or none.
@@ -26,10 +28,19 @@ struct SensorOrders: Sendable {
     var settings: MotionSettings?
     /// The reference of an earlier run, where the policy becomes `.stored` with the settings.
     var storedReference: Quaternion?
-    var calibration: ChipCalibration?
+    var calibration: CalibrationOrder?
     var reference: ReferenceOrder?
     /// Seconds between two states that are handed on.
     var updateInterval: Double?
+}
+
+/// The chip's errors as they are to be taken out, and what the attitude filter is to begin with beyond them.
+struct CalibrationOrder: Sendable {
+    var chip = ChipCalibration()
+    /// Along the sensor's axes.
+    var learntScale: ScaleEstimate?
+    /// Counts the calibrations of a run: what was learnt beyond another one says nothing of this.
+    var revision = 0
 }
 
 enum ReferenceOrder: Sendable {

@@ -23,22 +23,31 @@ struct SensorLoop: ~Copyable {
     private var owedReference: ReferenceOrder?
     /// When the present rest is told, where it lasts.
     private var nextRestReport: Timestamp?
+    /// When it is told next what is known of the gyroscope's scale, and beyond which calibration that is.
+    private var nextScaleReport: Timestamp?
+    private var calibrationRevision: Int
 
     /// Seconds of rest between two reports: long enough for the filter to have found the bias.
     private static let restInterval = 10.0
+
+    /// Seconds between two reports of the gyroscope's scale, which is learnt in minutes.
+    private static let scaleInterval = 60.0
 
     /// No update interval is longer, seconds: an instant has to be told from it, also where somebody asks for infinity.
     private static let longestUpdateInterval = 1e6
 
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
-        storedReference: Quaternion?, calibration: ChipCalibration, updateInterval: Double
+        storedReference: Quaternion?, calibration: CalibrationOrder, updateInterval: Double
     ) {
         self.device = device
         self.exchange = exchange
         sampleListeners = handlers.samples
         nearMissListeners = handlers.nearMisses
-        pipeline = MotionPipeline(settings: settings, storedReference: storedReference, calibration: calibration)
+        pipeline = MotionPipeline(
+            settings: settings, storedReference: storedReference, calibration: calibration.chip,
+            learntScale: calibration.learntScale)
+        calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
         self.updateInterval = SensorLoop.usable(updateInterval)
     }
@@ -64,6 +73,7 @@ struct SensorLoop: ~Copyable {
         // What was ordered just before the stop holds, too: a reference that is to be kept, say.
         follow()
         tellReference()
+        if hasSamples { tellScale() }
         let exchange = self.exchange
         pipeline.cancelGestures(.stopped) { exchange.post(.gesture($0)) }
         var failure: BusError?
@@ -81,8 +91,10 @@ struct SensorLoop: ~Copyable {
         if let settings = orders.settings { apply(settings, storedReference: orders.storedReference) }
         if let calibration = orders.calibration {
             let exchange = self.exchange
-            pipeline.apply(calibration) { exchange.post(.gesture($0)) }
+            pipeline.apply(calibration.chip, learntScale: calibration.learntScale) { exchange.post(.gesture($0)) }
+            calibrationRevision = calibration.revision
             nextRestReport = nil
+            nextScaleReport = nil
         }
         if let interval = orders.updateInterval {
             updateInterval = SensorLoop.usable(interval)
@@ -157,6 +169,7 @@ struct SensorLoop: ~Copyable {
         followReference()
         if isNews { exchange.deliveryWake.ring() }
         reportRest()
+        reportScale()
     }
 
     /// Tells what a long rest teaches of the gyroscope's bias, a few times a minute.
@@ -174,6 +187,21 @@ struct SensorLoop: ~Copyable {
         nextRestReport = state.timestamp.advanced(bySeconds: SensorLoop.restInterval)
         let bias = pipeline.calibration.sensorReading(ofRate: state.gyroscopeBias, temperature: state.temperature)
         exchange.post(.rest(RestReport(bias: bias, temperature: state.temperature, time: state.timestamp)))
+        exchange.deliveryWake.ring()
+    }
+
+    /// Tells from time to time what movement has taught of the gyroscope's scale.
+    private mutating func reportScale() {
+        let time = pipeline.state.timestamp
+        if let next = nextScaleReport, time >= next { tellScale() }
+        guard nextScaleReport.map({ time >= $0 }) ?? true else { return }
+        nextScaleReport = time.advanced(bySeconds: SensorLoop.scaleInterval)
+    }
+
+    private mutating func tellScale() {
+        let estimate = pipeline.learntScale
+        let time = pipeline.state.timestamp
+        exchange.post(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
         exchange.deliveryWake.ring()
     }
 
