@@ -174,6 +174,60 @@ struct TrajectoryTests {
 }
 
 /// `sensor.trajectory` and the command line choose movements by name.
+@Suite("Trajectories: one round of them")
+struct RoundTests {
+    @Test("what repeats does not, and moves as in its first round")
+    func once() {
+        for kind in VirtualTrajectory.allCases {
+            let once = kind.once
+            guard once.duration.isFinite else { continue }
+            #expect(once.duration > 0 && kind.trajectory.duration == .infinity, "\(kind)")
+            for k in 0..<200 {
+                let t = (Double(k) + 0.37) / 200 * once.duration
+                #expect(once.motion(at: t) == kind.trajectory.motion(at: t), "\(kind) at \(t)")
+            }
+            let after = once.motion(at: once.duration + 1.1)
+            #expect(after.rotationRate == .zero && after.acceleration.length < 1e-12, "\(kind)")
+        }
+        #expect(VirtualTrajectory.rest.once.duration == .infinity)
+        #expect(VirtualTrajectory.walk.once.duration == .infinity)
+        #expect(abs(VirtualTrajectory.shake.once.duration - 5) < 1e-12)
+    }
+
+    @Test("also inside of others")
+    func nested() {
+        let turn = Turn(axis: Vector3(0, 0, 1), angle: 1, duration: 0.5)
+        let pose = Quaternion(roll: 0.3, pitch: 0, yaw: 0)
+        let nested = Posed(pose, MotionSequence([Rest(1), Repeating(Superposed(Repeating(turn), Rest(0.2)))]))
+        #expect(nested.duration == .infinity && nested.once.duration == 1.5)
+        #expect(
+            nested.once.motion(at: 3).attitude.angle(to: pose * Quaternion(angle: 1, axis: Vector3(0, 0, 1))) < 1e-12)
+    }
+
+    @Test("what is broken off rests in the pose that it had")
+    func halted() {
+        let halted = Halted(Rotation(axis: Vector3(1, 0, 0), rate: 2, ramp: 0.5), after: 0.75)
+        #expect(halted.duration == 0.75)
+        #expect(halted.motion(at: 0.7).rotationRate == Vector3(2, 0, 0))
+        let end = halted.motion(at: 9)
+        #expect(end.rotationRate == .zero && end.acceleration.length < 1e-12)
+        #expect(end.attitude.angle(to: Quaternion(angle: 1, axis: Vector3(1, 0, 0))) < 1e-12)
+        #expect(Halted(Rest(0.2), after: 5).duration == 0.2)
+    }
+
+    @Test("a recording is played once")
+    func recording() {
+        let samples = (0..<4).map { index in
+            MotionSample(
+                timestamp: Timestamp(seconds: 3 + 0.5 * Double(index)), acceleration: Vector3(1, Double(index), 9),
+                rotationRate: .zero)
+        }
+        let once = RecordedTrajectory(samples, isLooped: true).once
+        #expect(once.duration == 1.5)
+        #expect(once.motion(at: 0.75).specificForce == Vector3(1, 1.5, 9))
+    }
+}
+
 @Suite("Trajectories by name")
 struct NamedTrajectoryTests {
     @Test("every name is found and described")

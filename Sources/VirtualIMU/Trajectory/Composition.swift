@@ -9,6 +9,8 @@ public struct MotionSequence: Trajectory {
 
     public let duration: Double
 
+    public var once: any Trajectory { MotionSequence(segments.map(\.once)) }
+
     /// Makes a sequence; a segment that never ends is the last that is reached.
     public init(_ segments: [any Trajectory]) {
         var starts: [Double] = []
@@ -45,6 +47,8 @@ public struct Repeating: Trajectory {
 
     public var duration: Double { .infinity }
 
+    public var once: any Trajectory { base.once }
+
     /// Makes the repetition of `base`; what takes no time or never ends is taken as it is.
     public init(_ base: any Trajectory) {
         self.base = base
@@ -63,12 +67,32 @@ public struct Repeating: Trajectory {
     }
 }
 
+/// A movement that is broken off: from then on the board rests in the pose that it has, as a machine that is unplugged.
+public struct Halted: Trajectory {
+    private let base: any Trajectory
+
+    public let duration: Double
+
+    /// Makes `base` end after `seconds`, or by itself where it does so earlier.
+    public init(_ base: any Trajectory, after seconds: Double) {
+        self.base = base
+        duration = min(base.duration, seconds)
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard time >= duration else { return base.motion(at: time, from: pose) }
+        return TrueMotion(restingAt: base.motion(at: duration, from: pose).attitude)
+    }
+}
+
 /// A trajectory that begins in another pose: the outermost of a composition, since nothing leads into that pose.
 public struct Posed: Trajectory {
     private let base: any Trajectory
     private let attitude: Quaternion
 
     public var duration: Double { base.duration }
+
+    public var once: any Trajectory { Posed(attitude, base.once) }
 
     /// Makes `base` begin in `attitude`.
     public init(_ attitude: Quaternion, _ base: any Trajectory = Rest()) {
@@ -89,6 +113,8 @@ public struct Superposed: Trajectory {
     private let inner: any Trajectory
 
     public var duration: Double { max(outer.duration, inner.duration) }
+
+    public var once: any Trajectory { Superposed(outer.once, inner.once) }
 
     /// Makes the sum of two movements.
     public init(_ outer: any Trajectory, _ inner: any Trajectory) {

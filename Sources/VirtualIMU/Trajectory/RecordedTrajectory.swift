@@ -12,6 +12,8 @@ public struct RecordedTrajectory: Trajectory {
 
     public var duration: Double { isLooped ? .infinity : length }
 
+    public var once: any Trajectory { isLooped ? RecordedTrajectory(samples, isLooped: false) : self }
+
     /// Makes a trajectory of `samples` in the order of their timestamps, played again and again or once.
     ///
     /// Played once it holds the last pose. A looped one goes from the last sample back to the first within the mean

@@ -8,6 +8,9 @@ public protocol Trajectory: Sendable {
     /// Seconds until the board is at rest for good; infinite where it never is.
     var duration: Double { get }
 
+    /// The movement without its repetitions: one round of what repeats for ever, anything else as it is.
+    var once: any Trajectory { get }
+
     /// The true motion `time` seconds after the start, begun in the attitude `pose`.
     ///
     /// Before the start and after the end it is at rest. The attitude is `pose` times a rotation that does not depend
@@ -16,6 +19,8 @@ public protocol Trajectory: Sendable {
 }
 
 extension Trajectory {
+    public var once: any Trajectory { self }
+
     /// The true motion `time` seconds after the start, begun lying flat with heading zero.
     public func motion(at time: Double) -> TrueMotion { motion(at: time, from: .identity) }
 }

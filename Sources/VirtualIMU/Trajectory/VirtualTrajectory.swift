@@ -82,6 +82,9 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         }
     }
 
+    /// One round of it, from its rest to its rest; `rest` and `walk` never end.
+    public var once: any Trajectory { trajectory.once }
+
     private static var x: Vector3 { Vector3(1, 0, 0) }
     private static var y: Vector3 { Vector3(0, 1, 0) }
     private static var z: Vector3 { Vector3(0, 0, 1) }
