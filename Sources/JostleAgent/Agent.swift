@@ -158,7 +158,7 @@ public final class Agent {
         manager.setDefaultResponder { event in
             publisher.publish(event)
             observer.gesture?(event)
-            log.debug("\(event.gesture.word) \(event.phase.word)")
+            log.debug("\(event.gesture.word) \(event.phase.word)\(event.isSimulated ? ", simulated" : "")")
         }
         if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
         let health = self.health

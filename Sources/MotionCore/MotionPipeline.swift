@@ -214,6 +214,9 @@ extension MotionPipeline {
     /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
     public var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
 
+    /// The gestures under way.
+    public var openGestures: GestureSet { gestures.open }
+
     /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.
     public var explainsNearMisses: Bool {
         get { gestures.explainsNearMisses }

@@ -18,6 +18,8 @@ public final class MotionManager: Sendable {
         var settings: MotionSettings
         var updateInterval: Double
         var run: Run?
+        /// The movement that is being simulated, or was last in this run.
+        var simulation: Simulation?
         /// Where the last run's threads met; its sensor thread may still be about to end.
         var last: SensorExchange?
     }
@@ -126,13 +128,16 @@ public final class MotionManager: Sendable {
     /// The handlers have heard everything when it returns, except where it is called from a handler. A thread that is
     /// stuck, in a transaction on a dead bus or in a handler, is left behind after half a second.
     public func stop() {
-        let run = shared.withLock { shared in
-            let run = shared.run
+        let (run, simulation) = shared.withLock { shared in
+            let stopped = (shared.run, shared.simulation)
             shared.run = nil
-            if let run { shared.last = run.exchange }
-            return run
+            shared.simulation = nil
+            if let run = stopped.0 { shared.last = run.exchange }
+            return stopped
         }
         guard let run else { return }
+        // First, so that the delivery thread is still there for what it has to cancel.
+        simulation?.stop()
         run.exchange.shouldStop.store(true, ordering: .releasing)
         run.exchange.sensorWake.ring()
         if !run.sensor.join(within: 0.5) {
@@ -141,6 +146,36 @@ public final class MotionManager: Sendable {
         }
         run.delivery.join(within: 0.5)
         handlers.chain.detach(run.exchange.deliveryWake)
+    }
+
+    // MARK: Simulation
+
+    /// Lets handlers hear of a movement that nobody makes, so that what it sets off can be tried: a virtual chip makes it,
+    /// and a driver and a pipeline with the present settings find the gestures in it.
+    ///
+    /// The events are marked (`GestureEvent.isSimulated`) and go down the same responder chain, at the time at which they
+    /// would come if somebody moved the device. The real sensor goes on: neither its state nor its gestures know of it,
+    /// and it need not work. Gates are judged by the virtual board, which lies flat and still. What is open when the
+    /// manager is stopped is cancelled.
+    ///
+    /// - Throws: `busy` while another movement is being simulated; `notRunning`, `resources`.
+    public func simulate(_ movement: SimulatedMovement) throws(SimulationError) {
+        let failure: SimulationError? = shared.withLock { shared in
+            guard let run = shared.run else { return .notRunning }
+            if let current = shared.simulation {
+                guard current.isOver else { return .busy(current.movement.name) }
+                current.stop()
+                shared.simulation = nil
+            }
+            shared.simulation = Simulation(movement, exchange: run.exchange, imu: imu, settings: shared.settings)
+            return shared.simulation == nil ? .resources : nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// What is being simulated; `nil` where nothing is.
+    public var simulatedMovement: SimulatedMovement? {
+        shared.withLock { $0.simulation.flatMap { $0.isOver ? nil : $0.movement } }
     }
 
     // MARK: What is known
@@ -193,6 +228,7 @@ public final class MotionManager: Sendable {
                     orders.settings = newValue
                     if let storedReference { orders.storedReference = storedReference }
                 }
+                shared.simulation?.order(newValue)
             }
         }
     }

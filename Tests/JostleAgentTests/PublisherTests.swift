@@ -61,6 +61,18 @@ import Testing
 
     private func shake(_ phase: GesturePhase) -> GestureEvent { GestureEvent(.shake, phase, at: WallClock.monotonic) }
 
+    /// A made-up gesture of a real sensor is marked, and a real one beside it is not.
+    @Test func aSimulatedEventIsMarked() throws {
+        publisher.connected()
+        _ = wire.news()
+        var simulated = shake(.began)
+        simulated.isSimulated = true
+        publisher.publish(simulated)
+        publisher.publish(shake(.began))
+        let texts = wire.news().map { String(decoding: $0.message.payload, as: UTF8.self) }
+        #expect(texts.map { $0.contains("\"simulated\":true") } == [true, false], "\(texts)")
+    }
+
     @Test func nothingButEventsIsKeptWithoutAConnection() {
         publisher.publish(state(at: 1))
         publisher.publishHealth(JSONObject())

@@ -34,8 +34,11 @@ import Testing
             return RecognizerToken(chain: chain, responder: responder)
         }
 
-        func deliver(_ phase: GesturePhase, strength: Double? = nil, reason: CancellationReason? = nil) {
+        func deliver(
+            _ phase: GesturePhase, strength: Double? = nil, reason: CancellationReason? = nil, isSimulated: Bool = false
+        ) {
             var event = GestureEvent(.shake, phase, at: Timestamp(seconds: 7))
+            event.isSimulated = isSimulated
             event.strength = strength
             event.reason = reason
             chain.deliver(event)
@@ -240,6 +243,29 @@ import Testing
         rig.deliver(.ended)
         #expect(rig.heard.entries == ["handler began", "handler cancelled", "handler began", "handler cancelled"])
         #expect(rig.reasons.entries == [.interrupted, .stopped])
+    }
+
+    /// A simulated gesture beside a real one of its kind: the end of one is not that of the other.
+    @Test func realAndSimulatedGesturesAreKeptApart() {
+        let rig = Rig()
+        let isSimulated = Journal<Bool>()
+        let token = rig.add("handler") { isSimulated.append($0.isSimulated) }
+        rig.deliver(.began)
+        rig.deliver(.began, isSimulated: true)
+        rig.deliver(.changed)
+        rig.deliver(.ended)
+        rig.deliver(.ended)
+        rig.deliver(.began)
+        rig.deliver(.ended, isSimulated: true)
+        rig.deliver(.began, isSimulated: true)
+        token.remove()
+        rig.chain.cancelForLeaving()
+        rig.chain.cancelAll(.stopped)
+        #expect(
+            rig.heard.entries.map { $0.split(separator: " ")[1] } == [
+                "began", "began", "changed", "ended", "began", "ended", "began", "cancelled", "cancelled",
+            ])
+        #expect(isSimulated.entries == [false, true, false, false, false, true, true, false, true])
     }
 
     @Test func aRecognizedGestureHasNoEnd() {

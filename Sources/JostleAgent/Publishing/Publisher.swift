@@ -82,7 +82,8 @@ public final class Publisher: Sendable {
         let time = WallClock.milliseconds(at: event.timestamp)
         mutable.withLock { mutable in
             mutable.events += 1
-            let payload = Payloads.event(event, id: "\(run)-\(mutable.events)", at: time, isSimulated: isSimulated)
+            let payload = Payloads.event(
+                event, id: "\(run)-\(mutable.events)", at: time, isSimulated: isSimulated || event.isSimulated)
             mutable.outbox.append(
                 MQTTMessage(
                     topic: topics.event(event.gesture), payload: payload.bytes, qos: .atLeastOnce, retain: false))

@@ -48,6 +48,9 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     /// Why it was cancelled.
     public var reason: CancellationReason?
 
+    /// Whether it was made up to try what it sets off, while the body did something else. Recognizers leave it false.
+    public var isSimulated = false
+
     /// Makes an event without details.
     @inlinable
     public init(_ gesture: Gesture, _ phase: GesturePhase, at timestamp: Timestamp) {

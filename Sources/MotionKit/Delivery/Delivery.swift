@@ -18,6 +18,7 @@ struct Delivery: Sendable {
                 handlers.chain.cancelForLeaving()
                 deliverSamples()
                 while let message = exchange.messages.pop() { deliver(message) }
+                while let event = exchange.simulatedGestures.pop() { handlers.chain.deliver(event) }
                 while let state = exchange.states.pop() { handlers.motion.tell(state) }
             }
             // A sensor thread that is stuck, or an end that found no room in the ring, leaves gestures open.

@@ -32,6 +32,17 @@ final class ResponderChain: Sendable {
     /// Rung where somebody leaves; there is one while a delivery thread runs.
     private let delivery = Mutex<WakeSignal?>(nil)
 
+    /// What there is one of at a time: a gesture of the device, and beside it the same of a simulation.
+    private struct Source: Hashable {
+        let gesture: Gesture
+        let isSimulated: Bool
+
+        init(_ event: GestureEvent) {
+            gesture = event.gesture
+            isSimulated = event.isSimulated
+        }
+    }
+
     /// A gesture that has not ended.
     private struct OpenGesture {
         var latest: GestureEvent
@@ -43,7 +54,7 @@ final class ResponderChain: Sendable {
         /// Newest first.
         var responders: [Responder] = []
         var last: Responder?
-        var open: [Gesture: OpenGesture] = [:]
+        var open: [Source: OpenGesture] = [:]
         /// The ends that are owed to those that left while they took part.
         var owed: [(responder: Responder, event: GestureEvent)] = []
 
@@ -53,13 +64,20 @@ final class ResponderChain: Sendable {
                 && (last === responder || responders.contains { $0 === responder })
         }
 
+        /// What is open, in an order that does not change from run to run.
+        var inOrder: [Source] {
+            open.keys.sorted {
+                ($0.isSimulated ? 1 : 0, $0.gesture.rawValue) < ($1.isSimulated ? 1 : 0, $1.gesture.rawValue)
+            }
+        }
+
         /// Strikes a responder off every gesture under way.
         mutating func leave(_ responder: Responder) {
-            for gesture in Gesture.allCases {
-                guard let latest = open[gesture]?.latest,
-                    let index = open[gesture]?.participants.firstIndex(where: { $0 === responder })
+            for source in inOrder {
+                guard let latest = open[source]?.latest,
+                    let index = open[source]?.participants.firstIndex(where: { $0 === responder })
                 else { continue }
-                open[gesture]?.participants.remove(at: index)
+                open[source]?.participants.remove(at: index)
                 owed.append((responder, latest.cancelled(.disabled)))
             }
         }
@@ -118,13 +136,13 @@ final class ResponderChain: Sendable {
         switch event.phase {
         case .began:
             // Still open is only a gesture whose end found no room on its way here.
-            cancel(event.gesture, .interrupted)
-            state.withLock { $0.open[event.gesture] = OpenGesture(latest: event) }
+            cancel(Source(event), .interrupted)
+            state.withLock { $0.open[Source(event)] = OpenGesture(latest: event) }
             offer(event)
         case .recognized:
             offer(event)
         case .changed:
-            for responder in update(event) where takesPart(responder, in: event.gesture) {
+            for responder in update(event) where takesPart(responder, in: Source(event)) {
                 _ = responder.handler(event)
             }
         case .ended, .cancelled:
@@ -142,12 +160,12 @@ final class ResponderChain: Sendable {
     /// Cancels every gesture under way.
     func cancelAll(_ reason: CancellationReason) {
         cancelForLeaving()
-        for gesture in Gesture.allCases { cancel(gesture, reason) }
+        for source in state.withLock({ $0.inOrder }) { cancel(source, reason) }
         cancelForLeaving()
     }
 
-    private func cancel(_ gesture: Gesture, _ reason: CancellationReason) {
-        guard let latest = state.withLock({ $0.open[gesture]?.latest }) else { return }
+    private func cancel(_ source: Source, _ reason: CancellationReason) {
+        guard let latest = state.withLock({ $0.open[source]?.latest }) else { return }
         close(latest.cancelled(reason))
     }
 
@@ -164,7 +182,7 @@ final class ResponderChain: Sendable {
     private func enter(_ responder: Responder, _ event: GestureEvent) -> Bool {
         state.withLock { state in
             guard state.hasEnabled(responder) else { return false }
-            if event.phase == .began { state.open[event.gesture]?.participants.append(responder) }
+            if event.phase == .began { state.open[Source(event)]?.participants.append(responder) }
             return true
         }
     }
@@ -172,29 +190,29 @@ final class ResponderChain: Sendable {
     /// Notes a gesture's latest event; returns those that take part in it.
     private func update(_ event: GestureEvent) -> [Responder] {
         state.withLock { state in
-            state.open[event.gesture]?.latest = event
-            return state.open[event.gesture]?.participants ?? []
+            state.open[Source(event)]?.latest = event
+            return state.open[Source(event)]?.participants ?? []
         }
     }
 
-    private func takesPart(_ responder: Responder, in gesture: Gesture) -> Bool {
-        state.withLock { state in state.open[gesture]?.participants.contains { $0 === responder } ?? false }
+    private func takesPart(_ responder: Responder, in source: Source) -> Bool {
+        state.withLock { state in state.open[source]?.participants.contains { $0 === responder } ?? false }
     }
 
     /// Tells a gesture's end to everybody who takes part in it.
     private func close(_ event: GestureEvent) {
         _ = update(event)
-        while let responder = nextToEnd(event.gesture) { _ = responder.handler(event) }
+        while let responder = nextToEnd(Source(event)) { _ = responder.handler(event) }
     }
 
     /// Strikes the first participant off; forgets the gesture where there is none left.
-    private func nextToEnd(_ gesture: Gesture) -> Responder? {
+    private func nextToEnd(_ source: Source) -> Responder? {
         state.withLock { state in
-            guard let first = state.open[gesture]?.participants.first else {
-                state.open[gesture] = nil
+            guard let first = state.open[source]?.participants.first else {
+                state.open[source] = nil
                 return nil
             }
-            state.open[gesture]?.participants.removeFirst()
+            state.open[source]?.participants.removeFirst()
             return first
         }
     }

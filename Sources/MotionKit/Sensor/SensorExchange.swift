@@ -65,6 +65,9 @@ final class SensorExchange: Sendable {
     let states = Ring<MotionState>(capacity: 64)
     let samples = Ring<MotionSample>(capacity: 4096)
 
+    /// What a simulation brings about. Its producer is the simulation's thread, of which there is one at a time.
+    let simulatedGestures = Ring<GestureEvent>(capacity: 32)
+
     /// What found no room in a ring because the delivery thread did not keep up.
     let droppedMessages = Atomic<Int>(0)
     let droppedSamples = Atomic<Int>(0)

@@ -32,6 +32,14 @@ public struct SensorSelection: Equatable, Sendable {
         VirtualTrajectory.allCases.map { ($0.name, $0.summary) }
     }
 
+    /// Seconds of one round of a trajectory, a name or the path of a recording; `nil` where it goes on for ever.
+    ///
+    /// - Throws: `SensorError`, as `open` does.
+    public static func roundDuration(of trajectory: String) throws(SensorError) -> Double? {
+        let duration = try SensorSelection.trajectory(trajectory).once.duration
+        return duration.isFinite ? duration : nil
+    }
+
     /// Finds and opens the sensor.
     ///
     /// - Throws: `SensorError`, which says what can be done about it.

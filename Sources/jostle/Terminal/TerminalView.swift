@@ -84,6 +84,7 @@ final class TerminalView: Sendable {
         if let strength = event.strength { words += "  \(decimal(strength, 1)) m/s²" }
         if let duration = event.duration { words += "  \(decimal(duration, 2)) s" }
         if let reason = event.reason { words += "  \(reason.word)" }
+        if event.isSimulated { words += "  simulated" }
         write(isTerminal ? "\u{1B}[1m\(words)\u{1B}[0m" : words)
     }
 

@@ -1,0 +1,230 @@
+import IMUDrivers
+import MotionCore
+import Testing
+import VirtualIMU
+
+@testable import MotionKit
+
+/// Requirement: a simulated movement sets off what a real one would, marked, once, and leaves the real sensor alone.
+@Suite(.timeLimit(.minutes(1))) struct SimulationTests {
+    private let manager = MotionManager()
+    private let device = ScriptedDevice()
+    private let events = Journal<GestureEvent>()
+
+    private var simulated: [GestureEvent] { events.entries.filter(\.isSimulated) }
+    private var real: [GestureEvent] { events.entries.filter { !$0.isSimulated } }
+
+    init() {
+        manager.setDefaultResponder { [events] in events.append($0) }
+    }
+
+    private func hasEnded() async -> Bool { await eventually(within: 40) { manager.simulatedMovement == nil } }
+
+    @Test func aShakeBeginsAndEndsOnceNow() async throws {
+        let start = monotonicSeconds()
+        try manager.start(with: device)
+        defer { manager.stop() }
+        let shake = try SimulatedMovement("shake")
+        try manager.simulate(shake)
+        #expect(manager.simulatedMovement == shake)
+        #expect(await hasEnded())
+        #expect(await eventually { events.count == 2 })
+        #expect(simulated.map(\.phase) == [.began, .ended])
+        #expect(simulated.allSatisfy { $0.gesture == .shake && $0.axis == .x })
+        for event in simulated { #expect((start...monotonicSeconds()).contains(event.timestamp.seconds)) }
+        #expect(manager.state == nil, "the sensor has not measured anything")
+        #expect(manager.sensorStatus?.samples == 0)
+    }
+
+    /// The real board is shaken in the middle of it: both have their beginning and their end, and the real one is as it
+    /// is without a simulation.
+    @Test func realGesturesKnowNothingOfIt() async throws {
+        var movement = Movement()
+        let samples = movement.wholeShake()
+        var pipeline = MotionPipeline()
+        var expected: [GestureEvent] = []
+        for sample in samples { pipeline.process(sample) { expected.append($0) } }
+        #expect(expected.map(\.phase) == [.began, .ended])
+
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.simulate(SimulatedMovement("shake"))
+        #expect(await eventually(within: 30) { simulated.count == 1 })
+        device.feed(samples)
+        #expect(await eventually { real.count == 2 })
+        #expect(real == expected)
+        #expect(await hasEnded())
+        #expect(await eventually { simulated.count == 2 })
+        #expect(simulated.map(\.phase) == [.began, .ended])
+        #expect(real == expected)
+    }
+
+    @Test func anotherOneMeanwhileIsRefused() async throws {
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.simulate(SimulatedMovement("shake"))
+        let tap = try SimulatedMovement("tap")
+        #expect(throws: SimulationError.busy("shake")) { try manager.simulate(tap) }
+        #expect(await eventually(within: 30) { simulated.count == 1 })
+        #expect(throws: SimulationError.busy("shake")) { try manager.simulate(tap) }
+        #expect(await hasEnded())
+        #expect(await eventually { simulated.map(\.phase) == [.began, .ended] })
+        try manager.simulate(tap)
+        #expect(manager.simulatedMovement == tap)
+    }
+
+    @Test func repeatedItIsAsManyGestures() async throws {
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.simulate(SimulatedMovement("gentle-shake", count: 2))
+        #expect(await hasEnded())
+        #expect(await eventually { events.count == 4 })
+        #expect(simulated.map(\.phase) == [.began, .ended, .began, .ended])
+    }
+
+    /// As where the agent ends in the middle: the handlers have heard the end when stop returns.
+    @Test func stopCancelsIt() async throws {
+        for _ in 0..<2 {
+            let before = events.count
+            try manager.start(with: ScriptedDevice())
+            try manager.simulate(SimulatedMovement("shake"))
+            #expect(await eventually(within: 30) { events.count == before + 1 })
+            manager.stop()
+            #expect(events.entries.suffix(2).map(\.phase) == [.began, .cancelled])
+            #expect(events.entries.last?.reason == .stopped && events.entries.last?.isSimulated == true)
+            #expect(events.count == before + 2)
+            #expect(manager.simulatedMovement == nil)
+        }
+    }
+
+    @Test func aHandlerOfItMayStopTheManager() async throws {
+        manager.addRecognizer(.shake) { [weak manager] event in
+            if event.phase == .began { manager?.stop() }
+            return .passOn
+        }
+        try manager.start(with: device)
+        try manager.simulate(SimulatedMovement("shake"))
+        #expect(await eventually(within: 30) { events.count == 2 })
+        #expect(events.entries.map(\.phase) == [.began, .cancelled])
+        #expect(!manager.isRunning)
+    }
+
+    @Test func settingsHoldForItAlsoThoseThatChangeMeanwhile() async throws {
+        manager.settings.gestures.shake.common.isEnabled = false
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.simulate(SimulatedMovement("shake"))
+        #expect(await hasEnded())
+        #expect(events.count == 0)
+
+        manager.settings.gestures.shake.common.isEnabled = true
+        try manager.simulate(SimulatedMovement("shake"))
+        #expect(await eventually(within: 30) { events.count == 1 })
+        manager.settings.gestures.shake.common.isEnabled = false
+        #expect(await eventually { events.count == 2 })
+        #expect(simulated.map(\.phase) == [.began, .cancelled])
+        #expect(simulated.last?.reason == .disabled)
+        #expect(await hasEnded())
+        #expect(events.count == 2)
+    }
+
+    /// It is the body that moves: along x it stays, however the sensor is mounted on it.
+    @Test func theMountingHasNoPartInIt() async throws {
+        manager.settings.mount = Matrix3(Vector3(0, 1, 0), Vector3(0, 0, 1), Vector3(1, 0, 0))
+        try manager.start(with: device)
+        defer { manager.stop() }
+        try manager.simulate(SimulatedMovement("shake"))
+        #expect(await eventually(within: 30) { events.count == 2 })
+        #expect(simulated.last?.axis == .x)
+    }
+
+    /// Automations are tried all the more where the sensor does not work; its loss cancels real gestures alone.
+    @Test func aLostSensorIsNoHindrance() async throws {
+        var movement = Movement()
+        device.feed(movement.openShake())
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { real.count == 1 })
+        try manager.simulate(SimulatedMovement("shake"))
+        #expect(await eventually(within: 30) { simulated.count == 1 })
+        device.tell(.failed(.stalled))
+        #expect(await eventually { real.count == 2 })
+        #expect(real.last?.phase == .cancelled && real.last?.reason == .sensorLost)
+        #expect(await hasEnded())
+        #expect(await eventually { simulated.count == 2 })
+        #expect(simulated.last?.phase == .ended)
+    }
+
+    @Test func withoutARunThereIsNobodyToTell() throws {
+        let shake = try SimulatedMovement("shake")
+        #expect(throws: SimulationError.notRunning) { try manager.simulate(shake) }
+        #expect(manager.simulatedMovement == nil)
+    }
+}
+
+/// Requirement: what is simulated is one movement out of quiet, bounded in time.
+@Suite struct SimulatedMovementTests {
+    private func failure(_ name: String, count: Int = 1, seconds: Double? = nil) -> SimulationError? {
+        do throws(SimulationError) {
+            _ = try SimulatedMovement(name, count: count, seconds: seconds)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func everyKnownMovementIsBounded() throws {
+        for (name, _) in SimulatedMovement.known {
+            let movement = try SimulatedMovement(name)
+            #expect(movement.duration >= SimulationPlan.settling)
+            #expect(movement.duration <= SimulatedMovement.longest)
+            let plan = movement.plan
+            #expect(plan.start >= SimulationPlan.quiet && plan.end >= plan.start, "\(name)")
+            #expect(plan.trajectory.duration.isFinite, "\(name)")
+            for time in [0.0, 0.5 * plan.start, plan.start, plan.trajectory.duration + 1, 1000] {
+                let motion = plan.trajectory.motion(at: time)
+                #expect(motion.rotationRate.length < 1e-6 && motion.acceleration.length < 1e-6, "\(name) at \(time)")
+            }
+        }
+    }
+
+    /// 2 s of rest, 1.2 s of shaking, 1.8 s of rest: only the movement counts, and it begins at once.
+    @Test func aMovementIsTakenOutOfItsPauses() throws {
+        let plan = try SimulatedMovement("shake").plan
+        #expect(abs(plan.start - 8) < 0.01 && abs(plan.end - plan.start - 1.2) < 0.02)
+        #expect(plan.trajectory.motion(at: plan.start + 0.13).acceleration.length > 1)
+        let twice = try SimulatedMovement("shake", count: 2).plan
+        #expect(abs(twice.end - twice.start - 6.2) < 0.02)
+        #expect(twice.trajectory.motion(at: twice.start + 5.13).acceleration.length > 1)
+    }
+
+    @Test func whatDoesNotEndByItselfIsBrokenOff() throws {
+        let plan = try SimulatedMovement("walk", seconds: 3).plan
+        #expect(abs(plan.end - plan.start - 3) < 0.01)
+        #expect(plan.trajectory.motion(at: plan.end - 0.1).acceleration.length > 0.1)
+        #expect(plan.trajectory.motion(at: plan.end + 0.1).acceleration.length < 1e-9)
+    }
+
+    @Test func whatIsNotPossibleIsSaid() {
+        guard case .unknownMovement("moonwalk", let known) = failure("moonwalk") else {
+            Issue.record("moonwalk is known")
+            return
+        }
+        #expect(known == SimulatedMovement.known.map(\.name))
+        #expect(failure("tap", count: 0) == .badCount(0))
+        #expect(failure("tap", count: 21) == .badCount(21))
+        #expect(failure("tap", seconds: 3) == .endsByItself("tap"))
+        #expect(failure("walk", count: 2) == .endless("walk"))
+        #expect(failure("walk", seconds: 0.5) == .badLength(0.5))
+        #expect(failure("walk", seconds: 56) == .badLength(56))
+        guard case .badLength = failure("walk", seconds: .nan) else {
+            Issue.record("not a number is a length")
+            return
+        }
+        guard case .tooLong("shake", count: 20, let seconds) = failure("shake", count: 20) else {
+            Issue.record("twenty shakes fit")
+            return
+        }
+        #expect(seconds > 60)
+    }
+}
