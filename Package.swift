@@ -73,7 +73,7 @@ let package = Package(
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
-                "BrokerTestSupport", "JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore",
+                "BrokerTestSupport", "JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit",
             ]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),

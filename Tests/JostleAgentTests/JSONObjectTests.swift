@@ -27,6 +27,20 @@ import Testing
         #expect(object.bytes == Array(object.description.utf8))
     }
 
+    @Test func anObjectsFieldsCanBeAddedToAnother() {
+        var details = JSONObject()
+        details.add("b", "two")
+        details.add("c", true)
+        var object = JSONObject()
+        object.add(contentsOf: JSONObject())
+        #expect(object.description == "{}")
+        object.add(contentsOf: details)
+        object.add("d", Int64(4))
+        object.add(contentsOf: JSONObject())
+        object.add(contentsOf: details)
+        #expect(object.description == #"{"b":"two","c":true,"d":4,"b":"two","c":true}"#)
+    }
+
     @Test func whatIsNotThereIsLeftOut() {
         var object = JSONObject()
         object.add("a", nil as Double?, decimals: 1)

@@ -4,13 +4,9 @@ import Testing
 
 /// Requirement: a command is understood wholly or refused with the reason, whatever is sent.
 @Suite struct RemoteCommandTests {
-    private func command(_ name: String, _ arguments: String) throws(CommandRefusal) -> RemoteCommand {
-        try RemoteCommand(name: name, arguments: Array(arguments.utf8))
-    }
-
     private func refusal(of name: String, _ arguments: String) -> CommandRefusal? {
         do throws(CommandRefusal) {
-            _ = try command(name, arguments)
+            _ = try RemoteCommands.read(name, Array(arguments.utf8))
             return nil
         } catch {
             return error
@@ -19,14 +15,52 @@ import Testing
 
     @Test(
         arguments: [
-            ("", .takeReference(headingOnly: false)), ("{}", .takeReference(headingOnly: false)),
-            (" {\"clear\": false} ", .takeReference(headingOnly: false)), ("{\"clear\":true}", .clearReference),
-            ("{\"heading_only\":true}", .takeReference(headingOnly: true)),
-            ("{\"heading_only\":true,\"clear\":false}", .takeReference(headingOnly: true)),
-            ("{\"heading_only\":false,\"clear\":true}", .clearReference),
-        ] as [(String, RemoteCommand)])
-    func tareIsUnderstood(arguments: String, meaning: RemoteCommand) throws {
-        #expect(try command("tare", arguments) == meaning)
+            ("", RemoteTare()), ("{}", RemoteTare()), (" {\"clear\": false} ", RemoteTare()),
+            ("{\"clear\":true}", RemoteTare(clears: true)),
+            ("{\"heading_only\":true}", RemoteTare(isHeadingOnly: true)),
+            ("{\"heading_only\":true,\"clear\":false}", RemoteTare(isHeadingOnly: true)),
+            ("{\"heading_only\":false,\"clear\":true}", RemoteTare(clears: true)),
+        ])
+    func tareIsUnderstood(arguments: String, meaning: RemoteTare) throws {
+        #expect(try RemoteCommands.read("tare", Array(arguments.utf8)) as? RemoteTare == meaning)
+    }
+
+    @Test(
+        arguments: [
+            ("{\"movement\":\"shake\"}", "shake", 1), ("{\"count\":3,\"movement\":\"tap\"}", "tap", 3),
+            ("{\"movement\":\"walk\",\"seconds\":7.5}", "walk", 1), ("{\"movement\":\"rest\",\"count\":1}", "rest", 1),
+        ])
+    func simulateIsUnderstood(arguments: String, name: String, count: Int) throws {
+        let command = try #require(try RemoteCommands.read("simulate", Array(arguments.utf8)) as? RemoteSimulate)
+        #expect(command.movement.name == name && command.movement.count == count)
+    }
+
+    @Test(
+        arguments: [
+            ("", "movement is missing; there are "), ("{\"count\":2}", "movement is missing"),
+            ("{\"movement\":\"moonwalk\"}", "there is no movement \"moonwalk\"; there are "),
+            ("{\"movement\":7}", "movement is no text"), ("{\"movement\":null}", "movement is no text"),
+            ("{\"movement\":\"/etc/passwd\"}", "there is no movement"),
+            ("{\"movement\":\"tap\",\"count\":0}", "0 times is not possible; 1 to 20 are"),
+            ("{\"movement\":\"tap\",\"count\":21}", "21 times is not possible"),
+            ("{\"movement\":\"tap\",\"count\":1.5}", "count is no whole number"),
+            ("{\"movement\":\"tap\",\"count\":1e99}", "count is no whole number"),
+            ("{\"movement\":\"tap\",\"count\":\"2\"}", "count is no number"),
+            ("{\"movement\":\"tap\",\"seconds\":3}", "tap ends by itself"),
+            ("{\"movement\":\"walk\",\"count\":2}", "walk does not end by itself"),
+            ("{\"movement\":\"walk\",\"seconds\":1e9}", "s are not possible; 1.0 to 55.0 are"),
+            ("{\"movement\":\"walk\",\"seconds\":-1}", "-1.0 s are not possible"),
+            ("{\"movement\":\"demo\",\"count\":20}", "; 60.0 s are possible"),
+            (
+                "{\"movement\":\"tap\",\"times\":2}",
+                "simulate has no argument \"times\"; it has movement, count and seconds"
+            ),
+            ("[\"shake\"]", "no JSON object"),
+        ])
+    func whatCannotBeSimulatedIsRefused(arguments: String, message: String) {
+        let refusal = refusal(of: "simulate", arguments)
+        #expect(refusal?.code == .badArguments)
+        #expect(refusal?.message.contains(message) == true, "\(refusal?.message ?? "accepted")")
     }
 
     @Test(
@@ -43,7 +77,7 @@ import Testing
 
     @Test func anUnknownCommandIsRefusedAndTheKnownAreNamed() {
         let refusal = refusal(of: "reboot", "")
-        #expect(refusal?.code == .unknownCommand && refusal?.message.contains("there is tare") == true)
+        #expect(refusal?.code == .unknownCommand && refusal?.message.contains("there are tare and simulate") == true)
     }
 }
 

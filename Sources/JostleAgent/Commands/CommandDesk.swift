@@ -29,9 +29,10 @@ struct CommandDesk: Sendable {
             guard !message.retain else {
                 throw CommandRefusal(.retained, "commands must not be retained: they would be repeated")
             }
-            try carryOut(RemoteCommand(name: name, arguments: message.payload))
+            let details = try RemoteCommands.read(name, message.payload).carryOut(on: manager)
             log.info("command \(name)")
             answer.add("ok", true)
+            answer.add(contentsOf: details)
         } catch {
             log.warning("command \(name) refused: \(error.message)")
             answer.add("ok", false)
@@ -46,16 +47,6 @@ struct CommandDesk: Sendable {
         guard topic.hasPrefix(start) else { return nil }
         let name = topic.dropFirst(start.count)
         return name.isEmpty || name.contains("/") ? nil : String(name)
-    }
-
-    private func carryOut(_ command: RemoteCommand) throws(CommandRefusal) {
-        guard manager.state != nil else {
-            throw CommandRefusal(.sensorUnavailable, "the sensor has not measured anything yet")
-        }
-        switch command {
-        case .takeReference(let headingOnly): manager.takeReference(headingOnly: headingOnly)
-        case .clearReference: manager.clearReference()
-        }
     }
 
     private func reply(_ answer: JSONObject, to message: MQTTMessage, name: String) {

@@ -1,60 +1,35 @@
-internal import JostleConfiguration
+internal import MotionKit
 
-/// What somebody asks of the device on `…/command/<name>`.
-enum RemoteCommand: Equatable {
-    /// The present attitude is zero from now on, or its heading alone.
-    case takeReference(headingOnly: Bool)
-    /// Attitude is told from the vertical again.
-    case clearReference
+/// What somebody may ask of the device on `…/command/<name>`: how its arguments are read, and what is done.
+///
+/// A new command is a type like this and a line in `RemoteCommands.all`.
+protocol RemoteCommand: Sendable {
+    /// The last level of its topic.
+    static var name: String { get }
 
-    /// The largest arguments that are looked at, in bytes.
-    static let largestArguments = 4096
+    /// The arguments that it knows.
+    static var argumentNames: [String] { get }
+
+    /// Reads it; the arguments have no other names than those.
+    init(_ arguments: CommandArguments) throws(CommandRefusal)
+
+    /// Carries it out, without waiting for anything.
+    ///
+    /// - Returns: what the answer tells beyond that it was accepted.
+    func carryOut(on manager: MotionManager) throws(CommandRefusal) -> JSONObject
+}
+
+/// The commands there are.
+enum RemoteCommands {
+    static var all: [any RemoteCommand.Type] { [RemoteTare.self, RemoteSimulate.self] }
 
     /// Reads a command: its name, and its arguments, a JSON object or nothing at all.
-    init(name: String, arguments: [UInt8]) throws(CommandRefusal) {
-        guard name == "tare" else {
-            throw CommandRefusal(.unknownCommand, "there is no command \"\(name)\"; there is tare")
+    static func read(_ name: String, _ arguments: [UInt8]) throws(CommandRefusal) -> any RemoteCommand {
+        for command in all where command.name == name {
+            return try command.init(CommandArguments(arguments, of: name, names: command.argumentNames))
         }
-        var clears = false
-        var isHeadingOnly = false
-        for field in try RemoteCommand.fields(of: arguments) {
-            switch field.key {
-            case "clear": clears = try RemoteCommand.truth(of: field)
-            case "heading_only": isHeadingOnly = try RemoteCommand.truth(of: field)
-            default:
-                throw CommandRefusal(
-                    .badArguments, "tare has no argument \"\(field.key)\"; it has clear and heading_only")
-            }
-        }
-        if clears, isHeadingOnly {
-            throw CommandRefusal(.badArguments, "clear undoes the whole reference: not with heading_only")
-        }
-        self = clears ? .clearReference : .takeReference(headingOnly: isHeadingOnly)
-    }
-
-    private static func truth(of field: ConfigurationNode.Entry) throws(CommandRefusal) -> Bool {
-        switch field.node.text {
-        case "true": return true
-        case "false": return false
-        default: throw CommandRefusal(.badArguments, "\(field.key) is neither true nor false")
-        }
-    }
-
-    private static func fields(of arguments: [UInt8]) throws(CommandRefusal) -> [ConfigurationNode.Entry] {
-        guard arguments.count <= largestArguments else {
-            throw CommandRefusal(.badArguments, "the arguments have more than \(largestArguments) bytes")
-        }
-        guard !arguments.isEmpty else { return [] }
-        let tree: ConfigurationNode
-        do throws(ConfigurationProblem) {
-            tree = try JSONReader.read(arguments, source: .message("arguments"))
-        } catch {
-            throw CommandRefusal(.badArguments, "\(error)")
-        }
-        guard case .mapping(let entries) = tree.value else {
-            throw CommandRefusal(.badArguments, "the arguments are no JSON object")
-        }
-        return entries
+        let known = CommandArguments.list(all.map { $0.name })
+        throw CommandRefusal(.unknownCommand, "there is no command \"\(name)\"; there are \(known)")
     }
 }
 
@@ -67,6 +42,10 @@ struct CommandRefusal: Error, Equatable {
         /// A retained command would be carried out again at every connection.
         case retained
         case sensorUnavailable = "sensor_unavailable"
+        /// Something of the kind is under way: to be tried again later.
+        case busy
+        /// The system lacks something.
+        case resources
     }
 
     let code: Code

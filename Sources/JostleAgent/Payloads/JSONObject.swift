@@ -75,6 +75,13 @@ public struct JSONObject: Sendable {
         text += "[" + objects.map(\.description).joined(separator: ",") + "]"
     }
 
+    /// Adds the fields of another object.
+    public mutating func add(contentsOf object: JSONObject) {
+        guard object.text.utf8.count > 1 else { return }
+        if text.utf8.count > 1 { text += "," }
+        text += object.text.dropFirst()
+    }
+
     private mutating func begin(_ name: String) {
         if text.utf8.count > 1 { text += "," }
         text += JSONObject.quoted(name) + ":"

@@ -1,0 +1,51 @@
+internal import MotionKit
+
+/// `simulate`: the events of a movement that nobody makes, so that what they set off can be tried.
+struct RemoteSimulate: RemoteCommand, Equatable {
+    static let name = "simulate"
+    static let argumentNames = ["movement", "count", "seconds"]
+
+    let movement: SimulatedMovement
+
+    init(_ arguments: CommandArguments) throws(CommandRefusal) {
+        guard let name = try arguments.text("movement") else {
+            let names = SimulatedMovement.known.map(\.name).joined(separator: ", ")
+            throw CommandRefusal(.badArguments, "movement is missing; there are \(names)")
+        }
+        let count = try arguments.wholeNumber("count") ?? 1
+        let seconds = try arguments.number("seconds")
+        do throws(SimulationError) {
+            movement = try SimulatedMovement(name, count: count, seconds: seconds)
+        } catch {
+            throw CommandRefusal(error)
+        }
+    }
+
+    /// The sensor need not work for it: when it does not, automations are tried all the more.
+    func carryOut(on manager: MotionManager) throws(CommandRefusal) -> JSONObject {
+        do throws(SimulationError) {
+            try manager.simulate(movement)
+        } catch {
+            throw CommandRefusal(error)
+        }
+        var answer = JSONObject()
+        answer.add("movement", movement.name)
+        answer.add("count", Int64(movement.count))
+        answer.add("seconds", movement.duration, decimals: 1)
+        return answer
+    }
+}
+
+extension CommandRefusal {
+    /// Why a movement is not simulated.
+    fileprivate init(_ error: SimulationError) {
+        let code: Code =
+            switch error {
+            case .unknownMovement, .badCount, .badLength, .endsByItself, .endless, .tooLong: .badArguments
+            case .busy: .busy
+            case .notRunning: .sensorUnavailable
+            case .resources: .resources
+            }
+        self.init(code, "\(error)")
+    }
+}
