@@ -49,6 +49,14 @@ import Testing
             (["demo", "--for=-3"], "--for is \"-3\""), (["record", "x", "--for", "1e300"], "--for is \"1e300\""),
             (["scan", "--address", "0x80"], "--address is \"0x80\""),
             (["scan", "--address", "x"], "--address is \"x\""),
+            (["simulate", "shake", "--count", "2"], "--count goes with --on"),
+            (["simulate", "shake", "--once", "--for", "3"], "--once and --for"),
+            (["simulate", "walk", "--once"], "walk does not end by itself"),
+            (["simulate", "moonwalk", "--once"], "there is no trajectory \"moonwalk\""),
+            (["simulate", "shake", "--on", "a/b"], "--on is \"a/b\""),
+            (["simulate", "shake", "--on", "#"], "--on is \"#\""),
+            (["simulate", "shake", "--on", "dut", "--once"], "with --on a movement is made once"),
+            (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
         ])
     func wrongWordsAreStatus64(words: [String], message: String) async throws {
         let program = try JostleProgram(words)

@@ -21,7 +21,9 @@ public struct Topics: Equatable, Sendable {
     /// How the device is; retained.
     public var health: String { "\(root)/health" }
     /// The phases of a gesture.
-    public func event(_ gesture: Gesture) -> String { "\(root)/event/\(gesture.word)" }
+    public func event(_ gesture: Gesture) -> String { "\(events)\(gesture.word)" }
+    /// What the topics of all gestures begin with.
+    public var events: String { "\(root)/event/" }
     /// Where a command arrives.
     public func command(_ name: String) -> String { "\(root)/command/\(name)" }
     /// Where a command is answered.

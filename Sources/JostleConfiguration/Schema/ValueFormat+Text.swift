@@ -38,14 +38,7 @@ extension ValueFormat<String> {
             constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")],
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
-                guard (1...64).contains(text.utf8.count), text.first != "_", text.first != "-",
-                    text.utf8.allSatisfy({ byte in
-                        switch byte {
-                        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
-                        default: false
-                        }
-                    })
-                else { throw ValueRefusal("is not a device's id") }
+                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a device's id") }
                 return text
             },
             write: { .string($0) })

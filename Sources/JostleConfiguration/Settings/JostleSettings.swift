@@ -41,6 +41,17 @@ extension JostleSettings {
 
         /// Makes the default settings.
         public init() {}
+
+        /// Whether a text can be an id: so that it fits into topics and is never a fleet topic.
+        public static func isID(_ text: String) -> Bool {
+            (1...64).contains(text.utf8.count) && text.first != "_" && text.first != "-"
+                && text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+                    default: false
+                    }
+                }
+        }
     }
 
     /// Which sensor is read, and where it is.

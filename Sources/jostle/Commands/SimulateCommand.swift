@@ -2,31 +2,52 @@ internal import JostleAgent
 internal import JostleConfiguration
 internal import MotionKit
 
-/// `jostle simulate`: the virtual chip on a chosen trajectory.
+/// `jostle simulate`: the virtual chip on a chosen trajectory, in a run of its own or inside a running agent.
 enum SimulateCommand {
     static let usage = CommandUsage(
-        name: "simulate", summary: "run on a virtual MPU-6050 that moves as you say: try a shake without hardware",
+        name: "simulate",
+        summary: "move a virtual MPU-6050 as you say: try gestures, or the automations of a running agent",
         details: """
-            Driver, pipeline and publisher are those of the running agent; only the chip is made up. Messages go to
-            mqtt.broker where one is configured, else to a private broker.
+            Without --on it is a run of its own: driver, pipeline and publisher are those of the running agent, only the
+            chip is made up. Messages go to mqtt.broker where one is configured, else to a private broker.
+
+            With --on the agent ID, which runs somewhere, is asked over mqtt.broker to act as if it was moved so, once.
+            Its handlers, actions and subscribers get the events, marked "simulated":true; the sensor, its gestures and
+            its attitude know nothing of it. The events are printed until the movement is over.
 
             Trajectories:
             \(CommandUsage.table(SensorSelection.trajectories.map { ($0.name, $0.summary) }))
-            or the path of a recording, which is played again and again.
+            or, in a run of its own, the path of a recording, which is played again and again.
             """,
         operands: [
             CommandUsage.Operand(name: "TRAJECTORY", help: "a name from the list above, or the path of a recording")
         ],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+            CommandUsage.Option(
+                name: "for", value: "SECONDS",
+                help: "end by itself after this time; with --on, what does not end by itself, as walk"),
+            CommandUsage.Option(name: "once", help: "end by itself after the first round of the movement"),
+            CommandUsage.Option(name: "on", value: "ID", help: "let the running agent of this device.id act so"),
+            CommandUsage.Option(name: "count", value: "N", help: "with --on: so many times in a row"),
         ])
+
+    /// Seconds of rest with which every named trajectory begins: so long a run goes on after its first round.
+    private static let rest = 0.9
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
         var settings = try Configuration.load(arguments).settings
+        let trajectory = arguments.operand(0) ?? ""
+        if let id = arguments.value("on") {
+            try runRemotely(trajectory, on: id, arguments, settings, signals)
+            return
+        }
+        if arguments.value("count") != nil {
+            throw CommandFailure(.usage, "--count goes with --on; without, the movement is repeated anyway")
+        }
         settings.sensor.driver = .virtual
-        if let trajectory = arguments.operand(0) { settings.sensor.trajectory = trajectory }
-        let seconds = try arguments.seconds("for")
+        settings.sensor.trajectory = trajectory
+        let seconds = try duration(of: trajectory, arguments)
         do throws(AgentError) {
             try LiveRun.run(settings, for: seconds, signals: signals)
         } catch {
@@ -34,5 +55,24 @@ enum SimulateCommand {
             if case .sensor(.unknownTrajectory) = error { throw CommandFailure(.usage, "\(error)") }
             throw CommandFailure(error)
         }
+    }
+
+    /// How long a run of its own lasts; `nil` where a signal ends it.
+    private static func duration(of trajectory: String, _ arguments: Arguments) throws(CommandFailure) -> Double? {
+        let seconds = try arguments.seconds("for")
+        guard arguments.has("once") else { return seconds }
+        if seconds != nil { throw CommandFailure(.usage, "--once and --for each say when to end: give one of them") }
+        let round: Double?
+        do throws(SensorError) {
+            round = try SensorSelection.roundDuration(of: trajectory)
+        } catch {
+            if case .unknownTrajectory = error { throw CommandFailure(.usage, "\(error)") }
+            throw CommandFailure(error)
+        }
+        guard let round else {
+            throw CommandFailure(.usage, "\(trajectory) does not end by itself: give --for and not --once")
+        }
+        let isNamed = SensorSelection.trajectories.contains { $0.name == trajectory }
+        return isNamed ? round + rest : max(0.1, round)
     }
 }

@@ -1,0 +1,105 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: automations can be tried on a running agent without touching the device.
+@Suite(.needsBroker) struct SimulateTests {
+    /// Asks the agent `dut` at a broker to act as if it was moved.
+    private func simulate(_ words: String..., at port: UInt16) async throws -> Outcome {
+        let program = try JostleProgram(
+            ["simulate"] + words + ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"])
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(60))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    private func simulation(of movement: String) -> MQTTMessage {
+        MQTTMessage(topic: "jostle/dut/command/simulate", text: "{\"movement\":\"\(movement)\"}", qos: .atLeastOnce)
+    }
+
+    @Test func aShakeOnARunningAgentBeginsAndEndsOnce() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+
+        let outcome = try await simulate("shake", at: broker.port)
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome) \(agent.errors)")
+        #expect(outcome.lines.first?.hasPrefix("dut: shake, over in ") == true, "\(outcome.output)")
+        #expect(outcome.lines.dropFirst().map { $0.contains("s  shake began  {\"id\":") } == [true, false])
+        #expect(outcome.lines.last?.contains("s  shake ended  {\"id\":") == true, "\(outcome.output)")
+
+        // The program ends when the movement is over: nothing is to come.
+        let events = try observer.objects("event/shake")
+        #expect(events.compactMap { $0["phase"] as? String } == ["began", "ended"], "\(events)")
+        #expect(events.allSatisfy { $0["simulated"] as? Bool == true }, "\(events)")
+        expectComplete(try observer.shakes())
+        let answer = try #require(try observer.objects("command/simulate/result").first)
+        #expect(answer["ok"] as? Bool == true && answer["movement"] as? String == "shake", "\(answer)")
+        #expect(observer.topics.filter { $0.hasPrefix("jostle/_reply/") }.count == 1)
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func whatTheAgentRefusesIsToldWithItsStatus() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let silent = try await simulate("shake", at: broker.port)
+        #expect(silent.status == 69 && silent.errors.contains("the broker knows no device dut"), "\(silent)")
+
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        let unknown = try await simulate("moonwalk", at: broker.port)
+        #expect(unknown.status == 64 && unknown.errors.contains("there is no movement \"moonwalk\""), "\(unknown)")
+        #expect(unknown.errors.contains("double-tap") && unknown.output.isEmpty, "\(unknown)")
+        let long = try await simulate("shake", "--for", "5", at: broker.port)
+        #expect(long.status == 64 && long.errors.contains("shake ends by itself"), "\(long)")
+
+        var slow = simulation(of: "walk")
+        slow.payload = Array("{\"movement\":\"walk\",\"seconds\":50}".utf8)
+        try observer.publish(slow)
+        #expect(await observer.sees { $0.texts("command/simulate/result").last?.contains("\"ok\":true") == true })
+        let busy = try await simulate("shake", at: broker.port)
+        #expect(busy.status == 75 && busy.errors.contains("walk is being simulated"), "\(busy)")
+        #expect(await agent.terminate() == 0)
+
+        #expect(await observer.availability("offline", count: 2))
+        let offline = try await simulate("shake", at: broker.port)
+        #expect(offline.status == 69 && offline.errors.contains("dut is offline"), "\(offline)")
+    }
+
+    @Test func aBrokerThatIsNotThereIsSaid() async throws {
+        let outcome = try await simulate("shake", at: try Loopback.freePort())
+        #expect(outcome.status == 69 && outcome.errors.contains("Connection refused"), "\(outcome)")
+        let embedded = try await jostle("simulate", "shake", "--on", "dut", "--set", "mqtt.broker=embedded")
+        #expect(embedded.status == 78 && embedded.errors.contains("mqtt.broker is embedded"), "\(embedded)")
+    }
+
+    @Test func anAgentThatEndsInTheMiddleEndsTheGesture() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        try observer.publish(simulation(of: "shake"))
+        #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+        #expect(await observer.sees { $0.messages("event/shake").count >= 2 }, "\(agent.errors)")
+        let events = try observer.objects("event/shake")
+        #expect(events.compactMap { $0["phase"] as? String } == ["began", "cancelled"], "\(events)")
+        #expect(events.last?["reason"] as? String == "stopped" && events.last?["simulated"] as? Bool == true)
+    }
+
+    /// For scripts: the run ends by itself, and there is one gesture in it.
+    @Test func aRunOfItsOwnEndsAfterOneRound() async throws {
+        let outcome = try await jostle("simulate", "shake", "--once")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        #expect(outcome.lines.filter { $0.contains("shake began") }.count == 1, "\(outcome.output)")
+        #expect(outcome.lines.filter { $0.contains("shake ended") }.count == 1, "\(outcome.output)")
+    }
+}
