@@ -75,7 +75,8 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
     @Test(arguments: ConfigurationSchema.keys.map(\.path))
     func mappingsAreRefused(_ path: String) {
         let builder = build(overrides: ["\(path)={a: 1}"])
-        #expect(builder.problems.map(\.reason) == ["is a mapping where one value is expected"])
+        #expect(builder.problems.count == 1)
+        #expect(builder.problems.first?.reason.hasPrefix("is a mapping where ") == true, "\(builder.problems)")
     }
 
     @Test func mountMatricesBecomeRotationsToTheLastBit() throws {

@@ -12,14 +12,14 @@ public struct ConfigurationBuilder: Sendable {
     /// What was refused, in the order in which it was read; at most a hundred problems.
     public private(set) var problems: [ConfigurationProblem] = []
 
-    private static let maximumProblems = 100
-
     /// Makes a builder with the built-in defaults.
     public init() {}
 
     /// Applies a layer; relative paths in it belong to `directory`, or without one to the working directory.
     public mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
-        read(layer, as: ConfigurationSchema.root, path: "", directory: directory)
+        var reader = SectionReader(settings, provenance, problems, directory: directory)
+        reader.read(layer, as: ConfigurationSchema.root)
+        (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
     }
 
     /// Applies an argument `key=value`; the value is text, or a YAML flow collection or quoted scalar.
@@ -33,7 +33,7 @@ public struct ConfigurationBuilder: Sendable {
 
     /// Remembers a problem that was found elsewhere, in reading a layer for example.
     public mutating func report(_ problem: ConfigurationProblem) {
-        if problems.count < Self.maximumProblems { problems.append(problem) }
+        if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
     }
 
     /// The configuration, if nothing was refused and its values fit together.
@@ -62,62 +62,5 @@ public struct ConfigurationBuilder: Sendable {
             require("mqtt.username", for: "mqtt.password_file", unless: mqtt.username != nil)
         }
         return problems
-    }
-}
-
-extension ConfigurationBuilder {
-    private mutating func read(_ node: ConfigurationNode, as section: Section, path: String, directory: String?) {
-        switch node.value {
-        case .null:
-            // All its keys are commented out.
-            return
-        case .mapping(let entries):
-            for entry in entries {
-                let inner = path.isEmpty ? entry.key : "\(path).\(entry.key)"
-                switch section.member(entry.key) {
-                case .section(let section): read(entry.node, as: section, path: inner, directory: directory)
-                case .setting(let setting): read(entry.node, as: setting, path: inner, directory: directory)
-                // Finding a suggestion takes time: not for what nobody will read.
-                case nil where problems.count == Self.maximumProblems: continue
-                case nil: report(Self.unknownKey(entry, in: section, path: inner))
-                }
-            }
-        case .scalar, .sequence:
-            report(
-                ConfigurationProblem(
-                    at: node.position, path: path, found: node.text, "is not a mapping of keys to values",
-                    allowed: section.members.map { "\($0.name): …" }.joined(separator: ", ")))
-        }
-    }
-
-    private mutating func read(_ node: ConfigurationNode, as setting: Setting, path: String, directory: String?) {
-        do throws(ValueRefusal) {
-            try setting.read(node, directory, &settings)
-            provenance[path] = node.position
-        } catch {
-            report(
-                ConfigurationProblem(
-                    at: error.position ?? node.position, path: path, found: error.found ?? node.text, error.reason,
-                    allowed: setting.allowed))
-        }
-    }
-
-    /// A problem that suggests the nearest key of the section, or else the key of that name elsewhere.
-    private static func unknownKey(
-        _ entry: ConfigurationNode.Entry, in section: Section, path: String
-    ) -> ConfigurationProblem {
-        let names = section.members.map(\.name)
-        let elsewhere = ConfigurationSchema.root.settings().map(\.path).filter { $0.hasSuffix(".\(entry.key)") }
-        var reason = "unknown key"
-        var allowed: String?
-        if let near = EditDistance.nearest(to: entry.key, among: names) {
-            reason += "; did you mean \"\(near)\"?"
-        } else if !elsewhere.isEmpty {
-            reason += "; did you mean \(elsewhere.map { "\"\($0)\"" }.joined(separator: " or "))?"
-        } else {
-            allowed = names.joined(separator: ", ")
-        }
-        return ConfigurationProblem(
-            at: entry.keyPosition, path: ConfigurationProblem.escaped(path), reason, allowed: allowed)
     }
 }

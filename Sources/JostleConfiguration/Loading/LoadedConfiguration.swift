@@ -12,6 +12,11 @@ public struct Provenance: Equatable, Sendable {
         get { positions[path] }
         set { positions[path] = newValue }
     }
+
+    /// Forgets the keys of the elements of a list, which another list replaces.
+    mutating func forget(below path: String) {
+        positions = positions.filter { !$0.key.hasPrefix("\(path)[") }
+    }
 }
 
 /// A configuration that is in order.

@@ -11,23 +11,27 @@ extension ConfigurationSchema {
         return JSONValue.object(head + members).indentedText() + "\n"
     }
 
-    private static func schema(of section: Section) -> JSONValue {
-        [
-            "description": .string(section.summary),
-            // A section whose keys are all commented out is null.
-            "type": ["object", "null"], "additionalProperties": false,
-            "properties": .object(
-                section.members.map { member in
-                    switch member {
-                    case .section(let section): .init(section.name, schema(of: section))
-                    case .setting(let setting): .init(setting.name, schema(of: setting))
-                    }
-                }),
+    /// The schema of a section, which is an object; that of a list's elements is written by the list's format.
+    static func schema<Root>(of section: SectionOf<Root>) -> JSONValue {
+        // A section whose keys are all commented out is null.
+        let type: JSONValue = section.required.isEmpty ? ["object", "null"] : "object"
+        var members: [JSONValue.Member] = [
+            .init("description", .string(section.summary)), .init("type", type), .init("additionalProperties", false),
         ]
+        if !section.required.isEmpty {
+            members.append(.init("required", .array(section.required.map { .string($0) })))
+        }
+        let properties = section.members.map { member in
+            switch member {
+            case .section(let section): JSONValue.Member(section.name, schema(of: section))
+            case .setting(let setting): JSONValue.Member(setting.name, schema(of: setting))
+            }
+        }
+        return .object(members + [.init("properties", .object(properties))])
     }
 
-    private static func schema(of setting: Setting) -> JSONValue {
-        let defaultValue = setting.write(JostleSettings())
+    private static func schema<Root>(of setting: SettingOf<Root>) -> JSONValue {
+        let defaultValue = setting.write(Root())
         let description = JSONValue.Member("description", .string(setting.summary))
         guard setting.isOptional else {
             return .object([description, .init("default", defaultValue)] + setting.constraints)

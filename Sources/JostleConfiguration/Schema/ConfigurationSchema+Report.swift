@@ -47,6 +47,24 @@ extension ConfigurationSchema {
             })
     }
 
+    /// What an element of a list says beyond its defaults; a section with a key that it must have is there as a whole or
+    /// not at all.
+    static func deviations<Root>(of section: SectionOf<Root>, _ value: Root) -> [JSONValue.Member] {
+        let defaults = Root()
+        return section.members.compactMap { member in
+            switch member {
+            case .section(let inner):
+                let members = deviations(of: inner, value)
+                return members.isEmpty ? nil : .init(inner.name, .object(members))
+            case .setting(let setting):
+                let written = setting.write(value)
+                guard section.required.contains(setting.name) ? written != .null : written != setting.write(defaults)
+                else { return nil }
+                return .init(setting.name, written)
+            }
+        }
+    }
+
     private static func describe(
         _ section: Section, path: String, indentation: String, _ settings: JostleSettings, _ provenance: Provenance,
         into lines: inout [String]

@@ -1,5 +1,18 @@
-/// A group of keys.
-struct Section: Sendable {
+/// What the keys of a section are fields of: made without arguments it has all defaults.
+protocol KeyedSettings: Equatable, Sendable {
+    init()
+}
+
+extension JostleSettings: KeyedSettings {}
+
+/// A section of the configuration itself; one of a list's elements is a section of theirs.
+typealias Section = SectionOf<JostleSettings>
+
+/// A key of the configuration itself.
+typealias Setting = SettingOf<JostleSettings>
+
+/// A group of keys that are fields of `Root`.
+struct SectionOf<Root: KeyedSettings>: Sendable {
     /// The key within the section around it; empty for the whole.
     let name: String
 
@@ -9,16 +22,20 @@ struct Section: Sendable {
     /// The keys, in the order in which they are documented.
     let members: [Member]
 
-    init(_ name: String, _ summary: String, _ members: [Member]) {
+    /// Those of its keys without which it means nothing.
+    let required: [String]
+
+    init(_ name: String, _ summary: String, _ members: [Member], required: [String] = []) {
         self.name = name
         self.summary = summary
         self.members = members
+        self.required = required
     }
 
     /// A key or a group of keys.
     enum Member: Sendable {
-        case setting(Setting)
-        case section(Section)
+        case setting(SettingOf<Root>)
+        case section(SectionOf<Root>)
 
         var name: String {
             switch self {
@@ -32,7 +49,7 @@ struct Section: Sendable {
     func member(_ name: String) -> Member? { members.first { $0.name == name } }
 
     /// All settings below this section with their paths, in order.
-    func settings(under path: String = "") -> [(path: String, setting: Setting)] {
+    func settings(under path: String = "") -> [(path: String, setting: SettingOf<Root>)] {
         members.flatMap { member in
             let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
             switch member {
@@ -43,25 +60,25 @@ struct Section: Sendable {
     }
 }
 
-extension Section.Member {
+extension SectionOf.Member {
     /// A key that always has a value.
     static func key<Value: Sendable>(
-        _ name: String, _ field: WritableKeyPath<JostleSettings, Value> & Sendable, _ format: ValueFormat<Value>,
+        _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
         _ summary: String
-    ) -> Section.Member {
-        .setting(Setting(name, field, format, summary))
+    ) -> Self {
+        .setting(SettingOf(name, field, format, summary))
     }
 
     /// A key that may have no value.
     static func key<Value: Sendable>(
-        _ name: String, optional field: WritableKeyPath<JostleSettings, Value?> & Sendable,
+        _ name: String, optional field: WritableKeyPath<Root, Value?> & Sendable,
         _ format: ValueFormat<Value>, example: String, _ summary: String
-    ) -> Section.Member {
-        .setting(Setting(name, optional: field, format, example: example, summary))
+    ) -> Self {
+        .setting(SettingOf(name, optional: field, format, example: example, summary))
     }
 
     /// A group of keys.
-    static func group(_ name: String, _ summary: String, _ members: [Section.Member]) -> Section.Member {
-        .section(Section(name, summary, members))
+    static func group(_ name: String, _ summary: String, _ members: [Self], required: [String] = []) -> Self {
+        .section(SectionOf(name, summary, members, required: required))
     }
 }

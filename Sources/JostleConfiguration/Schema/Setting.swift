@@ -1,7 +1,7 @@
 /// One key of the configuration: everything that reading, checking, reporting and documenting it takes.
 ///
 /// Which type the value has is known only inside: the closures are made where field and format are still typed.
-struct Setting: Sendable {
+struct SettingOf<Root: KeyedSettings>: Sendable {
     /// The key within its section.
     let name: String
 
@@ -18,17 +18,17 @@ struct Setting: Sendable {
     let constraints: [JSONValue.Member]
 
     /// Puts the value that a node means into the settings; the directory is the one of relative paths.
-    let read: @Sendable (ConfigurationNode, _ directory: String?, inout JostleSettings) throws(ValueRefusal) -> Void
+    let read: @Sendable (ConfigurationNode, _ directory: String?, inout Root) throws(ValueRefusal) -> Void
 
     /// The value in the settings as it would be written; null where it has none.
-    let write: @Sendable (JostleSettings) -> JSONValue
+    let write: @Sendable (Root) -> JSONValue
 
     /// A setting that always has a value.
     init<Value: Sendable>(
-        _ name: String, _ field: WritableKeyPath<JostleSettings, Value> & Sendable, _ format: ValueFormat<Value>,
+        _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
         _ summary: String
     ) {
-        let example = format.write(JostleSettings()[keyPath: field])
+        let example = format.write(Root()[keyPath: field])
         self.name = name
         self.summary = summary
         allowed = format.allowed + (format.wantsExample ? ", for example \(YAMLText.flow(example))" : "")
@@ -42,7 +42,7 @@ struct Setting: Sendable {
 
     /// A setting that may have no value.
     init<Value: Sendable>(
-        _ name: String, optional field: WritableKeyPath<JostleSettings, Value?> & Sendable,
+        _ name: String, optional field: WritableKeyPath<Root, Value?> & Sendable,
         _ format: ValueFormat<Value>, example: String, _ summary: String
     ) {
         self.name = name

@@ -8,6 +8,10 @@ struct ValueRefusal: Error {
     /// Where in a list it stands, if not where the value begins.
     var position: ConfigurationPosition?
 
+    /// Everything that is wrong with the elements of a list, whose paths go on from the list's: `[0].publish.topic`. They
+    /// stand for themselves.
+    var inner: [ConfigurationProblem] = []
+
     init(_ reason: String, found: String? = nil, at position: ConfigurationPosition? = nil) {
         self.reason = reason
         self.found = found

@@ -1,0 +1,90 @@
+extension ValueFormat {
+    /// One value, or a list of some; a value that occurs twice counts once.
+    static func oneOrMore<Element: Equatable & Sendable>(
+        _ element: ValueFormat<Element>
+    ) -> ValueFormat where Value == [Element] {
+        let one = JSONValue.object(element.constraints)
+        return ValueFormat(
+            allowed: "\(element.allowed), or a list of some", wantsExample: element.wantsExample,
+            constraints: [.init("anyOf", [one, ["type": "array", "minItems": 1, "items": one]])],
+            read: { node, directory throws(ValueRefusal) in
+                guard case .sequence(let nodes) = node.value else { return [try element.read(node, directory)] }
+                guard !nodes.isEmpty else { throw ValueRefusal("is an empty list") }
+                var values: [Element] = []
+                for node in nodes {
+                    do throws(ValueRefusal) {
+                        let value = try element.read(node, directory)
+                        if !values.contains(value) { values.append(value) }
+                    } catch {
+                        throw ValueRefusal(
+                            error.reason, found: error.found ?? node.text, at: error.position ?? node.position)
+                    }
+                }
+                return values
+            },
+            write: { values in
+                values.count == 1 ? element.write(values[0]) : .array(values.map(element.write))
+            })
+    }
+}
+
+/// Something wrong with an element of a list whose values are right by themselves.
+struct ElementFault {
+    /// The key within the element; empty for the element as a whole.
+    var key: String
+    var reason: String
+    var allowed: String?
+}
+
+extension ValueFormat {
+    /// A list of mappings with the keys of `section`; `faults` looks at an element as a whole.
+    ///
+    /// All problems of all elements are told; where there is one, the list is refused.
+    static func list<Element: KeyedSettings>(
+        of section: SectionOf<Element>, faults: @escaping @Sendable (Element) -> [ElementFault]
+    ) -> ValueFormat where Value == [Element] {
+        let keys = section.members.map(\.name).joined(separator: ", ")
+        return ValueFormat(
+            allowed: "a list of mappings with the keys \(keys)", wantsExample: false,
+            constraints: [.init("type", "array"), .init("items", ConfigurationSchema.schema(of: section))],
+            read: { node, directory throws(ValueRefusal) in
+                let nodes: [ConfigurationNode]
+                switch node.value {
+                case .sequence(let elements): nodes = elements
+                case .mapping: throw ValueRefusal("is a mapping where a list of them is expected")
+                case .scalar: throw ValueRefusal("is one value where a list of mappings is expected")
+                case .null: throw ValueRefusal("has no value")
+                }
+                var elements: [Element] = []
+                var problems: [ConfigurationProblem] = []
+                for (index, node) in nodes.enumerated() where problems.count < ConfigurationProblem.maximumCount {
+                    var reader = SectionReader<Element>(directory: directory)
+                    reader.read(node, as: section)
+                    elements.append(reader.value)
+                    // What follows from a mistake is none of its own.
+                    var found = reader.problems
+                    if found.isEmpty { found = faults(reader.value).map { $0.problem(in: node) } }
+                    problems += found.map { problem in
+                        var problem = problem
+                        problem.path = "[\(index)]" + (problem.path.isEmpty ? "" : ".\(problem.path)")
+                        return problem
+                    }
+                }
+                guard problems.isEmpty else {
+                    var refusal = ValueRefusal("has wrong elements")
+                    refusal.inner = problems
+                    throw refusal
+                }
+                return elements
+            },
+            write: { .array($0.map { .object(ConfigurationSchema.deviations(of: section, $0)) }) })
+    }
+}
+
+extension ElementFault {
+    /// The problem, where the key stands in the element.
+    fileprivate func problem(in element: ConfigurationNode) -> ConfigurationProblem {
+        let place = key.split(separator: ".").reduce(element) { node, name in node[String(name)] ?? node }
+        return ConfigurationProblem(at: place.position, path: key, found: place.text, reason, allowed: allowed)
+    }
+}
