@@ -84,6 +84,8 @@ public final class Agent {
     /// - Throws: `AgentError` where it cannot start.
     public func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) {
         addHandlers()
+        var quietHours = QuietHours(settings.quietHours)
+        keep(&quietHours)
         do throws(MQTTError) { try client.start() } catch { throw AgentError.mqtt(error) }
         do throws(SensorError) {
             try manager.start(with: device)
@@ -96,7 +98,7 @@ public final class Agent {
         )
         log.report(manager.calibration, warning: manager.calibrationWarning)
         services.ready()
-        watch(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals)
+        watch(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals, &quietHours)
         services.stopping()
         stop()
     }
@@ -195,8 +197,9 @@ public final class Agent {
 
     // MARK: While it runs
 
-    /// Waits for a signal; meanwhile tells systemd that it lives, reports health, and keeps the embedded broker up.
-    private func watch(until deadline: Timestamp?, _ signals: SignalWaiter) {
+    /// Waits for a signal; meanwhile tells systemd that it lives, reports health, looks at the clock for quiet hours, and
+    /// keeps the embedded broker up.
+    private func watch(until deadline: Timestamp?, _ signals: SignalWaiter, _ quietHours: inout QuietHours) {
         var nextAlive = WallClock.monotonic
         var beats = -1
         while true {
@@ -215,8 +218,17 @@ public final class Agent {
             if let report = health.report(at: now, manager: manager, client: client, publisher: publisher) {
                 publisher.publishHealth(report)
             }
+            keep(&quietHours)
             reviveBroker()
         }
+    }
+
+    /// Silences gestures in their quiet hours.
+    private func keep(_ quietHours: inout QuietHours) {
+        guard !quietHours.isEmpty, let silenced = quietHours.change(atMinute: LocalTime.minuteOfDay()) else { return }
+        manager.changeSettings { $0.gestures.silenced = silenced }
+        let names = Gesture.allCases.filter(silenced.contains).map(\.word)
+        log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
     }
 
     private func reviveBroker() {

@@ -215,21 +215,24 @@ public final class MotionManager: Sendable {
     /// Everything about attitude and gestures; a change is in force with the next batch of samples.
     public var settings: MotionSettings {
         get { shared.withLock { $0.settings } }
-        set {
-            // Read outside the lock, since a card may take its time.
-            let becomesStored =
-                newValue.reference == .stored
-                && shared.withLock { $0.run != nil && $0.settings.reference != .stored }
+        set { changeSettings { $0 = newValue } }
+    }
+
+    /// Changes some of the settings and leaves the others as they are, whatever other threads change.
+    public func changeSettings(_ change: (inout MotionSettings) -> Void) {
+        // Ordered under the lock: of two threads that write, the same one comes last here and there.
+        shared.withLock { shared in
+            let oldPolicy = shared.settings.reference
+            change(&shared.settings)
+            let settings = shared.settings
+            // Rarely read, and the sensor thread never waits for this lock.
+            let becomesStored = settings.reference == .stored && oldPolicy != .stored && shared.run != nil
             let storedReference = becomesStored ? store?.loadReference() : nil
-            // Ordered under the lock: of two threads that write, the same one comes last here and there.
-            shared.withLock { shared in
-                shared.settings = newValue
-                shared.run?.exchange.order { orders in
-                    orders.settings = newValue
-                    if let storedReference { orders.storedReference = storedReference }
-                }
-                shared.simulation?.order(newValue)
+            shared.run?.exchange.order { orders in
+                orders.settings = settings
+                if let storedReference { orders.storedReference = storedReference }
             }
+            shared.simulation?.order(settings)
         }
     }
 

@@ -43,6 +43,20 @@ import Testing
         }
     }
 
+    @Test func theREADMEsGatesAreRight() throws {
+        let file = configDirectory.deletingLastPathComponent().appendingPathComponent("README.md")
+        let readme = try String(contentsOf: file, encoding: .utf8)
+        let start = try #require(readme.range(of: "\n## Gates and quiet hours\n"))
+        let end = try #require(readme.range(of: "\n## Configuration\n"))
+        let blocks = readme[start.upperBound..<end.lowerBound].components(separatedBy: "```yaml\n").dropFirst()
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            let builder = try build(String(block.prefix(upTo: try #require(block.range(of: "```")).lowerBound)))
+            #expect(builder.problems.isEmpty && builder.contradictions.isEmpty, "\(builder.problems)")
+            #expect(builder.settings != JostleSettings())
+        }
+    }
+
     @Test func theJSONSchemaIsTheOneOfTheProgram() throws {
         let file = configDirectory.appendingPathComponent("jostle.schema.json")
         #expect(try String(contentsOf: file, encoding: .utf8) == ConfigurationSchema.jsonSchema)

@@ -5,6 +5,16 @@ import Testing
 
 /// What is changed while the sensor is read: in force with the next batch, without a jump elsewhere.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerSettingsTests {
+    @Test func aChangeOfOneSettingLeavesTheOthers() {
+        let manager = MotionManager(sensor: .virtual("rest"))
+        manager.settings.attitudeLowPass = 3
+        manager.changeSettings { $0.gestures.silenced = .shake }
+        manager.changeSettings { $0.rotationRateLowPass = 7 }
+        let settings = manager.settings
+        #expect(settings.attitudeLowPass == 3 && settings.rotationRateLowPass == 7)
+        #expect(settings.gestures.silenced == .shake)
+    }
+
     @Test func switchingShakesOffCancelsTheOneUnderWay() async throws {
         let manager = MotionManager()
         let events = Journal<GestureEvent>()

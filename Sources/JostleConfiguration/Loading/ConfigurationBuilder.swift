@@ -61,6 +61,21 @@ public struct ConfigurationBuilder: Sendable {
             // MQTT 3.1.1 has no password without a user's name, [MQTT-3.1.2-22].
             require("mqtt.username", for: "mqtt.password_file", unless: mqtt.username != nil)
         }
-        return problems
+        return problems + closedGates
+    }
+}
+
+extension ConfigurationBuilder {
+    /// Gates that no tilt opens.
+    private var closedGates: [ConfigurationProblem] {
+        GestureNames.gestures.compactMap { name, gesture in
+            let gate = settings.motion.gestures[gesture].gate
+            let paths = ["tilt_above", "tilt_below"].map { "gestures.\(name).when.\($0)" }
+            guard gate.tiltAbove > gate.tiltBelow, let path = paths.first(where: { provenance[$0] != nil }),
+                let position = provenance[path]
+            else { return nil }
+            return ConfigurationProblem(
+                at: position, path: path, "leaves no tilt: tilt_above is larger than tilt_below")
+        }
     }
 }

@@ -50,6 +50,23 @@ extension ValueFormat<UInt8?> {
     }
 }
 
+extension ValueFormat<BodySides> {
+    /// `any`, a side, or a list of sides.
+    static var sides: ValueFormat {
+        let some = ValueFormat<[BodySide]>.oneOrMore(.choice(GestureNames.sides))
+        return ValueFormat(
+            allowed: "any, \(some.allowed)", wantsExample: false,
+            constraints: [.init("anyOf", [["const": "any"], .object(some.constraints)])],
+            read: { node, directory throws(ValueRefusal) in
+                if node.text == "any" { return .all }
+                return try some.read(node, directory).reduce(into: []) { $0.insert(BodySides($1)) }
+            },
+            write: { sides in
+                sides == .all ? "any" : some.write(BodySide.allCases.filter { sides.contains($0) })
+            })
+    }
+}
+
 extension ValueFormat<Matrix3> {
     /// A rotation: nine numbers, three rows of three, or the text of the kernel's `mount_matrix`.
     static var rotationMatrix: ValueFormat {

@@ -17,6 +17,10 @@ public struct JostleSettings: Equatable, Sendable {
     /// How samples become attitude, motion and gestures.
     public var motion = MotionSettings()
 
+    /// The times of day at which gestures may not begin, by the local clock. The core has no clock: who runs it silences
+    /// them then. Default: none.
+    public var quietHours: [Gesture: [DailySpan]] = [:]
+
     /// What is published, and how often.
     public var publish = Publish()
 

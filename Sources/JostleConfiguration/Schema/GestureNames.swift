@@ -1,0 +1,25 @@
+internal import MotionCore
+
+/// The words for what an event tells: the same as in its payload.
+enum GestureNames {
+    static let gestures: KeyValuePairs<String, Gesture> = [
+        "shake": .shake, "tap": .tap, "flick": .flick, "turn": .turn, "flip": .flip, "tilt": .tilt, "fall": .fall,
+        "impact": .impact, "motion": .motion, "vibration": .vibration,
+    ]
+    static let phases: KeyValuePairs<String, GesturePhase> = [
+        "began": .began, "changed": .changed, "ended": .ended, "cancelled": .cancelled, "recognized": .recognized,
+    ]
+    static let axes: KeyValuePairs<String, BodyAxis> = ["x": .x, "y": .y, "z": .z]
+    static let directions: KeyValuePairs<String, MotionDirection> = [
+        "left": .left, "right": .right, "up": .up, "down": .down, "forward": .forward, "backward": .backward,
+    ]
+    static let sides: KeyValuePairs<String, BodySide> = [
+        "+x": .plusX, "-x": .minusX, "+y": .plusY, "-y": .minusY, "+z": .plusZ, "-z": .minusZ,
+    ]
+
+    /// The word for a gesture.
+    static func name(of gesture: Gesture) -> String { gestures.first { $0.value == gesture }?.key ?? "" }
+
+    /// The word for a phase.
+    static func name(of phase: GesturePhase) -> String { phases.first { $0.value == phase }?.key ?? "" }
+}

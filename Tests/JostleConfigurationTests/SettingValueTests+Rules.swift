@@ -1,0 +1,62 @@
+import MotionCore
+
+@testable import JostleConfiguration
+
+// Values of the keys that each gesture has.
+
+extension AcceptedValue {
+    /// The gate of a gesture.
+    static func gates(of name: String, _ gesture: Gesture) -> [AcceptedValue] {
+        let path = "gestures.\(name).when"
+        return [
+            .init("\(path).still", "true") { $0.motion.gestures[gesture].gate.still == true },
+            .init("\(path).still", "false") { $0.motion.gestures[gesture].gate.still == false },
+            .init("\(path).side", "any") { $0.motion.gestures[gesture].gate.sides == .all },
+            .init("\(path).side", "-x") { $0.motion.gestures[gesture].gate.sides == BodySides(.minusX) },
+            .init("\(path).side", "[+z, -y, +z]") {
+                $0.motion.gestures[gesture].gate.sides == [BodySides(.plusZ), BodySides(.minusY)]
+            },
+            .init("\(path).tilt_above", "20 °") { $0.motion.gestures[gesture].gate.tiltAbove == 20 * radiansPerDegree },
+            .init("\(path).tilt_above", "0") { $0.motion.gestures[gesture].gate.tiltAbove == 0 },
+            .init("\(path).tilt_below", "180 °") { $0.motion.gestures[gesture].gate.tiltBelow == .pi },
+            .init("\(path).tilt_below", "1 rad") { $0.motion.gestures[gesture].gate.tiltBelow == 1 },
+            .init("\(path).minimum_interval", "10 s") { $0.motion.gestures[gesture].gate.minimumInterval == 10 },
+            .init("\(path).minimum_interval", "24 h") { $0.motion.gestures[gesture].gate.minimumInterval == 86_400 },
+            .init("\(path).quiet_hours", "22:00-07:00") { $0.quietHours[gesture]?.map(\.text) == ["22:00-07:00"] },
+            .init("\(path).quiet_hours", "'0:00 - 24:00'") { $0.quietHours[gesture]?.map(\.text) == ["00:00-24:00"] },
+            .init("\(path).quiet_hours", "[22:30-24:00, 00:00-07:05, 13:00-14:59]") {
+                $0.quietHours[gesture]?.map(\.text) == ["22:30-24:00", "00:00-07:05", "13:00-14:59"]
+            },
+        ]
+    }
+}
+
+extension RefusedValue {
+    /// What a gesture's gate must not be.
+    static func gates(of name: String) -> [RefusedValue] {
+        let path = "gestures.\(name).when"
+        return [
+            .init("\(path).still", "maybe", "neither true nor false"),
+            .init("\(path).side", "up", "is unknown"),
+            .init("\(path).side", "x", "did you mean \"+x\"?"),
+            .init("\(path).side", "[]", "empty list"),
+            .init("\(path).side", "[+x, any]", "is unknown"),
+            .init("\(path).tilt_above", "-1 °", "out of bounds"),
+            .init("\(path).tilt_above", "steep", "is not an angle"),
+            .init("\(path).tilt_below", "181 °", "out of bounds"),
+            .init("\(path).minimum_interval", "-1", "out of bounds"),
+            .init("\(path).minimum_interval", "25 h", "out of bounds"),
+            .init("\(path).quiet_hours", "at night", "is not the time"),
+            .init("\(path).quiet_hours", "22:00", "is not the time"),
+            .init("\(path).quiet_hours", "22-7", "is not the time"),
+            .init("\(path).quiet_hours", "07:00-07:00", "is not the time"),
+            .init("\(path).quiet_hours", "24:00-07:00", "is not the time"),
+            .init("\(path).quiet_hours", "22:60-07:00", "is not the time"),
+            .init("\(path).quiet_hours", "22:00-24:01", "is not the time"),
+            .init("\(path).quiet_hours", "22:00-07:00-08:00", "is not the time"),
+            .init("\(path).quiet_hours", "٢٢:00-07:00", "is not the time"),
+            .init("\(path).quiet_hours", "[22:00-07:00, noon]", "is not the time"),
+            .init("\(path).quiet_hours", "[]", "empty list"),
+        ]
+    }
+}
