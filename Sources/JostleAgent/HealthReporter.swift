@@ -74,6 +74,7 @@ final class HealthReporter: Sendable {
         report.add("dropped_deliveries", Int64(manager.droppedDeliveries))
         report.add("outbox", Int64(outbox.count))
         report.add("outbox_dropped", Int64(clamping: outbox.dropped))
+        report.add("outbox_expired", Int64(clamping: outbox.expired))
         report.add("connects", Int64(clamping: client.statistics.connects))
         report.add("cpu_percent", 100 * (processor - before.processor) / elapsed, decimals: 2)
         report.add("memory_mb", Double(ProcessFigures.residentMemory) / 1_048_576, decimals: 1)

@@ -1,4 +1,5 @@
 import MosquittoClient
+import MotionCore
 import Testing
 
 @testable import JostleAgent
@@ -14,9 +15,11 @@ import Testing
     }
 
     /// Sends at most `limit` and tells what was sent, with its tokens.
-    private func sent(_ outbox: inout Outbox, limit: Int = .max) -> [(text: String, token: UInt64)] {
+    private func sent(
+        _ outbox: inout Outbox, at seconds: Double = 0, limit: Int = .max
+    ) -> [(text: String, token: UInt64)] {
         var sent: [(String, UInt64)] = []
-        outbox.send { message, token in
+        outbox.send(at: Timestamp(seconds: seconds)) { message, token in
             guard sent.count < limit else { return false }
             sent.append((String(decoding: message.payload, as: UTF8.self), token.rawValue))
             return true
@@ -90,5 +93,53 @@ import Testing
         var outbox = Outbox(capacity: 2, firstToken: 40)
         outbox.append(message(1))
         #expect(sent(&outbox).map(\.token) == [40])
+    }
+
+    /// An event without an age limit, a message until 30 s, an event, a message until 60 s.
+    private var mixed: Outbox {
+        var outbox = outbox(1...1)
+        outbox.append(message(2), expiry: Timestamp(seconds: 30))
+        outbox.append(message(3))
+        outbox.append(message(4), expiry: Timestamp(seconds: 60))
+        return outbox
+    }
+
+    @Test func whatGrewTooOldIsDroppedAndTheRestKeepsItsOrder() {
+        var outbox = mixed
+        #expect(sent(&outbox, at: 30).map(\.text) == ["1", "3", "4"])
+        #expect(outbox.expired == 1 && outbox.dropped == 0 && outbox.count == 3)
+        outbox.connectionLost()
+        #expect(sent(&outbox, at: 59.9).map(\.text) == ["1", "3", "4"])
+        outbox.connectionLost()
+        #expect(sent(&outbox, at: 60).map(\.text) == ["1", "3"])
+        #expect(outbox.expired == 2)
+    }
+
+    @Test func whatIsUnderWayMayBeAcknowledgedHoweverOldItIs() {
+        var outbox = mixed
+        let tokens = sent(&outbox, at: 29).map(\.token)
+        outbox.dropExpired(at: Timestamp(seconds: 3600))
+        #expect(outbox.count == 4 && outbox.expired == 0)
+        for token in tokens { outbox.acknowledge(MQTTToken(rawValue: token)) }
+        #expect(outbox.count == 0)
+    }
+
+    @Test func theBrokerIsToldWhatIsLeftOfTheTime() {
+        var outbox = mixed
+        var left: [UInt32?] = []
+        outbox.send(at: Timestamp(seconds: 28.5)) { message, _ in
+            left.append(message.properties.messageExpiry)
+            return true
+        }
+        #expect(left == [nil, 2, nil, 32])
+    }
+
+    @Test func whatIsSentOnceAtMostIsNotSentAgain() {
+        var outbox = Outbox(capacity: 9)
+        outbox.append(MQTTMessage(topic: "t", text: "once", qos: .atMostOnce))
+        outbox.append(MQTTMessage(topic: "t", text: "waits", qos: .atMostOnce))
+        #expect(sent(&outbox, limit: 1).map(\.text) == ["once"])
+        outbox.connectionLost()
+        #expect(sent(&outbox).map(\.text) == ["waits"])
     }
 }

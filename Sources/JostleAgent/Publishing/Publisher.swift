@@ -22,6 +22,8 @@ public final class Publisher: Sendable {
         var isConnected = false
         var outbox = Outbox(capacity: 1000)
         var events: UInt64 = 0
+        /// The event that was told last of all, by actions or as itself.
+        var stamped: (event: GestureEvent, stamp: EventStamp)?
         var attitudeGate: TelemetryGate
         var motionGate: TelemetryGate
         /// Another side, or that it moves, is told a few times a second at most; another tilt alone once in two seconds.
@@ -59,9 +61,9 @@ public final class Publisher: Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Events that wait for the broker's acknowledgement, and those that were given up.
-    public var outbox: (count: Int, dropped: UInt64) {
-        mutable.withLock { ($0.outbox.count, $0.outbox.dropped) }
+    /// Messages that wait for the broker's acknowledgement, those that were given up, and those that grew too old.
+    public var outbox: (count: Int, dropped: UInt64, expired: UInt64) {
+        mutable.withLock { ($0.outbox.count, $0.outbox.dropped, $0.outbox.expired) }
     }
 
     // MARK: From the delivery thread
@@ -79,16 +81,41 @@ public final class Publisher: Sendable {
 
     /// Puts an event into the outbox and sends it where there is a connection.
     public func publish(_ event: GestureEvent) {
-        let time = WallClock.milliseconds(at: event.timestamp)
         mutable.withLock { mutable in
-            mutable.events += 1
+            let stamp = stamp(event, &mutable)
             let payload = Payloads.event(
-                event, id: "\(run)-\(mutable.events)", at: time, isSimulated: isSimulated || event.isSimulated)
-            mutable.outbox.append(
-                MQTTMessage(
-                    topic: topics.event(event.gesture), payload: payload.bytes, qos: .atLeastOnce, retain: false))
-            if mutable.isConnected { mutable.outbox.send { send($0, $1) } }
+                event, id: stamp.id, at: stamp.time, isSimulated: isSimulated || event.isSimulated)
+            let message = MQTTMessage(
+                topic: topics.event(event.gesture), payload: payload.bytes, qos: .atLeastOnce, retain: false)
+            enqueue(message, expiry: nil, &mutable)
         }
+    }
+
+    /// Puts an action's message into the outbox, after the events that were there before; from `expiry` on it is dropped
+    /// where it could not be sent.
+    func publish(_ message: MQTTMessage, expiry: Timestamp?) {
+        mutable.withLock { enqueue(message, expiry: expiry, &$0) }
+    }
+
+    /// The id and the time under which an event is told, whoever asks for them first.
+    func stamp(_ event: GestureEvent) -> EventStamp {
+        mutable.withLock { stamp(event, &$0) }
+    }
+
+    private func stamp(_ event: GestureEvent, _ mutable: inout Mutable) -> EventStamp {
+        if let stamped = mutable.stamped, stamped.event == event { return stamped.stamp }
+        mutable.events += 1
+        let stamp = EventStamp(
+            id: "\(run)-\(mutable.events)", time: WallClock.milliseconds(at: event.timestamp))
+        mutable.stamped = (event, stamp)
+        return stamp
+    }
+
+    private func enqueue(_ message: MQTTMessage, expiry: Timestamp?, _ mutable: inout Mutable) {
+        let now = WallClock.monotonic
+        mutable.outbox.dropExpired(at: now)
+        mutable.outbox.append(message, expiry: expiry)
+        if mutable.isConnected { mutable.outbox.send(at: now) { send($0, $1) } }
     }
 
     /// Publishes a health report.
@@ -107,7 +134,7 @@ public final class Publisher: Sendable {
             mutable.attitudeGate.reset()
             mutable.motionGate.reset()
             mutable.sentState = nil
-            mutable.outbox.send { send($0, $1) }
+            mutable.outbox.send(at: WallClock.monotonic) { send($0, $1) }
             if let latest = mutable.latest {
                 publishAttitude(latest, &mutable)
                 publishMotion(latest, &mutable)
@@ -129,7 +156,7 @@ public final class Publisher: Sendable {
         mutable.withLock { mutable in
             mutable.outbox.acknowledge(token)
             // There may be room in the client's queue again.
-            if mutable.isConnected { mutable.outbox.send { send($0, $1) } }
+            if mutable.isConnected { mutable.outbox.send(at: WallClock.monotonic) { send($0, $1) } }
         }
     }
 
@@ -138,7 +165,7 @@ public final class Publisher: Sendable {
         mutable.withLock { mutable in
             mutable.outbox.giveUp(token)
             // As after an acknowledgement.
-            if mutable.isConnected { mutable.outbox.send { send($0, $1) } }
+            if mutable.isConnected { mutable.outbox.send(at: WallClock.monotonic) { send($0, $1) } }
         }
     }
 
@@ -192,4 +219,13 @@ public final class Publisher: Sendable {
         let message = MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
         if send(message, nil) { mutable.sentState = now }
     }
+}
+
+/// What an event is told by, wherever it is told.
+struct EventStamp: Equatable, Sendable {
+    /// Unique among all events of all devices and starts.
+    var id: String
+
+    /// When it was measured, milliseconds since 1970.
+    var time: Int64
 }
