@@ -43,6 +43,7 @@ public final class Agent {
     private let observer: Observer
     private let services = ServiceManager()
     private let health: HealthReporter
+    private let actions: ActionResponders
 
     /// Opens the sensor and prepares everything; nothing runs yet.
     ///
@@ -73,6 +74,10 @@ public final class Agent {
         self.client = client
         self.publisher = publisher
         self.observer = observer
+        actions = ActionResponders(
+            ActionPerformer(
+                device: id, prefix: settings.mqtt.prefix, isSimulated: device.isSimulated, publisher: publisher,
+                log: log))
         embeddedBroker = embedded
         sensorTitle = device.title
         health = HealthReporter(version: version, interval: settings.publish.health.interval)
@@ -163,6 +168,7 @@ public final class Agent {
             log.debug("\(event.gesture.word) \(event.phase.word)\(event.isSimulated ? ", simulated" : "")")
         }
         if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
+        actions.install(settings.actions, in: manager)
         let health = self.health
         manager.addSensorHandler { event, _ in
             log.report(event)

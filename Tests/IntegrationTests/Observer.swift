@@ -49,8 +49,11 @@ final class Observer: Sendable {
         await eventually(within: .seconds(30)) { log.subscriptions.load(ordering: .relaxed) >= times }
     }
 
+    /// All that came, in order.
+    var all: [MQTTMessage] { log.messages.withLock { $0 } }
+
     /// The topics of all that came, in order.
-    var topics: [String] { log.messages.withLock { $0 }.map(\.topic) }
+    var topics: [String] { all.map(\.topic) }
 
     /// What came on the topics of a device that end so, in order.
     func messages(_ end: String, of device: String = "dut") -> [MQTTMessage] {

@@ -2,9 +2,17 @@ import MotionCore
 
 @testable import JostleConfiguration
 
-// Values of the keys that each gesture has.
+// Values of the keys with lists of mappings, and of those that each gesture has.
 
 extension AcceptedValue {
+    static let actions: [AcceptedValue] = [
+        .init("actions", "[]") { $0.actions.isEmpty },
+        .init("actions", "[{ on: shake, publish: { topic: a } }]") { $0.actions.count == 1 },
+        .init("actions", "[{ on: tap, consume: true }, { on: turn, consume: true }]") {
+            $0.actions.map(\.gesture) == [.tap, .turn]
+        },
+    ]
+
     /// The gate of a gesture.
     static func gates(of name: String, _ gesture: Gesture) -> [AcceptedValue] {
         let path = "gestures.\(name).when"
@@ -32,6 +40,11 @@ extension AcceptedValue {
 }
 
 extension RefusedValue {
+    static let actions: [RefusedValue] = [
+        .init("actions", "shake", "one value where a list of mappings is expected"),
+        .init("actions", "{ on: shake }", "a mapping where a list of them is expected"),
+    ]
+
     /// What a gesture's gate must not be.
     static func gates(of name: String) -> [RefusedValue] {
         let path = "gestures.\(name).when"

@@ -61,7 +61,7 @@ public struct ConfigurationBuilder: Sendable {
             // MQTT 3.1.1 has no password without a user's name, [MQTT-3.1.2-22].
             require("mqtt.username", for: "mqtt.password_file", unless: mqtt.username != nil)
         }
-        return problems + closedGates
+        return problems + closedGates + forbiddenTopics
     }
 }
 
@@ -76,6 +76,20 @@ extension ConfigurationBuilder {
             else { return nil }
             return ConfigurationProblem(
                 at: position, path: path, "leaves no tilt: tilt_above is larger than tilt_below")
+        }
+    }
+
+    /// Actions that would publish where only the device itself or its fleet may: what it says of itself must be true, and
+    /// a gesture that sent it commands could go on for ever.
+    private var forbiddenTopics: [ConfigurationProblem] {
+        settings.actions.enumerated().compactMap { index, action in
+            let path = "actions[\(index)].publish.topic"
+            guard let topic = action.publish.topic, let position = provenance[path] ?? provenance["actions"],
+                ActionTopics(prefix: settings.mqtt.prefix, id: settings.device.id).forbid(topic)
+            else { return nil }
+            return ConfigurationProblem(
+                at: position, path: path, found: topic.source,
+                "lies under \(settings.mqtt.prefix)/, where only the device itself and its fleet publish")
         }
     }
 }

@@ -4,13 +4,14 @@ internal import MotionCore
 /// misspelt keys, the JSON Schema for editors, and the report of what is in force.
 ///
 /// A new setting is a field of `JostleSettings`, a key here and one in `config/jostle.yaml`, the schema written anew, and
-/// values that are accepted and refused: tests demand all but the first.
+/// values that are accepted and refused: tests demand all but the first. A list of mappings is one key whose format is
+/// `list(of:faults:)`, with a section of the elements' own: `actions` shows how.
 public enum ConfigurationSchema {
     /// The whole configuration.
     static let root = Section(
         "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",
         [
-            .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures),
+            .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures), actions,
             .section(publish), .section(mqtt), .section(log),
         ])
 

@@ -64,13 +64,13 @@ extension ValueFormat<String> {
     }
 
     /// `a, b or c`.
-    static func list(_ names: [String]) -> String {
+    static func list(_ names: [String], _ conjunction: String = "or") -> String {
         guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-        return "\(names.dropLast().joined(separator: ", ")) or \(last)"
+        return "\(names.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
     }
 
     /// The text of a node: not empty, not too long, without control characters.
-    private static func lineOfText(_ node: ConfigurationNode, maximum: Int) throws(ValueRefusal) -> String {
+    static func lineOfText(_ node: ConfigurationNode, maximum: Int) throws(ValueRefusal) -> String {
         let text = try node.scalarText()
         guard !text.isEmpty else { throw ValueRefusal("is empty") }
         guard text.utf8.count <= maximum else { throw ValueRefusal("is longer than \(maximum) bytes") }

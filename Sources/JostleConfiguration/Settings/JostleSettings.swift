@@ -21,6 +21,9 @@ public struct JostleSettings: Equatable, Sendable {
     /// them then. Default: none.
     public var quietHours: [Gesture: [DailySpan]] = [:]
 
+    /// What is published of gestures beside their events, in the order of the responder chain. Default: nothing.
+    public var actions: [Action] = []
+
     /// What is published, and how often.
     public var publish = Publish()
 

@@ -1,0 +1,127 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a shake toggles a lamp with nothing but a broker in between, and in quiet hours it does not.
+@Suite(.needsBroker) struct ActionTests {
+    private let directory: TemporaryDirectory
+    private let shakes: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        shakes = try directory.write(Recording.shake(), to: "shakes.csv")
+    }
+
+    /// `jostle simulate` with rules, on a broker.
+    private func simulate(_ trajectory: String, _ port: UInt16, _ settings: String...) throws -> JostleProgram {
+        let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.rate=50Hz"] + settings
+        return try JostleProgram(["simulate", trajectory, "--for", "120"] + all.flatMap { ["--set", $0] })
+    }
+
+    @Test func aSimulatedShakeTogglesTheLamp() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try simulate(
+            "shake", broker.port,
+            "actions=[{on: shake, publish: {topic: 'cmnd/${device}/POWER', payload: TOGGLE, qos: 1}}, "
+                + "{on: shake, phase: ended, publish: {topic: lamp/log, payload: '${id} ${simulated} ${reason:-none}', "
+                + "retain: true}}]")
+        defer { agent.kill() }
+        #expect(
+            await observer.sees { $0.topics.filter { $0 == "lamp/log" }.count >= 2 }, "\(agent.errors)")
+        // One toggle for each beginning, and each before the event that it comes of.
+        let topics = observer.topics.filter { $0.hasPrefix("cmnd/") || $0.hasSuffix("event/shake") || $0 == "lamp/log" }
+        #expect(
+            topics.prefix(4) == ["cmnd/dut/POWER", "jostle/dut/event/shake", "lamp/log", "jostle/dut/event/shake"])
+        let toggle = try #require(observer.all.first { $0.topic == "cmnd/dut/POWER" })
+        #expect(toggle.payload == Array("TOGGLE".utf8) && !toggle.retain)
+        // The broker says how much of its time is left.
+        #expect((1...30).contains(try #require(toggle.properties.messageExpiry)))
+        let ended = try #require(try observer.objects("event/shake").first { $0["phase"] as? String == "ended" })
+        let log = try #require(observer.all.first { $0.topic == "lamp/log" })
+        #expect(String(decoding: log.payload, as: UTF8.self) == "\(try #require(ended["id"] as? String)) true none")
+        #expect(await agent.terminate() == 0)
+
+        let late = try await Observer(broker.port)
+        #expect(await late.sees { $0.topics.contains("lamp/log") })
+        #expect(!late.topics.contains("cmnd/dut/POWER"))
+    }
+
+    /// A shake that somebody consumed is not published, neither its beginning nor its end.
+    @Test func aConsumedShakeIsNotAnEvent() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try simulate(
+            shakes, broker.port,
+            "actions=[{on: shake, phase: ended, consume: true, publish: {topic: lamp, payload: '${phase}'}}]")
+        defer { agent.kill() }
+        #expect(await observer.sees { $0.topics.filter { $0 == "lamp" }.count >= 2 }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+        #expect(await observer.availability("offline", count: 2))
+        #expect(observer.messages("event/shake").isEmpty)
+    }
+
+    /// Nothing is lost while the broker is away, but a toggle that is too old by then.
+    @Test func whatIsTooOldWhenTheBrokerIsBackIsNotDone() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let network = try Relay(to: broker.port)
+        defer { network.end() }
+        let agent = try JostleProgram.virtualAgent(
+            broker: network.port, shakes, "publish.health.interval=1 s",
+            "actions=[{on: shake, publish: {topic: soon, payload: '${id}', expires: 1 s}}, "
+                + "{on: shake, publish: {topic: whenever, payload: '${id}', expires: 0}}]")
+        defer { agent.kill() }
+        #expect(await observer.sees { $0.topics.contains("soon") }, "\(agent.errors)")
+        network.cut()
+        let logged = Self.actions(loggedBy: agent)
+        // The first shake of two is more than a second old where the second one begins.
+        #expect(await eventually(within: .seconds(60)) { Self.actions(loggedBy: agent) >= logged + 4 })
+        network.mend()
+        #expect(await observer.availability("online", count: 2), "\(agent.errors)")
+        #expect(
+            await observer.sees { try $0.objects("health").contains { $0["outbox_expired"] as? Int ?? 0 > 0 } })
+        #expect(await agent.terminate() == 0)
+        #expect(await observer.availability("offline", count: 3))
+        let soon = Set(observer.all.filter { $0.topic == "soon" }.map(\.payload))
+        let whenever = Set(observer.all.filter { $0.topic == "whenever" }.map(\.payload))
+        #expect(soon.isStrictSubset(of: whenever))
+        #expect(whenever.count == (try observer.shakes().count { $0.phase == "began" }))
+    }
+
+    private static func actions(loggedBy agent: JostleProgram) -> Int {
+        agent.errors.split(separator: "\n").count { $0.contains("action on shake began") }
+    }
+
+    /// Quiet hours around the clock, and at a time that is not now.
+    @Test func inQuietHoursNothingBegins() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let silent = try JostleProgram.virtualAgent(
+            broker: broker.port, shakes, "device.id=silent", "gestures.shake.when.quiet_hours=00:00-24:00",
+            "publish.health.interval=1 s")
+        defer { silent.kill() }
+        // A time zone in which it is about noon now: twelve hours later or earlier there than here.
+        let shift = 12 - Int(Date().timeIntervalSince1970 / 3600) % 24
+        let environment = ["TZ": "NOON\(shift > 0 ? "-" : "+")\(abs(shift))"]
+        let settings = [
+            "device.id=awake", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.rate=50Hz",
+            "gestures.shake.when.quiet_hours=14:00-10:00",
+        ]
+        let awake = try JostleProgram(
+            ["simulate", shakes, "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: environment)
+        defer { awake.kill() }
+        #expect(await observer.sees { try $0.shakes(of: "awake").count >= 4 }, "\(awake.errors)")
+        #expect(
+            await observer.sees {
+                try $0.objects("health", of: "silent").contains { ($0["samples"] as? Int ?? 0) >= 300 }
+            }, "\(silent.errors)")
+        #expect(observer.messages("event/shake", of: "silent").isEmpty)
+        #expect(silent.errors.contains("quiet hours: shake"))
+    }
+}

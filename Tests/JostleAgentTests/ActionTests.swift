@@ -1,0 +1,336 @@
+import Foundation
+import JostleConfiguration
+import MosquittoClient
+import MotionCore
+import Synchronization
+import Testing
+
+@testable import JostleAgent
+@testable import MotionKit
+
+/// Requirement: the rules of `actions` are members of the responder chain, in their order and before the publisher, and
+/// what they publish goes the way of events.
+@Suite struct ActionTests {
+    /// A manager's chain with rules in it, and a publisher behind them whose messages are kept.
+    private struct Rig {
+        let manager = MotionManager(sensor: .virtual("rest"))
+        let responders: ActionResponders
+        let publisher: Publisher
+        private let box: Box
+
+        private final class Box: Sendable {
+            let messages = Mutex<[MQTTMessage]>([])
+        }
+
+        init(_ rules: String) throws {
+            let box = Box()
+            self.box = box
+            publisher = Publisher(
+                topics: Topics(prefix: "jostle", id: "dut"), publish: JostleSettings().publish, run: "f00d",
+                isSimulated: true
+            ) { message, _ in
+                box.messages.withLock { $0.append(message) }
+                return true
+            }
+            responders = ActionResponders(
+                ActionPerformer(
+                    device: "dut", prefix: "jostle", isSimulated: true, publisher: publisher, log: Log(level: .error)))
+            publisher.connected()
+            manager.setDefaultResponder { [publisher] in publisher.publish($0) }
+            try install(rules)
+            _ = news()
+        }
+
+        func install(_ rules: String) throws {
+            let actions = try JostleSettings.load(file: nil, overrides: ["actions=[\(rules)]"]).settings.actions
+            responders.install(actions, in: manager)
+        }
+
+        func deliver(_ gesture: Gesture, _ phase: GesturePhase, _ change: (inout GestureEvent) -> Void = { _ in }) {
+            var event = GestureEvent(gesture, phase, at: WallClock.monotonic)
+            change(&event)
+            manager.handlers.chain.deliver(event)
+        }
+
+        /// What was published since the last look, as "topic payload"; of events the topic and the phase.
+        func news() -> [String] {
+            messages().map { message in
+                let text = String(decoding: message.payload, as: UTF8.self)
+                guard message.topic.hasPrefix("jostle/dut/") else { return "\(message.topic) \(text)" }
+                let phase = GesturePhase.allCases.first { text.contains("\"phase\":\"\($0.word)\"") }
+                return "\(message.topic.replacing("jostle/dut/", with: "")) \(phase?.word ?? text)"
+            }
+        }
+
+        func messages() -> [MQTTMessage] {
+            box.messages.withLock { messages in
+                defer { messages = [] }
+                return messages
+            }
+        }
+    }
+
+    @Test func aShakeTogglesTheLampAndIsToldAsWell() throws {
+        let rig = try Rig("{on: shake, publish: {topic: cmnd/lamp/POWER, payload: TOGGLE}}")
+        rig.deliver(.shake, .began)
+        rig.deliver(.shake, .ended)
+        rig.deliver(.tap, .recognized)
+        #expect(
+            rig.news() == ["cmnd/lamp/POWER TOGGLE", "event/shake began", "event/shake ended", "event/tap recognized"])
+    }
+
+    @Test func rulesComeInTheirOrderAfterAProgramsHandlers() throws {
+        let rig = try Rig(
+            "{on: tap, publish: {topic: a, payload: 1}}, {on: tap, publish: {topic: b, payload: 2}}")
+        let publisher = rig.publisher
+        rig.manager.addRecognizer(.tap) { _ in
+            publisher.publish(MQTTMessage(topic: "program", text: "0"), expiry: nil)
+            return .passOn
+        }
+        rig.deliver(.tap, .recognized)
+        #expect(rig.news() == ["program 0", "a 1", "b 2", "event/tap recognized"])
+    }
+
+    @Test func whatAProgramsHandlerConsumesNoRuleHearsOf() throws {
+        let rig = try Rig("{on: tap, publish: {topic: a, payload: 1}}")
+        rig.manager.addRecognizer(.tap) { _ in .consume }
+        rig.deliver(.tap, .recognized)
+        #expect(rig.news().isEmpty)
+    }
+
+    /// Consuming takes the gesture from its beginning on: those below hear neither of its beginning nor of its end.
+    @Test(arguments: ["began", "ended"])
+    func aRuleThatConsumesHasTheGestureToItself(_ phase: String) throws {
+        let rig = try Rig(
+            "{on: shake, publish: {topic: above, payload: '${phase}'}}, "
+                + "{on: shake, phase: \(phase), consume: true, publish: {topic: taken, payload: '${phase}'}}, "
+                + "{on: shake, phase: ended, publish: {topic: below, payload: x}}")
+        rig.deliver(.shake, .began)
+        rig.deliver(.shake, .ended)
+        #expect(rig.news() == (phase == "began" ? ["above began", "taken began"] : ["above began", "taken ended"]))
+        rig.deliver(.tap, .recognized)
+        #expect(rig.news() == ["event/tap recognized"])
+    }
+
+    @Test func aConsumedGestureThatIsCancelledIsStillNobodyElses() throws {
+        let rig = try Rig("{on: shake, phase: ended, consume: true, publish: {topic: a, payload: x}}")
+        rig.deliver(.shake, .began)
+        rig.deliver(.shake, .cancelled) { $0.reason = .tooWeak }
+        #expect(rig.news().isEmpty)
+    }
+
+    /// What a rule that consumes asks for is asked where the gesture begins, and decides for all of it.
+    @Test func filtersDecideAtTheBeginningWhatIsConsumed() throws {
+        let rig = try Rig(
+            "{on: turn, direction: left, phase: ended, consume: true, publish: {topic: left, payload: x}}, "
+                + "{on: turn, angle_above: 20, phase: began, publish: {topic: far, payload: x}}")
+        rig.deliver(.turn, .began) {
+            $0.direction = .left
+            $0.angle = 1
+        }
+        rig.deliver(.turn, .changed) { $0.direction = .right }
+        rig.deliver(.turn, .ended) { $0.direction = .right }
+        #expect(rig.news() == ["left x"])
+        rig.deliver(.turn, .began) {
+            $0.direction = .right
+            $0.angle = -0.5
+        }
+        rig.deliver(.turn, .ended) { $0.direction = .left }
+        #expect(rig.news() == ["far x", "event/turn began", "event/turn ended"])
+    }
+
+    /// A rule that consumes nothing looks at the phase that it acts on.
+    @Test func otherFiltersLookAtTheirPhase() throws {
+        let rig = try Rig("{on: shake, phase: ended, strength_above: 2 g, publish: {topic: strong, payload: x}}")
+        rig.deliver(.shake, .began) { $0.strength = 15 }
+        rig.deliver(.shake, .ended) { $0.strength = 25 }
+        #expect(rig.news() == ["event/shake began", "strong x", "event/shake ended"])
+        rig.deliver(.shake, .began) { $0.strength = 25 }
+        rig.deliver(.shake, .ended) { $0.strength = 15 }
+        #expect(rig.news() == ["event/shake began", "event/shake ended"])
+    }
+
+    @Test func everyFilterFitsWhatItSays() throws {
+        var event = GestureEvent(.turn, .ended, at: Timestamp(seconds: 1))
+        var filter = JostleSettings.EventFilter()
+        #expect(filter.accepts(event))
+        filter.counts = [2, 3]
+        filter.axes = [.y]
+        filter.directions = [.left, .up]
+        filter.sides = [.minusX]
+        filter.from = [.plusY]
+        filter.to = [.minusZ]
+        filter.strengthAbove = 5
+        filter.angleAbove = 1
+        filter.durationAbove = 0.5
+        event.count = 3
+        event.axis = .y
+        event.direction = .up
+        event.side = .minusX
+        event.from = .plusY
+        event.to = .minusZ
+        event.strength = 5.1
+        event.angle = -1.1
+        event.duration = 0.6
+        #expect(filter.accepts(event))
+        func refuses(_ change: (inout GestureEvent) -> Void) -> Bool {
+            var other = event
+            change(&other)
+            return !filter.accepts(other)
+        }
+        #expect(refuses { $0.count = 1 } && refuses { $0.count = nil })
+        #expect(refuses { $0.axis = .x } && refuses { $0.axis = nil })
+        #expect(refuses { $0.direction = .down } && refuses { $0.direction = nil })
+        #expect(refuses { $0.side = .plusX } && refuses { $0.side = nil })
+        #expect(refuses { $0.from = .minusY } && refuses { $0.from = nil })
+        #expect(refuses { $0.to = .plusZ } && refuses { $0.to = nil })
+        #expect(refuses { $0.strength = 5 } && refuses { $0.strength = nil } && refuses { $0.strength = .nan })
+        #expect(refuses { $0.angle = 1 } && refuses { $0.angle = nil })
+        #expect(refuses { $0.duration = 0.5 } && refuses { $0.duration = nil })
+    }
+
+    @Test func rulesCanBeReplacedWhileAGestureIsUnderWay() throws {
+        let rig = try Rig(
+            "{on: shake, phase: ended, publish: {topic: old, payload: x}}, "
+                + "{on: shake, phase: cancelled, publish: {topic: old, payload: '${reason}'}}")
+        rig.deliver(.shake, .began)
+        try rig.install("{on: shake, phase: ended, publish: {topic: new, payload: y}}")
+        rig.deliver(.shake, .ended)
+        #expect(rig.news() == ["event/shake began", "old disabled", "event/shake ended"])
+        rig.deliver(.shake, .began)
+        rig.deliver(.shake, .ended)
+        #expect(rig.news() == ["event/shake began", "new y", "event/shake ended"])
+    }
+
+    // MARK: What is published
+
+    @Test func qualityOfServiceRetentionAndAgeAreAsSaid() throws {
+        let rig = try Rig(
+            "{on: tap, publish: {topic: a}}, {on: tap, publish: {topic: b, qos: 0, retain: true}}, "
+                + "{on: tap, publish: {topic: c, expires: 5 s}}, {on: tap, publish: {topic: d, expires: 0}}")
+        rig.deliver(.tap, .recognized)
+        let messages = rig.messages()
+        #expect(messages.map(\.topic) == ["a", "b", "c", "d", "jostle/dut/event/tap"])
+        #expect(messages.map(\.qos.rawValue) == [1, 0, 1, 1, 1])
+        #expect(messages.map(\.retain) == [false, true, false, false, false])
+        #expect(messages.map(\.properties.messageExpiry) == [30, nil, 5, nil, nil])
+    }
+
+    @Test func withoutAConnectionAnActionWaitsUntilItIsTooOld() throws {
+        let rig = try Rig("{on: tap, publish: {topic: a, payload: x, expires: 30 s}}")
+        rig.publisher.disconnected()
+        // One tap a minute ago, and one now.
+        rig.manager.handlers.chain.deliver(
+            GestureEvent(.tap, .recognized, at: WallClock.monotonic.advanced(bySeconds: -60)))
+        rig.deliver(.tap, .recognized)
+        rig.publisher.connected()
+        let news = rig.news().filter { !$0.contains("availability") }
+        #expect(news == ["event/tap recognized", "a x", "event/tap recognized"])
+        #expect(rig.publisher.outbox.expired == 1 && rig.publisher.outbox.dropped == 0)
+    }
+
+    @Test func theEventOfAnActionIsTheOneThatIsPublished() throws {
+        let rig = try Rig("{on: tap, publish: {topic: a}}, {on: tap, publish: {topic: b, payload: '${id} ${t}'}}")
+        rig.deliver(.tap, .recognized) {
+            $0.count = 2
+            $0.side = .minusX
+        }
+        let messages = rig.messages()
+        try #require(messages.count == 3)
+        #expect(messages[0].payload == messages[2].payload)
+        let object = try JSONSerialization.jsonObject(with: Data(messages[2].payload)) as? [String: Any]
+        let time = try #require(object?["t"] as? Int)
+        #expect(String(decoding: messages[1].payload, as: UTF8.self) == "f00d-1 \(time)")
+        rig.deliver(.tap, .recognized)
+        #expect(rig.messages().last.map { String(decoding: $0.payload, as: UTF8.self).contains("\"f00d-2\"") } == true)
+    }
+
+    @Test func aTopicThatTurnsOutToBeTheDevicesOwnIsNotUsed() throws {
+        // Who the device is was not known when the configuration was read.
+        let rig = try Rig(
+            "{on: flick, publish: {topic: jostle/dut/command/tare, payload: ''}}, "
+                + "{on: flick, publish: {topic: 'lamp/${direction}', payload: x}}")
+        rig.deliver(.flick, .recognized) { $0.direction = .left }
+        #expect(rig.news() == ["lamp/left x", "event/flick recognized"])
+    }
+
+    @Test func aMessageThatNoClientTakesDoesNotBlockTheOthers() throws {
+        let many = String(repeating: "${event}", count: 2000)
+        let rig = try Rig(
+            "{on: flick, publish: {topic: '${direction}', payload: x}}, {on: flick, publish: {topic: big, payload: '\(many)'}}"
+        )
+        rig.deliver(.flick, .recognized)
+        #expect(rig.news() == ["event/flick recognized"])
+    }
+
+    // MARK: Templates
+
+    @Test func everyFieldSaysWhatTheEventsPayloadSays() throws {
+        var event = GestureEvent(.turn, .cancelled, at: Timestamp(seconds: 1))
+        event.strength = 12.3456
+        event.axis = .y
+        event.reversals = 4
+        event.direction = .right
+        event.side = .minusZ
+        event.from = .plusX
+        event.to = .minusY
+        event.count = 3
+        event.angle = -0.5
+        event.level = 1.23456
+        event.frequency = 49.987
+        event.height = 0.754
+        event.duration = 1.23456
+        event.reason = .tooLong
+        let facts = EventFacts(
+            event: event, stamp: EventStamp(id: "f00d-7", time: 1_795_182_603_123), device: "dut", isSimulated: true)
+        let whole = try #require(facts.text(of: .event))
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(whole.utf8)) as? [String: Any])
+        // What the payload says of the event, each by itself.
+        let told = Set(Template.Field.allCases.map(\.rawValue)).subtracting(["event", "device"])
+        #expect(Set(object.keys) == told)
+        for field in Template.Field.allCases where told.contains(field.rawValue) {
+            let text = try #require(facts.text(of: field))
+            #expect(
+                whole.contains("\"\(field.rawValue)\":\(text)") || whole.contains("\"\(field.rawValue)\":\"\(text)\""))
+        }
+        #expect(facts.text(of: .device) == "dut")
+        let template = try Template("${gesture}/${angle} {\"a\":${strength}} $5")
+        #expect(template.text(of: facts) == "turn/-28.6 {\"a\":12.35} $5")
+    }
+
+    @Test func aFieldThatIsNotThereIsEmptyOrWhatIsSaidInstead() throws {
+        let event = GestureEvent(.shake, .ended, at: Timestamp(seconds: 1))
+        let facts = EventFacts(event: event, stamp: EventStamp(id: "a", time: 1), device: "d", isSimulated: false)
+        #expect(try Template("[${reason}] ${reason:-null} ${simulated}").text(of: facts) == "[] null false")
+    }
+
+    /// The configuration has its own list of the words.
+    @Test func theConfigurationsWordsAreThoseOfThePayloads() throws {
+        for gesture in Gesture.allCases {
+            let settings = try JostleSettings.load(
+                file: nil, overrides: ["actions=[{on: \(gesture.word), consume: true}]"])
+            #expect(settings.settings.actions.first?.gesture == gesture)
+        }
+        for direction in MotionDirection.allCases {
+            let rule = "{on: flick, direction: \(direction.word), consume: true}"
+            let settings = try JostleSettings.load(file: nil, overrides: ["actions=[\(rule)]"])
+            #expect(settings.settings.actions.first?.filter.directions == [direction])
+        }
+        for side in BodySide.allCases {
+            let settings = try JostleSettings.load(
+                file: nil, overrides: ["actions=[{on: tap, side: \(side.word), consume: true}]"])
+            #expect(settings.settings.actions.first?.filter.sides == [side])
+        }
+        for phase in [GesturePhase.began, .changed, .ended, .cancelled, .recognized] {
+            let gesture = phase == .recognized ? "tap" : "turn"
+            let settings = try JostleSettings.load(
+                file: nil, overrides: ["actions=[{on: \(gesture), phase: \(phase.word), consume: true}]"])
+            #expect(settings.settings.actions.first?.phase == phase)
+        }
+        for axis in [BodyAxis.x, .y, .z] {
+            let settings = try JostleSettings.load(
+                file: nil, overrides: ["actions=[{on: shake, axis: \(axis.word), consume: true}]"])
+            #expect(settings.settings.actions.first?.filter.axes == [axis])
+        }
+    }
+}
