@@ -58,6 +58,7 @@ struct TrajectoryConsistencyTests {
             Shake(axis: Vector3(0, 1, 0), amplitude: 20, frequency: 5, cycles: 6),
             Slide(axis: Vector3(1, 0, 0), distance: 2, duration: 3),
             Tap(axis: Vector3(0, 0, -1), amplitude: 30), Drop(height: 0.4), Walk(duration: 5),
+            Vibration(axis: Vector3(1, -2, 0.5), amplitude: 3, frequency: 17, duration: 4), WashingMachine(),
             Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.3, frequency: 2, duration: 3),
         ]
         for segment in segments {
@@ -163,6 +164,26 @@ struct TrajectoryTests {
         #expect(abs(drop.motion(at: drop.duration).specificForce.z - standardGravity) < 1e-12)
     }
 
+    @Test("a vibration has its amplitude, its frequency and its axis; a machine spins fastest at the end")
+    func machines() {
+        let axis = Vector3(0.6, -0.8, 0)
+        let vibration = Vibration(axis: axis, amplitude: 2, frequency: 25, duration: 10)
+        var squares = 0.0
+        for k in 0..<1000 {
+            let time = 2 + Double(k) * 0.001
+            let acceleration = vibration.motion(at: time).acceleration
+            squares += acceleration.lengthSquared / 1000
+            #expect((acceleration - acceleration.dot(axis) * axis).length < 1e-9)
+            #expect((acceleration - vibration.motion(at: time + 0.04).acceleration).length < 1e-6)
+        }
+        #expect(abs(squares - 2) < 0.01)
+        let machine = WashingMachine()
+        #expect(machine.duration == 312)
+        #expect(machine.motion(at: 15).acceleration == .zero)
+        let spin = machine.motion(at: 280).acceleration
+        #expect((spin - machine.motion(at: 280.05).acceleration).length < 1e-6)
+    }
+
     @Test("repetition goes on in the pose reached")
     func repeating() {
         let steps = Repeating(MotionSequence([Turn(axis: Vector3(0, 0, 1), angle: .pi / 3, duration: 1), Rest(1)]))
@@ -232,7 +253,7 @@ struct RoundTests {
 struct NamedTrajectoryTests {
     @Test("every name is found and described")
     func names() throws {
-        #expect(VirtualTrajectory.allCases.count == 13)
+        #expect(VirtualTrajectory.allCases.count == 15)
         for known in VirtualTrajectory.allCases {
             _ = try VirtualTrajectory.named(known.name)
             #expect(!known.summary.isEmpty && !known.summary.contains("\n"))
@@ -300,11 +321,11 @@ struct NamedTrajectoryTests {
         #expect(abs(heading - 2 * .pi) < 1e-3)
     }
 
-    @Test("all begin at rest, and all but rest and walk come again as often as they say")
+    @Test("all begin at rest, and all but rest, walk and fan come again as often as they say")
     func periods() {
         let periods: [VirtualTrajectory: Double] = [
             .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .shake: 5, .gentleShake: 5, .drop: 5,
-            .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
+            .machine: 600, .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
         ]
         for known in VirtualTrajectory.allCases {
             let movement = known.trajectory

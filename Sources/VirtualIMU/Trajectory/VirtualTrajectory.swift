@@ -12,6 +12,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case shake
     case gentleShake = "gentle-shake"
     case drop
+    case machine
+    case fan
     case calibrationPoses = "calibration-poses"
     case calibrationTurns = "calibration-turns"
     case demo
@@ -32,6 +34,9 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
         case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
+        case .machine:
+            "is stuck to a washing machine: 8.5 Hz to and fro with pauses, spinning at 13 and 20 Hz, every 600 s"
+        case .fan: "is stuck to a fan that vibrates along z with 0.6 m/s² at 24 Hz, after 2 s"
         case .calibrationPoses: "rests on ten sides, edges and corners for 4 s each, every 50 s"
         case .calibrationTurns: "turns by 90° about x, z and y and back, and once round about z, with rests, every 40 s"
         case .demo: "rolls, pitches, yaws by 30° to 60° and back, and is shaken along x with 2 g, every 9.5 s"
@@ -46,7 +51,7 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         return known.trajectory
     }
 
-    /// The movement itself; all but `rest` and `walk` repeat, and all begin with a rest of a second at least.
+    /// The movement itself; all but `rest`, `walk` and `fan` repeat, and all begin with a rest of a second at least.
     public var trajectory: any Trajectory {
         switch self {
         case .rest: Rest()
@@ -76,6 +81,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
                     Rest(1.5), Drop(height: 0.5), Rest(3.5 - Drop(height: 0.5).duration - 1),
                     Slide(axis: Self.z, distance: 0.5, duration: 1),
                 ]))
+        case .machine: Repeating(MotionSequence([Rest(5), WashingMachine(), Rest(595 - WashingMachine().duration)]))
+        case .fan: MotionSequence([Rest(2), Vibration(axis: Self.z, amplitude: 0.6, frequency: 24)])
         case .calibrationPoses: Self.restsOnManySides
         case .calibrationTurns: Self.turnsBetweenRests
         case .demo: Self.demonstration

@@ -1,0 +1,96 @@
+public import MotionCore
+
+/// Vibrating along an axis of the body: what a motor or a drum out of balance does to what is stuck to it.
+public struct Vibration: Trajectory {
+    /// Seconds in which a machine gets up to its strength and dies away.
+    private static let ramp = 0.8
+
+    public let duration: Double
+    private let axis: Vector3
+    private let amplitude: Double
+    private let angularFrequency: Double
+
+    /// Makes a vibration along `axis` with `amplitude` (peak acceleration, m/s²; its RMS is 0.707 of it), `frequency`
+    /// (Hz) and `duration` (s).
+    public init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
+        self.axis = axis.normalized ?? Vector3(0, 0, 1)
+        self.duration = duration
+        angularFrequency = 2 * .pi * frequency
+        self.amplitude = amplitude / (angularFrequency * angularFrequency)
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
+        let stroke =
+            amplitude
+            * (Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
+                * Jet.sine(Jet(time: time, rate: angularFrequency)))
+        let direction = pose.rotate(axis)
+        return TrueMotion(
+            attitude: pose, rotationRate: .zero, position: stroke.value * direction,
+            acceleration: stroke.second * direction)
+    }
+}
+
+/// One cycle of a washing machine that the board is stuck to: it washes, soaks, rinses, drains and spins.
+public struct WashingMachine: Trajectory {
+    /// How the machine washes.
+    public struct Programme: Sendable {
+        /// Hz and peak acceleration, m/s², while the drum turns to and fro.
+        public var washFrequency = 8.5
+        public var washAmplitude = 0.5
+
+        /// Seconds for which it turns one way, and stands still before it turns the other.
+        public var turn = 12.0
+        public var pause = 6.0
+
+        /// How often it turns before it soaks, and after.
+        public var turns = 4
+
+        /// Seconds for which it soaks before it rinses, and drains before it spins, without vibration.
+        public var soak = 60.0
+        public var drain = 30.0
+
+        /// Hz, peak acceleration, m/s², and seconds of the two speeds at which it spins.
+        public var slowSpin = (frequency: 13.0, amplitude: 2.0, duration: 30.0)
+        public var fastSpin = (frequency: 20.0, amplitude: 4.0, duration: 60.0)
+
+        /// Makes a short programme, of 312 s.
+        public init() {}
+    }
+
+    private let sequence: MotionSequence
+
+    public var duration: Double { sequence.duration }
+
+    /// Makes one cycle.
+    public init(_ programme: Programme = Programme()) {
+        let axis = Vector3(0.4, -1, 0.7)
+        var segments: [any Trajectory] = []
+        for part in 0..<2 {
+            if part == 1 { segments.append(Rest(programme.soak)) }
+            for turn in 0..<programme.turns {
+                if turn > 0 { segments.append(Rest(programme.pause)) }
+                segments.append(
+                    Vibration(
+                        axis: axis, amplitude: programme.washAmplitude, frequency: programme.washFrequency,
+                        duration: programme.turn))
+            }
+        }
+        segments.append(Rest(programme.drain))
+        for spin in [programme.slowSpin, programme.fastSpin] {
+            // The drum's imbalance turns about the machine's axis, and the housing rattles with twice its frequency.
+            let imbalance = Vibration(
+                axis: axis, amplitude: spin.amplitude, frequency: spin.frequency, duration: spin.duration)
+            let rattle = Vibration(
+                axis: Vector3(1, 0.3, 0), amplitude: 0.3 * spin.amplitude, frequency: 2 * spin.frequency,
+                duration: spin.duration)
+            segments.append(Superposed(imbalance, rattle))
+        }
+        sequence = MotionSequence(segments)
+    }
+
+    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        sequence.motion(at: time, from: pose)
+    }
+}
