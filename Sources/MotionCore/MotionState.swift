@@ -68,7 +68,8 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// Whether the body has been at rest for so long that `gyroscopeBias` is being learnt from it.
     public var isAtRest = false
 
-    /// Whether something makes the body vibrate, a machine that runs for example.
+    /// Whether the machine that the body is stuck to runs: from the vibration gesture's `began` to its `ended`, pauses
+    /// included, also where that gesture is switched off or may not be told.
     public var isVibrating = false
 
     /// Whether `attitude` is told from a reference attitude.

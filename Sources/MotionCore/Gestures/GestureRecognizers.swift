@@ -8,19 +8,20 @@ public struct GestureRecognizers: ~Copyable {
     private var arbiter: GestureArbiter
     private var misses = NearMisses()
     private var shake: ShakeRecognizer
-    private var vibration = VibrationMeter()
+    private var vibration: VibrationRecognizer
 
     /// Makes recognizers that have seen nothing.
     public init(settings: GestureSettings) {
         arbiter = GestureArbiter(settings: settings)
         shake = ShakeRecognizer(settings: settings.shake)
+        vibration = VibrationRecognizer(settings: settings.vibration)
     }
 
     /// The gestures under way.
     public var open: GestureSet { arbiter.open }
 
-    /// Whether something vibrates.
-    var isVibrating: Bool { vibration.isVibrating }
+    /// Whether a machine runs, also where that may not be told as a gesture.
+    var isVibrating: Bool { vibration.isRunning }
 
     /// Whether near misses are kept for `takeNearMiss()`. Default: no.
     public var explainsNearMisses: Bool {
@@ -40,7 +41,9 @@ public struct GestureRecognizers: ~Copyable {
             forget()
             return
         }
-        vibration.update(sample.acceleration, interval: sample.interval)
+        if let event = vibration.update(sample, &misses) {
+            arbiter.propose(event, undecided: [], &misses, emit: emit)
+        }
         while let means = grid.next() {
             let cell = GestureCell(
                 time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate, sample: sample)
@@ -62,6 +65,7 @@ public struct GestureRecognizers: ~Copyable {
 
     private mutating func forget() {
         shake.reset()
+        vibration.reset()
     }
 
     /// Takes over new settings; a gesture under way is cancelled where they switch it off.
@@ -70,6 +74,7 @@ public struct GestureRecognizers: ~Copyable {
         guard settings != old else { return }
         arbiter.apply(settings, at: timestamp, emit: emit)
         shake.apply(settings.shake)
+        vibration.apply(settings.vibration)
         if settings.shake.common.isEnabled != old.shake.common.isEnabled { shake.reset() }
     }
 

@@ -26,7 +26,7 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
 
     /// What a movement lacked to be a gesture.
     public enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-        /// Peak acceleration, m/s², or for turns angular rate, rad/s, below what is needed.
+        /// Peak acceleration, of vibration RMS, m/s², or for turns angular rate, rad/s, below what is needed.
         case tooWeak
         /// Swings to and fro: fewer than needed.
         case tooFewReversals
@@ -42,6 +42,8 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooSlow
         /// Peak over RMS: more than a shake has; it was a blow.
         case tooPeaky
+        /// RMS of slow movement meanwhile, or its change, m/s²: more than what is stuck to a machine moves.
+        case notStill
         /// Seconds: less than needed.
         case tooShort
         /// Angle, rad: less than needed.

@@ -1,0 +1,331 @@
+internal import CMotionMath
+
+/// Cuts acceleration into windows of one to two seconds, at any sample rate, and tells what vibrates in each.
+///
+/// Only the window's end costs more than a store, and only where something vibrates at all a transform. Samples count as
+/// evenly spaced within a window, whose true length their timestamps tell; where some are missing, the straight line
+/// stands in for them. Above 800 Hz samples are averaged in groups first: vibration up to 200 Hz is what is looked for.
+struct VibrationWindow: ~Copyable {
+    /// What a window holds.
+    struct Reading {
+        /// Its length, s.
+        var seconds = 0.0
+        /// Mean acceleration, m/s², and how far it is from that of the window before.
+        var mean = Vector3.zero
+        var shift = 0.0
+        /// RMS from the lowest frequency wanted to half the sample rate, without the sensor's noise, m/s²; 0 where it
+        /// is clearly below what was asked for.
+        var level = 0.0
+        /// RMS below 2.5 Hz, m/s²: people move there.
+        var slow = 0.0
+        /// The share of the window in which it vibrates: all of it where a machine runs, little after a blow.
+        var share = 0.0
+    }
+
+    /// What is slower is movement, Hz.
+    private static let movement = 2.5
+    /// Parts of a window that are judged by themselves.
+    private static let parts = 8
+    /// Shares of the asked level at which a transform is worth its while, and at which a part of a window vibrates;
+    /// the latter also has this share of the whole window's level.
+    private static let worthwhile = 0.7
+    private static let partOfLimit = 0.5
+    private static let partOfLevel = 0.4
+    /// The highest squared peak over the mean square of a part: 2 for a sine, up to 10 for noise, 20 for a blow.
+    private static let peakiness: Float = 12
+    /// What of a flat spectrum may be the sensor's noise at most, m/s²: 400 µg/√Hz (PS-MPU-6000A-00 r3.4, 6.2) on three
+    /// axes over 260 Hz are 0.11; worse sensors have 0.3. Below 50 samples a second machines look flat, too, since all
+    /// their overtones are folded into a few hertz.
+    private static let slowNoise = 0.11
+    private static let quickNoise = 0.3
+
+    private let samples: UnsafeMutablePointer<SIMD4<Float>>
+    private let partSquares: UnsafeMutablePointer<Float>
+    /// What averaging takes from each bin's power, and the power summed over the windows that were kept.
+    private let corrections: UnsafeMutablePointer<Float>
+    private let sums: UnsafeMutablePointer<Float>
+    private var spectrum = VibrationSpectrum()
+
+    /// Samples in a window, 0 while the sample rate is being measured, and samples averaged into one of them.
+    private var size = 0
+    private var group = 1
+    /// The samples' period, s, and the width of a bin, Hz.
+    private var period = 0.0
+    private var binWidth = 0.0
+    /// The window so far: its samples, those that came and those that did not, and its length, s.
+    private var count = 0
+    private var received = 0
+    private var missing = 0
+    private var elapsed = 0.0
+    private var groupSum = Vector3.zero
+    private var groupCount = 0
+    private var last = Vector3.zero
+    private var lastMean = Vector3.zero
+    private var hasMean = false
+    /// Whether the last window was transformed, so that it can be kept.
+    private var isTransformed = false
+
+    init() {
+        samples = .allocate(capacity: VibrationSpectrum.capacity)
+        samples.initialize(repeating: .zero, count: VibrationSpectrum.capacity)
+        partSquares = .allocate(capacity: VibrationWindow.parts)
+        partSquares.initialize(repeating: 0, count: VibrationWindow.parts)
+        corrections = .allocate(capacity: VibrationSpectrum.capacity / 2)
+        corrections.initialize(repeating: 1, count: VibrationSpectrum.capacity / 2)
+        sums = .allocate(capacity: VibrationSpectrum.capacity / 2)
+        sums.initialize(repeating: 0, count: VibrationSpectrum.capacity / 2)
+    }
+
+    deinit {
+        samples.deallocate()
+        partSquares.deallocate()
+        corrections.deallocate()
+        sums.deallocate()
+    }
+
+    /// Forgets everything.
+    mutating func reset() {
+        size = 0
+        hasMean = false
+        isTransformed = false
+        beginWindow()
+        forgetKept()
+    }
+
+    private mutating func beginWindow() {
+        count = 0
+        received = 0
+        missing = 0
+        elapsed = 0
+        groupSum = .zero
+        groupCount = 0
+    }
+}
+
+// MARK: - Filling
+
+extension VibrationWindow {
+    /// Takes a sample's acceleration, m/s², measured `interval` seconds after the one before; returns true where it
+    /// completes a window, which has to be read then.
+    mutating func add(_ acceleration: Vector3, interval: Double) -> Bool {
+        elapsed += interval
+        received += 1
+        guard size > 0 else {
+            last = acceleration
+            // A second tells the rate well enough to choose a window.
+            if elapsed >= 1, received > 8 { plan() }
+            return false
+        }
+        if interval > 1.6 * period { bridge(to: acceleration, interval: interval) }
+        last = acceleration
+        store(acceleration)
+        return count == size
+    }
+
+    private mutating func store(_ acceleration: Vector3) {
+        groupSum += acceleration
+        groupCount += 1
+        guard groupCount == group else { return }
+        let mean = group == 1 ? groupSum : groupSum * (1 / Double(group))
+        samples[count] = SIMD4(Float(mean.x), Float(mean.y), Float(mean.z), 0)
+        count += 1
+        groupSum = .zero
+        groupCount = 0
+    }
+
+    /// Stands in for the samples that are missing before `acceleration`, as far as the window goes.
+    private mutating func bridge(to acceleration: Vector3, interval: Double) {
+        let gaps = Int((interval / period).rounded())
+        let room = (size - count) * group - groupCount - 1
+        guard gaps > 1, room > 0 else { return }
+        let from = last
+        for index in 1...min(gaps - 1, room) {
+            missing += 1
+            store(from + (acceleration - from) * (Double(index) / Double(gaps)))
+        }
+    }
+
+    /// Chooses the window for the sample rate that was measured.
+    private mutating func plan() {
+        period = elapsed / Double(received)
+        let rate = 1 / period
+        group = max(1, Int(rate / 400 + 0.01))
+        let pointRate = rate / Double(group)
+        size = pointRate < 30 ? 32 : pointRate < 60 ? 64 : pointRate < 120 ? 128 : pointRate < 240 ? 256 : 512
+        let width = pointRate / Double(size)
+        if abs(width - binWidth) > 0.1 * width { forgetKept() }
+        binWidth = width
+        for bin in 1..<(size / 2) {
+            let phase = .pi * Double(bin) / Double(size)
+            let gain = sin(phase) / (Double(group) * sin(phase / Double(group)))
+            corrections[bin] = Float(1 / (gain * gain))
+        }
+        beginWindow()
+    }
+
+    /// Begins the next window; measures the rate again where it is no longer what the window was made for.
+    private mutating func advance() {
+        let measured = elapsed / Double(received + missing)
+        if abs(measured - period) > 0.2 * period || missing > received {
+            size = 0
+            hasMean = false
+        } else {
+            period = measured
+            binWidth = 1 / (measured * Double(size * group))
+        }
+        beginWindow()
+    }
+}
+
+// MARK: - Reading
+
+extension VibrationWindow {
+    /// Tells what is in the window that is complete and begins the next: `limit` (m/s²) is the level that matters,
+    /// `lowest` (Hz) the frequency from which on.
+    mutating func read(limit: Double, lowest: Double) -> Reading {
+        var reading = Reading()
+        reading.seconds = elapsed
+        let mean = self.mean()
+        reading.mean = Vector3(Double(mean.x), Double(mean.y), Double(mean.z))
+        if hasMean { reading.shift = (reading.mean - lastMean).length }
+        lastMean = reading.mean
+        hasMean = true
+        let square = divide(around: mean)
+        let length = size
+        advance()
+        isTransformed = false
+        let worthwhile = VibrationWindow.worthwhile * limit
+        guard square >= worthwhile * worthwhile, size > 0 else { return reading }
+
+        spectrum.transform(samples, count: length, mean: mean)
+        isTransformed = true
+        let half = length / 2
+        if group > 1 {
+            for bin in 1..<half { spectrum.power[bin] *= corrections[bin] }
+        }
+        let slowEnd = bin(above: VibrationWindow.movement, of: half)
+        reading.slow = sum(1, slowEnd).squareRoot()
+        let first = bin(above: lowest, of: half)
+        guard first < half else { return reading }
+        let noise = noisePerBin(first, half)
+        reading.level = max(0, sum(first, half) - noise * Double(half - first)).squareRoot()
+        reading.share = share(of: length, around: mean, limit: limit, level: reading.level, noise: noise * Double(half))
+        return reading
+    }
+
+    /// Adds the window read last to the spectrum from which `frequency` is told.
+    mutating func keep() {
+        guard isTransformed else { return }
+        for bin in 1..<(size / 2) { sums[bin] += spectrum.power[bin] }
+    }
+
+    /// Begins another sum of spectra.
+    mutating func forgetKept() {
+        for bin in 0..<(VibrationSpectrum.capacity / 2) { sums[bin] = 0 }
+    }
+
+    /// The frequency, Hz, at which there was the most power in the windows that were kept; `nil` where there was none.
+    func frequency(lowest: Double) -> Double? {
+        let half = size / 2
+        let first = max(2, bin(above: lowest, of: half))
+        guard first < half - 1 else { return nil }
+        var best = 0
+        var most: Float = 0
+        for bin in first..<(half - 1) {
+            let around = sums[bin - 1] + sums[bin] + sums[bin + 1]
+            if around > most {
+                most = around
+                best = bin
+            }
+        }
+        guard best > 0 else { return nil }
+        if sums[best - 1] > sums[best] { best -= 1 } else if sums[best + 1] > sums[best] { best += 1 }
+        // Between two bins a von Hann window splits a sine's amplitude in the ratio (1 + d) to (2 - d).
+        let before = Double(sums[best - 1]).squareRoot()
+        let peak = Double(sums[best]).squareRoot()
+        let after = best + 1 < half ? Double(sums[best + 1]).squareRoot() : 0
+        let ratio = max(before, after) / peak
+        let offset = max(0, min(0.5, (2 * ratio - 1) / (1 + ratio)))
+        return (Double(best) + (after > before ? offset : -offset)) * binWidth
+    }
+
+    private func mean() -> SIMD4<Float> {
+        let first = samples[0]
+        var sum = SIMD4<Float>.zero
+        for index in 0..<size { sum += samples[index] - first }
+        return first + sum * (1 / Float(size))
+    }
+
+    /// Works out the mean square of each part around the part's own mean, and returns that of the window.
+    private func divide(around mean: SIMD4<Float>) -> Double {
+        let length = size / VibrationWindow.parts
+        let scale = 1 / Float(length)
+        var total: Float = 0
+        for part in 0..<VibrationWindow.parts {
+            var sum = SIMD4<Float>.zero
+            var squares = SIMD4<Float>.zero
+            for index in (part * length)..<((part + 1) * length) {
+                let value = samples[index] - mean
+                sum += value
+                squares += value * value
+            }
+            let square = (squares.x + squares.y + squares.z) * scale
+            sum *= scale
+            let own = sum * sum
+            partSquares[part] = square - (own.x + own.y + own.z)
+            total += square
+        }
+        return Double(total) / Double(VibrationWindow.parts)
+    }
+
+    /// The first bin that is not below `frequency`.
+    private func bin(above frequency: Double, of half: Int) -> Int {
+        min(half, max(1, Int(min(1e6, frequency / binWidth).rounded(.up))))
+    }
+
+    private func sum(_ first: Int, _ end: Int) -> Double {
+        guard first < end else { return 0 }
+        var sum: Float = 0
+        for bin in first..<end { sum += spectrum.power[bin] }
+        return Double(sum)
+    }
+
+    /// The power of the sensor's noise in a bin: what is left of the spectrum when all that rises above is cut off.
+    private func noisePerBin(_ first: Int, _ end: Int) -> Double {
+        var mean = Float(sum(first, end)) / Float(end - first)
+        for _ in 0..<4 {
+            let limit = 2 * mean
+            var sum: Float = 0
+            var count: Float = 0
+            for bin in first..<end where spectrum.power[bin] < limit {
+                sum += spectrum.power[bin]
+                count += 1
+            }
+            if count > 0 { mean = sum / count }
+        }
+        // The cut takes an eighth of noise on three axes as well.
+        let most = binWidth * Double(2 * end) < 50 ? VibrationWindow.slowNoise : VibrationWindow.quickNoise
+        return min(Double(mean) / 0.87, most * most / Double(end))
+    }
+
+    /// The share of the parts that vibrate, strongly enough and not only in a blow.
+    private func share(
+        of length: Int, around mean: SIMD4<Float>, limit: Double, level: Double, noise: Double
+    ) -> Double {
+        let needed = max(VibrationWindow.partOfLimit * limit, VibrationWindow.partOfLevel * level)
+        let within = 1 - 1 / Double(VibrationWindow.parts)
+        let threshold = Float(needed * needed + noise * within)
+        let size = length / VibrationWindow.parts
+        var count = 0.0
+        for part in 0..<VibrationWindow.parts where partSquares[part] >= threshold {
+            var peaks = SIMD4<Float>.zero
+            for index in (part * size)..<((part + 1) * size) {
+                let value = samples[index] - mean
+                let square = value * value
+                peaks.replace(with: square, where: square .> peaks)
+            }
+            if peaks.x + peaks.y + peaks.z <= VibrationWindow.peakiness * partSquares[part] { count += 1 }
+        }
+        return count / Double(VibrationWindow.parts)
+    }
+}

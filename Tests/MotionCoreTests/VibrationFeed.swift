@@ -1,0 +1,110 @@
+import Foundation
+import MotionCore
+import VirtualIMU
+
+/// A sine of `frequency`, Hz, at `time`, s.
+func sine(_ frequency: Double, _ time: Double) -> Double { sin(2 * .pi * frequency * time) }
+
+/// Feeds a pipeline with what a board on a machine measures, and keeps what it tells of vibration.
+final class VibrationFeed {
+    var pipeline: MotionPipeline
+    var settings: GestureSettings
+    /// Samples a second, the share of a period by which they are uneven, and the share of them that is missing.
+    var rate: Double
+    var jitter = 0.0
+    var missing = 0.0
+    /// RMS of the noise on each axis, m/s²: an MPU-6050's in 98 Hz.
+    var noise = 0.039
+    /// Where up is, and along what the machine vibrates, in the body's axes.
+    var up = Vector3(0, 0, 1)
+    var direction = Vector3(0.64, -0.6, 0.48)
+    var hasGyroscope = false
+    var time = 0.0
+    var events: [GestureEvent] = []
+    var misses: [NearMiss] = []
+    private var random = Numbers()
+
+    init(rate: Double = 200, settings vibration: VibrationSettings = VibrationSettings()) {
+        var settings = MotionSettings()
+        settings.gestures.vibration = vibration
+        self.settings = settings.gestures
+        self.rate = rate
+        pipeline = MotionPipeline(settings: settings)
+        pipeline.explainsNearMisses = true
+    }
+
+    /// The linear acceleration, m/s², as a function of the seconds since the call.
+    func feed(seconds: Double, _ linear: (Double) -> Vector3) {
+        let start = time
+        for index in 1...max(1, Int((seconds * rate).rounded())) {
+            let now = start + (Double(index) + jitter * (random.even() - 0.5)) / rate
+            let isMissing = random.even() < missing
+            let at = Timestamp(seconds: now)
+            let error = noise * Vector3(random.normal(), random.normal(), random.normal())
+            guard !isMissing else { continue }
+            process(at, standardGravity * up + linear(now - start) + error, .zero)
+        }
+        time = start + seconds
+    }
+
+    func rest(seconds: Double) {
+        feed(seconds: seconds) { _ in .zero }
+    }
+
+    func vibrate(seconds: Double, frequency: Double, rms: Double) {
+        let peak = rms * 2.0.squareRoot() * (direction.normalized ?? .zero)
+        feed(seconds: seconds) { peak * sine(frequency, $0) }
+    }
+
+    /// Moves the board along a trajectory from its start.
+    func follow(_ trajectory: any Trajectory, seconds: Double) {
+        for index in 0..<Int(seconds * rate) {
+            let now = Double(index) / rate
+            let motion = trajectory.motion(at: now)
+            let error = noise * Vector3(random.normal(), random.normal(), random.normal())
+            process(Timestamp(seconds: now), motion.specificForce + error, motion.rotationRate)
+        }
+    }
+
+    /// Hands the changed settings to the pipeline.
+    func apply() {
+        var all = pipeline.settings
+        all.gestures = settings
+        var new: [GestureEvent] = []
+        pipeline.apply(all) { new.append($0) }
+        events += new.filter { $0.gesture == .vibration }
+    }
+
+    private func process(_ at: Timestamp, _ acceleration: Vector3, _ rotationRate: Vector3) {
+        var new: [GestureEvent] = []
+        let sample = MotionSample(
+            timestamp: at, acceleration: acceleration, rotationRate: rotationRate,
+            flags: hasGyroscope ? .rotationRate : [])
+        pipeline.process(sample) { new.append($0) }
+        events += new.filter { $0.gesture == .vibration }
+        while let miss = pipeline.takeNearMiss() {
+            if miss.gesture == .vibration { misses.append(miss) }
+        }
+    }
+
+    var phases: [GesturePhase] { events.map(\.phase) }
+    var isVibrating: Bool { pipeline.state.isVibrating }
+
+    /// Random numbers that are the same in every run.
+    private struct Numbers {
+        private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+        /// Evenly distributed from 0 to 1.
+        mutating func even() -> Double {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Double(state >> 11) * 0x1p-53
+        }
+
+        /// Of mean 0 and variance 1.
+        mutating func normal() -> Double {
+            (-2 * log(even() + 1e-300)).squareRoot() * cos(2 * .pi * even())
+        }
+    }
+}

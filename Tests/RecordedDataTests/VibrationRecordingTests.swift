@@ -1,0 +1,42 @@
+import Foundation
+import MotionCore
+import MotionKit
+import Testing
+
+/// Machines in other people's recordings: a washing machine is noticed and is done, people and cars are none.
+@Suite(
+    .enabled(if: !RecordedData.files(below: "gestures", suffix: ".labels.csv").isEmpty, "no gesture recordings here"))
+struct VibrationRecordingTests {
+    /// What is told of vibration in a recording.
+    private static func vibrations(in recording: String) throws -> [GestureEvent] {
+        var reader = try RecordingReader(path: recording)
+        var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
+        var events: [GestureEvent] = []
+        while let sample = try reader.next() { pipeline.process(sample) { events.append($0) } }
+        pipeline.cancelGestures(.stopped) { events.append($0) }
+        return events.filter { $0.gesture == .vibration }
+    }
+
+    @Test func aWashingMachineIsDoneThreeMinutesAfterItStops() throws {
+        let files = RecordedData.files(below: "gestures/washing_rpi_mpu6050", suffix: "0.csv")
+        for file in files where file.lastPathComponent == "2018-10-16-0.csv" {
+            let events = try Self.vibrations(in: file.path)
+            // It stands still for twelve minutes after the first two, which no pause setting should bridge.
+            #expect(events.map(\.phase) == [.began, .ended, .began, .ended])
+            let last = try #require(events.last)
+            #expect(abs(last.timestamp.seconds - (2165 + 180)) < 20)
+            #expect((last.duration ?? 0) > 1300)
+            #expect((last.level ?? 0) > 0.2 && (last.level ?? 0) < 0.5)
+        }
+    }
+
+    @Test func peopleAndCarsAreNoMachines() throws {
+        for set in ["svet200", "st_mlc", "microbit", "geotec", "car", "uphony", "motionsense_esp"] {
+            for file in RecordedData.files(below: "gestures/\(set)", suffix: ".labels.csv") {
+                let recording = file.path.replacingOccurrences(of: ".labels.csv", with: ".csv")
+                let events = try Self.vibrations(in: recording)
+                #expect(events.isEmpty, "\(set)/\(file.lastPathComponent)")
+            }
+        }
+    }
+}
