@@ -9,12 +9,14 @@ public struct GestureRecognizers: ~Copyable {
     private var misses = NearMisses()
     private var shake: ShakeRecognizer
     private var vibration: VibrationRecognizer
+    private var tap: TapRecognizer
 
     /// Makes recognizers that have seen nothing.
     public init(settings: GestureSettings) {
         arbiter = GestureArbiter(settings: settings)
         shake = ShakeRecognizer(settings: settings.shake)
         vibration = VibrationRecognizer(settings: settings.vibration)
+        tap = TapRecognizer(settings: settings.tap)
     }
 
     /// The gestures under way.
@@ -49,6 +51,9 @@ public struct GestureRecognizers: ~Copyable {
                 time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate, sample: sample)
             update(cell, emit: emit)
         }
+        if arbiter.settings.tap.common.isEnabled, let event = tap.update(sample, &misses) {
+            arbiter.propose(event, undecided: [], &misses, emit: emit)
+        }
         arbiter.release(at: sample.timestamp, undecided: undecided, &misses, emit: emit)
     }
 
@@ -66,6 +71,7 @@ public struct GestureRecognizers: ~Copyable {
     private mutating func forget() {
         shake.reset()
         vibration.reset()
+        tap.reset()
     }
 
     /// Takes over new settings; a gesture under way is cancelled where they switch it off.
@@ -75,7 +81,9 @@ public struct GestureRecognizers: ~Copyable {
         arbiter.apply(settings, at: timestamp, emit: emit)
         shake.apply(settings.shake)
         vibration.apply(settings.vibration)
+        tap.apply(settings.tap)
         if settings.shake.common.isEnabled != old.shake.common.isEnabled { shake.reset() }
+        if settings.tap.common.isEnabled != old.tap.common.isEnabled { tap.reset() }
     }
 
     /// Cancels every gesture under way.

@@ -30,6 +30,8 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooWeak
         /// Swings to and fro: fewer than needed.
         case tooFewReversals
+        /// Taps one after another: none that is told apart, and the number that would have been.
+        case tooFewTaps
         /// RMS before it, m/s²: more than allowed.
         case noQuietBefore
         /// What follows it, m/s²: more than allowed.

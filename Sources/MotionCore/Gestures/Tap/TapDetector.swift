@@ -1,0 +1,298 @@
+internal import CMotionMath
+
+/// Finds single blows as a finger gives them: sudden, out of stillness, and over at once.
+///
+/// What is slower than a tap is removed by a low-pass; where the rest stands out of the noise, a candidate begins. It is
+/// judged 0.12 s later, when it is known what was before it, how fast it was and what it left behind. Nothing of this
+/// depends on the sensitivity, so that a higher one finds all that a lower one does.
+struct TapDetector: Sendable, BitwiseCopyable {
+    /// A blow, and what speaks against its being a tap.
+    struct Blow: Sendable, BitwiseCopyable {
+        var onset = Timestamp(nanoseconds: 0)
+        /// Peak acceleration without what is slower than a tap, m/s².
+        var peak = 0.0
+        /// Peak acceleration against the moment before, m/s².
+        var strength = 0.0
+        /// Where it pushed the body first.
+        var push = Vector3.zero
+        /// RMS before it of what the peak is compared with, m/s².
+        var noise = 0.0
+        /// What it lacks to be a tap; `nil` where nothing but strength is in question.
+        var flaw: Flaw?
+    }
+
+    /// Why a blow is no tap.
+    struct Flaw: Sendable, BitwiseCopyable {
+        var reason: NearMiss.Reason
+        var value = Double.nan
+        var limit = Double.nan
+        /// Whether it is the first of its movement, of which there may be many.
+        var isFirst = true
+        /// Whether the blow belongs to the tap before it.
+        var isEcho = false
+    }
+
+    /// Mean squares of the recent past.
+    private struct Surroundings: Sendable, BitwiseCopyable {
+        /// Of what is left without the slow part, m²/s⁴, over 0.1 s.
+        var noise = 0.0
+        /// Of the slow part without gravity, m²/s⁴, over 0.15 s and 0.6 s.
+        var sway = 0.0
+        var slowSway = 0.0
+        /// Of the angular rate, rad²/s², over 0.3 s.
+        var rotation = 0.0
+    }
+
+    /// Shares by which averages follow within one sample.
+    private struct Coefficients: Sendable, BitwiseCopyable {
+        var interval = 0.0
+        var mean = 0.0
+        var gravity = 0.0
+        var noise = 0.0
+        var sway = 0.0
+        var slowSway = 0.0
+        var rotation = 0.0
+
+        mutating func prepare(_ interval: Double) {
+            // Sample periods jitter; by a per cent it does not matter.
+            if abs(interval - self.interval) <= 0.01 * self.interval { return }
+            self.interval = interval
+            mean = 1 - exp(-interval / 0.03)
+            gravity = 1 - exp(-interval / 0.4)
+            noise = 1 - exp(-interval / 0.1)
+            sway = 1 - exp(-interval / 0.15)
+            slowSway = 1 - exp(-interval / 0.6)
+            rotation = 1 - exp(-interval / 0.3)
+        }
+    }
+
+    private var coefficients = Coefficients()
+    private var hasStarted = false
+    private var startedAt = Timestamp(nanoseconds: 0)
+    private var last = Timestamp(nanoseconds: 0)
+    private var lastAcceleration = Vector3.zero
+    private var mean = Vector3.zero
+    private var gravity = Vector3.zero
+    private var surroundings = Surroundings()
+
+    /// Whether a blow is being looked at.
+    private(set) var hasCandidate = false
+    private(set) var candidate = Blow()
+    private var before = Surroundings()
+    private var base = Vector3.zero
+    private var sums = Sums()
+    private var isPushing = false
+
+    private var latestTap = Timestamp(nanoseconds: .min)
+    private var latestTapPeak = 0.0
+    private var latestMovement = Timestamp(nanoseconds: .min)
+
+    /// What is summed up over a candidate.
+    private struct Sums: Sendable, BitwiseCopyable {
+        var samples = 0.0
+        /// Squared steps from sample to sample, and squared acceleration against the moment before, while it is struck.
+        var steps = 0.0
+        var squares = 0.0
+        /// What is left afterwards without the slow part, m/s², and of how many samples.
+        var rest = 0.0
+        var restSamples = 0.0
+        /// The velocity that it gave, m/s.
+        var velocity = Vector3.zero
+    }
+
+    /// Constants of the rule.
+    private enum Rule {
+        /// The longest sample period, s: with 40 Hz and less, a tap falls between two samples.
+        static let longestInterval = 0.025
+        /// Seconds until the averages mean something.
+        static let settling = 0.3
+        /// A candidate begins at this share of the threshold, and at this many times the noise.
+        static let onsetShare = 0.33
+        static let onsetNoise = 4.0
+        /// Seconds from the onset in which the peak lies, in which the blow is struck, and at which it is judged.
+        static let peakWindow = 0.04
+        static let strike = 0.06
+        static let verdict = 0.12
+        /// A blow so many times as strong after the peak's window is another one, of which the first was the forerunner.
+        static let forerunner = 1.5
+        /// What is left after the strike, of the peak: more rings like a machine or goes on like a movement.
+        static let rest = 0.3
+        /// Mean frequency of the strike, Hz: hands and steps are slower. Close to the sample rate, the figure means
+        /// little: squared steps of white noise are twice its squares.
+        static let frequency = 14.0
+        static let steepest = 0.8
+        /// Mean acceleration over the whole, m/s²: more has set the body going, or stopped it, as putting it down does.
+        static let drift = 2.5
+        /// A strong blow may come out of more movement: this share of its strength is added.
+        static let swayShare = 0.03
+        /// RMS of the angular rate before it, rad/s.
+        static let rotation = 0.7
+        /// Seconds after a movement, steps and handling for example, in which nothing is a tap.
+        static let calming = 0.5
+        /// Seconds after a tap in which a blow of less than this share of it is its echo.
+        static let echoTime = 0.25
+        static let echoShare = 0.3
+    }
+
+    /// Forgets everything.
+    mutating func reset() {
+        self = TapDetector()
+    }
+
+    /// Takes a sample; returns a blow where one has just been judged.
+    mutating func update(_ sample: GestureSample, threshold: Double, stillness: Double) -> Blow? {
+        let interval = sample.timestamp.seconds(since: last)
+        guard hasStarted, interval <= Rule.longestInterval else {
+            begin(at: sample)
+            return nil
+        }
+        guard interval > 0 else { return nil }
+        last = sample.timestamp
+        coefficients.prepare(interval)
+
+        let meanBefore = mean
+        let fast = sample.acceleration - mean
+        let square = fast.lengthSquared
+        mean += fast * coefficients.mean
+        let slow = mean - gravity
+        gravity += slow * coefficients.gravity
+
+        if !hasCandidate {
+            let onset = Rule.onsetShare * threshold
+            let noise = Rule.onsetNoise * Rule.onsetNoise * surroundings.noise
+            if square >= onset * onset, square >= noise,
+                sample.timestamp.seconds(since: startedAt) >= Rule.settling
+            {
+                hasCandidate = true
+                before = surroundings
+                base = meanBefore
+                strike(at: sample.timestamp)
+            }
+        }
+        let slowSquare = slow.lengthSquared
+        surroundings.noise += (square - surroundings.noise) * coefficients.noise
+        surroundings.sway += (slowSquare - surroundings.sway) * coefficients.sway
+        surroundings.slowSway += (slowSquare - surroundings.slowSway) * coefficients.slowSway
+        surroundings.rotation += (sample.rotationRate.lengthSquared - surroundings.rotation) * coefficients.rotation
+
+        let previous = lastAcceleration
+        lastAcceleration = sample.acceleration
+        guard hasCandidate else { return nil }
+        follow(sample, fast: square.squareRoot(), step: sample.acceleration - previous, interval: interval)
+        guard sample.timestamp.seconds(since: candidate.onset) >= Rule.verdict - 1e-9 else { return nil }
+        hasCandidate = false
+        return judge(at: sample.timestamp, stillness: stillness)
+    }
+
+    private mutating func begin(at sample: GestureSample) {
+        hasStarted = true
+        hasCandidate = false
+        startedAt = sample.timestamp
+        last = sample.timestamp
+        lastAcceleration = sample.acceleration
+        mean = sample.acceleration
+        gravity = sample.acceleration
+        surroundings = Surroundings()
+    }
+}
+
+// MARK: - The candidate
+
+extension TapDetector {
+    private mutating func strike(at onset: Timestamp) {
+        candidate = Blow()
+        candidate.onset = onset
+        sums = Sums()
+        isPushing = true
+    }
+
+    /// Takes one sample of the candidate.
+    private mutating func follow(_ sample: GestureSample, fast: Double, step: Vector3, interval: Double) {
+        var age = sample.timestamp.seconds(since: candidate.onset)
+        if age > Rule.peakWindow + 1e-9, fast > Rule.forerunner * candidate.peak {
+            strike(at: sample.timestamp)
+            age = 0
+        }
+        let against = sample.acceleration - base
+        let square = against.lengthSquared
+        if age <= Rule.peakWindow + 1e-9 {
+            candidate.peak = max(candidate.peak, fast)
+            candidate.strength = max(candidate.strength, square.squareRoot())
+        }
+        sums.samples += 1
+        if age <= Rule.strike + 1e-9 {
+            sums.steps += step.lengthSquared
+            sums.squares += square
+        }
+        if age >= Rule.strike - 1e-9 {
+            sums.rest += fast
+            sums.restSamples += 1
+        }
+        sums.velocity += against * interval
+        guard isPushing else { return }
+        // The first push lasts until acceleration turns round; what comes then is the answer of table or hand.
+        if against.dot(candidate.push) < 0 {
+            isPushing = false
+        } else if square > 0.09 * candidate.strength * candidate.strength {
+            candidate.push += against
+        }
+    }
+
+    /// The blow with what speaks against it; what follows takes it into account.
+    private mutating func judge(at now: Timestamp, stillness: Double) -> Blow {
+        var blow = candidate
+        blow.noise = before.noise.squareRoot()
+        blow.flaw = flaw(at: now, stillness: stillness)
+        let isMovement = blow.flaw.map { $0.reason != .noQuietAfter && !$0.isEcho } ?? false
+        if isMovement {
+            latestMovement = now
+        } else if blow.flaw == nil || blow.flaw?.isEcho == true {
+            // A tap does not disturb the stillness out of which the next one comes.
+            surroundings = before
+        }
+        if blow.flaw == nil {
+            latestTap = candidate.onset
+            latestTapPeak = candidate.peak
+        }
+        return blow
+    }
+
+    private func flaw(at now: Timestamp, stillness: Double) -> Flaw? {
+        let isCalm = isLonger(Rule.calming, from: latestMovement, to: candidate.onset)
+        let sway = max(before.sway, before.slowSway).squareRoot()
+        let swayLimit = stillness + Rule.swayShare * candidate.strength
+        if sway > swayLimit {
+            return Flaw(reason: .noQuietBefore, value: sway, limit: swayLimit, isFirst: isCalm)
+        }
+        if before.rotation > Rule.rotation * Rule.rotation { return Flaw(reason: .noQuietBefore, isFirst: isCalm) }
+        let rest = sums.rest / max(1, sums.restSamples)
+        if rest > Rule.rest * candidate.peak {
+            return Flaw(reason: .noQuietAfter, value: rest, limit: Rule.rest * candidate.peak, isFirst: isCalm)
+        }
+        // The angle per sample at the mean frequency is the square root of steps over squares.
+        let seconds = now.seconds(since: candidate.onset)
+        let period = sums.samples > 1 ? seconds / (sums.samples - 1) : coefficients.interval
+        let angle = 2 * .pi * Rule.frequency * period
+        let least = min(Rule.steepest, angle * angle)
+        if sums.steps < least * sums.squares {
+            let half = .pi * period / (sums.steps / sums.squares).squareRoot()
+            return Flaw(reason: .tooSlow, value: half, limit: .pi * period / least.squareRoot(), isFirst: isCalm)
+        }
+        let drift = sums.velocity.length / Rule.verdict
+        if drift > Rule.drift {
+            return Flaw(reason: .notConvincing, value: drift, limit: Rule.drift, isFirst: isCalm)
+        }
+        if !isLonger(Rule.echoTime, from: latestTap, to: candidate.onset),
+            candidate.peak < Rule.echoShare * latestTapPeak
+        {
+            return Flaw(
+                reason: .tooWeak, value: candidate.peak, limit: Rule.echoShare * latestTapPeak, isEcho: true)
+        }
+        if !isCalm { return Flaw(reason: .noQuietBefore, isFirst: false) }
+        return nil
+    }
+
+    private func isLonger(_ seconds: Double, from earlier: Timestamp, to later: Timestamp) -> Bool {
+        earlier.nanoseconds == .min || later.seconds(since: earlier) > seconds
+    }
+}
