@@ -253,7 +253,7 @@ struct RoundTests {
 struct NamedTrajectoryTests {
     @Test("every name is found and described")
     func names() throws {
-        #expect(VirtualTrajectory.allCases.count == 15)
+        #expect(VirtualTrajectory.allCases.count == 20)
         for known in VirtualTrajectory.allCases {
             _ = try VirtualTrajectory.named(known.name)
             #expect(!known.summary.isEmpty && !known.summary.contains("\n"))
@@ -321,11 +321,12 @@ struct NamedTrajectoryTests {
         #expect(abs(heading - 2 * .pi) < 1e-3)
     }
 
-    @Test("all begin at rest, and all but rest, walk and fan come again as often as they say")
+    @Test("all begin at rest, and all but rest, fan and the walks come again as often as they say")
     func periods() {
         let periods: [VirtualTrajectory: Double] = [
-            .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .shake: 5, .gentleShake: 5, .drop: 5,
-            .machine: 600, .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
+            .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .tripleTap: 4, .sideTaps: 12, .softTap: 3,
+            .putDown: 6, .shake: 5, .gentleShake: 5, .drop: 5, .machine: 600,
+            .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
         ]
         for known in VirtualTrajectory.allCases {
             let movement = known.trajectory

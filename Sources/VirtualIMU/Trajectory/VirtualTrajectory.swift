@@ -9,6 +9,11 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case walk
     case tap
     case doubleTap = "double-tap"
+    case tripleTap = "triple-tap"
+    case sideTaps = "side-taps"
+    case softTap = "soft-tap"
+    case tapWalking = "tap-walking"
+    case putDown = "put-down"
     case shake
     case gentleShake = "gentle-shake"
     case drop
@@ -31,6 +36,11 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .walk: "is carried in a swinging hand, 1.9 steps a second"
         case .tap: "is tapped on its top, every 3 s"
         case .doubleTap: "is tapped twice on its top, every 3 s"
+        case .tripleTap: "is tapped three times on its top, every 4 s"
+        case .sideTaps: "is tapped on +x, -x, +y, -y, +z and -z in turn, every 12 s"
+        case .softTap: "is tapped softly on its top, every 3 s"
+        case .tapWalking: "is carried in a swinging hand, and tapped on its top every 3 s"
+        case .putDown: "is lifted, held, lowered and let go just above the table, every 6 s"
         case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
         case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
@@ -51,7 +61,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         return known.trajectory
     }
 
-    /// The movement itself; all but `rest`, `walk` and `fan` repeat, and all begin with a rest of a second at least.
+    /// The movement itself; all but `rest`, `fan` and those that walk repeat, and all begin with a rest of a second at
+    /// least.
     public var trajectory: any Trajectory {
         switch self {
         case .rest: Rest()
@@ -60,13 +71,13 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .turn360:
             Repeating(MotionSequence([Rest(1), Turn(axis: Self.z, angle: 2 * .pi, duration: 4), Rest(1)]))
         case .walk: MotionSequence([Rest(2), Walk()])
-        case .tap: Repeating(MotionSequence([Rest(1.5), Self.fingerTap, Rest(1.5 - Self.fingerTap.duration)]))
-        case .doubleTap:
-            Repeating(
-                MotionSequence([
-                    Rest(1.5), Self.fingerTap, Rest(0.2 - Self.fingerTap.duration), Self.fingerTap,
-                    Rest(1.3 - Self.fingerTap.duration),
-                ]))
+        case .tap: Self.taps(1, period: 3)
+        case .doubleTap: Self.taps(2, period: 3)
+        case .tripleTap: Self.taps(3, period: 4)
+        case .sideTaps: Self.tapsOnEverySide
+        case .softTap: Self.softTaps
+        case .tapWalking: Self.tapsWhileWalking
+        case .putDown: Self.puttingDown
         case .shake: Repeating(MotionSequence([Rest(2), Self.strongShake, Rest(1.8)]))
         case .gentleShake:
             Repeating(
@@ -99,8 +110,6 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     private static var strongShake: Shake {
         Shake(axis: x, amplitude: 2 * standardGravity, frequency: 5, cycles: 6)
     }
-
-    private static var fingerTap: Tap { Tap(axis: -z, amplitude: 3 * standardGravity) }
 
     private static var demonstration: Repeating {
         Repeating(

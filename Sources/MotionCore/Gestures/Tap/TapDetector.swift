@@ -28,8 +28,8 @@ struct TapDetector: Sendable, BitwiseCopyable {
         var limit = Double.nan
         /// Whether it is the first of its movement, of which there may be many.
         var isFirst = true
-        /// Whether the blow belongs to the tap before it.
-        var isEcho = false
+        /// Whether it is like a tap for all that: an echo of one, or one that comes too soon after a movement.
+        var isTapLike = false
     }
 
     /// Mean squares of the recent past.
@@ -116,17 +116,19 @@ struct TapDetector: Sendable, BitwiseCopyable {
         /// A blow so many times as strong after the peak's window is another one, of which the first was the forerunner.
         static let forerunner = 1.5
         /// What is left after the strike, of the peak: more rings like a machine or goes on like a movement.
-        static let rest = 0.3
+        static let rest = 0.33
         /// Mean frequency of the strike, Hz: hands and steps are slower. Close to the sample rate, the figure means
         /// little: squared steps of white noise are twice its squares.
         static let frequency = 14.0
-        static let steepest = 0.8
-        /// Mean acceleration over the whole, m/s²: more has set the body going, or stopped it, as putting it down does.
-        static let drift = 2.5
+        static let steepest = 0.5
+        /// Mean acceleration over the whole, by the stillness that is asked for, and what is added for every m/s² of
+        /// strength: more has set the body going, or stopped it.
+        static let drift = 5.0
+        static let driftShare = 0.1
         /// A strong blow may come out of more movement: this share of its strength is added.
         static let swayShare = 0.03
-        /// RMS of the angular rate before it, rad/s.
-        static let rotation = 0.7
+        /// RMS of the angular rate before it, rad/s, by the stillness that is asked for, m/s².
+        static let rotation = 1.4
         /// Seconds after a movement, steps and handling for example, in which nothing is a tap.
         static let calming = 0.5
         /// Seconds after a tap in which a blow of less than this share of it is its echo.
@@ -243,12 +245,12 @@ extension TapDetector {
         var blow = candidate
         blow.noise = before.noise.squareRoot()
         blow.flaw = flaw(at: now, stillness: stillness)
-        let isMovement = blow.flaw.map { $0.reason != .noQuietAfter && !$0.isEcho } ?? false
-        if isMovement {
-            latestMovement = now
-        } else if blow.flaw == nil || blow.flaw?.isEcho == true {
+        let isTapLike = blow.flaw?.isTapLike ?? true
+        if isTapLike {
             // A tap does not disturb the stillness out of which the next one comes.
             surroundings = before
+        } else if blow.flaw?.reason != .noQuietAfter {
+            latestMovement = now
         }
         if blow.flaw == nil {
             latestTap = candidate.onset
@@ -264,7 +266,8 @@ extension TapDetector {
         if sway > swayLimit {
             return Flaw(reason: .noQuietBefore, value: sway, limit: swayLimit, isFirst: isCalm)
         }
-        if before.rotation > Rule.rotation * Rule.rotation { return Flaw(reason: .noQuietBefore, isFirst: isCalm) }
+        let rotationLimit = Rule.rotation * stillness
+        if before.rotation > rotationLimit * rotationLimit { return Flaw(reason: .noQuietBefore, isFirst: isCalm) }
         let rest = sums.rest / max(1, sums.restSamples)
         if rest > Rule.rest * candidate.peak {
             return Flaw(reason: .noQuietAfter, value: rest, limit: Rule.rest * candidate.peak, isFirst: isCalm)
@@ -279,17 +282,18 @@ extension TapDetector {
             return Flaw(reason: .tooSlow, value: half, limit: .pi * period / least.squareRoot(), isFirst: isCalm)
         }
         let drift = sums.velocity.length / Rule.verdict
-        if drift > Rule.drift {
-            return Flaw(reason: .notConvincing, value: drift, limit: Rule.drift, isFirst: isCalm)
+        let driftLimit = Rule.drift * stillness + Rule.driftShare * candidate.strength
+        if drift > driftLimit {
+            return Flaw(reason: .notConvincing, value: drift, limit: driftLimit, isFirst: isCalm)
         }
         if !isLonger(Rule.echoTime, from: latestTap, to: candidate.onset),
             candidate.peak < Rule.echoShare * latestTapPeak
         {
             return Flaw(
-                reason: .tooWeak, value: candidate.peak, limit: Rule.echoShare * latestTapPeak, isEcho: true)
+                reason: .tooWeak, value: candidate.peak, limit: Rule.echoShare * latestTapPeak, isFirst: false,
+                isTapLike: true)
         }
-        if !isCalm { return Flaw(reason: .noQuietBefore, isFirst: false) }
-        return nil
+        return isCalm ? nil : Flaw(reason: .noQuietBefore, isFirst: false, isTapLike: true)
     }
 
     private func isLonger(_ seconds: Double, from earlier: Timestamp, to later: Timestamp) -> Bool {

@@ -61,7 +61,7 @@ extension TapRecognizer {
         let needed = max(settings.threshold / gain, max(Rule.leastNoise, Rule.noise / gain) * blow.noise)
         if let flaw = blow.flaw {
             // An echo is part of a tap that was told, and one movement may knock many times.
-            if blow.peak >= needed, flaw.isFirst, !flaw.isEcho {
+            if blow.peak >= needed, flaw.isFirst {
                 misses.add(NearMiss(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit))
             }
             return false
