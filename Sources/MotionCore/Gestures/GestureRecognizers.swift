@@ -51,7 +51,9 @@ public struct GestureRecognizers: ~Copyable {
                 time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate, sample: sample)
             update(cell, emit: emit)
         }
-        if arbiter.settings.tap.common.isEnabled, let event = tap.update(sample, &misses) {
+        if arbiter.settings.tap.common.isEnabled, tap.listen(sample, &misses),
+            let event = tap.conclude(at: sample.timestamp, &misses)
+        {
             arbiter.propose(event, undecided: [], &misses, emit: emit)
         }
         arbiter.release(at: sample.timestamp, undecided: undecided, &misses, emit: emit)

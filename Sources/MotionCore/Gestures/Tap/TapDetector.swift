@@ -77,6 +77,7 @@ struct TapDetector: Sendable, BitwiseCopyable {
 
     /// Whether a blow is being looked at.
     private(set) var hasCandidate = false
+    /// It, or the one that was judged last.
     private(set) var candidate = Blow()
     private var before = Surroundings()
     private var base = Vector3.zero
@@ -141,14 +142,16 @@ struct TapDetector: Sendable, BitwiseCopyable {
         self = TapDetector()
     }
 
-    /// Takes a sample; returns a blow where one has just been judged.
-    mutating func update(_ sample: GestureSample, threshold: Double, stillness: Double) -> Blow? {
+    /// Takes a sample; returns whether the candidate has just been judged.
+    ///
+    /// Not the blow itself: an optional of its size would be copied around with every sample.
+    mutating func update(_ sample: GestureSample, threshold: Double, stillness: Double) -> Bool {
         let interval = sample.timestamp.seconds(since: last)
         guard hasStarted, interval <= Rule.longestInterval else {
             begin(at: sample)
-            return nil
+            return false
         }
-        guard interval > 0 else { return nil }
+        guard interval > 0 else { return false }
         last = sample.timestamp
         coefficients.prepare(interval)
 
@@ -179,11 +182,12 @@ struct TapDetector: Sendable, BitwiseCopyable {
 
         let previous = lastAcceleration
         lastAcceleration = sample.acceleration
-        guard hasCandidate else { return nil }
+        guard hasCandidate else { return false }
         follow(sample, fast: square.squareRoot(), step: sample.acceleration - previous, interval: interval)
-        guard sample.timestamp.seconds(since: candidate.onset) >= Rule.verdict - 1e-9 else { return nil }
+        guard sample.timestamp.seconds(since: candidate.onset) >= Rule.verdict - 1e-9 else { return false }
         hasCandidate = false
-        return judge(at: sample.timestamp, stillness: stillness)
+        judge(at: sample.timestamp, stillness: stillness)
+        return true
     }
 
     private mutating func begin(at sample: GestureSample) {
@@ -240,23 +244,21 @@ extension TapDetector {
         }
     }
 
-    /// The blow with what speaks against it; what follows takes it into account.
-    private mutating func judge(at now: Timestamp, stillness: Double) -> Blow {
-        var blow = candidate
-        blow.noise = before.noise.squareRoot()
-        blow.flaw = flaw(at: now, stillness: stillness)
-        let isTapLike = blow.flaw?.isTapLike ?? true
+    /// Notes what speaks against the candidate, and takes it into account for what follows.
+    private mutating func judge(at now: Timestamp, stillness: Double) {
+        candidate.noise = before.noise.squareRoot()
+        candidate.flaw = flaw(at: now, stillness: stillness)
+        let isTapLike = candidate.flaw?.isTapLike ?? true
         if isTapLike {
             // A tap does not disturb the stillness out of which the next one comes.
             surroundings = before
-        } else if blow.flaw?.reason != .noQuietAfter {
+        } else if candidate.flaw?.reason != .noQuietAfter {
             latestMovement = now
         }
-        if blow.flaw == nil {
+        if candidate.flaw == nil {
             latestTap = candidate.onset
             latestTapPeak = candidate.peak
         }
-        return blow
     }
 
     private func flaw(at now: Timestamp, stillness: Double) -> Flaw? {

@@ -33,12 +33,16 @@ struct TapRecognizer: Sendable, BitwiseCopyable {
         self.settings = settings
     }
 
-    /// Takes a sample and tells what it brings about.
-    mutating func update(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
-        let found = detector.update(sample, threshold: settings.threshold, stillness: settings.stillness)
-        if let blow = found, isTap(blow, at: sample.timestamp, &misses) { take(blow, at: sample.timestamp, &misses) }
-        guard count > 0 else { return nil }
-        return conclude(at: sample.timestamp, &misses)
+    /// Takes a sample; returns whether taps have been heard that are to be told now or later, with `conclude`.
+    ///
+    /// Two steps, since a sample brings about an event so rarely: one would be copied around with every sample.
+    mutating func listen(_ sample: GestureSample, _ misses: inout NearMisses) -> Bool {
+        if detector.update(sample, threshold: settings.threshold, stillness: settings.stillness),
+            isTap(detector.candidate, at: sample.timestamp, &misses)
+        {
+            take(detector.candidate, at: sample.timestamp, &misses)
+        }
+        return count > 0
     }
 
     /// Takes over new settings; a sequence under way goes on under them.
@@ -92,7 +96,7 @@ extension TapRecognizer {
     }
 
     /// Tells the sequence where nothing more can come of it.
-    private mutating func conclude(at now: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
+    mutating func conclude(at now: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
         let isOver =
             now.seconds(since: latest) > settings.window
             && !(detector.hasCandidate && detector.candidate.onset.seconds(since: latest) <= settings.window)
