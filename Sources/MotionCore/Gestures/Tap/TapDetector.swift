@@ -127,7 +127,7 @@ struct TapDetector: Sendable, BitwiseCopyable {
         static let drift = 5.0
         static let driftShare = 0.1
         /// A strong blow may come out of more movement: this share of its strength is added.
-        static let swayShare = 0.03
+        static let swayShare = 0.015
         /// RMS of the angular rate before it, rad/s, by the stillness that is asked for, m/s².
         static let rotation = 1.4
         /// Seconds after a movement, steps and handling for example, in which nothing is a tap.
