@@ -25,6 +25,8 @@ extension NearMiss.Reason {
                 + figures(value * degreesPerRadian, "of the", limit * degreesPerRadian, "°", end: " it needs")
         case .notConvincing: "not convincing" + figures(value, "of the", limit, "", end: " it needs")
         case .partOfFall: "it came with a fall or a blow"
+        case .notStill: "it was moved" + figures(value, "where at most", limit, " m/s²", end: " may be")
+        case .tooFewTaps: "too few taps" + figures(value, "of the", limit, "", end: " that are told")
         case .excluded: "another gesture takes precedence"
         case .tooSoon: "too soon" + figures(value, "of the", limit, " s", end: " after the last one")
         case .gateClosed: "it may not begin now: see `when` and the quiet hours"
