@@ -10,12 +10,14 @@ import Testing
         var time = 0.0
         let rate: Double
         var events: [GestureEvent] = []
+        var lastRefusal: NearMiss?
 
         init(rate: Double = 200, settings: ShakeSettings = ShakeSettings()) {
             self.rate = rate
             var all = MotionSettings()
             all.gestures.shake = settings
             pipeline = MotionPipeline(settings: all)
+            pipeline.explainsNearMisses = true
         }
 
         mutating func feed(seconds: Double, _ linear: (Double) -> Vector3) {
@@ -27,6 +29,9 @@ import Testing
                     timestamp: Timestamp(seconds: time), acceleration: acceleration, rotationRate: .zero, flags: [])
                 pipeline.process(sample) { new.append($0) }
                 events += new.filter { $0.gesture == .shake }
+                while let miss = pipeline.takeNearMiss() {
+                    if miss.gesture == .shake { lastRefusal = miss }
+                }
                 time += 1 / rate
             }
         }
@@ -40,6 +45,19 @@ import Testing
         ) {
             feed(seconds: seconds) { t in
                 axis * (peak * Quaternion(angle: 4 * .pi * frequency * t, axis: Vector3(1, 0, 0)).x)
+            }
+        }
+
+        static func sine(_ angle: Double) -> Double {
+            Quaternion(angle: 2 * angle, axis: Vector3(1, 0, 0)).x
+        }
+
+        /// Steps: up and down with a second harmonic, and half as much to and fro.
+        static func steps(perSecond: Double, peak: Double) -> (Double) -> Vector3 {
+            { t in
+                let phase = 2 * .pi * perSecond * t
+                let up = sine(phase) + 0.4 * sine(2 * phase + 0.8)
+                return Vector3(0.3 * sine(phase + 1.1), -0.2 * sine(0.5 * phase), up) * peak
             }
         }
 
@@ -72,6 +90,62 @@ import Testing
         feed.shake(seconds: 1.2, frequency: 3.7)
         feed.rest(seconds: 1)
         #expect(feed.phases == [.began, .ended])
+    }
+
+    @Test(arguments: [2.0, 2.5, 3, 4, 5, 6])
+    func slowAndQuickShakesAreFound(frequency: Double) {
+        var feed = Feed(rate: 100)
+        feed.rest(seconds: 2)
+        feed.shake(seconds: 1.6, frequency: frequency)
+        feed.rest(seconds: 1)
+        #expect(feed.phases == [.began, .ended])
+    }
+
+    @Test(arguments: [50.0, 100, 200])
+    func ratesDecideAtTheSameMoment(rate: Double) throws {
+        var feed = Feed(rate: rate)
+        feed.rest(seconds: 2)
+        feed.shake(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
+        feed.rest(seconds: 1)
+        let began = try #require(feed.events.first)
+        var fine = Feed(rate: 400)
+        fine.rest(seconds: 2)
+        fine.shake(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
+        fine.rest(seconds: 1)
+        let reference = try #require(fine.events.first)
+        #expect(abs(began.timestamp.seconds - reference.timestamp.seconds) <= 0.06)
+    }
+
+    @Test(arguments: [1.5, 1.8, 2.2])
+    func aShakeWhileWalkingBeginsAndEnds(steps: Double) {
+        var feed = Feed(rate: 100)
+        feed.rest(seconds: 1)
+        let walk = Feed.steps(perSecond: steps, peak: 0.45 * standardGravity)
+        feed.feed(seconds: 15, walk)
+        #expect(feed.phases.isEmpty)
+        feed.feed(seconds: 1.4) { t in
+            walk(t) + Vector3(-1.6, 2.2, 0.5) * (standardGravity * Feed.sine(2 * .pi * 4 * t))
+        }
+        #expect(feed.phases == [.began])
+        feed.feed(seconds: 4, walk)
+        #expect(feed.phases == [.began, .ended])
+    }
+
+    @Test(arguments: [0.25, 0.4])
+    func aDropIsNoShake(height: Double) {
+        var feed = Feed()
+        feed.rest(seconds: 2)
+        // Free fall, then three bounces to and fro, each weaker.
+        feed.feed(seconds: height) { _ in Vector3(0, 0, -standardGravity) }
+        for bounce in [3.0, -2.4, 2.0, -1.6] {
+            feed.feed(seconds: 0.09) { t in
+                Vector3(0.3, 0.2, 0.9) * (bounce * standardGravity * Feed.sine(.pi * t / 0.09))
+            }
+        }
+        feed.rest(seconds: 2)
+        #expect(feed.events.isEmpty)
+        let refusal = feed.lastRefusal
+        #expect(refusal != nil)
     }
 
     @Test func aBlowIsNoShake() {
@@ -161,6 +235,56 @@ import Testing
                 caught = caught || now
             }
         }
+    }
+
+    @Test func aNearMissSaysThatItWasTooWeak() throws {
+        var feed = Feed()
+        feed.rest(seconds: 2)
+        feed.shake(seconds: 1.2, peak: 0.42 * standardGravity)
+        feed.rest(seconds: 1.5)
+        let phases = feed.phases
+        #expect(phases.isEmpty)
+        let last = feed.lastRefusal
+        let refusal = try #require(last)
+        #expect(refusal.reason == .tooWeak)
+        #expect(refusal.value < 0.45 * standardGravity && refusal.value > 0.3 * standardGravity)
+        #expect(refusal.limit > refusal.value)
+        #expect(refusal.timestamp.seconds > 2 && refusal.timestamp.seconds < 3.3)
+    }
+
+    @Test func aNearMissSaysThatItCameOutOfMovement() throws {
+        var feed = Feed()
+        feed.shake(seconds: 14, frequency: 2.6, peak: 1.3 * standardGravity, axis: Vector3(0, 0, 1))
+        // A wobble too weak for a swing, so that another movement begins, and too strong for quiet.
+        feed.shake(seconds: 1, frequency: 2, peak: 0.27 * standardGravity)
+        feed.events = []
+        feed.shake(seconds: 1, frequency: 4, peak: 1.1 * standardGravity, axis: Vector3(0.1, -0.99, 0))
+        feed.rest(seconds: 2)
+        #expect(feed.phases.isEmpty)
+        let last = feed.lastRefusal
+        let refusal = try #require(last)
+        #expect(refusal.reason == .noQuietBefore)
+        #expect(refusal.value > refusal.limit)
+    }
+
+    @Test func twoStrongSwingsAreTooFew() throws {
+        var feed = Feed()
+        feed.rest(seconds: 2)
+        feed.shake(seconds: 0.2, peak: 2.5 * standardGravity)
+        feed.rest(seconds: 2)
+        #expect(feed.phases.isEmpty)
+        let last = feed.lastRefusal
+        let refusal = try #require(last)
+        #expect(refusal.reason == .tooFewReversals)
+    }
+
+    @Test func aShakeLeavesNoRefusal() {
+        var feed = Feed()
+        feed.rest(seconds: 2)
+        feed.shake(seconds: 1.2)
+        feed.rest(seconds: 2)
+        let last = feed.lastRefusal
+        #expect(last == nil)
     }
 
     @Test func duringTheCooldownNoOtherShakeBegins() {

@@ -9,46 +9,70 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     /// The instant of the sample at which it was given up.
     public var timestamp: Timestamp
 
-    /// What was measured, and what would have been needed, in the reason's unit; not-a-number where there is no figure.
+    /// What was measured, and what it would have had to reach or to keep below; not-a-number where there is no figure.
     public var value: Double
     public var limit: Double
 
-    /// Makes the record of a near miss.
+    /// What `value` and `limit` count.
+    public var unit: Unit
+
+    /// Makes the record of a near miss; the unit is by default the one that the reason usually has.
     public init(
-        _ gesture: Gesture, _ reason: Reason, at timestamp: Timestamp, value: Double = .nan, limit: Double = .nan
+        _ gesture: Gesture, _ reason: Reason, at timestamp: Timestamp, value: Double = .nan, limit: Double = .nan,
+        unit: Unit? = nil
     ) {
         self.gesture = gesture
         self.reason = reason
         self.timestamp = timestamp
         self.value = value
         self.limit = limit
+        self.unit = unit ?? reason.usualUnit
+    }
+
+    /// What figures count.
+    public enum Unit: UInt8, Sendable, BitwiseCopyable {
+        /// A number, a ratio or a score.
+        case one
+        /// m/s².
+        case acceleration
+        case seconds
+        /// rad.
+        case angle
+        /// rad/s.
+        case rate
     }
 
     /// What a movement lacked to be a gesture.
+    ///
+    /// Where a shake's shape is the reason, the figures are those of the weakest swing's peak: a better shape would have
+    /// needed less.
     public enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-        /// Peak acceleration, of vibration RMS, m/s², or for turns angular rate, rad/s, below what is needed.
+        /// Peak acceleration, of vibration RMS; for turns the angular rate.
         case tooWeak
-        /// Swings to and fro: fewer than needed.
+        /// Swings to and fro.
         case tooFewReversals
         /// Taps one after another: none that is told apart, and the number that would have been.
         case tooFewTaps
-        /// RMS before it, m/s²: more than allowed.
+        /// RMS before it: more than allowed.
         case noQuietBefore
-        /// What follows it, m/s²: more than allowed.
+        /// What follows it: more than allowed.
         case noQuietAfter
-        /// Power across the line of movement over power along it: more than allowed.
+        /// It did not keep to one line.
         case notAlongOneLine
-        /// Relative spread of the half periods: more than allowed.
+        /// Its parts differ in strength or duration.
         case tooIrregular
         /// Seconds of a half period, or of the whole: more than allowed.
         case tooSlow
-        /// Peak over RMS: more than a shake has; it was a blow.
+        /// Its swings were too slow or too quick.
+        case wrongPace
+        /// It was peaky or rough like blows.
         case tooPeaky
-        /// RMS of slow movement meanwhile, or its change, m/s²: more than what is stuck to a machine moves.
+        /// It went up and down like steps and jumps.
+        case likeSteps
+        /// RMS of slow movement meanwhile, or its change: more than what is stuck to a machine moves.
         case notStill
-        /// Seconds: less than needed.
+        /// It did not last.
         case tooShort
-        /// Angle, rad: less than needed.
         case tooSmallAngle
         /// Alike enough to several things to be none of them for certain: the score, and what it has to reach.
         case notConvincing
@@ -56,10 +80,21 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case partOfFall
         /// Another gesture that takes precedence was recognised.
         case excluded
-        /// Seconds since the last one: within its cooldown or minimum interval.
+        /// Within the cooldown or minimum interval since the last one.
         case tooSoon
         /// The gate of its recognizer was closed: not still, on another side, at another tilt, or in quiet hours.
         case gateClosed
+
+        fileprivate var usualUnit: Unit {
+            switch self {
+            case .tooWeak, .noQuietBefore, .noQuietAfter, .notStill: .acceleration
+            case .tooSlow, .tooShort, .tooSoon, .partOfFall: .seconds
+            case .tooSmallAngle: .angle
+            case .tooFewReversals, .tooFewTaps, .notAlongOneLine, .tooIrregular, .wrongPace, .tooPeaky, .likeSteps,
+                .notConvincing, .excluded, .gateClosed:
+                .one
+            }
+        }
     }
 }
 

@@ -1,59 +1,191 @@
-/// The squared linear acceleration of the last 12.8 s, a value a cell.
+internal import CMotionMath
+
+/// What the last 20 s were like, a value a cell: it tells a shake out of quiet from one more jolt among many.
+///
+/// Cells are numbered from 0 since the last reset.
 struct MotionHistory: ~Copyable {
     /// Cells that are kept: a power of two so that an index wraps by a mask.
     private static let capacity = 1024
     private static let mask = capacity - 1
-    /// Cells searched for quiet: 12 s.
-    private static let searched = 600
-    /// Cells of a quiet stretch: 0.4 s.
-    private static let stretch = 20
 
+    /// Squared linear acceleration, its squared change from cell to cell, and the length of the force, in m/s².
     private let squares: UnsafeMutablePointer<Double>
-    private var count = 0
+    private let changes: UnsafeMutablePointer<Double>
+    private let forces: UnsafeMutablePointer<Double>
+    private let gravities: UnsafeMutablePointer<Vector3>
+    private var last = Vector3.zero
+
+    /// How many cells there have been; the latest has the number `count - 1`.
+    private(set) var count = 0
 
     init() {
         squares = .allocate(capacity: MotionHistory.capacity)
         squares.initialize(repeating: 0, count: MotionHistory.capacity)
+        changes = .allocate(capacity: MotionHistory.capacity)
+        changes.initialize(repeating: 0, count: MotionHistory.capacity)
+        forces = .allocate(capacity: MotionHistory.capacity)
+        forces.initialize(repeating: 0, count: MotionHistory.capacity)
+        gravities = .allocate(capacity: MotionHistory.capacity)
+        gravities.initialize(repeating: .zero, count: MotionHistory.capacity)
     }
 
     deinit {
         squares.deallocate()
+        changes.deallocate()
+        forces.deallocate()
+        gravities.deallocate()
     }
 
     /// Forgets everything.
     mutating func reset() {
         count = 0
+        last = .zero
     }
 
-    /// Takes the squared linear acceleration of one more cell.
-    mutating func append(_ square: Double) {
-        squares[count & MotionHistory.mask] = square
+    /// Takes one more cell: linear acceleration, the length of the force and gravity before it, m/s².
+    mutating func append(linear: Vector3, force: Double, gravity: Vector3) {
+        let slot = count & MotionHistory.mask
+        squares[slot] = linear.lengthSquared
+        changes[slot] = (linear - last).lengthSquared
+        forces[slot] = force
+        gravities[slot] = gravity
+        last = linear
         count += 1
     }
 
-    /// RMS over the cells from `from` to `to` cells before the latest; 0 where there is no past.
-    func rms(from: Int, to: Int) -> Double {
-        let latest = count - 1
-        let first = max(0, latest - from)
-        let end = latest - to
-        guard end > first else { return 0 }
+    /// Gravity at a cell, or at the first one where the number is negative.
+    func gravity(at cell: Int) -> Vector3 { gravities[max(0, cell) & MotionHistory.mask] }
+
+    /// Mean squared linear acceleration of the cells from `from` up to, not including, `to`; 0 where there are none.
+    func meanSquare(from: Int, to: Int) -> Double {
+        let first = max(0, from)
+        guard to > first else { return 0 }
         var sum = 0.0
-        for cell in first..<end { sum += squares[cell & MotionHistory.mask] }
-        return (sum / Double(end - first)).squareRoot()
+        for cell in first..<to { sum += squares[cell & MotionHistory.mask] }
+        return sum / Double(to - first)
     }
 
-    /// RMS of the quietest 0.4 s in the 12 s before the latest cell; 0 where there is no past.
-    func quietest() -> Double {
-        let end = count - 1
-        let first = max(0, end - MotionHistory.searched - MotionHistory.stretch)
-        guard end - first >= MotionHistory.stretch else { return 0 }
-        var sum = 0.0
-        for cell in first..<(first + MotionHistory.stretch) { sum += squares[cell & MotionHistory.mask] }
+    /// Sums of squared linear acceleration and of its squared changes over the latest `cells`.
+    func energies(latest cells: Int) -> (motion: Double, change: Double) {
+        var motion = 0.0
+        var change = 0.0
+        for cell in max(0, count - cells)..<count {
+            motion += squares[cell & MotionHistory.mask]
+            change += changes[cell & MotionHistory.mask]
+        }
+        return (motion, change)
+    }
+
+    /// Largest and smallest length of the force over the latest `cells`, m/s².
+    func forceRange(latest cells: Int) -> (largest: Double, smallest: Double) {
+        var largest = 0.0
+        var smallest = 9 * standardGravity
+        for cell in max(1, count - cells)..<max(1, count) {
+            largest = max(largest, forces[cell & MotionHistory.mask])
+            smallest = min(smallest, forces[cell & MotionHistory.mask])
+        }
+        return (largest, smallest)
+    }
+
+    /// What went on before the cell `start`.
+    func ambience(before start: Int) -> Ambience {
+        var ambience = Ambience()
+        ambience.quietest = quietest(before: start, cells: 600)
+        ambience.quietestLately = quietest(before: start, cells: 150)
+        ambience.justBefore = start > 5 ? meanSquare(from: start - 20, to: start - 5).squareRoot() : 0
+        ambience.shortlyBefore = start > 20 ? meanSquare(from: start - 50, to: start - 20).squareRoot() : 0
+        ambience.mean = meanSquare(from: start - 150, to: start - 5).squareRoot()
+        var square = 0.0
+        var cell = max(0, start - 150)
+        while cell < start - 5 {
+            square = max(square, squares[cell & MotionHistory.mask])
+            cell += 1
+        }
+        ambience.largest = square.squareRoot()
+        cell = start - 25
+        while cell >= max(0, start - 425), ambience.blocks < Ambience.capacity {
+            ambience.insert(meanSquare(from: cell, to: cell + 20).squareRoot())
+            cell -= 20
+        }
+        return ambience
+    }
+
+    /// RMS of the quietest 0.4 s in the `cells` before the cell `start`; 0 where there is no past.
+    private func quietest(before start: Int, cells: Int) -> Double {
+        var from = start - 20
+        guard from >= max(0, start - cells) else { return 0 }
+        var sum = 20 * meanSquare(from: from, to: start)
         var least = sum
-        for cell in (first + MotionHistory.stretch)..<end {
-            sum += squares[cell & MotionHistory.mask] - squares[(cell - MotionHistory.stretch) & MotionHistory.mask]
+        while from - 2 >= max(0, start - cells) {
+            from -= 2
+            sum += squares[from & MotionHistory.mask] + squares[(from + 1) & MotionHistory.mask]
+            sum -= squares[(from + 20) & MotionHistory.mask] + squares[(from + 21) & MotionHistory.mask]
             least = min(least, sum)
         }
-        return (max(0, least) / Double(MotionHistory.stretch)).squareRoot()
+        return (max(0, least) / 20).squareRoot()
+    }
+}
+
+/// How much movement there was before a swing, RMS of linear acceleration in m/s² where not said otherwise.
+struct Ambience: Sendable, BitwiseCopyable {
+    /// Blocks of 0.4 s that are looked at one by one.
+    static let capacity = 20
+
+    /// The quietest 0.4 s of the last 12 s and of the last 3 s.
+    var quietest = 0.0
+    var quietestLately = 0.0
+    /// From 0.4 s to 0.1 s before, and from 1 s to 0.4 s before.
+    var justBefore = 0.0
+    var shortlyBefore = 0.0
+    /// Over 3 s, and the largest linear acceleration in them.
+    var mean = 0.0
+    var largest = 0.0
+    /// How many blocks of 0.4 s there are, and the loudest of the first eight of them.
+    private(set) var blocks = 0
+    private(set) var loudest = 0.0
+
+    private typealias Four = (Double, Double, Double, Double)
+    /// The blocks in ascending order.
+    private var sorted: (Four, Four, Four, Four, Four) = (
+        (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)
+    )
+
+    /// Takes one more block, from the latest to the earliest.
+    mutating func insert(_ block: Double) {
+        if blocks < 8 { loudest = max(loudest, block) }
+        let count = blocks
+        withSorted { sorted in
+            var place = count
+            while place > 0, sorted[place - 1] > block {
+                sorted[place] = sorted[place - 1]
+                place -= 1
+            }
+            sorted[place] = block
+        }
+        blocks += 1
+    }
+
+    /// The block in the middle of their order.
+    var median: Double {
+        var copy = self
+        let middle = blocks / 2
+        return blocks > 0 ? copy.withSorted { $0[middle] } : 0
+    }
+
+    /// How many blocks are louder than `level`.
+    func louder(than level: Double) -> Int {
+        var copy = self
+        let count = blocks
+        return copy.withSorted { sorted in
+            var place = count
+            while place > 0, sorted[place - 1] > level { place -= 1 }
+            return count - place
+        }
+    }
+
+    private mutating func withSorted<Result>(_ body: (UnsafeMutablePointer<Double>) -> Result) -> Result {
+        withUnsafeMutablePointer(to: &sorted) { tuple in
+            tuple.withMemoryRebound(to: Double.self, capacity: Ambience.capacity) { body($0) }
+        }
     }
 }

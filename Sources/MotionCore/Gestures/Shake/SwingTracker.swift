@@ -10,15 +10,17 @@ struct Swing: Sendable, BitwiseCopyable {
     var cells = 0.0
     var diagonal = Vector3.zero
     var mixed = Vector3.zero
-    /// RMS of the quietest 0.4 s in the 12 s before it, m/s².
-    var quietest = 0.0
-    /// RMS of linear acceleration from 0.4 s to 0.1 s before it, m/s².
-    var before = 0.0
+    /// The number of the cell it began in, and gravity then, m/s².
+    var cell = 0
+    var gravity = Vector3.zero
 
     /// How far the peak rises above the swing's own RMS: about 1.4 for a sine, more for a blow.
     var crest: Double {
         energy > 0 ? amplitude / (energy / cells).squareRoot() : 1
     }
+
+    /// The square root of energy by duration, m/s: about the change of velocity.
+    var path: Double { (energy * cells).squareRoot() * CellGrid.cell }
 
     /// Takes one cell into the swing's sums.
     mutating func add(_ linear: Vector3) {
@@ -45,18 +47,26 @@ struct SwingTracker: ~Copyable {
     static let capacity = 16
 
     /// Linear acceleration at which a first swing begins, m/s².
-    static let threshold = 0.4 * standardGravity
-    /// The next swing begins where acceleration against the last peak exceeds the threshold or this share of the peak.
+    static let threshold = 0.3 * standardGravity
+    /// The next swing begins where acceleration against the last peak exceeds this, m/s², and this share of the peak.
+    static let turnThreshold = 0.22 * standardGravity
     static let turnShare = 0.25
     /// Seconds from a swing's start after which the chain is broken.
-    static let patience = 0.7
+    static let patience = 0.8
     /// Time constants of gravity, s: at rest (less than 0.25 g of linear acceleration) and in movement.
     static let restTimeConstant = 0.4
     static let movingTimeConstant = 1.5
 
+    /// Force below which the board falls, m/s²; how long, s, it must to count; and for how long that is remembered, s.
+    static let fallForce = 0.35 * standardGravity
+    static let shortestFall = 0.09
+    static let fallMemory = 1.2
+
     private let swings: UnsafeMutablePointer<Swing>
     private var history = MotionHistory()
     private var hasStarted = false
+    private var fallLength = 0.0
+    private var lastFall = (end: -Double.infinity, length: 0.0)
 
     /// How many swings the present chain has, at most 99; the latest is number 0.
     private(set) var count = 0
@@ -83,11 +93,29 @@ struct SwingTracker: ~Copyable {
     /// The swing `age` swings ago, 0 for the latest.
     subscript(age: Int) -> Swing { swings[age] }
 
+    /// How long the board fell within the last 1.2 s, s; 0 where it did not.
+    func recentFall(at time: Double) -> Double {
+        time - lastFall.end < SwingTracker.fallMemory ? lastFall.length : 0
+    }
+
+    /// What went on before a swing.
+    func ambience(before swing: Swing) -> Ambience { history.ambience(before: swing.cell) }
+
+    /// Cells since a swing began, its first not counted.
+    func age(of swing: Swing) -> Int { history.count - 1 - swing.cell }
+
+    /// What the latest cells were like; see `MotionHistory`.
+    func energies(latest cells: Int) -> (motion: Double, change: Double) { history.energies(latest: cells) }
+    func forceRange(latest cells: Int) -> (largest: Double, smallest: Double) { history.forceRange(latest: cells) }
+    func gravity(cellsAgo cells: Int) -> Vector3 { history.gravity(at: history.count - 1 - cells) }
+
     /// Begins anew.
     mutating func reset() {
         hasStarted = false
         count = 0
         total = 0
+        fallLength = 0
+        lastFall = (-.infinity, 0)
         history.reset()
     }
 
@@ -101,8 +129,11 @@ struct SwingTracker: ~Copyable {
         magnitude = linear.length
         let timeConstant =
             magnitude < 0.25 * standardGravity ? SwingTracker.restTimeConstant : SwingTracker.movingTimeConstant
+        let force = acceleration.length
+        history.append(linear: linear, force: force, gravity: gravity)
         gravity += linear * (CellGrid.cell / timeConstant)
-        history.append(linear.lengthSquared)
+        fallLength = force < SwingTracker.fallForce ? fallLength + CellGrid.cell : 0
+        if fallLength > SwingTracker.shortestFall { lastFall = (time, fallLength) }
 
         if count > 0, time - swings[0].start > SwingTracker.patience { count = 0 }
         if count == 0 {
@@ -116,7 +147,7 @@ struct SwingTracker: ~Copyable {
     /// Within a chain: the swing grows, or turns into the next one.
     private mutating func follow(at time: Double) {
         let along = linear.dot(swings[0].peak) / swings[0].amplitude
-        if along < -max(SwingTracker.threshold, SwingTracker.turnShare * swings[0].amplitude) {
+        if along < -max(SwingTracker.turnThreshold, SwingTracker.turnShare * swings[0].amplitude) {
             begin(at: time)
         } else if along > 0, magnitude > swings[0].amplitude {
             swings[0].amplitude = magnitude
@@ -134,8 +165,8 @@ struct SwingTracker: ~Copyable {
         swings[0].start = time
         swings[0].peak = linear
         swings[0].amplitude = magnitude
-        swings[0].quietest = history.quietest()
-        swings[0].before = history.rms(from: 20, to: 5)
+        swings[0].cell = history.count - 1
+        swings[0].gravity = gravity
         count = min(count + 1, 99)
         total += 1
     }

@@ -1,0 +1,227 @@
+internal import CMotionMath
+
+/// What a movement's last swings and the time before them look like, in numbers that do not depend on its size.
+///
+/// All but the amplitude are ratios, cosines, seconds or counts, so that a gentle shake looks like a vigorous one, and
+/// all come from cells of 20 ms, so that they do not depend on the sample rate. "Weakest", "middle" and "strongest" are
+/// the peaks of the last three swings. A comparison with earlier movement is the logarithm of its RMS to the weakest
+/// peak, 0.02 g added to each so that a sensor's noise does not count as movement.
+enum ShakeFeature: Int, CaseIterable {
+    // The number of swings from the onset: three only, at most four, at most five.
+    case threeSwings
+    case fourSwings
+    case fiveSwings
+    // Logarithms of the middle peak to the weakest and of the strongest to the middle one.
+    case middlePeak
+    case strongestPeak
+    // The mean half period: in 0.2 s; and the logarithm of its ratio to 0.15 s, twice.
+    case halfPeriod
+    case logarithmicHalfPeriod
+    // How unequal the half periods are: the largest deviation from their mean; the logarithm of the last two's ratio.
+    case spread
+    case acceleration
+    // How far successive peaks are from opposite (the latest, those before) and the outer two from equal: 0 to 2.
+    case latestTurn
+    case earlierTurn
+    case sameSide
+    // Energy across the line of the peaks to energy along it.
+    case across
+    // Logarithms of peak to RMS: of the two swings before, the larger and the mean. Blows are peaky.
+    case crest
+    case meanCrest
+    // The logarithm of the RMS change from cell to cell to the RMS itself: roughness.
+    case roughness
+    // Movement before the onset: 0.4 to 0.1 s, 1 to 0.4 s; the quietest 0.4 s of 12 s and of 3 s; the RMS of 3 s.
+    case justBefore
+    case shortlyBefore
+    case quietest
+    case quietestLately
+    case meanBefore
+    // How far the line is upright: the cosine; and the largest upward and downward parts of the peaks.
+    case uprightness
+    case upwardPeak
+    case downwardPeak
+    // How long the board fell in the last 1.2 s, in 0.2 s, at most 0.4 s.
+    case fall
+    // The logarithm of the largest force in these swings to the middle peak.
+    case impact
+    // How far gravity wandered in these swings, relative to the weakest peak.
+    case wander
+    // The smallest force in these swings, in g, at most 1.
+    case leastForce
+    // The logarithm of the latest swing's age to the half period.
+    case age
+    // How far the board was tilted from 0.5 s before the onset: 1 minus the cosine.
+    case tilt
+    // The logarithm of the strongest peak to the RMS of these swings.
+    case overallCrest
+    // The largest acceleration in the 3 s before; the share of the 8 s before with more than 0.3 of the weakest peak;
+    // the median of these 8 s; and the loudest 0.4 s of the 3 s before.
+    case largestBefore
+    case busyBefore
+    case medianBefore
+    case loudestBefore
+    // The logarithm of the ratio of the two previous swings' changes of velocity.
+    case velocityRatio
+}
+
+/// A place for the features of one movement.
+struct ShakeFeatures: ~Copyable {
+    static var count: Int { ShakeFeature.velocityRatio.rawValue + 1 }
+
+    private let values: UnsafeMutablePointer<Double>
+
+    /// The peak of the weakest of the last three swings, m/s².
+    private(set) var weakest = 0.0
+    /// The onset's age in swings.
+    private(set) var onset = 2
+    /// What went on before the onset, and the swing it was found for.
+    private(set) var ambience = Ambience()
+    private var onsetSwing = -1
+
+    /// A swing counts for the onset where it has this share of the weakest of the last three.
+    private static let onsetShare = 0.5
+
+    init() {
+        values = .allocate(capacity: ShakeFeatures.count)
+        values.initialize(repeating: 0, count: ShakeFeatures.count)
+    }
+
+    deinit {
+        values.deallocate()
+    }
+
+    private(set) subscript(feature: ShakeFeature) -> Double {
+        get { values[feature.rawValue] }
+        nonmutating set { values[feature.rawValue] = newValue }
+    }
+
+    /// A feature by its number.
+    subscript(index: Int) -> Double { values[index] }
+
+    /// Copies another's values.
+    mutating func assign(_ other: borrowing ShakeFeatures) {
+        for index in 0..<ShakeFeatures.count { values[index] = other.values[index] }
+        weakest = other.weakest
+        onset = other.onset
+        ambience = other.ambience
+    }
+
+    /// Finds the onset, the weakest swing and what went on before: all that the gates need.
+    mutating func begin(_ swings: borrowing SwingTracker) {
+        weakest = min(swings[0].amplitude, min(swings[1].amplitude, swings[2].amplitude))
+        onset = 2
+        while onset + 1 < swings.remembered, swings[onset + 1].amplitude >= ShakeFeatures.onsetShare * weakest {
+            onset += 1
+        }
+        guard swings[onset].cell != onsetSwing else { return }
+        onsetSwing = swings[onset].cell
+        ambience = swings.ambience(before: swings[onset])
+    }
+
+    /// Forgets which swing the time before was looked at for.
+    mutating func reset() {
+        onsetSwing = -1
+    }
+
+    /// The logarithm of a movement to the weakest peak.
+    func ratio(_ movement: Double) -> Double {
+        let floor = 0.02 * standardGravity
+        return log((movement + floor) / (weakest + floor))
+    }
+
+    /// Works out the rest, after `begin`.
+    mutating func complete(_ swings: borrowing SwingTracker, at time: Double) {
+        let strongest = max(swings[0].amplitude, max(swings[1].amplitude, swings[2].amplitude))
+        let middle = swings[0].amplitude + swings[1].amplitude + swings[2].amplitude - weakest - strongest
+        self[.threeSwings] = onset == 2 ? 1 : 0
+        self[.fourSwings] = onset <= 3 ? 1 : 0
+        self[.fiveSwings] = onset <= 4 ? 1 : 0
+        self[.middlePeak] = log(middle / weakest)
+        self[.strongestPeak] = log(strongest / middle)
+        let halfPeriod = takeRhythm(swings)
+        takeLine(swings, strongest: strongest)
+        takeShape(swings, strongest: strongest, middle: middle)
+        takeAmbience()
+        self[.fall] = min(0.4, swings.recentFall(at: time)) * 5
+        self[.age] = log((time - swings[0].start + 0.02) / (halfPeriod + 0.02))
+    }
+
+    private func takeRhythm(_ swings: borrowing SwingTracker) -> Double {
+        let a = swings[0].start - swings[1].start
+        let b = swings[1].start - swings[2].start
+        var mean = 0.5 * (a + b)
+        var spread = abs(a - b) / (a + b)
+        if onset > 2 {
+            let c = swings[2].start - swings[3].start
+            mean = (a + b + c) / 3
+            spread = max(abs(a - mean), max(abs(b - mean), abs(c - mean))) / mean
+        }
+        let bounded = min(mean, 0.6)
+        self[.halfPeriod] = bounded * 5
+        self[.logarithmicHalfPeriod] = 2 * log(bounded / 0.15)
+        self[.spread] = min(spread, 1)
+        self[.acceleration] = max(-1.5, min(1.5, log(a / b)))
+        return mean
+    }
+
+    private func takeLine(_ swings: borrowing SwingTracker, strongest: Double) {
+        func cosine(_ a: Swing, _ b: Swing) -> Double { a.peak.dot(b.peak) / (a.amplitude * b.amplitude) }
+        self[.latestTurn] = 1 + cosine(swings[0], swings[1])
+        self[.earlierTurn] = 1 + cosine(swings[1], swings[2])
+        self[.sameSide] = 1 - cosine(swings[0], swings[2])
+        let line = (swings[0].peak - swings[1].peak + swings[2].peak).normalized ?? Vector3(0, 0, 1)
+        let diagonal = swings[0].diagonal + swings[1].diagonal + swings[2].diagonal
+        let mixed = swings[0].mixed + swings[1].mixed + swings[2].mixed
+        let along = Swing.energy(along: line, diagonal: diagonal, mixed: mixed)
+        let all = diagonal.x + diagonal.y + diagonal.z
+        self[.across] = min(1, max(0, all - along) / max(1e-9, along))
+
+        let up = swings.gravity * (1 / max(1e-9, swings.gravity.length))
+        self[.uprightness] = abs(line.dot(up))
+        var upward = 0.0
+        var downward = 0.0
+        for age in 0..<3 {
+            let part = swings[age].peak.dot(up)
+            upward = max(upward, part)
+            downward = max(downward, -part)
+        }
+        self[.upwardPeak] = upward / strongest
+        self[.downwardPeak] = downward / strongest
+        let first = swings[onset]
+        self[.wander] = min(1, (swings.gravity - first.gravity).length / (weakest + 0.2 * standardGravity))
+        let before = swings.gravity(cellsAgo: swings.age(of: first) + 25)
+        self[.tilt] = 1 - up.dot(before) / max(1e-9, before.length)
+    }
+
+    private func takeShape(_ swings: borrowing SwingTracker, strongest: Double, middle: Double) {
+        let a = log(swings[1].crest)
+        let b = log(swings[2].crest)
+        self[.crest] = max(a, b)
+        self[.meanCrest] = 0.5 * (a + b)
+        let cells = swings.age(of: swings[2])
+        let energies = swings.energies(latest: cells + 1)
+        let floor = 1e-4 * standardGravity * standardGravity
+        self[.roughness] = 0.5 * log((energies.change + floor) / (energies.motion + floor))
+        self[.overallCrest] = log(strongest / (energies.motion / Double(cells + 1) + 1e-9).squareRoot())
+        let forces = swings.forceRange(latest: cells)
+        let share = 0.1 * standardGravity
+        self[.impact] = log((forces.largest + share) / (middle + share))
+        self[.leastForce] = min(1, forces.smallest / standardGravity)
+        let velocities = (swings[1].path, swings[2].path)
+        let least = 0.01 * standardGravity
+        self[.velocityRatio] = log((velocities.0 + least) / (velocities.1 + least))
+    }
+
+    private func takeAmbience() {
+        self[.justBefore] = ratio(ambience.justBefore)
+        self[.shortlyBefore] = ratio(ambience.shortlyBefore)
+        self[.quietest] = ratio(ambience.quietest)
+        self[.quietestLately] = ratio(ambience.quietestLately)
+        self[.meanBefore] = ratio(ambience.mean)
+        self[.largestBefore] = ratio(ambience.largest)
+        self[.busyBefore] = Double(ambience.louder(than: 0.3 * weakest)) / Double(Ambience.capacity)
+        self[.medianBefore] = ratio(ambience.median)
+        self[.loudestBefore] = ratio(ambience.loudest)
+    }
+}
