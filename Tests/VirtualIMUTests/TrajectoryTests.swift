@@ -253,7 +253,7 @@ struct RoundTests {
 struct NamedTrajectoryTests {
     @Test("every name is found and described")
     func names() throws {
-        #expect(VirtualTrajectory.allCases.count == 20)
+        #expect(Set(VirtualTrajectory.allCases.map(\.name)).count == VirtualTrajectory.allCases.count)
         for known in VirtualTrajectory.allCases {
             _ = try VirtualTrajectory.named(known.name)
             #expect(!known.summary.isEmpty && !known.summary.contains("\n"))
@@ -326,6 +326,7 @@ struct NamedTrajectoryTests {
         let periods: [VirtualTrajectory: Double] = [
             .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .tripleTap: 4, .sideTaps: 12, .softTap: 3,
             .putDown: 6, .shake: 5, .gentleShake: 5, .drop: 5, .machine: 600,
+            .flickLeft: 4, .flickRight: 4, .flickUp: 4, .flickDown: 4, .flickForward: 4, .flickBackward: 4, .twist: 4,
             .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
         ]
         for known in VirtualTrajectory.allCases {

@@ -16,6 +16,15 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case putDown = "put-down"
     case shake
     case gentleShake = "gentle-shake"
+    case flickLeft = "flick-left"
+    case flickRight = "flick-right"
+    case flickUp = "flick-up"
+    case flickDown = "flick-down"
+    case flickForward = "flick-forward"
+    case flickBackward = "flick-backward"
+    case turnLeft = "turn-left"
+    case turnRight = "turn-right"
+    case twist
     case drop
     case machine
     case fan
@@ -43,6 +52,15 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .putDown: "is lifted, held, lowered and let go just above the table, every 6 s"
         case .shake: "is shaken along x with 2 g at 5 Hz for 1.2 s, every 5 s"
         case .gentleShake: "is shaken along y with 0.7 g at 3.5 Hz for 1.4 s, every 5 s"
+        case .flickLeft: "is flicked to the left with 1.8 g, every 4 s"
+        case .flickRight: "is flicked to the right with 1.8 g, every 4 s"
+        case .flickUp: "is flicked upwards with 1.8 g, every 4 s"
+        case .flickDown: "is flicked downwards with 1.8 g, every 4 s"
+        case .flickForward: "is flicked forwards with 1.8 g, every 4 s"
+        case .flickBackward: "is flicked backwards with 1.8 g, every 4 s"
+        case .turnLeft: "turns to the left, about z, by 90° within 0.8 s, every 3 s"
+        case .turnRight: "turns to the right, about z, by 90° within 0.8 s, every 3 s"
+        case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
         case .machine:
             "is stuck to a washing machine: 8.5 Hz to and fro with pauses, spinning at 13 and 20 Hz, every 600 s"
@@ -85,6 +103,15 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
                     Rest(2), Shake(axis: Self.y, amplitude: 0.7 * standardGravity, frequency: 3.5, cycles: 4.9),
                     Rest(1.6),
                 ]))
+        case .flickLeft: Self.flick(along: Self.y)
+        case .flickRight: Self.flick(along: -Self.y)
+        case .flickUp: Self.flick(along: Self.z)
+        case .flickDown: Self.flick(along: -Self.z)
+        case .flickForward: Self.flick(along: Self.x)
+        case .flickBackward: Self.flick(along: -Self.x)
+        case .turnLeft: Self.quarterTurn(about: Self.z)
+        case .turnRight: Self.quarterTurn(about: -Self.z)
+        case .twist: Self.wristTwist
         case .drop:
             // Up again before the next fall: the board is lifted, slowly, by what it fell.
             Repeating(
