@@ -1,0 +1,172 @@
+internal import CMotionMath
+
+/// Recognises flicks: out of quiet a stroke and its counter-stroke, then quiet again.
+///
+/// A movement begins where linear acceleration leaves quiet and is judged when it has come to rest. It is a flick where
+/// it is strong enough, came out of quiet, was soon over, and holds two accelerations one after another that oppose each
+/// other: the stroke and what brakes it. A board that is picked up, put down or walked with has no such pair, or no
+/// quiet around it. The direction is that of the stroke.
+struct FlickRecognizer: ~Copyable {
+    /// How flicks are recognised; see `apply(_:)`.
+    private(set) var settings: FlickSettings
+
+    private var movement = FlickMovement()
+    private var state = State.unsettled
+    private var onset = 0
+    private var strongest = 0.0
+
+    private enum State {
+        /// Waits for quiet.
+        case unsettled
+        /// Quiet: a movement may begin.
+        case ready
+        /// A movement is under way.
+        case moving
+    }
+
+    /// Makes a recognizer that has seen nothing.
+    init(settings: FlickSettings) {
+        self.settings = settings
+    }
+
+    /// Takes a cell and tells what it brings about.
+    mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
+        let linear = movement.append(cell).length
+        let latest = movement.count - 1
+        switch state {
+        case .unsettled:
+            settle(latest)
+        case .ready:
+            if linear > Rule.onset {
+                state = .moving
+                onset = latest
+                strongest = linear
+            }
+        case .moving:
+            strongest = max(strongest, linear)
+            let cells = latest - onset
+            if cells > Rule.patience {
+                state = .unsettled
+                if strongest >= neededStrength {
+                    misses.add(
+                        NearMiss(
+                            .flick, .noQuietAfter, at: cell.timestamp,
+                            value: movement.unrest(endingAt: latest, cells: Rule.restCells), limit: restLimit))
+                }
+            } else if cells >= Rule.shortest,
+                movement.unrest(endingAt: latest, cells: Rule.restCells) < restLimit
+            {
+                state = .unsettled
+                settle(latest)
+                return judge(endingAt: latest, at: cell.timestamp, &misses)
+            }
+        }
+        return nil
+    }
+
+    /// Takes over new settings.
+    mutating func apply(_ settings: FlickSettings) {
+        self.settings = settings
+    }
+
+    /// Forgets everything.
+    mutating func reset() {
+        movement.reset()
+        state = .unsettled
+    }
+}
+
+extension FlickRecognizer {
+    /// Constants of the rule, fitted to recordings whose licence allows it.
+    private enum Rule {
+        /// Linear acceleration at which a movement begins, m/s².
+        static let onset = 2.5
+        /// Cells of quiet, and its unrest, m/s², out of which a movement may begin; fewer after a start or a gap.
+        static let quietCells = 8
+        static let quiet = 1.0
+        static let startCells = 5
+        /// Cells over which a movement has come to rest, and their unrest: a share of its strength, or m/s².
+        static let restCells = 6
+        static let restShare = 0.1
+        static let restFloor = 0.8
+        /// Cells of the shortest movement with its rest, and those after which one is given up.
+        static let shortest = 8
+        static let patience = 60
+        /// Unrest of the 0.16 s before the movement, and of the 0.16 s before those: shares of its strength; of the
+        /// latter at least this many m/s² are allowed.
+        static let justBefore = 0.12
+        static let longBefore = 0.04
+        static let longBeforeFloor = 0.5
+        /// What the stroke and its counter-stroke, as their geometric mean, need of the strength.
+        static let opposition = 0.3
+        /// Cells above half the strength: a blow has fewer.
+        static let breadth = 3
+        /// Each step of sensitivity divides the needed strength by this.
+        static let sensitivityStep = 1.15
+        /// A near miss is told from this share of the needed strength on.
+        static let nearly = 0.6
+    }
+
+    private var neededStrength: Double {
+        settings.strength / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
+    }
+
+    /// The unrest below which the movement under way has come to rest.
+    private var restLimit: Double { max(Rule.restFloor, Rule.restShare * strongest) }
+
+    private mutating func settle(_ latest: Int) {
+        guard latest + 1 >= Rule.startCells else { return }
+        if movement.unrest(endingAt: latest, cells: Rule.quietCells) < Rule.quiet { state = .ready }
+    }
+
+    /// Tells whether the movement that has come to rest was a flick.
+    private func judge(
+        endingAt latest: Int, at timestamp: Timestamp, _ misses: inout NearMisses
+    ) -> GestureEvent? {
+        let last = latest - Rule.restCells + 2
+        let peak = movement.peak(from: onset, to: last)
+        let strength = movement.magnitude(peak)
+        guard strength >= Rule.nearly * neededStrength else { return nil }
+        let first = movement.beginning(of: peak, notBefore: max(0, onset - 2))
+        let duration = Double(latest - first) * CellGrid.cell
+
+        func miss(_ reason: NearMiss.Reason, _ value: Double, _ limit: Double) -> GestureEvent? {
+            misses.add(NearMiss(.flick, reason, at: timestamp, value: value, limit: limit))
+            return nil
+        }
+        guard strength >= neededStrength else { return miss(.tooWeak, strength, neededStrength) }
+        let justBefore = movement.unrest(endingAt: first, cells: Rule.quietCells)
+        guard justBefore <= Rule.justBefore * strength else {
+            return miss(.noQuietBefore, justBefore, Rule.justBefore * strength)
+        }
+        let longBefore = movement.unrest(endingAt: first - Rule.quietCells, cells: Rule.quietCells)
+        let longBeforeLimit = max(Rule.longBeforeFloor, Rule.longBefore * strength)
+        guard longBefore <= longBeforeLimit else { return miss(.noQuietBefore, longBefore, longBeforeLimit) }
+        let length = Double(last - first) * CellGrid.cell
+        guard length <= settings.maximumDuration else { return miss(.tooSlow, length, settings.maximumDuration) }
+        let breadth = movement.breadth(from: first, to: last, peak: peak)
+        guard breadth >= Rule.breadth else {
+            return miss(.tooShort, Double(breadth) * CellGrid.cell, Double(Rule.breadth) * CellGrid.cell)
+        }
+        let strokes = movement.strokes(from: first, to: last)
+        guard strokes.opposition >= Rule.opposition * strength else {
+            return miss(.notConvincing, strokes.opposition / strength, Rule.opposition)
+        }
+        var event = GestureEvent(.flick, .recognized, at: timestamp)
+        event.strength = strength
+        event.direction = MotionDirection(along: strokes.direction)
+        event.duration = duration
+        return event
+    }
+}
+
+extension MotionDirection {
+    /// The direction with the largest share of a vector in the body frame.
+    init(along vector: Vector3) {
+        switch BodyAxis(dominantIn: vector) {
+        case .x: self = vector.x >= 0 ? .forward : .backward
+        case .y: self = vector.y >= 0 ? .left : .right
+        case .z: self = vector.z >= 0 ? .up : .down
+        }
+    }
+}

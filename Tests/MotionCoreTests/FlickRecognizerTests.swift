@@ -1,0 +1,229 @@
+import MotionCore
+import Testing
+import VirtualIMU
+
+/// Flicks: one stroke with its brake, out of rest and back to rest, told with the direction of the stroke.
+@Suite struct FlickRecognizerTests {
+    private static let directions: [(VirtualTrajectory, MotionDirection)] = [
+        (.flickLeft, .left), (.flickRight, .right), (.flickUp, .up), (.flickDown, .down), (.flickForward, .forward),
+        (.flickBackward, .backward),
+    ]
+
+    private static func flick(_ axis: Vector3 = Vector3(0, 1, 0), peak: Double = 18, duration: Double = 0.18) -> Flick {
+        Flick(axis: axis, amplitude: peak, duration: duration)
+    }
+
+    @Test(arguments: [true, false])
+    func theDirectionIsThatOfTheStroke(hasGyroscope: Bool) throws {
+        for (trajectory, direction) in Self.directions {
+            var feed = MovementFeed(hasGyroscope: hasGyroscope)
+            feed.move(trajectory.trajectory, seconds: 12)
+            let events = feed.events
+            #expect(events.map(\.gesture) == [.flick, .flick, .flick], "\(trajectory)")
+            let first = try #require(events.first)
+            #expect(first.phase == .recognized)
+            #expect(events.allSatisfy { $0.direction == direction }, "\(trajectory)")
+            // A cell of 20 ms rounds the top off a little.
+            #expect(abs((first.strength ?? 0) - 1.8 * standardGravity) < 0.15 * standardGravity)
+            #expect(first.axis == nil && first.angle == nil && first.reason == nil)
+            // The stroke is over 1.68 s after the start; it is told within half a second.
+            #expect(first.timestamp.seconds > 6.68 && first.timestamp.seconds < 7.2)
+        }
+    }
+
+    @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
+    func everySampleRateDecidesAlike(rate: Double) {
+        for (trajectory, direction) in Self.directions {
+            // At 20 Hz a stroke of 0.09 s has two samples.
+            var feed = MovementFeed(rate: rate)
+            feed.move(trajectory.trajectory, seconds: 4)
+            #expect(feed.events.map(\.direction) == [direction], "\(trajectory)")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aTiltedBoardTellsItsOwnAxes(hasGyroscope: Bool) {
+        for pose in [Quaternion(roll: 0.6, pitch: -0.5, yaw: 2), Quaternion(roll: -1.6, pitch: 0.3, yaw: 0)] {
+            for (trajectory, direction) in Self.directions {
+                var feed = MovementFeed(hasGyroscope: hasGyroscope, pose: pose)
+                feed.move(trajectory.trajectory, seconds: 4)
+                #expect(feed.events.map(\.direction) == [direction], "\(trajectory)")
+            }
+        }
+    }
+
+    @Test func theMountTurnsSensorAxesIntoBodyAxes() {
+        var settings = MotionSettings()
+        settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
+        for (trajectory, direction) in Self.directions {
+            var feed = MovementFeed(settings)
+            feed.move(trajectory.trajectory, seconds: 4)
+            #expect(feed.events.map(\.direction) == [direction], "\(trajectory)")
+        }
+    }
+
+    @Test func aWristThatTurnsWithTheFlickChangesNothing() {
+        for hasGyroscope in [true, false] {
+            var feed = MovementFeed(hasGyroscope: hasGyroscope)
+            feed.rest(2)
+            let turn = MotionSequence([
+                Turn(axis: Vector3(0.3, 0.2, 1), angle: 0.4, duration: 0.16),
+                Turn(axis: Vector3(0.3, 0.2, 1), angle: -0.4, duration: 0.3),
+            ])
+            feed.move(Superposed(Self.flick(), turn))
+            feed.rest(1)
+            #expect(feed.events(of: .flick).map(\.direction) == [.left])
+            #expect(feed.events(of: .turn).isEmpty)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func otherMovementIsNoFlick(hasGyroscope: Bool) {
+        let x = Vector3(1, 0, 0)
+        let others: [(String, any Trajectory)] = [
+            ("a shake", Shake(axis: x, amplitude: 20, frequency: 5, cycles: 6)),
+            ("a tap", Tap(axis: Vector3(0, 0, -1), amplitude: 3 * standardGravity)),
+            ("a strong tap", Tap(axis: Vector3(0, 0, -1), amplitude: 8 * standardGravity)),
+            ("picking up", Slide(axis: Vector3(0.3, 0, 1), distance: 0.6, duration: 0.8)),
+            ("putting down", Slide(axis: Vector3(0.2, 0.1, -1), distance: 0.6, duration: 0.9)),
+            ("a turn of the wrist", Turn(axis: x, angle: 1.5, duration: 0.3)),
+            ("a turn upside down", Turn(axis: Vector3(0, 1, 0), angle: .pi, duration: 0.6)),
+        ]
+        for (name, other) in others {
+            var feed = MovementFeed(hasGyroscope: hasGyroscope)
+            feed.rest(3)
+            feed.move(other)
+            feed.rest(2)
+            #expect(feed.events(of: .flick).isEmpty, "\(name)")
+        }
+        var feed = MovementFeed(hasGyroscope: hasGyroscope)
+        feed.move(VirtualTrajectory.walk.trajectory, seconds: 60)
+        #expect(feed.events(of: .flick).isEmpty)
+    }
+
+    @Test func aFlickOfTheShakeThatComesIsNotTold() {
+        var feed = MovementFeed()
+        feed.move(VirtualTrajectory.shake.trajectory, seconds: 15)
+        feed.move(VirtualTrajectory.gentleShake.trajectory, seconds: 15)
+        #expect(feed.events(of: .shake).count == 12)
+        #expect(feed.events(of: .flick).isEmpty)
+    }
+
+    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+        var caughtAtFive: [Double] = []
+        for peak in stride(from: 3.0, through: 30, by: 1.5) {
+            var caught = false
+            for sensitivity in 1...10 {
+                var settings = MotionSettings()
+                settings.gestures.flick.common.sensitivity = sensitivity
+                var feed = MovementFeed(settings)
+                feed.rest(2)
+                feed.move(Self.flick(peak: peak))
+                feed.rest(1)
+                let now = !feed.events(of: .flick).isEmpty
+                #expect(now || !caught, "peak \(peak) is missed at sensitivity \(sensitivity)")
+                caught = caught || now
+                if now, sensitivity == 5 { caughtAtFive.append(peak) }
+            }
+        }
+        // Neither everything nor nothing: at 5 what the default strength says.
+        #expect(caughtAtFive.first == 10.5)
+    }
+
+    @Test func settingsMayChangeInTheMiddle() {
+        var feed = MovementFeed()
+        feed.rest(2)
+        let flick = Self.flick(peak: 9)
+        feed.move(flick, seconds: 0.1)
+        var settings = MotionSettings()
+        settings.gestures.flick.strength = 8
+        var cancelled: [GestureEvent] = []
+        feed.pipeline.apply(settings) { cancelled.append($0) }
+        feed.move(Later(flick, by: 0.1), seconds: 1.5)
+        #expect(cancelled.isEmpty)
+        #expect(feed.events(of: .flick).map(\.direction) == [.left])
+
+        settings.gestures.flick.common.isEnabled = false
+        feed.pipeline.apply(settings) { cancelled.append($0) }
+        feed.rest(1)
+        feed.move(flick)
+        feed.rest(1)
+        #expect(feed.events(of: .flick).count == 1)
+    }
+
+    @Test func aGapForgetsTheMovement() {
+        var feed = MovementFeed()
+        feed.rest(2)
+        feed.move(Self.flick(), seconds: 0.1)
+        feed.time += 3
+        feed.rest(1)
+        #expect(feed.events(of: .flick).isEmpty)
+        feed.move(Self.flick())
+        #expect(feed.events(of: .flick).count == 1)
+    }
+
+    @Test func theGateSeesTheBoardBeforeTheFlick() {
+        var settings = MotionSettings()
+        settings.gestures.flick.common.gate.still = true
+        var feed = MovementFeed(settings)
+        feed.rest(3)
+        feed.move(Self.flick())
+        feed.rest(1)
+        #expect(feed.events(of: .flick).count == 1)
+    }
+
+    @Test func whatLackedIsTold() {
+        func reasons(
+            _ movement: any Trajectory, before: any Trajectory = Rest(3), longest: Double = 0.9
+        ) -> [NearMiss.Reason] {
+            var settings = MotionSettings()
+            settings.gestures.flick.maximumDuration = longest
+            var feed = MovementFeed(settings)
+            feed.rest(1)
+            feed.move(before)
+            feed.move(movement)
+            feed.rest(2)
+            #expect(feed.events(of: .flick).isEmpty)
+            return feed.reasons(.flick)
+        }
+        let x = Vector3(1, 0, 0)
+        #expect(reasons(Self.flick(peak: 8)) == [.tooWeak])
+        #expect(reasons(Tap(axis: Vector3(0, 0, -1), amplitude: 100)) == [.tooShort])
+        #expect(reasons(Self.flick(), longest: 0.1) == [.tooSlow])
+        // A push that is braked so softly that there is no counter-stroke.
+        #expect(reasons(SoftlyBraked()) == [.notConvincing])
+        let trembling = Shake(axis: x, amplitude: 2.3, frequency: 3, cycles: 6)
+        #expect(reasons(Self.flick(), before: trembling).last == .noQuietBefore)
+        let restless = MotionSequence([
+            Slide(axis: x, distance: 0.1, duration: 0.18),
+            Oscillation(axis: x, amplitude: 0.5, frequency: 8, duration: 4),
+        ])
+        #expect(reasons(restless).first == .noQuietAfter)
+    }
+}
+
+/// A trajectory from some instant on.
+private struct Later: Trajectory {
+    let base: any Trajectory
+    let offset: Double
+    var duration: Double { base.duration - offset }
+
+    init(_ base: any Trajectory, by offset: Double) {
+        self.base = base
+        self.offset = offset
+    }
+
+    func motion(at time: Double, from pose: Quaternion) -> TrueMotion { base.motion(at: time + offset, from: pose) }
+}
+
+/// A stroke of 14 m/s² along x for 0.08 s, and a twentieth of it against it for twenty times as long.
+private struct SoftlyBraked: Trajectory {
+    let duration = 1.68
+
+    func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+        let acceleration = time < 0 || time >= duration ? 0 : time < 0.08 ? 14 : -0.7
+        return TrueMotion(
+            attitude: pose, rotationRate: .zero, position: .zero,
+            acceleration: pose.rotate(Vector3(acceleration, 0, 0)))
+    }
+}
