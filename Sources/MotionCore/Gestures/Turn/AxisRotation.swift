@@ -1,0 +1,119 @@
+internal import CMotionMath
+
+/// Rotation one way about one body axis, from where it began.
+///
+/// The angle is the twist about the axis of the change of attitude since the beginning, so that it is right even where
+/// the body does not keep to the axis, and goes on beyond a whole turn.
+struct AxisRotation: Sendable, BitwiseCopyable {
+    /// Rate below which nothing rotates, rad/s, and the seconds of it after which a rotation is over.
+    static let restRate = 3 * radiansPerDegree
+    static let restTime = 0.1
+
+    /// What swings to and fro: rotations of at least this many rad, each ended within so many seconds of the one before.
+    static let swingAngle = 15 * radiansPerDegree
+    static let swingTime = 0.8
+
+    let axis: BodyAxis
+    /// +1 right-handed, −1 left-handed.
+    private(set) var sign = 1.0
+    /// When it began, s on the grid's clock.
+    private(set) var start = 0.0
+    /// The attitude in which it began.
+    private var from = Quaternion.identity
+    /// The integral of the rate about the axis, rad.
+    private(set) var integral = 0.0
+    /// The highest rate, rad/s.
+    private(set) var peak = 0.0
+    private var slow = 0.0
+    private var swing = 0.0
+    private var swings = 0
+    private var swingEnd = -Double.infinity
+
+    /// Seconds from its beginning to where it last rotated.
+    private(set) var duration = 0.0
+    private var elapsed = 0.0
+
+    init(axis: BodyAxis) {
+        self.axis = axis
+    }
+
+    /// Begins anew in the attitude `from`.
+    mutating func restart(from attitude: Quaternion, at time: Double, sign: Double) {
+        from = attitude
+        start = time
+        self.sign = sign
+        integral = 0
+        peak = 0
+        duration = 0
+        elapsed = 0
+        slow = 0
+    }
+
+    /// Begins anew in the attitude `from`, now the attitude is `to` and the rate about the axis `rate`, rad/s.
+    mutating func restart(
+        from attitude: Quaternion, at time: Double, sign: Double, to: Quaternion, rate: Double, now: Double
+    ) {
+        restart(from: attitude, at: time, sign: sign)
+        integral = angle(to: to, near: 0)
+        peak = abs(rate)
+        duration = now - time
+        elapsed = duration
+    }
+
+    /// Whether there has been no rotation for as long as it takes to be over.
+    var isResting: Bool { slow >= AxisRotation.restTime - 1e-9 }
+
+    /// How often the body has just swung to and fro about the axis.
+    func swings(at time: Double) -> Int { time - swingEnd > AxisRotation.swingTime ? 0 : swings }
+
+    /// Counts swings: unlike a rotation, a swing is over only where the body turns round.
+    mutating func countSwings(rate: Double, at time: Double) {
+        if rate * swing < 0, abs(rate) > AxisRotation.restRate {
+            if abs(swing) >= AxisRotation.swingAngle {
+                swings = swings(at: time) + 1
+                swingEnd = time
+            }
+            swing = 0
+        }
+        swing += rate * CellGrid.cell
+    }
+
+    /// Forgets the swings too.
+    mutating func reset() {
+        restart(from: .identity, at: 0, sign: 1)
+        swing = 0
+        swings = 0
+        swingEnd = -.infinity
+    }
+
+    /// Takes the rate about the axis, rad/s, in the cell that ends at `time`, before which the attitude was `before`.
+    /// What turns round, and what rests, begins anew.
+    mutating func update(rate: Double, before: Quaternion, at time: Double) {
+        let speed = abs(rate)
+        if speed < AxisRotation.restRate {
+            slow += CellGrid.cell
+            if isResting {
+                let slow = slow
+                restart(from: before, at: time - CellGrid.cell, sign: rate < 0 ? -1 : 1)
+                self.slow = slow
+            }
+        } else {
+            slow = 0
+            if rate * sign < 0 { restart(from: before, at: time - CellGrid.cell, sign: -sign) }
+        }
+        integral += rate * CellGrid.cell
+        elapsed += CellGrid.cell
+        if speed >= AxisRotation.restRate { duration = elapsed }
+        peak = max(peak, speed)
+    }
+
+    /// The angle turned to the attitude `to`, rad; of the angles that differ by whole turns the nearest to `estimate`.
+    func angle(to attitude: Quaternion, near estimate: Double) -> Double {
+        let change = from.conjugate * attitude
+        let component = axis == .x ? change.x : axis == .y ? change.y : change.z
+        // About an axis that was turned upside down meanwhile there is no twist: the rate has to do.
+        guard component * component + change.w * change.w > 0.05 else { return estimate }
+        let twist = 2 * atan2(component, change.w)
+        return twist + 2 * .pi * ((estimate - twist) / (2 * .pi)).rounded()
+    }
+}
