@@ -59,6 +59,7 @@ struct TrajectoryConsistencyTests {
             Slide(axis: Vector3(1, 0, 0), distance: 2, duration: 3),
             Tap(axis: Vector3(0, 0, -1), amplitude: 30), Drop(height: 0.4), Walk(duration: 5),
             Vibration(axis: Vector3(1, -2, 0.5), amplitude: 3, frequency: 17, duration: 4), WashingMachine(),
+            Throw(height: 0.4, spin: 3),
             Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.3, frequency: 2, duration: 3),
         ]
         for segment in segments {
@@ -134,6 +135,18 @@ struct TrajectoryTests {
         #expect(abs(tap.motion(at: 0.004).acceleration.z + 30) < 1e-9)
         #expect(abs(tap.motion(at: 0.024).acceleration.z - 7.5) < 1e-9)
         #expect(tap.duration == 0.04)
+    }
+
+    @Test("a throw flies weightless to its height, turns on the way, and comes back into the hand")
+    func toss() {
+        let toss = Throw(height: 0.5, push: 0.2, spin: .pi, axis: Vector3(0, 1, 0))
+        #expect(abs(toss.flight - 0.6386) < 1e-3)
+        let top = toss.motion(at: 0.2 + 0.5 * toss.flight)
+        let left = toss.motion(at: 0.2)
+        #expect(abs(top.position.z - left.position.z - 0.5) < 1e-9)
+        #expect(top.specificForce.length < 1e-9)
+        #expect(abs(toss.motion(at: toss.duration - 1e-9).position.z) < 1e-6)
+        #expect(abs(toss.motion(at: 9).attitude.angle(to: .identity) - .pi) < 1e-9)
     }
 
     @Test("a walking hand swings from the shoulder, and bounces at every step")
@@ -327,6 +340,7 @@ struct NamedTrajectoryTests {
             .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .tripleTap: 4, .sideTaps: 12, .softTap: 3,
             .putDown: 6, .shake: 5, .gentleShake: 5, .drop: 5, .machine: 600,
             .flickLeft: 4, .flickRight: 4, .flickUp: 4, .flickDown: 4, .flickForward: 4, .flickBackward: 4, .twist: 4,
+            .toss: 5, .bump: 4, .flip: 5, .flip180: 6, .tilt: 7, .carry: 20,
             .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,
         ]
         for known in VirtualTrajectory.allCases {

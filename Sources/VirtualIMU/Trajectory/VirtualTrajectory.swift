@@ -28,6 +28,12 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case drop
     case machine
     case fan
+    case toss = "throw"
+    case bump
+    case flip
+    case flip180 = "flip-180"
+    case tilt
+    case carry
     case calibrationPoses = "calibration-poses"
     case calibrationTurns = "calibration-turns"
     case demo
@@ -65,6 +71,12 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .machine:
             "is stuck to a washing machine: 8.5 Hz to and fro with pauses, spinning at 13 and 20 Hz, every 600 s"
         case .fan: "is stuck to a fan that vibrates along z with 0.6 m/s² at 24 Hz, after 2 s"
+        case .toss: "is thrown up by 0.5 m, turns over once in the air and is caught, every 5 s"
+        case .bump: "is hit on its back with 6 g, every 4 s"
+        case .flip: "is turned by 90° about x within 0.6 s, held, and turned back, every 5 s"
+        case .flip180: "is turned upside down about x within 1 s, held, and turned back, every 6 s"
+        case .tilt: "is tilted by 45° about y within 1 s, held for 2 s, and put back, every 7 s"
+        case .carry: "is picked up, carried for 10 s and put down, every 20 s"
         case .calibrationPoses: "rests on ten sides, edges and corners for 4 s each, every 50 s"
         case .calibrationTurns: "turns by 90° about x, z and y and back, and once round about z, with rests, every 40 s"
         case .demo: "rolls, pitches, yaws by 30° to 60° and back, and is shaken along x with 2 g, every 9.5 s"
@@ -121,6 +133,7 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
                 ]))
         case .machine: Repeating(MotionSequence([Rest(5), WashingMachine(), Rest(595 - WashingMachine().duration)]))
         case .fan: MotionSequence([Rest(2), Vibration(axis: Self.z, amplitude: 0.6, frequency: 24)])
+        case .toss, .bump, .flip, .flip180, .tilt, .carry: Self.handled(self)
         case .calibrationPoses: Self.restsOnManySides
         case .calibrationTurns: Self.turnsBetweenRests
         case .demo: Self.demonstration
@@ -130,9 +143,9 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     /// One round of it, from its rest to its rest; `rest` and `walk` never end.
     public var once: any Trajectory { trajectory.once }
 
-    private static var x: Vector3 { Vector3(1, 0, 0) }
-    private static var y: Vector3 { Vector3(0, 1, 0) }
-    private static var z: Vector3 { Vector3(0, 0, 1) }
+    static var x: Vector3 { Vector3(1, 0, 0) }
+    static var y: Vector3 { Vector3(0, 1, 0) }
+    static var z: Vector3 { Vector3(0, 0, 1) }
 
     private static var strongShake: Shake {
         Shake(axis: x, amplitude: 2 * standardGravity, frequency: 5, cycles: 6)
@@ -149,7 +162,7 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
             ]))
     }
 
-    private static func turn(_ axis: Vector3, degrees: Double, duration: Double) -> Turn {
+    static func turn(_ axis: Vector3, degrees: Double, duration: Double) -> Turn {
         Turn(axis: axis, angle: degrees * radiansPerDegree, duration: duration)
     }
 
