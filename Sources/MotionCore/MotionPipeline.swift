@@ -94,9 +94,10 @@ public struct MotionPipeline: ~Copyable {
         input.attitude = state.attitude
         input.gravity = state.gravity
         input.referenceUp = reference.up
-        input.isMoving = state.isMoving
+        input.isMoving = filter.isMoving
         input.isAtRest = state.isAtRest
         gestures.update(input, emit: emit)
+        state.isMoving = gestures.isMoving
         state.isVibrating = gestures.isVibrating
     }
 
@@ -120,7 +121,6 @@ public struct MotionPipeline: ~Copyable {
         state.referenceUp = reference.up
         state.gravity = attitude.unrotate(Vector3(0, 0, standardGravity))
         state.gyroscopeBias = filter.gyroscopeBias
-        state.isMoving = filter.isMoving
         state.isAtRest = filter.isAtRest
         if !sample.temperature.isNaN { state.temperature = sample.temperature }
         if sample.acceleration.isFinite {

@@ -62,7 +62,7 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// The side that points up.
     public var side = BodySide.plusZ
 
-    /// Whether the body moves.
+    /// Whether the body moves: told as the gesture `motion` is, until it has been still for some time.
     public var isMoving = false
 
     /// Whether the body has been at rest for so long that `gyroscopeBias` is being learnt from it.

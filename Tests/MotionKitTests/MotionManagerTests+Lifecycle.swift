@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func startAndStopAgainAndAgain() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let phases = Journal<GesturePhase>()
         manager.addRecognizer(.shake) { event in
             phases.append(event.phase)
@@ -78,7 +78,7 @@ import Testing
 
     /// Everything that was under way is cancelled, and the handlers have heard it when stop returns.
     @Test func stopCancelsWhatIsOpen() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
         var movement = Movement()
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func stopFromWithinAHandler() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         let isBack = Flag()
         manager.addRecognizer(.shake) { [weak manager] event in
@@ -113,7 +113,7 @@ import Testing
 
     /// The new run's handlers wait until the old run's have heard everything: one at a time, in order.
     @Test func restartFromWithinAHandler() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let heard = Journal<String>()
         let inside = Atomic<Int>(0)
         let overlaps = Counter()
@@ -143,7 +143,7 @@ import Testing
 
     @Test func droppingTheManagerStopsIt() async throws {
         let device = ScriptedDevice()
-        let state = Mutex<MotionManager?>(MotionManager())
+        let state = Mutex<MotionManager?>(MotionManager(settings: .shakesOnly))
         try state.withLock { try $0?.start(with: device) }
         #expect(await eventually { device.status.state == .asleep })
         state.withLock { $0 = nil }
@@ -152,7 +152,7 @@ import Testing
 
     /// Threads start and stop and change things at random: no crash, no deadlock, and every gesture has its end.
     @Test func usedFromManyThreads() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let phases = Journal<GesturePhase>()
         manager.setDefaultResponder { phases.append($0.phase) }
         await withTaskGroup(of: Void.self) { group in
@@ -192,7 +192,7 @@ import Testing
 /// Faults of the sensor: told, survived, and never waited for longer than half a second a thread.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerFaultTests {
     @Test func aLostSensorCancelsWhatIsOpen() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let heard = Journal<String>()
         let events = Journal<GestureEvent>()
         manager.addRecognizer(.shake) { event in
@@ -222,7 +222,7 @@ import Testing
 
     /// What the driver tells arrives in order, with the instant at which it was told.
     @Test func whatTheDriverTellsArrives() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<IMUPoll.Event>()
         let times = Journal<Timestamp>()
         manager.addSensorHandler { event, time in
@@ -243,7 +243,7 @@ import Testing
 
     /// A transaction that does not come back: stop leaves its thread behind and the open gesture has its end.
     @Test func aStuckTransactionDoesNotHoldUpStop() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
         let gate = Gate()
@@ -279,7 +279,7 @@ import Testing
 
     /// A handler that does not return is left behind, too; what it has not heard it hears when it is back.
     @Test func aStuckHandlerDoesNotHoldUpStop() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         let gate = Gate()
         defer { gate.open() }
@@ -300,7 +300,7 @@ import Testing
     }
 
     @Test func aChipThatCannotBePutToSleepIsTold() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<IMUPoll.Event>()
         manager.addSensorHandler { event, _ in events.append(event) }
         let failure = BusError(.timedOut, code: ETIMEDOUT)

@@ -99,7 +99,7 @@ import VirtualIMU
 @Suite(.timeLimit(.minutes(1))) struct VirtualSensorTests {
     /// Two seconds of rest, then a shake along x: it begins, it ends, and everything about it is known meanwhile.
     @Test func aShakeOfTheVirtualChip() async throws {
-        let manager = MotionManager(sensor: .virtual("shake"), updateInterval: 0.05)
+        let manager = MotionManager(sensor: .virtual("shake"), settings: .shakesOnly, updateInterval: 0.05)
         let events = Journal<GestureEvent>()
         let states = Journal<MotionState>()
         let received = Journal<MotionSample>()

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func switchingShakesOffCancelsTheOneUnderWay() async throws {
-        let manager = MotionManager()
+        let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
         var movement = Movement()
@@ -40,7 +40,7 @@ import Testing
 
     /// Settings that were made before the start hold from its first sample.
     @Test func settingsHoldFromTheStart() async throws {
-        var settings = MotionSettings()
+        var settings = MotionSettings.shakesOnly
         settings.gestures.shake.common.isEnabled = false
         let manager = MotionManager(settings: settings)
         let events = Journal<GestureEvent>()
@@ -57,7 +57,7 @@ import Testing
 
     /// A handler that is switched off is cancelled at once: nobody waits for the sensor's next news.
     @Test func aHandlerThatIsSwitchedOffIsCancelledAtOnce() async throws {
-        let manager = MotionManager(updateInterval: .infinity)
+        let manager = MotionManager(settings: .shakesOnly, updateInterval: .infinity)
         let events = Journal<GestureEvent>()
         let others = Journal<GestureEvent>()
         manager.setDefaultResponder { others.append($0) }

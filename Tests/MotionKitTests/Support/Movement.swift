@@ -43,3 +43,12 @@ struct Movement {
 func gravity(rolledBy degrees: Double) -> Vector3 {
     Quaternion(roll: degrees * radiansPerDegree, pitch: 0, yaw: 0).unrotate(Vector3(0, 0, standardGravity))
 }
+
+extension MotionSettings {
+    /// Default settings with all gestures but shakes switched off: for tests that count a movement's events.
+    static var shakesOnly: MotionSettings {
+        var settings = MotionSettings()
+        for gesture in Gesture.allCases { settings.gestures[gesture].isEnabled = gesture == .shake }
+        return settings
+    }
+}

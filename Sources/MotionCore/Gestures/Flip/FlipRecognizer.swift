@@ -1,0 +1,123 @@
+internal import CMotionMath
+
+/// Recognises flips: another side up than before, held there.
+///
+/// A side is held where it stays up for some time and the vertical hardly moves. Sides that pass by on the way to another
+/// are not held, so that half a turn is one flip by 180°, however slowly it goes on. On an edge the side held last stays
+/// the one until another is clearly more up.
+struct FlipRecognizer: ~Copyable {
+    /// Cells that are remembered: a power of two so that an index wraps by a mask, and the longest hold time.
+    private static let capacity = 256
+    private static let mask = capacity - 1
+
+    /// How flips are recognised; see `apply(_:)`.
+    private(set) var settings: FlipSettings
+
+    /// Where up was, a unit vector a cell.
+    private let ups: UnsafeMutablePointer<Vector3>
+    private var count = 0
+    private var steadyCosine: Double
+    private var holdCells: Int
+    private var held: BodySide?
+    /// The side that is up, on an edge the one before, since which cell, and the last that was steady on the held side.
+    private var side = BodySide.plusZ
+    private var sideSince = 0
+    private var leftAt = 0
+
+    /// Constants of the rule.
+    private enum Rule {
+        /// By how much another side has to be more up, as a share of gravity: 6° beyond the edge.
+        static let edge = 0.15
+        /// Each step of sensitivity multiplies the angle that a steady hand may wander by this.
+        static let sensitivityStep = 1.12
+        /// The held side was left where up moved by more than 1.5° within so many cells.
+        static let leavingCells = 5
+        static let leavingCosine = 0.99966
+    }
+
+    /// Makes a recognizer that has seen nothing.
+    init(settings: FlipSettings) {
+        self.settings = settings
+        steadyCosine = FlipRecognizer.steadyCosine(settings)
+        holdCells = FlipRecognizer.holdCells(settings)
+        ups = .allocate(capacity: FlipRecognizer.capacity)
+        ups.initialize(repeating: .zero, count: FlipRecognizer.capacity)
+    }
+
+    deinit {
+        ups.deallocate()
+    }
+
+    private static func steadyCosine(_ settings: FlipSettings) -> Double {
+        cos(min(.pi, settings.steadiness * pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))))
+    }
+
+    private static func holdCells(_ settings: FlipSettings) -> Int {
+        max(1, min(capacity - 1, Int((settings.holdTime / CellGrid.cell).rounded())))
+    }
+
+    /// Takes over new settings.
+    mutating func apply(_ settings: FlipSettings) {
+        self.settings = settings
+        steadyCosine = FlipRecognizer.steadyCosine(settings)
+        holdCells = FlipRecognizer.holdCells(settings)
+    }
+
+    /// Forgets everything: the next side that is held is where the next flip goes from.
+    mutating func reset() {
+        count = 0
+        held = nil
+    }
+
+    /// Takes a cell and tells what it brings about.
+    mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
+        let up = cell.sample.gravity * (1 / standardGravity)
+        ups[count & FlipRecognizer.mask] = up
+        let nearest = BodySide(nearestTo: up)
+        if count == 0 {
+            side = nearest
+            sideSince = 0
+        } else if nearest != side, up.dot(nearest.direction) > up.dot(side.direction) + Rule.edge {
+            noteMiss(cell.timestamp, &misses)
+            side = nearest
+            sideSince = count
+        }
+        count += 1
+        guard side != held else {
+            let before = ups[(count - 1 - Rule.leavingCells) & FlipRecognizer.mask]
+            if up.dot(before) > Rule.leavingCosine { leftAt = count }
+            return nil
+        }
+        guard count - sideSince > holdCells, isSteady(up) else { return nil }
+        defer {
+            held = side
+            leftAt = count
+        }
+        guard let from = held else { return nil }
+        var event = GestureEvent(.flip, .recognized, at: cell.timestamp)
+        event.from = from
+        event.to = side
+        event.angle = from.direction.dot(side.direction) < -0.5 ? .pi : 0.5 * .pi
+        event.duration = Double(max(0, count - holdCells - leftAt)) * CellGrid.cell
+        return event
+    }
+
+    /// Whether up has hardly moved for the hold time.
+    private func isSteady(_ up: Vector3) -> Bool {
+        var age = 1
+        while age <= holdCells {
+            if up.dot(ups[(count - 1 - age) & FlipRecognizer.mask]) < steadyCosine { return false }
+            age += 1
+        }
+        return true
+    }
+
+    /// Tells of a side that was up and is left again without having been held.
+    private func noteMiss(_ timestamp: Timestamp, _ misses: inout NearMisses) {
+        guard let held, held != side else { return }
+        misses.add(
+            NearMiss(
+                .flip, .tooShort, at: timestamp, value: Double(count - sideSince) * CellGrid.cell,
+                limit: settings.holdTime))
+    }
+}

@@ -1,0 +1,98 @@
+internal import CMotionMath
+
+/// Recognises that the body is tilted away from its reference attitude, and that it has come back.
+///
+/// The angle is the one between up as the attitude filter sees it and up in the reference attitude, so that shaking
+/// hardly moves it and heading not at all. Another reference ends a tilt as putting the body back does.
+struct TiltRecognizer: Sendable, BitwiseCopyable {
+    /// How tilts are recognised; see `apply(_:)`.
+    private(set) var settings: TiltSettings
+
+    private var holdTime: Double
+    private var isTilted = false
+    /// When the tilt began, and since when the angle has been beyond the limit that would change something.
+    private var began = 0.0
+    private var contrarySince: Double?
+    private var farthest = 0.0
+    /// The angle, low-passed over some cells: what differs from it still changes.
+    private var usual = 0.0
+
+    /// Each step of sensitivity divides the hold time by this.
+    private static let sensitivityStep = 1.2
+    /// The share of the angle that makes a near miss.
+    private static let nearMiss = 0.8
+
+    /// Without a gyroscope the angle follows late: it is told once it changes by less than this, rad, in about 0.1 s, or
+    /// after so many seconds.
+    private static let settled = 1.5 * radiansPerDegree
+    private static let settlingTime = 1.0
+
+    /// Makes a recognizer that has seen nothing.
+    init(settings: TiltSettings) {
+        self.settings = settings
+        holdTime = TiltRecognizer.holdTime(settings)
+    }
+
+    private static func holdTime(_ settings: TiltSettings) -> Double {
+        settings.holdTime / pow(sensitivityStep, Double(settings.common.sensitivity - 5))
+    }
+
+    /// Takes over new settings; a tilt under way goes on or ends by the new ones.
+    mutating func apply(_ settings: TiltSettings) {
+        self.settings = settings
+        holdTime = TiltRecognizer.holdTime(settings)
+    }
+
+    /// Forgets everything. A tilt under way is none any more: whoever forgets tells so.
+    mutating func reset() {
+        isTilted = false
+        contrarySince = nil
+        farthest = 0
+        usual = 0
+    }
+
+    /// Takes a cell and tells what it brings about.
+    mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
+        let angle = cell.sample.gravity.angle(to: cell.sample.referenceUp)
+        usual += (angle - usual) * 0.2
+        let isContrary = isTilted ? angle < settings.angle - settings.hysteresis : angle > settings.angle
+        guard isContrary else {
+            noteMiss(angle, cell, &misses)
+            contrarySince = nil
+            return nil
+        }
+        let since = contrarySince ?? cell.time
+        contrarySince = since
+        // Sums of cells may miss the time by rounding.
+        guard cell.time - since >= holdTime - 1e-6 else { return nil }
+        if !cell.sample.hasRotationRate, !isTilted, abs(angle - usual) > TiltRecognizer.settled,
+            cell.time - since < holdTime + TiltRecognizer.settlingTime
+        {
+            return nil
+        }
+        contrarySince = nil
+        farthest = 0
+        isTilted.toggle()
+        var event = GestureEvent(.tilt, isTilted ? .began : .ended, at: cell.timestamp)
+        event.angle = angle
+        if isTilted { began = since }
+        event.duration = (isTilted ? cell.time : since) - began
+        return event
+    }
+
+    /// Tells of a tilt that came near the angle, or did not stay, once it is gone.
+    private mutating func noteMiss(_ angle: Double, _ cell: GestureCell, _ misses: inout NearMisses) {
+        guard !isTilted else { return }
+        if let since = contrarySince {
+            misses.add(
+                NearMiss(.tilt, .tooShort, at: cell.timestamp, value: cell.time - since, limit: holdTime))
+            farthest = 0
+        } else if angle > TiltRecognizer.nearMiss * settings.angle {
+            farthest = max(farthest, angle)
+        } else if farthest > 0 {
+            misses.add(
+                NearMiss(.tilt, .tooSmallAngle, at: cell.timestamp, value: farthest, limit: settings.angle))
+            farthest = 0
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import MotionCore
+import Testing
+import VirtualIMU
+
+/// The movements that can be simulated by name bring about the gesture that they are named after, once a period.
+@Suite struct HandlingTrajectoryTests {
+    @Test(arguments: [
+        (VirtualTrajectory.toss, Gesture.fall, 5.0), (.drop, .fall, 5), (.bump, .impact, 4), (.flip, .flip, 2.5),
+        (.flip180, .flip, 3), (.tilt, .tilt, 7), (.carry, .motion, 20),
+    ])
+    func eachBringsAboutItsGesture(name: VirtualTrajectory, gesture: Gesture, period: Double) {
+        var feed = TrajectoryFeed()
+        feed.follow(name.trajectory, seconds: 4 * period + 0.9)
+        let starts = feed.told(gesture).filter { $0.phase == .began || $0.phase == .recognized }
+        let count = starts.count
+        #expect(count == 4)
+        if gesture == .flip {
+            let angles = Set(starts.map { $0.angle ?? 0 })
+            #expect(angles == [name == .flip ? 0.5 * .pi : .pi])
+            let sides = starts.map(\.to)
+            let there: BodySide = name == .flip ? .plusY : .minusZ
+            #expect(sides == [there, .plusZ, there, .plusZ])
+        }
+        if gesture == .impact {
+            let sides = Set(starts.map(\.side))
+            #expect(sides == [.minusX])
+        }
+    }
+}
