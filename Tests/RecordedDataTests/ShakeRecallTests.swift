@@ -21,16 +21,14 @@ struct ShakeRecallTests {
         }
     }
 
-    /// The phases of all shakes in a recording, with their times.
-    static func shakes(in recording: String) throws -> [(time: Double, phase: GesturePhase)] {
+    /// The phases of all gestures of one kind in a recording, with their times.
+    static func phases(of gesture: Gesture, in recording: String) throws -> [(time: Double, phase: GesturePhase)] {
         var reader = try RecordingReader(path: recording)
         var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
-        var shakes: [(Double, GesturePhase)] = []
-        while let sample = try reader.next() {
-            pipeline.process(sample) { shakes.append(($0.timestamp.seconds, $0.phase)) }
-        }
-        pipeline.cancelGestures(.stopped) { shakes.append(($0.timestamp.seconds, $0.phase)) }
-        return shakes
+        var events: [GestureEvent] = []
+        while let sample = try reader.next() { pipeline.process(sample) { events.append($0) } }
+        pipeline.cancelGestures(.stopped) { events.append($0) }
+        return events.filter { $0.gesture == gesture }.map { ($0.timestamp.seconds, $0.phase) }
     }
 
     /// What people do all day.
@@ -48,7 +46,8 @@ struct ShakeRecallTests {
         var falseShakes = 0
         for file in RecordedData.files(below: "gestures", suffix: ".labels.csv") {
             let labels = try Self.labels(file)
-            let shakes = try Self.shakes(in: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
+            let shakes = try Self.phases(
+                of: .shake, in: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
             // Every beginning has exactly one end.
             for (index, shake) in shakes.enumerated() {
                 let wanted: [GesturePhase] = index % 2 == 0 ? [.began] : [.ended, .cancelled]
