@@ -22,7 +22,7 @@ import Testing
         #expect(
             await observer.sees { try $0.shakes().count >= 2 && $0.messages("attitude").count >= 10 }, "\(agent.errors)"
         )
-        expectComplete(try observer.shakes())
+        try expectComplete(observer)
         #expect(agent.errors.contains("reading MPU-6050 at 0x68 on \(bus)"))
         #expect(try observer.objects("event/shake").allSatisfy { $0["simulated"] == nil })
         #expect(try observer.objects("state").last?["simulated"] as? Bool == false)

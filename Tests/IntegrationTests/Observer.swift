@@ -87,10 +87,11 @@ final class Observer: Sendable {
     }
 }
 
-/// A shake's event as it was published.
+/// A gesture's event as it was published.
 struct PublishedEvent: Equatable {
     var run: String
     var number: Int
+    var gesture: String
     var phase: String
 
     init(_ object: [String: Any]) throws {
@@ -98,6 +99,7 @@ struct PublishedEvent: Equatable {
         try #require(parts.count == 2)
         run = String(parts[0])
         number = try #require(Int(parts[1]))
+        gesture = try #require(object["gesture"] as? String)
         phase = try #require(object["phase"] as? String)
     }
 }
@@ -105,8 +107,13 @@ struct PublishedEvent: Equatable {
 extension Observer {
     /// The shakes that were published, without the repetitions that QoS 1 allows.
     func shakes(of device: String = "dut") throws -> [PublishedEvent] {
+        try events("shake", of: device)
+    }
+
+    /// The events of a gesture that were published, without the repetitions that QoS 1 allows.
+    func events(_ gesture: String, of device: String = "dut") throws -> [PublishedEvent] {
         var events: [PublishedEvent] = []
-        for object in try objects("event/shake", of: device) {
+        for object in try objects("event/" + gesture, of: device) {
             let event = try PublishedEvent(object)
             if !events.contains(event) { events.append(event) }
         }
@@ -114,12 +121,19 @@ extension Observer {
     }
 }
 
-/// Events 1, 2, 3… of one run without a hole, in order, each beginning followed by its end.
-func expectComplete(_ events: [PublishedEvent], sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(Set(events.map(\.run)).count == 1, sourceLocation: sourceLocation)
-    #expect(events.map(\.number) == Array(1...max(1, events.count)), sourceLocation: sourceLocation)
-    for (index, event) in events.enumerated() {
-        let isExpected = index % 2 == 0 ? event.phase == "began" : event.phase == "ended" || event.phase == "cancelled"
-        #expect(isExpected, "\(events)", sourceLocation: sourceLocation)
+/// Events 1, 2, 3… of one run without a hole, those of each gesture in order, each beginning followed by its end.
+func expectComplete(_ observer: Observer, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    var all: [PublishedEvent] = []
+    for gesture in ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"] {
+        let events = try observer.events(gesture)
+        #expect(events.map(\.number) == events.map(\.number).sorted(), "\(events)", sourceLocation: sourceLocation)
+        for (index, event) in events.filter({ !["recognized", "changed"].contains($0.phase) }).enumerated() {
+            let isExpected =
+                index % 2 == 0 ? event.phase == "began" : event.phase == "ended" || event.phase == "cancelled"
+            #expect(isExpected, "\(events)", sourceLocation: sourceLocation)
+        }
+        all += events
     }
+    #expect(Set(all.map(\.run)).count == 1, sourceLocation: sourceLocation)
+    #expect(all.map(\.number).sorted() == Array(1...max(1, all.count)), sourceLocation: sourceLocation)
 }

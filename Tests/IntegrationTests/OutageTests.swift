@@ -36,7 +36,7 @@ import Testing
 
         #expect(await observer.availability("online", count: 2), "\(agent.errors)")
         #expect(await observer.sees { try $0.shakes().count >= before + 6 }, "\(agent.errors)")
-        expectComplete(try observer.shakes())
+        try expectComplete(observer)
         // What is retained is told again: the broker kept nothing.
         #expect(await observer.sees { $0.messages("state").count >= 2 })
         #expect(await observer.sees { try $0.objects("health").contains { $0["connects"] as? Int == 2 } })
@@ -119,7 +119,7 @@ import Testing
             }, "\(agent.errors)")
         let health = try #require(try observer.objects("health").last)
         #expect(health["lost_samples"] as? Int == 0 && health["gaps"] as? Int == 0, "\(health)")
-        expectComplete(try observer.shakes())
+        try expectComplete(observer)
 
         broker.freeze()
         #expect(await agent.terminate() == 0)

@@ -54,11 +54,16 @@ import Testing
         #expect(longest == 9)
     }
 
+    /// The rows that tell of shakes: a shaken board also moves.
+    private static func shakes(_ lines: [String]) -> [String] {
+        lines.filter { $0.contains(",shake,") }
+    }
+
     @Test func eventsGoToStandardOutputWhereNothingIsAskedFor() async throws {
         let outcome = try await jostle("replay", "-", input: Recording.shake())
         #expect(outcome.status == 0)
         #expect(outcome.lines.first == Self.eventHeader)
-        let rows = outcome.lines.dropFirst().map { $0.components(separatedBy: ",") }
+        let rows = Self.shakes(outcome.lines).map { $0.components(separatedBy: ",") }
         #expect(rows.map { $0[1] } == ["shake", "shake"])
         #expect(rows.map { $0[2] } == ["began", "ended"])
         for row in rows {
@@ -89,8 +94,9 @@ import Testing
     @Test func aGestureThatIsOpenAtTheEndIsCancelled() async throws {
         let recording = Recording.shake().split(separator: "\n").prefix(170).joined(separator: "\n") + "\n"
         let outcome = try await jostle("replay", "-", "--events", "-", input: recording)
-        let last = try #require(outcome.lines.last)
-        #expect(outcome.status == 0 && outcome.lines.count == 3)
+        let shakes = Self.shakes(outcome.lines)
+        let last = try #require(shakes.last)
+        #expect(outcome.status == 0 && shakes.count == 2)
         #expect(last.hasPrefix("1.680,shake,cancelled,") && last.contains(",stopped,"), "\(last)")
     }
 
@@ -109,7 +115,7 @@ import Testing
 
     @Test func shakesAreRecognisedWithoutGyroscope() async throws {
         let outcome = try await jostle("replay", "-", input: Recording.shake(hasGyroscope: false))
-        #expect(outcome.lines.count == 3, "\(outcome)")
+        #expect(Self.shakes(outcome.lines).count == 2, "\(outcome)")
     }
 
     @Test func theSameRecordingGivesTheSameBytes() async throws {
@@ -124,18 +130,18 @@ import Testing
                 FileManager.default.contentsEqual(
                     atPath: directory.path(name + "1"), andPath: directory.path(name + "2")))
         }
-        #expect(try lines("e1").count == 3)
+        #expect(Self.shakes(try lines("e1")).count == 2)
     }
 
     @Test func settingsApply() async throws {
         let off = try await jostle("replay", "-", "--set", "gestures.shake.enabled=false", input: Recording.shake())
-        #expect(off.status == 0 && off.lines == [Self.eventHeader])
+        #expect(off.status == 0 && off.lines.first == Self.eventHeader && Self.shakes(off.lines).isEmpty)
         let file = try directory.write("gestures: { shake: { enabled: false } }\n", to: "off.yaml")
         let fromFile = try await jostle("replay", "-", "--config", file, input: Recording.shake())
-        #expect(fromFile.lines == [Self.eventHeader])
+        #expect(fromFile.lines.first == Self.eventHeader && Self.shakes(fromFile.lines).isEmpty)
         let over = try await jostle(
             "replay", "-", "--config", file, "--set", "gestures.shake.enabled=true", input: Recording.shake())
-        #expect(over.lines.count == 3)
+        #expect(Self.shakes(over.lines).count == 2)
     }
 
     @Test func aWrongConfigurationIsStatus78() async throws {

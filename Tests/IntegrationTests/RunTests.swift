@@ -33,7 +33,7 @@ import Testing
         try expectMotion(try #require(try observer.objects("motion").last))
         try expectState(try #require(try observer.objects("state").last))
         try expectHealth(try #require(try observer.objects("health").last))
-        expectComplete(try observer.shakes())
+        try expectComplete(observer)
         try expectShake(try #require(try observer.objects("event/shake").first))
 
         #expect(await agent.terminate() == 0)
@@ -136,7 +136,9 @@ import Testing
         #expect(await eventually(within: .seconds(30)) { observer.topics.filter { $0.hasSuffix("/state") }.count >= 4 })
         #expect(await agent.terminate() == 0)
         #expect(await observer.sees { $0.topics.filter { $0.hasSuffix("/availability") }.count == 2 })
-        #expect(Set(observer.topics) == ["home/first/dut/availability", "home/first/dut/state"])
+        // Other gestures may come of a shaken board.
+        let topics = Set(observer.topics.filter { !$0.contains("/event/") || $0.hasSuffix("/shake") })
+        #expect(topics == ["home/first/dut/availability", "home/first/dut/state"])
     }
 
     @Test func anOpenShakeIsClosedBeforeTheFarewell() async throws {
@@ -152,7 +154,9 @@ import Testing
         let events = try observer.objects("event/shake")
         #expect(events.map { $0["phase"] as? String } == ["began", "cancelled"])
         #expect(events.last?["reason"] as? String == "stopped")
-        #expect(observer.topics.suffix(2) == ["jostle/dut/event/shake", "jostle/dut/availability"])
+        #expect(observer.topics.last == "jostle/dut/availability")
+        let ofShakes = observer.topics.filter { $0.hasSuffix("/shake") || $0.hasSuffix("/availability") }
+        #expect(ofShakes.suffix(2) == ["jostle/dut/event/shake", "jostle/dut/availability"])
     }
 
     @Test func aKilledAgentIsOfflineByItsWill() async throws {
