@@ -36,7 +36,7 @@ import Testing
         let events = try observer.objects("event/shake")
         #expect(events.compactMap { $0["phase"] as? String } == ["began", "ended"], "\(events)")
         #expect(events.allSatisfy { $0["simulated"] as? Bool == true }, "\(events)")
-        expectComplete(try observer.shakes())
+        try expectComplete(observer)
         let answer = try #require(try observer.objects("command/simulate/result").first)
         #expect(answer["ok"] as? Bool == true && answer["movement"] as? String == "shake", "\(answer)")
         #expect(observer.topics.filter { $0.hasPrefix("jostle/_reply/") }.count == 1)

@@ -225,8 +225,7 @@ import VirtualIMU
     }
 
     @Test func withoutAGyroscopeThereAreNoTurns() {
-        #expect(Gesture.turn.needsRotationRate)
-        #expect(Gesture.allCases.filter(\.needsRotationRate) == [.turn])
+        #expect(Gesture.needingGyroscope == .turn)
         var feed = MovementFeed(hasGyroscope: false)
         for (axis, _) in Self.axes {
             feed.rest(2)

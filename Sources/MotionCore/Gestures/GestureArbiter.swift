@@ -32,8 +32,15 @@ struct GestureArbiter: ~Copyable {
     /// What is allowed; changed by `apply(_:at:emit:)`.
     private(set) var settings: GestureSettings
 
+    /// The gestures that are switched on.
+    private(set) var enabled: GestureSet
+
+    /// Whether an event waits for others to fail.
+    var isAnyWaiting: Bool { !waiting.isEmpty }
+
     init(settings: GestureSettings) {
         self.settings = settings
+        enabled = settings.enabled
         entries = .allocate(capacity: Gesture.count)
         for gesture in Gesture.allCases { (entries + Int(gesture.rawValue)).initialize(to: Entry(gesture)) }
     }
@@ -96,6 +103,7 @@ struct GestureArbiter: ~Copyable {
     /// Takes over new settings; what they switch off is cancelled.
     mutating func apply(_ new: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         settings = new
+        enabled = new.enabled
         var rest = GestureSet.all
         while let gesture = rest.popFirst() {
             guard !new[gesture].isEnabled else { continue }

@@ -1,28 +1,43 @@
 /// All recognizers, what they are fed with, and the arbiter between them.
 ///
-/// A sample goes into the grid, whose cells go to the recognizers that look at movement; those that look for short
-/// blows and for vibration see the sample itself. What they find, they propose to the arbiter. Cancelling and forgetting
-/// are done for all of them here: a recognizer never closes what it began because of something from outside.
+/// A sample goes to the recognizers that look for short blows and for vibration, and into the grid, whose cells go to
+/// those that look at movement. What they find, they propose to the arbiter. Cancelling and forgetting are done for all
+/// of them here: a recognizer never closes what it began because of something from outside.
 public struct GestureRecognizers: ~Copyable {
     private var grid = CellGrid()
     private var arbiter: GestureArbiter
     private var misses = NearMisses()
     private var shake: ShakeRecognizer
-    private var vibration: VibrationRecognizer
     private var tap: TapRecognizer
+    private var flick: FlickRecognizer
+    private var turn: TurnRecognizer
+    private var flip: FlipRecognizer
+    private var tilt: TiltRecognizer
+    private var fall: FallRecognizer
+    private var impact: ImpactRecognizer
+    private var motion: MotionRecognizer
+    private var vibration: VibrationRecognizer
 
     /// Makes recognizers that have seen nothing.
     public init(settings: GestureSettings) {
         arbiter = GestureArbiter(settings: settings)
         shake = ShakeRecognizer(settings: settings.shake)
-        vibration = VibrationRecognizer(settings: settings.vibration)
         tap = TapRecognizer(settings: settings.tap)
+        flick = FlickRecognizer(settings: settings.flick)
+        turn = TurnRecognizer(settings: settings.turn)
+        flip = FlipRecognizer(settings: settings.flip)
+        tilt = TiltRecognizer(settings: settings.tilt)
+        fall = FallRecognizer(settings: settings.fall)
+        impact = ImpactRecognizer(settings: settings.impact)
+        motion = MotionRecognizer(settings: settings.motion)
+        vibration = VibrationRecognizer(settings: settings.vibration)
     }
 
     /// The gestures under way.
     public var open: GestureSet { arbiter.open }
 
-    /// Whether a machine runs, also where that may not be told as a gesture.
+    /// Whether the body moves, and whether a machine runs, also where that may not be told as a gesture.
+    var isMoving: Bool { motion.isMoving }
     var isVibrating: Bool { vibration.isRunning }
 
     /// Whether near misses are kept for `takeNearMiss()`. Default: no.
@@ -43,49 +58,81 @@ public struct GestureRecognizers: ~Copyable {
             forget()
             return
         }
-        if let event = vibration.update(sample, &misses) {
-            arbiter.propose(event, undecided: [], &misses, emit: emit)
-        }
+        let enabled = arbiter.enabled
+        // It runs even when switched off: whether a machine runs is published in any case.
+        if let event = vibration.update(sample, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.fall) { fall.observe(sample) }
+        if enabled.contains(.impact), let event = impact.update(sample, &misses) { propose(event, emit: emit) }
         while let means = grid.next() {
             let cell = GestureCell(
                 time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate, sample: sample)
-            update(cell, emit: emit)
+            update(cell, enabled, emit: emit)
         }
-        if arbiter.settings.tap.common.isEnabled, tap.listen(sample, &misses),
+        // After those that may silence it.
+        if enabled.contains(.tap), tap.listen(sample, &misses),
             let event = tap.conclude(at: sample.timestamp, &misses)
         {
-            arbiter.propose(event, undecided: [], &misses, emit: emit)
+            propose(event, emit: emit)
         }
-        arbiter.release(at: sample.timestamp, undecided: undecided, &misses, emit: emit)
+        if arbiter.isAnyWaiting {
+            arbiter.release(at: sample.timestamp, undecided: undecided, &misses, emit: emit)
+        }
+    }
+
+    /// Hands a cell to those that look at movement, those that take precedence first.
+    private mutating func update(_ cell: GestureCell, _ enabled: GestureSet, emit: (GestureEvent) -> Void) {
+        arbiter.update(cell)
+        if enabled.contains(.fall), let event = fall.update(cell, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.shake), let event = shake.update(cell, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.flick), let event = flick.update(cell, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.turn), let event = turn.update(cell, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.flip), let event = flip.update(cell, &misses) { propose(event, emit: emit) }
+        if enabled.contains(.tilt), let event = tilt.update(cell, &misses) { propose(event, emit: emit) }
+        // It runs even when switched off: whether the body moves is published in any case.
+        if let event = motion.update(cell, &misses) { propose(event, emit: emit) }
+    }
+
+    private mutating func propose(_ event: GestureEvent, emit: (GestureEvent) -> Void) {
+        arbiter.propose(event, undecided: undecided, &misses, emit: emit)
     }
 
     /// The gestures that may still come of the movement under way.
     private var undecided: GestureSet { shake.isUndecided ? .shake : [] }
 
-    private mutating func update(_ cell: GestureCell, emit: (GestureEvent) -> Void) {
-        arbiter.update(cell)
-        let settings = arbiter.settings
-        if settings.shake.common.isEnabled, let event = shake.update(cell, &misses) {
-            arbiter.propose(event, undecided: [], &misses, emit: emit)
-        }
+    private mutating func forget() {
+        forget(.all)
+        motion.reset()
+        vibration.reset()
     }
 
-    private mutating func forget() {
-        shake.reset()
-        vibration.reset()
-        tap.reset()
+    /// Makes recognizers forget what they have seen, but for those that always run.
+    private mutating func forget(_ gestures: GestureSet) {
+        if gestures.contains(.shake) { shake.reset() }
+        if gestures.contains(.tap) { tap.reset() }
+        if gestures.contains(.flick) { flick.reset() }
+        if gestures.contains(.turn) { turn.reset() }
+        if gestures.contains(.flip) { flip.reset() }
+        if gestures.contains(.tilt) { tilt.reset() }
+        if gestures.contains(.fall) { fall.reset() }
+        if gestures.contains(.impact) { impact.reset() }
     }
 
     /// Takes over new settings; a gesture under way is cancelled where they switch it off.
     public mutating func apply(_ settings: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
-        let old = arbiter.settings
-        guard settings != old else { return }
+        guard settings != arbiter.settings else { return }
+        let before = arbiter.enabled
         arbiter.apply(settings, at: timestamp, emit: emit)
         shake.apply(settings.shake)
-        vibration.apply(settings.vibration)
         tap.apply(settings.tap)
-        if settings.shake.common.isEnabled != old.shake.common.isEnabled { shake.reset() }
-        if settings.tap.common.isEnabled != old.tap.common.isEnabled { tap.reset() }
+        flick.apply(settings.flick)
+        turn.apply(settings.turn)
+        flip.apply(settings.flip)
+        tilt.apply(settings.tilt)
+        fall.apply(settings.fall)
+        impact.apply(settings.impact)
+        motion.apply(settings.motion)
+        vibration.apply(settings.vibration)
+        forget(before.symmetricDifference(arbiter.enabled))
     }
 
     /// Cancels every gesture under way.

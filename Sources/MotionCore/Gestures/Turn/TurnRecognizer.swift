@@ -8,7 +8,7 @@ internal import CMotionMath
 /// that may begin the next turn. What it turned before it began and while it came to rest counts.
 ///
 /// It needs a gyroscope: an accelerometer does not see turns about the vertical. Without one nothing is recognised; see
-/// `Gesture.needsRotationRate`.
+/// `Gesture.needingGyroscope`.
 struct TurnRecognizer: ~Copyable {
     /// How turns are recognised; see `apply(_:)`.
     private(set) var settings: TurnSettings
