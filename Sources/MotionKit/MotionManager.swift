@@ -173,6 +173,15 @@ public final class MotionManager: Sendable {
         if let failure { throw failure }
     }
 
+    /// Ends what is being simulated; its gestures under way are cancelled. Does nothing where nothing is.
+    public func stopSimulation() {
+        let simulation = shared.withLock { shared in
+            defer { shared.simulation = nil }
+            return shared.simulation
+        }
+        simulation?.stop()
+    }
+
     /// What is being simulated; `nil` where nothing is.
     public var simulatedMovement: SimulatedMovement? {
         shared.withLock { $0.simulation.flatMap { $0.isOver ? nil : $0.movement } }

@@ -32,7 +32,8 @@ import Testing
         ])
     func simulateIsUnderstood(arguments: String, name: String, count: Int) throws {
         let command = try #require(try RemoteCommands.read("simulate", Array(arguments.utf8)) as? RemoteSimulate)
-        #expect(command.movement.name == name && command.movement.count == count)
+        let movement = try #require(command.movement)
+        #expect(movement.name == name && movement.count == count)
     }
 
     @Test(
@@ -48,12 +49,12 @@ import Testing
             ("{\"movement\":\"tap\",\"count\":\"2\"}", "count is no number"),
             ("{\"movement\":\"tap\",\"seconds\":3}", "tap ends by itself"),
             ("{\"movement\":\"walk\",\"count\":2}", "walk does not end by itself"),
-            ("{\"movement\":\"walk\",\"seconds\":1e9}", "s are not possible; 1.0 to 55.0 are"),
+            ("{\"movement\":\"walk\",\"seconds\":1e9}", "s are not possible; 1.0 to 600.0 are"),
             ("{\"movement\":\"walk\",\"seconds\":-1}", "-1.0 s are not possible"),
-            ("{\"movement\":\"demo\",\"count\":20}", "; 60.0 s are possible"),
+            ("{\"movement\":\"machine\",\"count\":20}", "; 900.0 s are possible"),
             (
                 "{\"movement\":\"tap\",\"times\":2}",
-                "simulate has no argument \"times\"; it has movement, count and seconds"
+                "simulate has no argument \"times\"; it has movement, count, seconds and stop"
             ),
             ("[\"shake\"]", "no JSON object"),
         ])

@@ -57,7 +57,7 @@ import Testing
         ("publish.health.intervall=1", "did you mean \"interval\"?"),
         ("mqtt.password=1", "did you mean \"password_file\"?"),
         ("log.lvl=info", "allowed: level"),
-        ("sensitivity=7", "did you mean \"gestures.shake.sensitivity\"?"),
+        ("sensitivity=7", "did you mean \"gestures.shake.sensitivity\" or \"gestures.tap.sensitivity\""),
         ("rate=7", "did you mean \"sensor.rate\" or \"publish.attitude.rate\" or \"publish.motion.rate\"?"),
         ("frobnicate=1", "allowed: device, sensor, attitude, motion, gestures, actions, publish, mqtt, log"),
     ])

@@ -5,7 +5,7 @@ import MotionCore
 
 extension AcceptedValue {
     /// Values of every key: kinds, units and bounds.
-    static let all: [AcceptedValue] = device + sensor + filters + publish + mqtt + actions + gates(of: "shake", .shake)
+    static let all: [AcceptedValue] = device + sensor + filters + publish + mqtt + actions + gestures
 
     private static let device: [AcceptedValue] = [
         .init("device.id", "washer-1") { $0.device.id == "washer-1" },
@@ -135,7 +135,7 @@ extension AcceptedValue {
 
 extension RefusedValue {
     /// Values that each key must not have: wrong kinds, units, and what is just out of bounds.
-    static let all: [RefusedValue] = sensor + others + actions + gates(of: "shake")
+    static let all: [RefusedValue] = sensor + others + actions + gestures
 
     private static let sensor: [RefusedValue] = [
         .init("sensor.driver", "mpu6500", "did you mean \"mpu6050\"?"),

@@ -19,8 +19,7 @@ import VirtualIMU
         feed.rest(2)
         feed.move(Self.turn(90, within: 1))
         feed.rest(1)
-        let events = feed.events
-        #expect(events.allSatisfy { $0.gesture == .turn })
+        let events = feed.events(of: .turn)
         #expect(events.first?.phase == .began)
         #expect(events.last?.phase == .ended)
         #expect(events.dropFirst().dropLast().allSatisfy { $0.phase == .changed })

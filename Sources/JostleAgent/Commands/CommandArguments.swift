@@ -75,6 +75,9 @@ struct CommandArguments {
         return whole
     }
 
+    /// Whether there is this argument and no other.
+    func isAlone(_ name: String) -> Bool { fields.map(\.key) == [name] }
+
     private func node(_ name: String) -> ConfigurationNode? {
         fields.first { $0.key == name }?.node
     }

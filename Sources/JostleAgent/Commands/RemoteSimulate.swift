@@ -3,11 +3,19 @@ internal import MotionKit
 /// `simulate`: the events of a movement that nobody makes, so that what they set off can be tried.
 struct RemoteSimulate: RemoteCommand, Equatable {
     static let name = "simulate"
-    static let argumentNames = ["movement", "count", "seconds"]
+    static let argumentNames = ["movement", "count", "seconds", "stop"]
 
-    let movement: SimulatedMovement
+    /// What to simulate; `nil` to end what is being simulated.
+    let movement: SimulatedMovement?
 
     init(_ arguments: CommandArguments) throws(CommandRefusal) {
+        if try arguments.truth("stop") ?? false {
+            guard arguments.isAlone("stop") else {
+                throw CommandRefusal(.badArguments, "stop ends what is being simulated: alone, without a movement")
+            }
+            movement = nil
+            return
+        }
         guard let name = try arguments.text("movement") else {
             let names = SimulatedMovement.known.map(\.name).joined(separator: ", ")
             throw CommandRefusal(.badArguments, "movement is missing; there are \(names)")
@@ -23,6 +31,10 @@ struct RemoteSimulate: RemoteCommand, Equatable {
 
     /// The sensor need not work for it: when it does not, automations are tried all the more.
     func carryOut(on manager: MotionManager) throws(CommandRefusal) -> JSONObject {
+        guard let movement else {
+            manager.stopSimulation()
+            return JSONObject()
+        }
         do throws(SimulationError) {
             try manager.simulate(movement)
         } catch {

@@ -3,12 +3,10 @@ public import MotionCore
 extension NearMiss {
     /// What was almost recognised and what it lacked, in a sentence for people.
     public var explanation: String {
-        let figures = value.isFinite && limit.isFinite ? ", \(text(value)) where \(bound) \(text(limit)) is needed" : ""
+        let bound = value < limit ? "at least \(text(limit)) is needed" : "at most \(text(limit)) is allowed"
+        let figures = value.isFinite && limit.isFinite ? ", \(text(value)) where \(bound)" : ""
         return "no \(gesture.word): \(reason.words)\(figures)"
     }
-
-    /// Which way the limit would have been kept.
-    private var bound: String { value < limit ? "at least" : "at most" }
 
     private func text(_ value: Double) -> String {
         switch unit {

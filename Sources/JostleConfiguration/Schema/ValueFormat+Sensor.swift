@@ -183,3 +183,18 @@ extension Substring {
         return result
     }
 }
+
+extension ValueFormat<TapCounts> {
+    /// Which numbers of taps are told apart: one or a list.
+    static var tapCounts: ValueFormat {
+        let names: KeyValuePairs<String, Int> = ["single": 1, "double": 2, "triple": 3]
+        let some = ValueFormat<[Int]>.oneOrMore(.choice(names))
+        return ValueFormat(
+            allowed: some.allowed, wantsExample: false, constraints: some.constraints,
+            read: { node, directory throws(ValueRefusal) in
+                let counts = try some.read(node, directory)
+                return TapCounts(rawValue: counts.reduce(0) { $0 | 1 << UInt8($1 - 1) })
+            },
+            write: { counts in some.write((1...3).filter { counts.contains(count: $0) }) })
+    }
+}

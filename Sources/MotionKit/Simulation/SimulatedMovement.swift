@@ -10,10 +10,10 @@ public struct SimulatedMovement: Equatable, Sendable {
     public static let counts = 1...20
 
     /// Seconds that a movement which does not end by itself may go on.
-    public static let lengths = 1.0...55.0
+    public static let lengths = 1.0...600.0
 
     /// Seconds that a simulation lasts at most, but for gestures that take longer to end than usual.
-    public static let longest = 60.0
+    public static let longest = 900.0
 
     /// Seconds for which a movement that does not end by itself goes on where nobody says.
     public static let usualLength = 5.0

@@ -9,8 +9,13 @@ internal import VirtualIMU
 /// as fast as that can be worked out, and then with the system's: gestures come when they would if somebody moved the
 /// device, and bear the time at which they do. The sensor thread has no part in it.
 struct SimulationLoop: ~Copyable {
-    /// Seconds for which the end of a gesture is awaited after the movement has settled; then it is cancelled.
-    static let patience = 15.0
+    /// Seconds for which the end of a gesture is awaited after the movement has settled; then it is cancelled. A machine
+    /// is done only after the pauses that it may make.
+    private var patience: Double {
+        let usual = 15.0
+        return pipeline.openGestures.contains(.vibration)
+            ? max(usual, pipeline.settings.gestures.vibration.doneAfter + 5) : usual
+    }
 
     /// Seconds from the start until the movement begins: the quiet before it is worked out in them.
     private static let preparation = 0.1
@@ -60,7 +65,7 @@ struct SimulationLoop: ~Copyable {
     /// Whether nothing more is to be expected, or has been waited for long enough.
     private var isOver: Bool {
         let since = clock.now().seconds(since: settled)
-        return since >= SimulationLoop.patience || since >= 0 && pipeline.openGestures.isEmpty
+        return since >= patience || since >= 0 && pipeline.openGestures.isEmpty
     }
 
     /// Lets time pass, waiting for the system's clock where that is behind.

@@ -41,7 +41,9 @@ enum ReplayCommand {
         }
         let unavailable = pipeline.unavailableGestures
         if !unavailable.isEmpty, explains {
-            print("The recording has no gyroscope, without which there is no \(unavailable.words.joined(separator: ", ")).")
+            print(
+                "The recording has no gyroscope, without which there is no \(unavailable.words.joined(separator: ", "))."
+            )
         }
         var happened: [GestureEvent] = []
         pipeline.cancelGestures(.stopped) { happened.append($0) }
