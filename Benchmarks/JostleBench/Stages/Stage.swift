@@ -8,7 +8,7 @@ enum Stage: String, CaseIterable {
     case hotPathAtWorst = "fifo-to-event-worst"
     case driver = "driver"
     case attitude = "attitude"
-    case shake = "shake"
+    case gestures = "gestures"
     case ring = "ring"
     case chip = "virtual-chip"
 
@@ -21,7 +21,7 @@ enum Stage: String, CaseIterable {
         case .hotPathAtWorst: "the same mounted askew, clipping, on a bad bus"
         case .driver: "FIFO bytes -> driver -> sample"
         case .attitude: "attitude filter alone"
-        case .shake: "shake recognizer alone"
+        case .gestures: "all recognizers, without the attitude filter"
         case .ring: "ring: push and pop of a sample"
         case .chip: "virtual MPU-6050: a sample of its own"
         }
@@ -33,7 +33,7 @@ enum Stage: String, CaseIterable {
     /// Whether gestures come of it.
     var recognizesGestures: Bool {
         switch self {
-        case .pipelineInMotion, .hotPath, .hotPathAtWorst, .shake: true
+        case .pipelineInMotion, .hotPath, .hotPathAtWorst, .gestures: true
         case .pipelineAtRest, .driver, .attitude, .ring, .chip: false
         }
     }
@@ -47,7 +47,7 @@ enum Stage: String, CaseIterable {
         case .hotPathAtWorst: Runner(HotPathWork.atWorst(material.clipped))
         case .driver: Runner(DriverWork(material.movement))
         case .attitude: Runner(AttitudeWork(material.movement))
-        case .shake: Runner(GesturesWork(material.movement))
+        case .gestures: Runner(GesturesWork(material.movement))
         case .ring: Runner(RingWork(material.movement))
         case .chip: Runner(ChipWork())
         }
