@@ -144,7 +144,7 @@ public final class TemporaryDirectory: Sendable {
 /// Waits until a condition holds; false where it does not within the time.
 ///
 /// A test passes as soon as it can: the limit only says when it has failed.
-public func eventually(within limit: Duration = .seconds(15), _ condition: () -> Bool) async -> Bool {
+public func eventually(within limit: Duration = .seconds(45), _ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + limit
     while !condition() {
         if ContinuousClock.now >= deadline { return false }

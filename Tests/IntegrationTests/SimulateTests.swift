@@ -86,11 +86,14 @@ import Testing
         let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
         defer { agent.kill() }
         #expect(await observer.availability("online"), "\(agent.errors)")
-        try observer.publish(simulation(of: "shake"))
-        #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(agent.errors)")
+        // A walk, since it lasts for as long as a busy machine may need to get here.
+        var walk = simulation(of: "walk")
+        walk.payload = Array("{\"movement\":\"walk\",\"seconds\":300}".utf8)
+        try observer.publish(walk)
+        #expect(await observer.sees { !$0.messages("event/motion").isEmpty }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
-        #expect(await observer.sees { $0.messages("event/shake").count >= 2 }, "\(agent.errors)")
-        let events = try observer.objects("event/shake")
+        #expect(await observer.sees { $0.messages("event/motion").count >= 2 }, "\(agent.errors)")
+        let events = try observer.objects("event/motion")
         #expect(events.compactMap { $0["phase"] as? String } == ["began", "cancelled"], "\(events)")
         #expect(events.last?["reason"] as? String == "stopped" && events.last?["simulated"] as? Bool == true)
     }

@@ -84,7 +84,7 @@ import Testing
         ("on: motion, strength_above: 1, consume: true", "strength_above", "shake, tap, flick, fall and impact do"),
         (
             "on: tap, duration_above: 1, consume: true", "duration_above",
-            "shake, turn, tilt, fall, motion and vibration"
+            "shake, flick, turn, flip, tilt, fall, motion and vibration"
         ),
         ("on: tap, count: 4, consume: true", "count", "out of bounds"),
         ("on: tap, count: [1, two], consume: true", "count", "\"two\" is not a whole number"),

@@ -20,7 +20,8 @@ final class RecordedClient: Sendable {
         let client = try RecordedClient(options)
         for filter in filters { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()
-        try #require(await eventually { client.connections.count == 1 && client.subscribed.count == filters.count })
+        // More than once where a busy machine let the first attempt run out of time.
+        try #require(await eventually { !client.connections.isEmpty && client.subscribed.count >= filters.count })
         return client
     }
 

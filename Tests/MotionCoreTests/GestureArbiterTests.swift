@@ -113,6 +113,14 @@ import Testing
         #expect(rig.told.last?.gesture == .flick)
     }
 
+    @Test func whatIsCancelledSaysHowLongItLasted() throws {
+        var rig = Rig()
+        rig.propose(.turn, .began, at: 1, duration: 0.25)
+        rig.cancelAll(.sensorLost, at: 3)
+        let cancelled = try #require(rig.told.last)
+        #expect(abs((cancelled.duration ?? 0) - 2.25) < 1e-9)
+    }
+
     @Test func aFallInterruptsAShake() {
         var rig = Rig()
         rig.propose(.shake, .began, at: 1)

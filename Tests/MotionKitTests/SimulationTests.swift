@@ -84,10 +84,12 @@ import VirtualIMU
 
     /// As where the agent ends in the middle: the handlers have heard the end when stop returns.
     @Test func stopCancelsIt() async throws {
+        // A walk, since it lasts for as long as a busy machine may need to get here.
+        manager.settings.gestures.motion.common.isEnabled = true
         for _ in 0..<2 {
             let before = events.count
             try manager.start(with: ScriptedDevice())
-            try manager.simulate(SimulatedMovement("shake"))
+            try manager.simulate(SimulatedMovement("walk", seconds: 300))
             #expect(await eventually(within: 30) { events.count == before + 1 })
             manager.stop()
             #expect(events.entries.suffix(2).map(\.phase) == [.began, .cancelled])

@@ -28,9 +28,9 @@ extension Gesture {
             switch self {
             case .shake: [.strength, .axis, .reversals]
             case .tap: [.count, .side, .strength]
-            case .flick: [.direction, .strength]
+            case .flick: [.direction, .strength, .duration]
             case .turn: [.axis, .angle, .direction]
-            case .flip: [.from, .to, .angle]
+            case .flip: [.from, .to, .angle, .duration]
             case .tilt: [.angle]
             case .fall: [.height, .strength]
             case .impact: [.strength, .side]

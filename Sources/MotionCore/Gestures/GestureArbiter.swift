@@ -202,6 +202,7 @@ extension GestureArbiter {
     ) {
         guard open.contains(gesture) else { return }
         var event = entries[Int(gesture.rawValue)].latest
+        if let duration = event.duration { event.duration = duration + timestamp.seconds(since: event.timestamp) }
         event.phase = .cancelled
         event.timestamp = timestamp
         event.reason = reason

@@ -5,7 +5,7 @@ import Synchronization
 /// Waits until `condition` holds, and for `seconds` at most.
 ///
 /// - Returns: whether it holds.
-func eventually(within seconds: Double = 10, _ condition: () -> Bool) async -> Bool {
+func eventually(within seconds: Double = 45, _ condition: () -> Bool) async -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
@@ -15,7 +15,7 @@ func eventually(within seconds: Double = 10, _ condition: () -> Bool) async -> B
 }
 
 /// The same without suspending, for handlers.
-func eventuallyBlocking(within seconds: Double = 10, _ condition: () -> Bool) -> Bool {
+func eventuallyBlocking(within seconds: Double = 45, _ condition: () -> Bool) -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
