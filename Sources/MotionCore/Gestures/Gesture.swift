@@ -110,9 +110,11 @@ public enum BodyAxis: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     }
 }
 
-/// Where a movement goes, in the body frame: x is forward, y left and z up, as on a board that lies flat.
+/// Where a movement goes, seen with up at the top: x is forward, y left and z up on a board that lies flat. On one that
+/// is tilted or stands, up is still against gravity, and forward is where x points once the side that is up has become
+/// the top.
 ///
-/// A turn goes left where it is positive about its axis, right-handed, else right.
+/// A turn goes left where it is positive about its axis of the body, right-handed, else right.
 public enum MotionDirection: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case left
     case right

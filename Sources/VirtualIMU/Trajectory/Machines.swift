@@ -21,10 +21,10 @@ public struct Vibration: Trajectory {
 
     public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
-        let stroke =
-            amplitude
-            * (Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
-                * Jet.sine(Jet(time: time, rate: angularFrequency)))
+        // Step by step: Swift 6.0 does not find its way through the whole product.
+        let envelope: Jet = Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
+        let oscillation: Jet = envelope * Jet.sine(Jet(time: time, rate: angularFrequency))
+        let stroke: Jet = amplitude * oscillation
         let direction = pose.rotate(axis)
         return TrueMotion(
             attitude: pose, rotationRate: .zero, position: stroke.value * direction,

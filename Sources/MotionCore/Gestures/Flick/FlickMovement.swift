@@ -12,7 +12,7 @@ struct FlickMovement: ~Copyable {
 
     private let total: UnsafeMutablePointer<Vector3>
     private let linear: UnsafeMutablePointer<Vector3>
-    private var gravity = Vector3.zero
+    private(set) var gravity = Vector3.zero
 
     /// How many cells there have been since the last reset; the number of the next one.
     private(set) var count = 0

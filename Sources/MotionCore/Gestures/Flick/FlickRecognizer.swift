@@ -5,7 +5,7 @@ internal import CMotionMath
 /// A movement begins where linear acceleration leaves quiet and is judged when it has come to rest. It is a flick where
 /// it is strong enough, came out of quiet, was soon over, and holds two accelerations one after another that oppose each
 /// other: the stroke and what brakes it. A board that is picked up, put down or walked with has no such pair, or no
-/// quiet around it. The direction is that of the stroke.
+/// quiet around it. The direction is that of the stroke, seen with up at the top.
 struct FlickRecognizer: ~Copyable {
     /// How flicks are recognised; see `apply(_:)`.
     private(set) var settings: FlickSettings
@@ -14,6 +14,8 @@ struct FlickRecognizer: ~Copyable {
     private var state = State.unsettled
     private var onset = 0
     private var strongest = 0.0
+    /// Where up was in the body when the movement began.
+    private var up = Vector3(0, 0, 1)
 
     private enum State {
         /// Waits for quiet.
@@ -40,6 +42,7 @@ struct FlickRecognizer: ~Copyable {
             if linear > Rule.onset {
                 state = .moving
                 onset = latest
+                up = movement.gravity
                 strongest = linear
             }
         case .moving:
@@ -154,14 +157,28 @@ extension FlickRecognizer {
         }
         var event = GestureEvent(.flick, .recognized, at: timestamp)
         event.strength = strength
-        event.direction = MotionDirection(along: strokes.direction)
+        event.direction = MotionDirection(
+            along: FlickRecognizer.levelling(up).rotate(strokes.direction))
         event.duration = duration
         return event
     }
 }
 
+extension FlickRecognizer {
+    /// Turns body vectors so that `up` points up: the side that is up becomes the top, then what is left of the tilt goes.
+    /// In two steps, or a board that lies on its face would have its left where a trifle of tilt says.
+    static func levelling(_ up: Vector3) -> Quaternion {
+        let top = Vector3(0, 0, 1)
+        let side = BodySide(nearestTo: up)
+        let turned =
+            side == .minusZ
+            ? Quaternion(angle: .pi, axis: Vector3(1, 0, 0)) : Quaternion(from: side.direction, to: top)
+        return Quaternion(from: turned.rotate(up), to: top) * turned
+    }
+}
+
 extension MotionDirection {
-    /// The direction with the largest share of a vector in the body frame.
+    /// The direction with the largest share of a vector whose z points up.
     init(along vector: Vector3) {
         switch BodyAxis(dominantIn: vector) {
         case .x: self = vector.x >= 0 ? .forward : .backward
