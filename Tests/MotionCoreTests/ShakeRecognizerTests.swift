@@ -172,10 +172,12 @@ import Testing
     }
 
     @Test func aShakeThatFadesUnconfirmedIsTooWeak() {
-        var feed = Feed()
+        var settings = ShakeSettings()
+        settings.common.sensitivity = 9
+        var feed = Feed(settings: settings)
         feed.rest(seconds: 2)
-        // Three swings and no more.
-        feed.shake(seconds: 0.3, peak: 3 * standardGravity)
+        // Three swings and no more, so strong that they are believed at once.
+        feed.shake(seconds: 0.5, frequency: 3, peak: 6 * standardGravity)
         feed.rest(seconds: 1.5)
         #expect(feed.phases == [.began, .cancelled])
         #expect(feed.events.last?.reason == .tooWeak)

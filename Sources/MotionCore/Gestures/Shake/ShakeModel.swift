@@ -2,24 +2,57 @@ internal import CMotionMath
 
 /// Decides how large a movement has to be for a shake, given what it looks like.
 ///
-/// A small neural network turns the features into one number, the movement's likeness to a shake: a sum of the features
-/// and of ten hidden units, each of which is a sum of the features bent by z/(1 + |z|). The amplitude does not enter the
-/// network: a movement is a shake where the weakest of its last three peaks exceeds
+/// Two small neural networks each turn the features into one number, the movement's likeness to a shake. The amplitude
+/// does not enter them: a movement is a shake where the weakest of its last three peaks exceeds
 ///
-///     A = max(0.5, exp((threshold - likeness) / slope)) g
+///     A = max(0.5, exp(mean of (threshold - likeness) / slope - 0.2)) g
 ///
-/// So sensitivity divides this amplitude, and a higher one never misses what a lower one catches. The weights are in
-/// `ShakeWeights`.
+/// So sensitivity divides this amplitude, and a higher one never misses what a lower one catches. Two, because they were
+/// fitted to differently varied material: what both doubt is no shake, and neither's whims decide alone.
 struct ShakeModel: ~Copyable {
     /// Each step of sensitivity divides the needed amplitude by this.
     static let sensitivityStep = 1.15
     /// The least peak that a shake of the best shape needs at the default sensitivity, g: below it are brushing teeth,
     /// wiping and writing, however regular.
     private static let leastAmplitude = 0.5
-    /// A feature further from its mean than this many deviations is taken as that far: nothing so far was ever seen.
-    private static let farthest = 4.0
+    /// Two that have to agree are stricter than each alone: so much less of the logarithm of amplitude is asked for.
+    private static let concession = 0.2
     /// The peak that a shake's weakest swing typically has, g.
     private static let typicalAmplitude = 1.2
+
+    private let lateral = ShakeNetwork(.lateral)
+    private let upright = ShakeNetwork(.upright)
+
+    /// The amplitude, m/s², that the weakest of the last three swings needs.
+    func neededAmplitude(_ features: borrowing ShakeFeatures, sensitivity: Int) -> Double {
+        let shaped = exp(0.5 * (lateral.doubt(features) + upright.doubt(features)) - ShakeModel.concession)
+        return standardGravity * max(ShakeModel.leastAmplitude, shaped)
+            / pow(ShakeModel.sensitivityStep, Double(sensitivity - 5))
+    }
+
+    /// What speaks most against a shake: the aspect that, were it like a typical shake's, would take most doubt away.
+    func obstacle(_ features: borrowing ShakeFeatures) -> ShakeRefusal.Reason {
+        let present = lateral.doubt(features) + upright.doubt(features)
+        var obstacle = ShakeRefusal.Reason.tooWeak
+        var most = 2 * log(ShakeModel.typicalAmplitude * standardGravity / max(1e-3, features.weakest))
+        var next: UInt8 = 0
+        while let reason = ShakeRefusal.Reason(rawValue: next) {
+            next += 1
+            let left = lateral.doubt(features, mending: reason) + upright.doubt(features, mending: reason)
+            if present - left > most {
+                most = present - left
+                obstacle = reason
+            }
+        }
+        return obstacle
+    }
+}
+
+/// One of the model's networks: a sum of the features and of ten hidden units, each of which is a sum of the features bent
+/// by z/(1 + |z|).
+struct ShakeNetwork: ~Copyable {
+    /// A feature further from its mean than this many deviations is taken as that far: nothing so far was ever seen.
+    private static let farthest = 4.0
 
     private static var features: Int { ShakeFeatures.count }
 
@@ -32,19 +65,25 @@ struct ShakeModel: ~Copyable {
     private let hidden: UnsafeMutablePointer<Double>
     private let hiddenBias: UnsafeMutablePointer<Double>
     private let output: UnsafeMutablePointer<Double>
+    private let bias: Double
+    private let threshold: Double
+    private let slope: Double
 
-    init() {
-        scaled = .allocate(capacity: ShakeModel.features)
-        scaled.initialize(repeating: 0, count: ShakeModel.features)
-        mean = ShakeModel.table(ShakeWeights.mean)
-        scale = ShakeModel.table(ShakeWeights.scale)
-        typical = ShakeModel.table(ShakeWeights.typical)
-        direct = ShakeModel.table(ShakeWeights.direct)
-        hiddenBias = ShakeModel.table(ShakeWeights.hiddenBias)
-        output = ShakeModel.table(ShakeWeights.output)
+    init(_ weights: ShakeWeights) {
+        scaled = .allocate(capacity: ShakeNetwork.features)
+        scaled.initialize(repeating: 0, count: ShakeNetwork.features)
+        mean = ShakeNetwork.table(weights.mean)
+        scale = ShakeNetwork.table(weights.scale)
+        typical = ShakeNetwork.table(weights.typical)
+        direct = ShakeNetwork.table(weights.direct)
+        hiddenBias = ShakeNetwork.table(weights.hiddenBias)
+        output = ShakeNetwork.table(weights.output)
         var rows: [Double] = []
-        for row in ShakeWeights.hidden { rows += row }
-        hidden = ShakeModel.table(rows)
+        for row in weights.hidden { rows += row }
+        hidden = ShakeNetwork.table(rows)
+        bias = weights.bias
+        threshold = weights.threshold
+        slope = weights.slope
     }
 
     deinit {
@@ -64,52 +103,21 @@ struct ShakeModel: ~Copyable {
         return table
     }
 
-    /// The amplitude, m/s², that the weakest of the last three swings needs.
-    func neededAmplitude(_ features: borrowing ShakeFeatures, sensitivity: Int) -> Double {
-        scale(features)
-        return neededAmplitude(likeness: likeness(), sensitivity: sensitivity)
-    }
-
-    private func neededAmplitude(likeness: Double, sensitivity: Int) -> Double {
-        let shaped = exp((ShakeWeights.threshold - likeness) / ShakeWeights.slope)
-        return standardGravity * max(ShakeModel.leastAmplitude, shaped)
-            / pow(ShakeModel.sensitivityStep, Double(sensitivity - 5))
-    }
-
-    /// What speaks most against a shake: the aspect that, were it like a typical shake's, would raise likeness most.
-    func obstacle(_ features: borrowing ShakeFeatures) -> ShakeRefusal.Reason {
-        scale(features)
-        let present = likeness()
-        var obstacle = ShakeRefusal.Reason.tooWeak
-        var most =
-            ShakeWeights.slope * log(ShakeModel.typicalAmplitude * standardGravity / max(1e-3, features.weakest))
-        var next: UInt8 = 0
-        while let reason = ShakeRefusal.Reason(rawValue: next) {
-            next += 1
-            for index in 0..<ShakeModel.features {
-                let isOfReason = ShakeFeature(rawValue: index)?.aspect == reason
-                scaled[index] = bounded(isOfReason ? typical[index] : features[index], feature: index)
-            }
-            let gain = likeness() - present
-            if gain > most {
-                most = gain
-                obstacle = reason
-            }
+    /// The logarithm of the amplitude, g, that a movement of these features needs; with `mending`, were those that speak
+    /// of that aspect like a typical shake's.
+    func doubt(_ features: borrowing ShakeFeatures, mending aspect: ShakeRefusal.Reason? = nil) -> Double {
+        for index in 0..<ShakeNetwork.features {
+            let isMended = aspect != nil && ShakeFeature(rawValue: index)?.aspect == aspect
+            let value = isMended ? typical[index] : features[index]
+            scaled[index] = max(
+                -ShakeNetwork.farthest, min(ShakeNetwork.farthest, (value - mean[index]) * scale[index]))
         }
-        return obstacle
-    }
-
-    private func bounded(_ value: Double, feature: Int) -> Double {
-        max(-ShakeModel.farthest, min(ShakeModel.farthest, (value - mean[feature]) * scale[feature]))
-    }
-
-    private func scale(_ features: borrowing ShakeFeatures) {
-        for index in 0..<ShakeModel.features { scaled[index] = bounded(features[index], feature: index) }
+        return (threshold - likeness()) / slope
     }
 
     private func likeness() -> Double {
-        let count = ShakeModel.features
-        var sum = ShakeWeights.bias
+        let count = ShakeNetwork.features
+        var sum = bias
         for index in 0..<count { sum += direct[index] * scaled[index] }
         for unit in 0..<ShakeWeights.hiddenUnits {
             var input = hiddenBias[unit]
