@@ -41,7 +41,8 @@ import Testing
         #expect((1...30).contains(try #require(toggle.properties.messageExpiry)))
         let ended = try #require(try observer.objects("event/shake").first { $0["phase"] as? String == "ended" })
         let log = try #require(observer.all.first { $0.topic == "lamp/log" })
-        #expect(String(decoding: log.payload, as: UTF8.self) == "\(try #require(ended["id"] as? String)) true none")
+        let id = try #require(ended["id"] as? String)
+        #expect(String(decoding: log.payload, as: UTF8.self) == "\(id) true none")
         #expect(await agent.terminate() == 0)
 
         let late = try await Observer(broker.port)
@@ -90,7 +91,8 @@ import Testing
         let soon = Set(observer.all.filter { $0.topic == "soon" }.map(\.payload))
         let whenever = Set(observer.all.filter { $0.topic == "whenever" }.map(\.payload))
         #expect(soon.isStrictSubset(of: whenever))
-        #expect(whenever.count == (try observer.shakes().count { $0.phase == "began" }))
+        let began = try observer.shakes().count { $0.phase == "began" }
+        #expect(whenever.count == began)
     }
 
     private static func actions(loggedBy agent: JostleProgram) -> Int {
