@@ -33,7 +33,7 @@ import Testing
     @Test func aSimulatedShakeIsRecognised() async throws {
         let outcome = try await jostle("simulate", "shake", "--for", "6")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
-        #expect(outcome.output.contains("shake began  axis x") && outcome.output.contains("shake ended"), "\(outcome)")
+        #expect(outcome.output.contains("shake began, axis x") && outcome.output.contains("shake ended"), "\(outcome)")
     }
 
     @Test func aRecordingOfTheSensorCanBeReplayed() async throws {

@@ -49,7 +49,7 @@ import VirtualIMU
         try manager.start(with: device)
         defer { manager.stop() }
         try manager.simulate(SimulatedMovement("shake"))
-        #expect(await eventually(within: 30) { simulated.count == 1 })
+        #expect(await eventually { simulated.count >= 1 })
         device.feed(samples)
         #expect(await eventually { real.count == 2 })
         #expect(real == expected)
@@ -60,15 +60,18 @@ import VirtualIMU
     }
 
     @Test func anotherOneMeanwhileIsRefused() async throws {
+        manager.settings.gestures.motion.common.isEnabled = true
         try manager.start(with: device)
         defer { manager.stop() }
-        try manager.simulate(SimulatedMovement("shake"))
+        // A walk, since it lasts for as long as a busy machine may need to get here.
+        try manager.simulate(SimulatedMovement("walk", seconds: 300))
         let tap = try SimulatedMovement("tap")
-        #expect(throws: SimulationError.busy("shake")) { try manager.simulate(tap) }
-        #expect(await eventually(within: 30) { simulated.count == 1 })
-        #expect(throws: SimulationError.busy("shake")) { try manager.simulate(tap) }
-        #expect(await hasEnded())
-        #expect(await eventually { simulated.map(\.phase) == [.began, .ended] })
+        #expect(throws: SimulationError.busy("walk")) { try manager.simulate(tap) }
+        #expect(await eventually { simulated.count == 1 })
+        #expect(throws: SimulationError.busy("walk")) { try manager.simulate(tap) }
+        manager.stopSimulation()
+        #expect(await eventually { simulated.map(\.phase) == [.began, .cancelled] })
+        #expect(simulated.last?.reason == .stopped)
         try manager.simulate(tap)
         #expect(manager.simulatedMovement == tap)
     }
@@ -119,14 +122,14 @@ import VirtualIMU
         #expect(await hasEnded())
         #expect(events.count == 0)
 
-        manager.settings.gestures.shake.common.isEnabled = true
-        try manager.simulate(SimulatedMovement("shake"))
-        #expect(await eventually(within: 30) { events.count == 1 })
-        manager.settings.gestures.shake.common.isEnabled = false
+        manager.settings.gestures.motion.common.isEnabled = true
+        try manager.simulate(SimulatedMovement("walk", seconds: 300))
+        #expect(await eventually { events.count == 1 })
+        manager.settings.gestures.motion.common.isEnabled = false
         #expect(await eventually { events.count == 2 })
         #expect(simulated.map(\.phase) == [.began, .cancelled])
         #expect(simulated.last?.reason == .disabled)
-        #expect(await hasEnded())
+        manager.stopSimulation()
         #expect(events.count == 2)
     }
 

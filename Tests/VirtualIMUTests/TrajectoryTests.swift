@@ -338,7 +338,7 @@ struct NamedTrajectoryTests {
     func periods() {
         let periods: [VirtualTrajectory: Double] = [
             .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .tripleTap: 4, .sideTaps: 12, .softTap: 3,
-            .putDown: 6, .shake: 5, .gentleShake: 5, .drop: 5, .machine: 600,
+            .putDown: 6, .shake: 5, .gentleShake: 5, .drop: 5, .fall: 6, .machine: 600,
             .flickLeft: 4, .flickRight: 4, .flickUp: 4, .flickDown: 4, .flickForward: 4, .flickBackward: 4, .twist: 4,
             .toss: 5, .bump: 4, .flip: 5, .flip180: 6, .tilt: 7, .carry: 20,
             .calibrationPoses: 50, .calibrationTurns: 40, .demo: 9.5,

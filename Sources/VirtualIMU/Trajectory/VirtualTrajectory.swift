@@ -26,6 +26,7 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case turnRight = "turn-right"
     case twist
     case drop
+    case fall
     case machine
     case fan
     case toss = "throw"
@@ -68,6 +69,7 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .turnRight: "turns to the right, about z, by 90° within 0.8 s, every 3 s"
         case .twist: "is twisted about x by 60° and back, 0.5 s each way, every 4 s"
         case .drop: "falls from 0.5 m, bounces and lies still, every 5 s"
+        case .fall: "falls from 1 m, bounces and lies still, every 6 s"
         case .machine:
             "is stuck to a washing machine: 8.5 Hz to and fro with pauses, spinning at 13 and 20 Hz, every 600 s"
         case .fan: "is stuck to a fan that vibrates along z with 0.6 m/s² at 24 Hz, after 2 s"
@@ -124,13 +126,8 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
         case .turnLeft: Self.quarterTurn(about: Self.z)
         case .turnRight: Self.quarterTurn(about: -Self.z)
         case .twist: Self.wristTwist
-        case .drop:
-            // Up again before the next fall: the board is lifted, slowly, by what it fell.
-            Repeating(
-                MotionSequence([
-                    Rest(1.5), Drop(height: 0.5), Rest(3.5 - Drop(height: 0.5).duration - 1),
-                    Slide(axis: Self.z, distance: 0.5, duration: 1),
-                ]))
+        case .drop: Self.dropped(from: 0.5, within: 3.5)
+        case .fall: Self.dropped(from: 1, within: 4.5)
         case .machine: Repeating(MotionSequence([Rest(5), WashingMachine(), Rest(595 - WashingMachine().duration)]))
         case .fan: MotionSequence([Rest(2), Vibration(axis: Self.z, amplitude: 0.6, frequency: 24)])
         case .toss, .bump, .flip, .flip180, .tilt, .carry: Self.handled(self)
@@ -159,6 +156,15 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
                 turn(y, degrees: 40, duration: 0.7), Rest(0.3), turn(y, degrees: -40, duration: 0.7),
                 turn(z, degrees: 60, duration: 0.8), Rest(0.3), turn(z, degrees: -60, duration: 0.8),
                 Rest(1), strongShake, Rest(1),
+            ]))
+    }
+
+    /// Falls, and is up again before the next fall: lifted, slowly, by what it fell.
+    private static func dropped(from height: Double, within seconds: Double) -> Repeating {
+        let drop = Drop(height: height)
+        return Repeating(
+            MotionSequence([
+                Rest(1.5), drop, Rest(seconds - drop.duration - 1), Slide(axis: z, distance: height, duration: 1),
             ]))
     }
 

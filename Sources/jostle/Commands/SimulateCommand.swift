@@ -1,5 +1,6 @@
 internal import JostleAgent
 internal import JostleConfiguration
+internal import MotionCore
 internal import MotionKit
 
 /// `jostle simulate`: the virtual chip on a chosen trajectory, in a run of its own or inside a running agent.
@@ -48,6 +49,7 @@ enum SimulateCommand {
         settings.sensor.driver = .virtual
         settings.sensor.trajectory = trajectory
         let seconds = try duration(of: trajectory, arguments)
+        noteWhatIsNotTold(of: trajectory, settings)
         do throws(AgentError) {
             try LiveRun.run(settings, for: seconds, signals: signals)
         } catch {
@@ -55,6 +57,18 @@ enum SimulateCommand {
             if case .sensor(.unknownTrajectory) = error { throw CommandFailure(.usage, "\(error)") }
             throw CommandFailure(error)
         }
+    }
+
+    /// Says beforehand why a double tap will look like two single ones: by default nobody waits for a second.
+    private static func noteWhatIsNotTold(of trajectory: String, _ settings: JostleSettings) {
+        let counts: KeyValuePairs<String, TapCounts> = ["double-tap": .double, "triple-tap": .triple]
+        let told = settings.motion.gestures.tap.counts
+        guard let wanted = counts.first(where: { $0.key == trajectory }), told.isDisjoint(with: wanted.value) else {
+            return
+        }
+        Tool.printError(
+            "jostle: single taps are told one by one; to tell them apart: --set gestures.tap.counts='[single, double, triple]'"
+        )
     }
 
     /// How long a run of its own lasts; `nil` where a signal ends it.

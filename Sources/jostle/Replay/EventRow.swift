@@ -37,6 +37,7 @@ enum EventRow {
         if let height = event.height { parts.append("\(decimal(height, 2)) m deep") }
         if let duration = event.duration { parts.append("after \(decimal(duration, 2)) s") }
         if let reason = event.reason { parts.append(reason.word) }
+        if event.isSimulated { parts.append("simulated") }
         return parts.joined(separator: ", ")
     }
 }

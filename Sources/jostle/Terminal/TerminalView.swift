@@ -79,12 +79,7 @@ final class TerminalView: Sendable {
     }
 
     private func show(_ event: GestureEvent) {
-        var words = "\(event.gesture.word) \(event.phase.word)"
-        if let axis = event.axis { words += "  axis \(axis.word)" }
-        if let strength = event.strength { words += "  \(decimal(strength, 1)) m/s²" }
-        if let duration = event.duration { words += "  \(decimal(duration, 2)) s" }
-        if let reason = event.reason { words += "  \(reason.word)" }
-        if event.isSimulated { words += "  simulated" }
+        let words = EventRow.sentence(event)
         write(isTerminal ? "\u{1B}[1m\(words)\u{1B}[0m" : words)
     }
 
