@@ -4,11 +4,11 @@ import Testing
 @testable import IMUDrivers
 
 /// Requirement: each setting becomes the nearest that the chip can do and that is not less.
-@Suite struct MPU6050ConfigurationTests {
-    private func configuration(_ change: (inout IMUSettings) -> Void) -> MPU6050Configuration {
+@Suite struct MPUConfigurationTests {
+    private func configuration(_ change: (inout IMUSettings) -> Void) -> MPUConfiguration {
         var settings = IMUSettings()
         change(&settings)
-        return MPU6050Configuration(settings)
+        return MPUConfiguration(settings)
     }
 
     @Test(
@@ -40,7 +40,7 @@ import Testing
     @Test("Every row of the low-pass table: accelerometer and gyroscope delays differ by less than a millisecond")
     func lowPassRows() {
         for setting: UInt8 in 1...6 {
-            let row = MPU6050Configuration.lowPass(setting: setting)
+            let row = MPUConfiguration.lowPass(setting: setting)
             #expect(row.setting == setting)
             #expect(abs(row.delay - row.accelerometerDelay) < 0.001)
             #expect(abs(row.bandwidth - row.accelerometerBandwidth) <= 4)
@@ -75,15 +75,15 @@ import Testing
 
     @Test("What is written and what the health check expects are the same registers")
     func registers() {
-        let result = configuration {
-            $0.rate = 50
-            $0.accelerometerRange = 3 * 9.80665
-            $0.gyroscopeRange = 400 * .pi / 180
-        }
+        var settings = IMUSettings()
+        settings.rate = 50
+        settings.accelerometerRange = 3 * 9.80665
+        settings.gyroscopeRange = 400 * .pi / 180
+        let part = MPUFamily(settings: settings)
         let expected: [(UInt8, UInt8)] = [
             (0x19, 19), (0x1A, 4), (0x1B, 0x08), (0x1C, 0x08), (0x23, 0xF8), (0x37, 0), (0x38, 1), (0x6A, 0x40),
             (0x6B, 1), (0x6C, 0),
         ]
-        for (register, value) in expected { #expect(result.value(of: register) == value) }
+        for (register, value) in expected { #expect(part.expected(register) == value) }
     }
 }

@@ -51,9 +51,9 @@ import Testing
         #expect(event == .failed(.bus(BusError(.inputOutput, code: 5))))
         #expect(rig.status.state == .recovering)
         // Somebody plugs in a wrong board, then the right one: what is wrong is told once.
-        rig.script.read(0x75, 0x70)
-        #expect(rig.advanceAndPoll().event == .failed(.identity(found: 0x70)))
-        rig.script.read(0x75, 0x70)
+        rig.script.read(0x75, 0x33)
+        #expect(rig.advanceAndPoll().event == .failed(.identity(found: 0x33)))
+        rig.script.read(0x75, 0x33)
         #expect(rig.advanceAndPoll().event == .none)
         guard case .streaming(let gap) = rig.stream() else {
             Issue.record("the end of the outage was not told")

@@ -1,32 +1,39 @@
 public import MotionCore
 
-/// InvenSense's MPU-6050, read through its FIFO.
+/// A driver of any chip that a `ChipPart` describes, read through its FIFO.
 ///
 /// States follow one another only in `poll`, each with a deadline:
 ///
 ///     asleep -> identifying -> resetting -> waking -> configuring -> settling -> streaming
 ///                    ^------------------ recovering <- any failure of any of them
 ///
-/// `MPU6050+BringUp` has the states up to settling, `+Streaming` reads the FIFO, `+Delivery` makes samples of frames, `+Health`
-/// looks after the configuration, `+Recovery` says what becomes of a failure. Datasheets: "RM" is RM-MPU-6000A-00 r4.2, "PS" is
-/// PS-MPU-6000A-00 r3.4.
-public struct MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUDriver, ~Copyable {
+/// `ChipDriver+BringUp` carries out the part's scripts up to settling, `+Streaming` reads the FIFO, `+Delivery` makes
+/// samples of frames, `+Health` looks after the configuration, `+Recovery` says what becomes of a failure.
+public struct ChipDriver<Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUDriver, ~Copyable {
     public internal(set) var info: IMUInfo
     public internal(set) var status = IMUStatus()
 
     var bus: Bus
     let clock: Clock
     let settings: IMUSettings
-    let configuration: MPU6050Configuration
+    /// What the chip is; taken from the settings until it was asked.
+    var part: Part
     let buffer: FrameBuffer
     var estimator: SamplePeriodEstimator
 
+    /// The next step of the bring-up, and where it begins again where registers do not keep their values yet.
+    var step = 0
+    var wakingStep = 0
+    /// The step that waits for a register.
+    var awaitedStep: Int?
     /// The end of the present state: when it is over, or when it has taken too long.
     var deadline = Timestamp(nanoseconds: 0)
-    /// From this instant on the gyroscope tells the truth.
+    /// Until when registers may refuse their values, after a reset.
+    var patienceEnd = Timestamp(nanoseconds: 0)
+    /// From this instant on the sensors tell the truth.
     var settledAt = Timestamp(nanoseconds: 0)
     /// The wait before the next attempt to bring the chip up, seconds.
-    var backOff = MPU6050Timing.firstBackOff
+    var backOff = DriverTiming.firstBackOff
     /// The failure that was last told, and has not ended yet.
     var outage: IMUFault?
     /// The interruption whose end is yet to be told.
@@ -42,13 +49,16 @@ public struct MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUD
     /// When the FIFO last had a frame, or was started.
     var lastFill = Timestamp(nanoseconds: 0)
     /// The last frame, and how often it has been repeated since.
-    var lastFrame: MPU6050Frame?
+    var lastFrame: ChipFrame?
     var repetitions = 0
-    /// What the next frame's temperature must be near to.
-    var lastTemperature: Int16?
+    /// What the next frame's temperature must be near to, °C.
+    var lastTemperature: Double?
+    /// The temperature of parts that do not put it into the FIFO, °C.
+    var separateTemperature = Double.nan
     var lastTimestamp: Timestamp?
 
     var healthDue = Timestamp(nanoseconds: 0)
+    var temperatureDue = Timestamp(nanoseconds: 0)
     var healthGroup = 0
     var pollCount = 0
 
@@ -59,18 +69,15 @@ public struct MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUD
     ///   - clock: what timestamps and deadlines are measured with.
     ///   - settings: what is wanted of the chip.
     public init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
-        let configuration = MPU6050Configuration(settings)
+        let part = Part(settings: settings)
         self.bus = bus
         self.clock = clock
         self.settings = settings
-        self.configuration = configuration
-        buffer = FrameBuffer(frames: MPU6050FIFO.mostFrames)
-        estimator = SamplePeriodEstimator(nominalPeriod: 1 / configuration.rate)
-        info = IMUInfo(
-            name: "MPU-6050", identity: 0, nominalRate: configuration.rate,
-            accelerometerRange: configuration.accelerometerRange, gyroscopeRange: configuration.gyroscopeRange,
-            bandwidth: configuration.bandwidth)
-        status.period = 1 / configuration.rate
+        self.part = part
+        buffer = FrameBuffer(bytes: Part.largestFIFO)
+        estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
+        info = IMUInfo(part, identity: 0)
+        status.period = 1 / part.rate
     }
 
     public mutating func poll(into batch: inout SampleBatch) -> IMUPoll {
@@ -79,8 +86,7 @@ public struct MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUD
             case .asleep: return try identify()
             case .recovering: return clock.now() < deadline ? IMUPoll(next: deadline) : try identify()
             case .identifying: return try identify()
-            case .resetting: return try awaitReset()
-            case .waking, .configuring: return try configure()
+            case .resetting, .waking, .configuring: return try goOn()
             case .settling, .streaming: return try stream(into: &batch)
             }
         } catch {
@@ -93,6 +99,19 @@ public struct MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUD
         status.state = .asleep
         forgetStream()
         outage = nil
-        try write(MPU6050Register.powerManagement1, MPU6050Value.sleep | MPU6050Value.gyroscopeClock)
+        var index = 0
+        while let step = part.sleep(index) {
+            if case .write(let register, let value) = step { try write(register, value) }
+            index += 1
+        }
+    }
+}
+
+extension IMUInfo {
+    /// The description of a part that answered with `identity`.
+    init<Part: ChipPart>(_ part: Part, identity: UInt8) {
+        self.init(
+            name: part.name, identity: identity, nominalRate: part.rate, accelerometerRange: part.accelerometerRange,
+            gyroscopeRange: part.gyroscopeRange, bandwidth: part.bandwidth)
     }
 }

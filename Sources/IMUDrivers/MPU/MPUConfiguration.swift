@@ -3,7 +3,7 @@ internal import MotionCore
 /// What the settings come to in the chip's registers, and what its numbers then mean.
 ///
 /// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
-struct MPU6050Configuration: Equatable, Sendable, BitwiseCopyable {
+struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG.
     let sampleRateDivider: UInt8
     let lowPass: UInt8
@@ -126,22 +126,5 @@ struct MPU6050Configuration: Equatable, Sendable, BitwiseCopyable {
         if wanted <= 500 { return Range(bits: 1 << 3, range: 500 * radiansPerDegree, scale: radiansPerDegree / 65.5) }
         if wanted <= 1000 { return Range(bits: 2 << 3, range: 1000 * radiansPerDegree, scale: radiansPerDegree / 32.8) }
         return Range(bits: 3 << 3, range: 2000 * radiansPerDegree, scale: radiansPerDegree / 16.4)
-    }
-}
-
-extension MPU6050Configuration {
-    /// What the health check expects of a register while samples flow, and what configuring writes.
-    func value(of register: UInt8) -> UInt8 {
-        switch register {
-        case MPU6050Register.sampleRateDivider: sampleRateDivider
-        case MPU6050Register.configuration: lowPass
-        case MPU6050Register.gyroscopeConfiguration: gyroscopeRangeBits
-        case MPU6050Register.accelerometerConfiguration: accelerometerRangeBits
-        case MPU6050Register.fifoEnable: MPU6050Value.motionAndTemperature
-        case MPU6050Register.interruptEnable: MPU6050Value.dataReady
-        case MPU6050Register.userControl: MPU6050Value.fifoOn
-        case MPU6050Register.powerManagement1: MPU6050Value.gyroscopeClock
-        default: 0
-        }
     }
 }

@@ -30,7 +30,7 @@ public struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicCloc
 
     private var bus: Bus
     private let clock: Clock
-    private let configuration: MPU6050Configuration
+    private let part: MPUFamily
     private let buffer: FrameBuffer
     private var state = State.idle
     private var deadline = Timestamp(nanoseconds: 0)
@@ -48,8 +48,8 @@ public struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicCloc
         settings.gyroscopeRange = 250 * radiansPerDegree
         self.bus = bus
         self.clock = clock
-        configuration = MPU6050Configuration(settings)
-        buffer = FrameBuffer(frames: 1)
+        part = MPUFamily(settings: settings)
+        buffer = FrameBuffer(bytes: 14)
     }
 
     /// Does what is due, and says when to poll next; `nil` where the test is done and `report` is there.
@@ -113,9 +113,10 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     /// Starting: sets rate, low-pass and ranges, and reads what the factory noted.
     private mutating func start() throws(IMUFault) -> Timestamp {
         try configure(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock, isWritten: true)
-        try configure(MPU6050Register.sampleRateDivider, configuration.sampleRateDivider)
-        try configure(MPU6050Register.configuration, configuration.lowPass)
-        try readGroup(MPU6050Register.selfTestX, into: buffer.registers)
+        try configure(MPU6050Register.sampleRateDivider, part.configuration.sampleRateDivider)
+        try configure(MPU6050Register.configuration, part.configuration.lowPass)
+        try readGroup(
+            MPU6050Register.selfTestX, into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<4]))
         trim = MPU6050FactoryTrim(
             x: buffer.registers[0], y: buffer.registers[1], z: buffer.registers[2], a: buffer.registers[3])
         return try enter(.before)
@@ -134,9 +135,11 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     private mutating func measure(_ phase: Phase) throws(IMUFault) -> Timestamp? {
         let now = clock.now()
         try readGroup(MPU6050Register.accelerometerOutput, into: buffer.bytes)
-        statistics.add(buffer.frame(at: 0).sample(at: now, configuration))
+        // What cannot be a frame never changes, and is found to be frozen in the end.
+        let frame = part.frame(UnsafeRawBufferPointer(buffer.bytes), at: 0) ?? ChipFrame(ax: 0, ay: 0, az: 0)
+        statistics.add(part.sample(of: frame, at: now))
         guard statistics.count >= MPU6050SelfTestTiming.samples else {
-            return now.advanced(bySeconds: 1 / configuration.rate)
+            return now.advanced(bySeconds: 1 / part.configuration.rate)
         }
         guard !statistics.isFrozen else { throw .stalled }
         // What a chip measured that has lost its supply meanwhile is worth nothing.
@@ -170,11 +173,11 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     }
 
     private func gyroscopeBits(in phase: Phase) -> UInt8 {
-        configuration.gyroscopeRangeBits | (phase == .response ? MPU6050Value.selfTest : 0)
+        part.configuration.gyroscopeRangeBits | (phase == .response ? MPU6050Value.selfTest : 0)
     }
 
     private func accelerometerBits(in phase: Phase) -> UInt8 {
-        configuration.accelerometerRangeBits | (phase == .response ? MPU6050Value.selfTest : 0)
+        part.configuration.accelerometerRangeBits | (phase == .response ? MPU6050Value.selfTest : 0)
     }
 }
 

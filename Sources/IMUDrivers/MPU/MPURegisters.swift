@@ -10,6 +10,8 @@ enum MPU6050Register {
     static var gyroscopeConfiguration: UInt8 { 0x1B }
     /// ACCEL_CONFIG: AFS_SEL in bits 4…3 (p. 15).
     static var accelerometerConfiguration: UInt8 { 0x1C }
+    /// ACCEL_CONFIG2: A_DLPF_CFG in bits 2…0, from the MPU-6500 on (RM-MPU-6500A-00, 4.8).
+    static var accelerometerConfiguration2: UInt8 { 0x1D }
     /// FIFO_EN: what goes into the FIFO (p. 16).
     static var fifoEnable: UInt8 { 0x23 }
     /// INT_PIN_CFG: how the INT pin behaves (p. 26).
@@ -66,18 +68,4 @@ enum MPU6050Timing {
     static var clockSettling: Double { 0.01 }
     /// The gyroscope's start-up after sleep (Linux inv_mpu6050: 60 ms; PS 6.1: 30 ms typical).
     static var gyroscopeStartUp: Double { 0.06 }
-    /// After the start-up the frames of this many periods are left out: the first ones are invalid (Linux).
-    static var discardedFrames: Int { 2 }
-    /// Configuration registers are looked at this often, a group at a time: all four groups within 0.4 s.
-    static var healthInterval: Double { 0.1 }
-    /// Samples are missed after this many periods, and not before `shortestStall` seconds.
-    static var stalledPeriods: Double { 5 }
-    static var shortestStall: Double { 0.05 }
-    /// Bit for bit the same frame for so long is a frozen chip: noise alone changes some bit in every frame.
-    static var frozenAfter: Double { 1 }
-    /// The same at low rates, in frames.
-    static var fewestFrozen: Double { 32 }
-    /// Waits between attempts to bring the chip up: doubled from the first to the last.
-    static var firstBackOff: Double { 0.1 }
-    static var lastBackOff: Double { 2 }
 }

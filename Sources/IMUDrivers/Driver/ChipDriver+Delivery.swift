@@ -1,13 +1,17 @@
 internal import MotionCore
 
-extension MPU6050 where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable {
     /// Whether all of the first `count` frames in the buffer can be frames; those that will be left out may be anything.
     func areFrames(_ count: Int) -> Bool {
         var temperature = lastTemperature
         for index in 0..<count where !isLeftOut(taken + 1 + Int64(index)) {
-            let frame = buffer.frame(at: index)
-            guard !frame.isOneByteRepeated && frame.isPlausible(after: temperature) else { return false }
-            temperature = frame.temperature
+            guard let frame = frame(at: index) else { return false }
+            guard let raw = frame.temperature else { continue }
+            let celsius = part.celsius(raw)
+            guard DriverTiming.plausibleTemperatures.contains(celsius),
+                abs(celsius - (temperature ?? celsius)) <= DriverTiming.temperatureJump
+            else { return false }
+            temperature = celsius
         }
         return true
     }
@@ -15,11 +19,11 @@ extension MPU6050 where Bus: ~Copyable {
     /// Whether the frames have been the same, bit for bit, for longer than a living sensor's noise allows.
     mutating func isFrozen(_ count: Int) -> Bool {
         for index in 0..<count {
-            let frame = buffer.frame(at: index)
+            guard let frame = frame(at: index) else { continue }
             repetitions = frame == lastFrame ? repetitions + 1 : 0
             lastFrame = frame
         }
-        return Double(repetitions) > max(MPU6050Timing.frozenAfter * configuration.rate, MPU6050Timing.fewestFrozen)
+        return Double(repetitions) > max(DriverTiming.frozenAfter * part.rate, DriverTiming.fewestFrozen)
     }
 
     /// Appends the first `count` frames in the buffer as samples; returns what their arrival means.
@@ -28,9 +32,10 @@ extension MPU6050 where Bus: ~Copyable {
         for index in 0..<count {
             taken += 1
             guard !isLeftOut(taken) else { continue }
-            let frame = buffer.frame(at: index)
-            lastTemperature = frame.temperature
-            var sample = frame.sample(at: timestamp(ofFrame: taken), configuration)
+            guard let frame = frame(at: index) else { continue }
+            var sample = part.sample(
+                of: frame, at: timestamp(ofFrame: taken), temperature: separateTemperature)
+            if frame.temperature != nil { lastTemperature = sample.temperature }
             if !sample.flags.isDisjoint(with: .clipped) {
                 status.clippedSamples += 1
             }
@@ -43,17 +48,22 @@ extension MPU6050 where Bus: ~Copyable {
         return event
     }
 
+    /// The frame at `index` of the buffer; `nil` where the bytes cannot be one.
+    private func frame(at index: Int) -> ChipFrame? {
+        part.frame(UnsafeRawBufferPointer(buffer.bytes), at: index * part.fifo.frameLength)
+    }
+
     /// Whether frame `number` was measured before the gyroscope had started up.
     private func isLeftOut(_ number: Int64) -> Bool {
         guard status.state == .settling else { return false }
-        return number <= Int64(MPU6050Timing.discardedFrames) || estimator.instant(ofSample: number) < settledAt
+        return number <= Int64(part.fifo.discardedFrames) || estimator.instant(ofSample: number) < settledAt
     }
 
     /// When frame `number` was measured: when it was complete, less what the low-pass held it back.
     ///
     /// The gyroscope's delay is taken, whose error turns into an angle; the accelerometer's is up to 0.4 ms longer.
     private mutating func timestamp(ofFrame number: Int64) -> Timestamp {
-        let timestamp = estimator.timestamp(ofSample: number).advanced(bySeconds: -configuration.delay)
+        let timestamp = estimator.timestamp(ofSample: number).advanced(bySeconds: -part.delay)
         guard let lastTimestamp, timestamp <= lastTimestamp else { return timestamp }
         return Timestamp(nanoseconds: lastTimestamp.nanoseconds + 1)
     }
@@ -75,7 +85,7 @@ extension MPU6050 where Bus: ~Copyable {
             interruption = nil
         }
         guard status.state == .settling else { return fault.map { .gap(gap, $0) } ?? .none }
-        backOff = MPU6050Timing.firstBackOff
+        backOff = DriverTiming.firstBackOff
         if outage != nil { status.recoveries += 1 }
         return .streaming(afterGap: fault == nil ? 0 : gap)
     }

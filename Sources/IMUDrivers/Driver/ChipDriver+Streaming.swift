@@ -1,16 +1,7 @@
 internal import MotionCore
 
-/// The FIFO's measures.
-enum MPU6050FIFO {
-    /// Bytes it holds (RM p. 43, PS 7.17). No multiple of a frame: once it has run over, frames begin anywhere.
-    static var size: Int { 1024 }
-
-    /// Whole frames it holds.
-    static var mostFrames: Int { size / MPU6050Frame.length }
-
-    /// The longest batch: half of the FIFO, so that a host that is late by as much again loses nothing.
-    static var longestBatch: Int { mostFrames / 2 }
-
+/// When reading the FIFO counts as failing.
+enum StreamLimits {
     /// The count is read between two frames for an instant only; so often in a row it means that the FIFO has slipped.
     static var unevenLimit: Int { 3 }
 
@@ -38,26 +29,29 @@ enum MPU6050FIFO {
     }
 }
 
-extension MPU6050 where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable {
     /// Settling and streaming: takes what the FIFO holds.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         pollCount &+= 1
         try checkHealth()
+        readTemperatureWhereItIsDue()
         let fill: Fill
         do throws(BusError) {
             fill = try readFill()
             failedPolls = 0
         } catch {
             failedPolls += 1
-            if error.isLasting || failedPolls >= MPU6050FIFO.failedPollLimit { throw .bus(error) }
+            if error.isLasting || failedPolls >= StreamLimits.failedPollLimit { throw .bus(error) }
             return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)))
         }
-        guard fill.bytes <= MPU6050FIFO.size else { return try interrupt(.misaligned) }
+        guard fill.bytes <= part.fifo.size else {
+            return try interrupt(part.fifo.tellsOverflow ? .overflow : .misaligned)
+        }
         guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
         guard fill.isEven else {
             unevenPolls += 1
-            if unevenPolls >= MPU6050FIFO.unevenLimit { return try interrupt(.misaligned) }
-            return IMUPoll(next: fill.after.advanced(bySeconds: MPU6050FIFO.unevenPause))
+            if unevenPolls >= StreamLimits.unevenLimit { return try interrupt(.misaligned) }
+            return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.unevenPause))
         }
         unevenPolls = 0
         estimator.observe(completed: taken + Int64(fill.frames), from: fill.before, to: fill.after)
@@ -72,22 +66,23 @@ extension MPU6050 where Bus: ~Copyable {
     /// When to look next: when a batch is complete, as far as the estimator knows the chip's clock.
     func nextLook() -> Timestamp {
         let wanted = settings.batchInterval / estimator.period
-        let samples = wanted >= 1 ? Int64(min(wanted, Double(MPU6050FIFO.longestBatch)).rounded()) : 1
+        let samples = wanted >= 1 ? Int64(min(wanted, Double(part.fifo.longestBatch)).rounded()) : 1
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: taken + samples)
-            .advanced(bySeconds: -MPU6050FIFO.lookAhead(pollCount) * estimator.period)
+            .advanced(bySeconds: -StreamLimits.lookAhead(pollCount) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 
     /// What the FIFO's count said, and when it was asked.
     struct Fill {
         var bytes: Int
+        var frameLength: Int
         var before: Timestamp
         var after: Timestamp
 
-        var frames: Int { bytes / MPU6050Frame.length }
-        var isEven: Bool { bytes % MPU6050Frame.length == 0 }
+        var frames: Int { bytes / frameLength }
+        var isEven: Bool { bytes % frameLength == 0 }
     }
 
     /// Reads the FIFO's count, twice where it looks as if a frame was just being written.
@@ -98,34 +93,39 @@ extension MPU6050 where Bus: ~Copyable {
 
     private mutating func readFillOnce() throws(BusError) -> Fill {
         let before = clock.now()
-        try readGroup(MPU6050Register.fifoCount, count: 2)
+        let count = part.fifo.count
+        try readGroup(count.first, count: count.count)
+        let after = clock.now()
         return Fill(
-            bytes: Int(buffer.registers[0]) << 8 | Int(buffer.registers[1]), before: before, after: clock.now())
+            bytes: part.fill(UnsafeRawBufferPointer(buffer.registers)), frameLength: part.fifo.frameLength,
+            before: before,
+            after: after)
     }
 
     /// Whether the FIFO may have run over between the count and `instant`, when `taken` bytes had been read.
     private func mayHaveOverflowed(_ fill: Fill, taken: Int, by instant: Timestamp) -> Bool {
         let periods = instant.seconds(since: fill.before) / estimator.period
-        let written = (Int(min(periods, Double(MPU6050FIFO.size))) + 1) * MPU6050Frame.length
-        return fill.bytes - taken + written > MPU6050FIFO.size
+        let written = (Int(min(periods, Double(part.fifo.size))) + 1) * part.fifo.frameLength
+        return fill.bytes - taken + written > part.fifo.size
     }
 
     /// Reads the frames in transactions of whole frames as long as the bus carries them, and delivers what stands up to
     /// the checks.
     private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         let wanted = min(fill.frames, batch.capacity - batch.count)
-        let atOnce = max(1, min(bus.maximumReadLength / MPU6050Frame.length, MPU6050FIFO.mostFrames))
+        let atOnce = max(
+            1, min(min(bus.maximumReadLength, part.fifo.longestRead) / part.fifo.frameLength, part.fifo.mostFrames))
         var event = IMUPoll.Event.none
         var done = 0
         while done < wanted {
             let frames = min(wanted - done, atOnce)
-            let bytes = frames * MPU6050Frame.length
+            let bytes = frames * part.fifo.frameLength
             do throws(BusError) {
                 try readFrames(bytes: bytes)
             } catch {
                 return try interrupt(.bus(error), after: event)
             }
-            guard !mayHaveOverflowed(fill, taken: done * MPU6050Frame.length, by: clock.now()) else {
+            guard !mayHaveOverflowed(fill, taken: done * part.fifo.frameLength, by: clock.now()) else {
                 return try interrupt(.overflow, after: event)
             }
             guard areFrames(frames) else { return try interrupt(.misaligned, after: event) }

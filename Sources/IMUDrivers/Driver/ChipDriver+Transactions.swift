@@ -2,7 +2,7 @@ internal import MotionCore
 
 /// Transactions that may be repeated at once: reading or writing these registers twice does no harm. Of the FIFO's data
 /// that holds only where the chip did not answer at all.
-extension MPU6050 where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable {
     /// Attempts at a transaction before it counts as failed.
     private var attempts: Int { 3 }
 
@@ -46,7 +46,7 @@ extension MPU6050 where Bus: ~Copyable {
         while true {
             do throws(BusError) {
                 let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-                return try bus.read(MPU6050Register.fifoData, into: frames)
+                return try bus.read(part.fifo.data, into: frames)
             } catch {
                 guard error.kind == .notAcknowledged else {
                     status.busErrors.count(error)

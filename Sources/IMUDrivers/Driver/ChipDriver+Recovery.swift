@@ -1,6 +1,6 @@
 internal import MotionCore
 
-extension MPU6050 where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable {
     /// Starts the FIFO again after its content was lost; the stream goes on with a gap. `event` is what samples of the same
     /// poll have already told.
     mutating func interrupt(_ fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {
@@ -11,7 +11,7 @@ extension MPU6050 where Bus: ~Copyable {
         default: break
         }
         interruptionsInARow += 1
-        guard interruptionsInARow < MPU6050FIFO.interruptionLimit else { throw fault }
+        guard interruptionsInARow < StreamLimits.interruptionLimit else { throw fault }
         interruption = fault
         try startFIFO()
         return IMUPoll(next: nextLook(), event: event)
@@ -23,7 +23,7 @@ extension MPU6050 where Bus: ~Copyable {
         status.lastFault = fault
         forgetStream()
         deadline = clock.now().advanced(bySeconds: backOff)
-        backOff = min(2 * backOff, MPU6050Timing.lastBackOff)
+        backOff = min(2 * backOff, DriverTiming.lastBackOff)
         // Told once, and again only if something else is wrong now.
         let isNews = outage != fault
         outage = fault
@@ -37,6 +37,7 @@ extension MPU6050 where Bus: ~Copyable {
         interruptionsInARow = 0
         failedPolls = 0
         unevenPolls = 0
+        awaitedStep = nil
         repetitions = 0
         lastFrame = nil
         lastTemperature = nil

@@ -1,0 +1,28 @@
+internal import MotionCore
+
+extension ChipPart {
+    /// A frame in SI units; `temperature` is that of a chip whose frames do not tell it, °C.
+    func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double = .nan) -> MotionSample {
+        let a = accelerometerScale
+        let g = gyroscopeScale
+        let hasGyroscope = gyroscopeRange > 0
+        var flags: MotionSample.Flags = hasGyroscope ? .rotationRate : []
+        let accelerometerLimit = accelerometerLimit
+        if isClipped(frame.ax, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 0)) }
+        if isClipped(frame.ay, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 1)) }
+        if isClipped(frame.az, accelerometerLimit) { flags.insert(.accelerationClipped(axis: 2)) }
+        if hasGyroscope {
+            let gyroscopeLimit = gyroscopeLimit
+            if isClipped(frame.gx, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 0)) }
+            if isClipped(frame.gy, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 1)) }
+            if isClipped(frame.gz, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 2)) }
+        }
+        return MotionSample(
+            timestamp: timestamp,
+            acceleration: Vector3(Double(frame.ax) * a, Double(frame.ay) * a, Double(frame.az) * a),
+            rotationRate: Vector3(Double(frame.gx) * g, Double(frame.gy) * g, Double(frame.gz) * g),
+            temperature: frame.temperature.map(celsius) ?? temperature, flags: flags)
+    }
+
+    private func isClipped(_ value: Int16, _ limit: Int16) -> Bool { value >= limit || value <= -limit }
+}

@@ -1,0 +1,184 @@
+internal import MotionCore
+
+/// What the driver has to know of a chip: its registers as scripts, and what its bytes mean.
+///
+/// A part is a plain value, made of the identity that the chip answered with and of the settings. `ChipDriver` carries
+/// out its scripts, keeps deadlines, reads the FIFO and recovers; a part only describes. Adding a chip is writing one of
+/// these and naming it in `IMURegistry`.
+public protocol ChipPart: Sendable, BitwiseCopyable {
+    /// The family's name in a configuration.
+    static var family: IMUFamily { get }
+
+    /// The 7-bit addresses that a part of the family can have.
+    static var addresses: [UInt8] { get }
+
+    /// The register that says who is there.
+    static var identityRegister: UInt8 { get }
+
+    /// The most bytes that the FIFO of any part of the family holds.
+    static var largestFIFO: Int { get }
+
+    /// The part that answers with `identity`; `nil` where it is none of the family.
+    init?(identity: UInt8, settings: IMUSettings)
+
+    /// What the chip is taken for until it is asked.
+    init(settings: IMUSettings)
+
+    /// The part's name as its maker writes it.
+    var name: StaticString { get }
+
+    /// The sample rate with a perfect oscillator, Hz.
+    var rate: Double { get }
+
+    /// -3 dB bandwidth of the low-pass in the chip, Hz, and how much it delays the gyroscope (the accelerometer where
+    /// there is none), seconds.
+    var bandwidth: Double { get }
+    var delay: Double { get }
+
+    /// Full scales, m/s² and rad/s, the latter zero where there is no gyroscope; and of one count.
+    var accelerometerRange: Double { get }
+    var gyroscopeRange: Double { get }
+    var accelerometerScale: Double { get }
+    var gyroscopeScale: Double { get }
+
+    /// The counts, without sign, from which on an axis counts as clipped.
+    var accelerometerLimit: Int16 { get }
+    var gyroscopeLimit: Int16 { get }
+
+    /// The FIFO's measures.
+    var fifo: ChipFIFO { get }
+
+    /// The steps from the identified chip to one that is configured, without its FIFO; `nil` after the last.
+    func bringUp(_ step: Int) -> ChipStep?
+
+    /// The steps that empty the FIFO and start it.
+    func startFIFO(_ step: Int) -> ChipStep?
+
+    /// What must hold once the FIFO has been started for the first time.
+    func confirmFIFO(_ step: Int) -> ChipStep?
+
+    /// The steps that put the chip to sleep.
+    func sleep(_ step: Int) -> ChipStep?
+
+    /// Registers whose content the stream depends on, in groups of at most four neighbours; `nil` after the last.
+    func healthGroup(_ number: Int) -> ChipRegisters?
+
+    /// What a register of a health group should hold while samples flow, and which of its bits count.
+    func expected(_ register: UInt8) -> UInt8
+    func mask(_ register: UInt8) -> UInt8
+
+    /// The number of bytes in the FIFO, of what its count registers hold; more than the FIFO's size where it ran over.
+    func fill(_ registers: UnsafeRawBufferPointer) -> Int
+
+    /// The frame that begins at `offset`; `nil` where that cannot be one.
+    func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame?
+
+    /// Degrees Celsius of a raw temperature.
+    func celsius(_ raw: Int16) -> Double
+
+    /// Degrees Celsius of what the FIFO's `temperature` registers hold.
+    func temperature(_ registers: UnsafeRawBufferPointer) -> Double
+}
+
+extension ChipPart {
+    /// Eight counts from the end of sixteen bits.
+    public var accelerometerLimit: Int16 { .max - 8 }
+    public var gyroscopeLimit: Int16 { .max - 8 }
+
+    public func mask(_ register: UInt8) -> UInt8 { 0xFF }
+
+    public func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
+        celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))
+    }
+
+    public func confirmFIFO(_ step: Int) -> ChipStep? { nil }
+}
+
+/// One step of a script.
+public enum ChipStep: Equatable, Sendable, BitwiseCopyable {
+    /// The chip's life goes on to another state. A register that does not keep its value before the deadline of the reset
+    /// sends the script back to `waking`: some parts take writes only a while after their reset.
+    case enter(IMUState)
+    /// Writes a register.
+    case write(UInt8, UInt8)
+    /// Writes a register and reads it back, whole or the bits of `mask`.
+    case set(UInt8, UInt8, mask: UInt8 = 0xFF)
+    /// Reads a register that must hold a value.
+    case check(UInt8, UInt8, mask: UInt8 = 0xFF)
+    /// Looks at a register every so many seconds until the bits of `mask` are as wanted, and fails after `within`
+    /// seconds. A chip that does not answer meanwhile is one in reset.
+    case waitFor(UInt8, UInt8, mask: UInt8, every: Double, within: Double)
+    /// Waits, seconds.
+    case wait(Double)
+    /// Reads the temperature, high byte first, that frames of a FIFO which has not slipped are near to.
+    case noteTemperature(UInt8)
+    /// From so many seconds after now on the sensors tell the truth.
+    case settle(Double)
+}
+
+/// Neighbouring registers.
+public struct ChipRegisters: Equatable, Sendable, BitwiseCopyable {
+    public var first: UInt8
+    public var count: Int
+
+    public init(first: UInt8, count: Int) {
+        self.first = first
+        self.count = count
+    }
+}
+
+/// The measures of a FIFO.
+public struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
+    /// Bytes it holds.
+    public var size: Int
+
+    /// Bytes of a frame: everything that was measured at one instant.
+    public var frameLength: Int
+
+    /// Where its count stands.
+    public var count: ChipRegisters
+
+    /// The register at which its bytes are read, in one transaction as many as wanted up to `longestRead`.
+    public var data: UInt8
+    public var longestRead = Int.max
+
+    /// Where the chip's temperature stands, if it is not in the frames; low byte first
+    /// unless the part says otherwise.
+    public var temperature: ChipRegisters?
+
+    /// Whether a count beyond its size says that it ran over; else such a count cannot be.
+    public var tellsOverflow = false
+
+    /// Frames after the start that mean nothing.
+    public var discardedFrames = 2
+
+    public init(size: Int, frameLength: Int, count: ChipRegisters, data: UInt8) {
+        self.size = size
+        self.frameLength = frameLength
+        self.count = count
+        self.data = data
+    }
+
+    /// Whole frames it holds.
+    var mostFrames: Int { size / frameLength }
+
+    /// The longest batch: half of the FIFO, so that a host that is late by as much again loses nothing.
+    var longestBatch: Int { max(1, mostFrames / 2) }
+}
+
+/// What a chip measured at one instant, in counts.
+public struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
+    public var ax: Int16
+    public var ay: Int16
+    public var az: Int16
+    public var gx: Int16 = 0
+    public var gy: Int16 = 0
+    public var gz: Int16 = 0
+    public var temperature: Int16?
+
+    public init(ax: Int16, ay: Int16, az: Int16) {
+        self.ax = ax
+        self.ay = ay
+        self.az = az
+    }
+}

@@ -1,0 +1,4 @@
+/// A family of chips that one driver is for; the raw value is its name in a configuration.
+public enum IMUFamily: String, CaseIterable, Sendable {
+    case mpu6050
+}

@@ -1,0 +1,48 @@
+internal import IMUDrivers
+internal import LinuxSensors
+
+/// Every family of chips that there is a driver for.
+enum ChipRegistry {
+    /// A line a family; where several kinds of chip are found, `auto` prefers those that come first.
+    static let all: [RegisteredChip] = [
+        RegisteredChip(MPUFamily.self)
+    ]
+}
+
+/// A family of chips as scans and openers see it: its type is known only inside.
+struct RegisteredChip: Sendable {
+    /// Its name in a configuration.
+    let family: IMUFamily
+
+    /// The addresses that its parts can have.
+    let addresses: [UInt8]
+
+    /// The register that says who is there.
+    let identityRegister: UInt8
+
+    /// The name of the part that answers so; `nil` where it is none of the family.
+    let name: @Sendable (UInt8) -> StaticString?
+
+    /// Makes a driver of the chip on a bus, as a device.
+    let open: @Sendable (consuming I2CDevice, IMUSettings, DeviceNames) -> any SensorDevice
+
+    init<Part: ChipPart>(_ part: Part.Type) {
+        family = Part.family
+        addresses = Part.addresses
+        identityRegister = Part.identityRegister
+        name = { Part(identity: $0, settings: IMUSettings())?.name }
+        open = { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in
+            DriverDevice(
+                ChipDriver<Part, I2CDevice, SystemClock>(bus: bus, clock: SystemClock(), settings: settings),
+                title: names.title, storageName: names.storage, isSimulated: false)
+        }
+    }
+}
+
+/// What a device is called.
+struct DeviceNames: Sendable {
+    /// For people: "MPU-6050 at 0x68 on /dev/i2c-1".
+    var title: String
+    /// For what is kept of it: "i2c-1-0x68-MPU6050".
+    var storage: String
+}
