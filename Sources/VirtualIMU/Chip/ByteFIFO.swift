@@ -1,9 +1,9 @@
-/// The chip's FIFO: 1024 bytes, of which the oldest go when there is no room (RM p. 44, PS section 7.13).
+/// A chip's FIFO, of whose bytes the oldest go when there is no room (RM p. 44, PS section 7.13).
 struct ByteFIFO {
     /// Bytes that it holds at most.
-    static let capacity = 1024
+    let capacity: Int
 
-    private var bytes = [UInt8](repeating: 0, count: ByteFIFO.capacity)
+    private var bytes: [UInt8]
     private var start = 0
 
     /// What an empty FIFO answers: the byte that was read last.
@@ -12,14 +12,20 @@ struct ByteFIFO {
     /// Bytes that it holds.
     private(set) var count = 0
 
+    /// Makes an empty one: 1024 bytes in an MPU-6050.
+    init(capacity: Int = 1024) {
+        self.capacity = capacity
+        bytes = [UInt8](repeating: 0, count: capacity)
+    }
+
     /// Appends a byte; returns false where the oldest had to go for it.
     mutating func append(_ byte: UInt8) -> Bool {
-        bytes[(start + count) % Self.capacity] = byte
-        guard count == Self.capacity else {
+        bytes[(start + count) % capacity] = byte
+        guard count == capacity else {
             count += 1
             return true
         }
-        start = (start + 1) % Self.capacity
+        start = (start + 1) % capacity
         return false
     }
 
@@ -27,7 +33,7 @@ struct ByteFIFO {
     mutating func removeFirst() -> UInt8 {
         guard count > 0 else { return lastRead }
         lastRead = bytes[start]
-        start = (start + 1) % Self.capacity
+        start = (start + 1) % capacity
         count -= 1
         return lastRead
     }
@@ -35,7 +41,7 @@ struct ByteFIFO {
     /// Loses the oldest `bytes` without anybody having read them.
     mutating func drop(_ bytes: Int) {
         let lost = max(0, min(bytes, count))
-        start = (start + lost) % Self.capacity
+        start = (start + lost) % capacity
         count -= lost
     }
 

@@ -6,8 +6,10 @@ extension ChipCore {
     ///
     /// The clock starts anew where the rate or the clock's source changes, the filters where they or the self-test do.
     mutating func configure() {
-        frameRegisters = Self.frameRegisters(enabled: registers[Int(Register.fifoEnable)])
-        let lowPass = LowPassSetting(code: registers[Int(Register.configuration)] & 0x07)
+        frameRegisters = frameRegisters(enabled: registers[Int(Register.fifoEnable)])
+        let lowPass = variant.lowPass(
+            configuration: registers[Int(Register.configuration)],
+            accelerometerConfiguration2: registers[Int(Register.accelerometerConfiguration2)])
         let period = nominalPeriod(baseRate: lowPass.baseRate)
         let clockError =
             registers[Int(Register.powerManagement1)] & 0x07 == 0
@@ -16,8 +18,10 @@ extension ChipCore {
         guard let period else { return }
 
         var wanted = SensorModel.Setup(lowPass: lowPass, period: period)
-        wanted.selfTestForce = selfTestForce
-        wanted.selfTestRate = selfTestRate
+        if variant.hasSelfTest {
+            wanted.selfTestForce = selfTestForce
+            wanted.selfTestRate = selfTestRate
+        }
         guard wanted != setup else { return }
         setup = wanted
         model = SensorModel(imperfections, seed: seed, setup: setup)
@@ -58,8 +62,12 @@ extension ChipCore {
     }
 
     /// The registers that a frame copies, in the order of their numbers (RM p. 16, 44). The auxiliary bus has no
-    /// sensors.
-    private static func frameRegisters(enabled: UInt8) -> [UInt8] {
+    /// sensors. An ICM-20602 has one bit for the gyroscope, and the temperature with either sensor (PX4 icm20602).
+    private func frameRegisters(enabled: UInt8) -> [UInt8] {
+        var enabled = enabled
+        if variant == .icm20602, enabled != 0 {
+            enabled |= Bit.fifoTemperature | (enabled & 0x10 != 0 ? 0x70 : 0)
+        }
         var result: [UInt8] = []
         if enabled & Bit.fifoAccelerometer != 0 {
             result += Register.accelerometerOutput..<Register.temperatureOutput
@@ -76,6 +84,7 @@ extension ChipCore {
 extension ChipCore {
     /// Writes the factory's codes into SELF_TEST_X, _Y, _Z and _A.
     mutating func setSelfTestTrim() {
+        guard variant.hasSelfTest else { return }
         let force = imperfections.accelerometerTrim
         let rate = imperfections.gyroscopeTrim
         let first = Int(Register.selfTestX)

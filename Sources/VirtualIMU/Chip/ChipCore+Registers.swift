@@ -55,7 +55,7 @@ extension ChipCore {
 
     private mutating func writeByte(_ address: UInt8, _ value: UInt8) {
         let before = registers[Int(address)]
-        let writable = Register.writableBits(address)
+        let writable = variant.writableBits(address)
         registers[Int(address)] = before & ~writable | value & writable
         switch address {
         case Register.powerManagement1 where value & Bit.deviceReset != 0:
@@ -74,6 +74,10 @@ extension ChipCore {
             configure()
         case Register.sampleRateDivider...Register.accelerometerConfiguration, Register.fifoEnable,
             Register.selfTestX...Register.selfTestA:
+            configure()
+        case Register.accelerometerConfiguration2 where variant.hasAccelerometerConfiguration2:
+            let size = variant.fifoSize(accelerometerConfiguration2: registers[Int(address)])
+            if size != fifo.capacity { fifo = ByteFIFO(capacity: size) }
             configure()
         default:
             break

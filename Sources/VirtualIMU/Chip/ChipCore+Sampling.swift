@@ -21,7 +21,7 @@ extension ChipCore {
 
     /// Goes to the first sample that matters at `instant`, if that is not the next.
     private mutating func skipUnseenSamples(until instant: Timestamp) {
-        let frames = isFIFOEnabled && !frameRegisters.isEmpty ? ByteFIFO.capacity / frameRegisters.count + 2 : 1
+        let frames = isFIFOEnabled && !frameRegisters.isEmpty ? fifo.capacity / frameRegisters.count + 2 : 1
         let seen = UInt64(frames + model.memory)
         guard let period = clock.period, instant.seconds(since: nextTime) > Double(seen) * period,
             let last = clock.lastIndex(at: instant), last >= nextIndex + seen
@@ -84,8 +84,7 @@ extension ChipCore {
             }
         }
         if registers[Int(Register.powerManagement1)] & Bit.temperatureDisable == 0 {
-            // RM p. 30: °C = raw/340 + 36.53.
-            store((temperature - 36.53) * 340, Register.temperatureOutput)
+            store(variant.temperatureCounts(temperature), Register.temperatureOutput)
         }
     }
 

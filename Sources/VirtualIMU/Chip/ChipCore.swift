@@ -8,6 +8,9 @@ struct ChipCore {
     /// 100 ms; RM p. 41 gives no figure.
     static let resetTime = 0.005
 
+    /// Which member of the family it is.
+    let variant: VirtualMPUModel
+
     let trajectory: any Trajectory
     let imperfections: Imperfections
     let seed: UInt64
@@ -19,7 +22,7 @@ struct ChipCore {
     var now: Timestamp
 
     var registers = [UInt8](repeating: 0, count: Register.count)
-    var fifo = ByteFIFO()
+    var fifo: ByteFIFO
 
     /// FIFO_COUNT as it was when its high byte was read last (RM p. 43).
     var latchedCount: UInt16 = 0
@@ -51,7 +54,12 @@ struct ChipCore {
     var isFrozen = false
 
     /// Makes a chip that was just powered.
-    init(trajectory: any Trajectory, imperfections: Imperfections, seed: UInt64, start: Timestamp) {
+    init(
+        _ variant: VirtualMPUModel = .mpu6050, trajectory: any Trajectory, imperfections: Imperfections, seed: UInt64,
+        start: Timestamp
+    ) {
+        self.variant = variant
+        fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
         self.trajectory = trajectory
         self.imperfections = imperfections
         self.seed = seed
@@ -87,10 +95,11 @@ struct ChipCore {
     /// Sets every register to its default (RM p. 8) and empties the FIFO.
     private mutating func setDefaults() {
         for index in registers.indices { registers[index] = 0 }
-        registers[Int(Register.powerManagement1)] = Bit.sleep
-        registers[Int(Register.identity)] = 0x68
+        registers[Int(Register.powerManagement1)] = variant.powerManagement1Default
+        registers[Int(Register.configuration)] = variant.configurationDefault
+        registers[Int(Register.identity)] = variant.identity
         setSelfTestTrim()
-        fifo = ByteFIFO()
+        fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
         latchedCount = 0
         configure()
         model.reset()

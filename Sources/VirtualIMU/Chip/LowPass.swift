@@ -29,6 +29,31 @@ struct LowPassSetting: Equatable {
         }
     }
 
+    /// What DLPF_CFG and A_DLPF_CFG set from the MPU-6500 on (RM-MPU-9250A-00 r1.6, registers 26 and 29). The widest of the
+    /// gyroscope's that it samples at 1 kHz has 184 Hz in an MPU-6500 and 176 Hz in an ICM-20602. The accelerometer's delays
+    /// are within 2 ms of the gyroscope's of the same number, with which they are taken to agree.
+    init(gyroscopeCode: UInt8, accelerometerCode: UInt8, isWideGyroscope: Bool) {
+        let accelerometer: Double =
+            switch accelerometerCode {
+            case 2: 99
+            case 3: 44.8
+            case 4: 21.2
+            case 5: 10.2
+            case 6: 5.05
+            case 7: 420
+            default: 218.1
+            }
+        switch gyroscopeCode {
+        case 1: self.init(accelerometer, isWideGyroscope ? 184 : 176, 2.9e-3)
+        case 2: self.init(accelerometer, 92, 3.9e-3)
+        case 3: self.init(accelerometer, 41, 5.9e-3)
+        case 4: self.init(accelerometer, 20, 9.9e-3)
+        case 5: self.init(accelerometer, 10, 17.85e-3)
+        case 6: self.init(accelerometer, 5, 33.48e-3)
+        default: self.init(accelerometer, 250, 0.97e-3, baseRate: 8000)
+        }
+    }
+
     private init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double, baseRate: Double = 1000) {
         accelerometerBandwidth = accelerometer
         gyroscopeBandwidth = gyroscope

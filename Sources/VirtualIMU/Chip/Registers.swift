@@ -7,6 +7,8 @@ enum Register {
     static let configuration: UInt8 = 0x1A
     static let gyroscopeConfiguration: UInt8 = 0x1B
     static let accelerometerConfiguration: UInt8 = 0x1C
+    /// From the MPU-6500 on.
+    static let accelerometerConfiguration2: UInt8 = 0x1D
     static let fifoEnable: UInt8 = 0x23
     static let interruptPin: UInt8 = 0x37
     static let interruptEnable: UInt8 = 0x38

@@ -2,9 +2,10 @@ public import IMUDrivers
 public import MotionCore
 internal import Synchronization
 
-/// An MPU-6050 at register level, moved along a trajectory: a driver cannot tell it from the chip.
+/// An MPU-6050, or another member of its family, at register level, moved along a trajectory: a driver cannot tell it from the chip.
 ///
-/// It behaves as RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4 say. At every access it is brought up to the instant of
+/// It behaves as RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4 say; what the others have differently is in
+/// `VirtualMPUModel`. At every access it is brought up to the instant of
 /// that access and takes the samples that its own oscillator made due. The same seed and the same accesses at the same
 /// instants give the same bytes; what a sample holds depends on the seed and its index, not on the accesses (after a
 /// pause of seconds, to rounding far below an LSB).
@@ -34,13 +35,14 @@ public final class VirtualMPU6050: Sendable {
 
     /// Makes a chip that is powered at `start`, when its trajectory begins too.
     public init(
-        trajectory: any Trajectory, imperfections: Imperfections = .typical, seed: UInt64 = 1, start: Timestamp
+        _ model: VirtualMPUModel = .mpu6050, trajectory: any Trajectory, imperfections: Imperfections = .typical,
+        seed: UInt64 = 1, start: Timestamp
     ) {
         self.trajectory = trajectory
         self.start = start
         state = Mutex(
             State(
-                core: ChipCore(trajectory: trajectory, imperfections: imperfections, seed: seed, start: start),
+                core: ChipCore(model, trajectory: trajectory, imperfections: imperfections, seed: seed, start: start),
                 faults: FaultSchedule(seed: seed)))
     }
 
@@ -139,7 +141,7 @@ extension ChipCore {
             guard isFIFOEnabled else { return }
             // The newest frame again and again, and the first that there is no room for.
             let filler = frame.isEmpty ? [0] : frame
-            for _ in 0...(ByteFIFO.capacity - fifo.count) / filler.count {
+            for _ in 0...(fifo.capacity - fifo.count) / filler.count {
                 for byte in filler { appendToFIFO(byte) }
             }
         case .fifoSlip(let bytes):
