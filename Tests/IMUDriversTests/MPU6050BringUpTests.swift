@@ -79,7 +79,7 @@ import Testing
     @Test("A poll before the pause is over does nothing")
     func earlyPollWhileRecovering() {
         let rig = MPU6050Rig()
-        rig.script.read(0x75, 0x12)
+        rig.script.read(0x75, 0x42)
         let next = rig.advanceAndPoll().next
         #expect(rig.poll().next == next)
     }

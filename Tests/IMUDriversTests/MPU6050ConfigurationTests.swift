@@ -40,7 +40,7 @@ import Testing
     @Test("Every row of the low-pass table: accelerometer and gyroscope delays differ by less than a millisecond")
     func lowPassRows() {
         for setting: UInt8 in 1...6 {
-            let row = MPUConfiguration.lowPass(setting: setting)
+            let row = MPULowPassTable.mpu6050.row(setting)
             #expect(row.setting == setting)
             #expect(abs(row.delay - row.accelerometerDelay) < 0.001)
             #expect(abs(row.bandwidth - row.accelerometerBandwidth) <= 4)

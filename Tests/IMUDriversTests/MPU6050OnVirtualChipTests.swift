@@ -5,7 +5,7 @@ import Testing
 import VirtualIMU
 
 /// A driver on a virtual chip, polled by a host that is up to 3 ms late.
-private final class VirtualRig {
+final class VirtualRig {
     /// Readings that never change: what a sample must be, give or take the noise.
     struct Steady: Trajectory {
         static let force = 9.80665 * Vector3(0.5, -0.25, 0.75)
@@ -21,6 +21,8 @@ private final class VirtualRig {
     let chip: VirtualMPU6050
     var driver: MPU6050<VirtualBus<ManualClock>, ManualClock>
     let lateness: Double
+    /// Whether the driver reads this very chip's temperature.
+    let checksTemperature: Bool
 
     /// The samples that were not what the chip went through, and those whose timestamps did not increase.
     private(set) var wrongSamples = 0
@@ -38,6 +40,7 @@ private final class VirtualRig {
     private var random: UInt64 = 7
 
     init(
+        _ model: VirtualMPUModel = .mpu6050, answering identity: UInt8? = nil,
         settings: IMUSettings = IMUSettings(), oscillatorError: Double = 0.03, lateness: Double = 0.003,
         maximumReadLength: Int = 8192, change: (inout Imperfections) -> Void = { _ in }
     ) {
@@ -48,12 +51,14 @@ private final class VirtualRig {
         imperfections.oscillatorError = oscillatorError * 1e6
         imperfections.gyroscopeStartUp = 0.03
         change(&imperfections)
-        chip = VirtualMPU6050(trajectory: Steady(), imperfections: imperfections, start: clock.now())
+        chip = VirtualMPU6050(model, trajectory: Steady(), imperfections: imperfections, start: clock.now())
         driver = MPU6050(
             bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), clock: clock,
             settings: settings)
         self.lateness = lateness
+        checksTemperature = identity == nil
         next = clock.now()
+        if let identity { chip.inject(.wrongIdentity(identity)) }
     }
 
     /// Polls for `seconds`.
@@ -101,7 +106,8 @@ private final class VirtualRig {
         let force = (sample.acceleration - Steady.force).length
         let rate = (sample.rotationRate - Steady.rate).length
         // Ten times the noise; a degree per second of start-up.
-        if force > 0.5 || rate > 0.03 || abs(sample.temperature - chip.temperature) > 1 { wrongSamples += 1 }
+        let isTemperatureWrong = checksTemperature && abs(sample.temperature - chip.temperature) > 1
+        if force > 0.5 || rate > 0.03 || isTemperatureWrong { wrongSamples += 1 }
         if let lastSample, sample.timestamp <= lastSample { reversals += 1 }
         if firstSample == nil { firstSample = sample.timestamp }
         lastSample = sample.timestamp

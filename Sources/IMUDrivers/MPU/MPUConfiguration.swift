@@ -15,7 +15,7 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
 
     /// The gyroscope's -3 dB bandwidth, Hz, and how much its low-pass delays it, seconds.
     ///
-    /// The accelerometer's differ by 2 Hz and 0.4 ms at most.
+    /// The accelerometer is delayed by 0.4 ms more at most, and by 1 ms less from the MPU-6500 on.
     let bandwidth: Double
     let delay: Double
 
@@ -27,12 +27,12 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     let accelerometerScale: Double
     let gyroscopeScale: Double
 
-    /// Chooses registers for `settings`.
-    init(_ settings: IMUSettings) {
+    /// Chooses registers for `settings` of a chip with these low-passes.
+    init(_ settings: IMUSettings, lowPass table: MPULowPassTable = .mpu6050) {
         let divisor = Self.divisor(for: settings.rate)
         sampleRateDivider = UInt8(divisor - 1)
         rate = Self.baseRate / Double(divisor)
-        let filter = Self.lowPass(for: rate)
+        let filter = table.row(forRate: rate)
         lowPass = filter.setting
         bandwidth = filter.bandwidth
         delay = filter.delay
@@ -57,47 +57,6 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
         // A rate such as 1000/3, which is not exact in binary, must not fall to the next divisor.
         let wanted = baseRate / rate * (1 + 1e-9)
         return wanted >= 1 ? Int(min(wanted, largestDivisor)) : rate > 0 ? 1 : Int(largestDivisor)
-    }
-
-    /// One row of the table of DLPF_CFG (RM p. 13).
-    struct LowPass {
-        let setting: UInt8
-        /// Gyroscope: Hz and seconds.
-        let bandwidth: Double
-        let delay: Double
-        /// Accelerometer: Hz and seconds.
-        let accelerometerBandwidth: Double
-        let accelerometerDelay: Double
-    }
-
-    /// The table of DLPF_CFG, widest first (RM p. 13).
-    ///
-    /// Settings 0 and 7 are left out: they sample the gyroscope at 8 kHz, which no I2C carries.
-    static func lowPass(setting: UInt8) -> LowPass {
-        func row(_ gyro: Double, _ gyroDelay: Double, _ accel: Double, _ accelDelay: Double) -> LowPass {
-            LowPass(
-                setting: setting, bandwidth: gyro, delay: gyroDelay / 1000, accelerometerBandwidth: accel,
-                accelerometerDelay: accelDelay / 1000)
-        }
-        switch setting {
-        case 1: return row(188, 1.9, 184, 2.0)
-        case 2: return row(98, 2.8, 94, 3.0)
-        case 3: return row(42, 4.8, 44, 4.9)
-        case 4: return row(20, 8.3, 21, 8.5)
-        case 5: return row(10, 13.4, 10, 13.8)
-        default:
-            return LowPass(
-                setting: 6, bandwidth: 5, delay: 0.0186, accelerometerBandwidth: 5, accelerometerDelay: 0.019)
-        }
-    }
-
-    /// The widest low-pass that lets through nothing above half of `rate`, or the narrowest where none does.
-    static func lowPass(for rate: Double) -> LowPass {
-        for setting: UInt8 in 1...5 {
-            let row = lowPass(setting: setting)
-            if max(row.bandwidth, row.accelerometerBandwidth) <= rate / 2 { return row }
-        }
-        return lowPass(setting: 6)
     }
 
     /// A full scale: its register bits, its end, and the size of one count.

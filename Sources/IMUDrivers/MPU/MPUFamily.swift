@@ -10,7 +10,7 @@ public struct MPUFamily: ChipPart {
     public init?(identity: UInt8, settings: IMUSettings) {
         guard let variant = MPUVariant(identity: identity) else { return nil }
         self.variant = variant
-        configuration = MPUConfiguration(settings)
+        configuration = MPUConfiguration(settings, lowPass: variant.lowPass)
     }
 
     public init(settings: IMUSettings) {
@@ -22,7 +22,7 @@ public struct MPUFamily: ChipPart {
     /// AD0 low and high (PS 9.2).
     public static var addresses: [UInt8] { [0x68, 0x69] }
     public static var identityRegister: UInt8 { MPU6050Register.whoAmI }
-    public static var largestFIFO: Int { 4096 }
+    public static var largestFIFO: Int { 1024 }
     public var name: StaticString { variant.name }
     public var rate: Double { configuration.rate }
     public var bandwidth: Double { configuration.bandwidth }
@@ -35,9 +35,11 @@ public struct MPUFamily: ChipPart {
     /// Reading the count's high byte latches both (RM p. 43). The size is no multiple of a frame: once it has run over,
     /// frames begin anywhere.
     public var fifo: ChipFIFO {
-        ChipFIFO(
+        var fifo = ChipFIFO(
             size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: MPU6050Register.fifoCount, count: 2),
             data: MPU6050Register.fifoData)
+        fifo.tellsOverflow = !variant.isFIFOSizeCertain
+        return fifo
     }
 
     public func celsius(_ raw: Int16) -> Double { Double(raw) / variant.countsPerKelvin + variant.celsiusAtZero }
@@ -57,7 +59,7 @@ public struct MPUFamily: ChipPart {
                 within: MPU6050Timing.resetDeadline)
         case 3: return .enter(.waking)
         case 4: return .write(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock)
-        case 5: return .settle(MPU6050Timing.gyroscopeStartUp)
+        case 5: return .settle(variant.gyroscopeStartUp)
         case 6: return .wait(MPU6050Timing.clockSettling)
         case 7: return .check(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock)
         case 8: return .enter(.configuring)
@@ -68,7 +70,9 @@ public struct MPUFamily: ChipPart {
         case 13: return configure(MPU6050Register.accelerometerConfiguration)
         case 14: return configure(MPU6050Register.interruptPin)
         case 15: return configure(MPU6050Register.interruptEnable)
-        case 16 where variant.filtersAccelerometer: return configure(MPU6050Register.accelerometerConfiguration2)
+        case 16 where variant.filtersAccelerometer:
+            let register = MPU6050Register.accelerometerConfiguration2
+            return variant.keepsAccelerometerFilter ? configure(register) : .write(register, expected(register))
         default: return nil
         }
     }
@@ -103,7 +107,7 @@ public struct MPUFamily: ChipPart {
         case 1: ChipRegisters(first: MPU6050Register.sampleRateDivider, count: 4)
         case 2: ChipRegisters(first: MPU6050Register.fifoEnable, count: 1)
         case 3: ChipRegisters(first: MPU6050Register.interruptPin, count: 2)
-        case 4 where variant.filtersAccelerometer:
+        case 4 where variant.filtersAccelerometer && variant.keepsAccelerometerFilter:
             ChipRegisters(first: MPU6050Register.accelerometerConfiguration2, count: 1)
         default: nil
         }
@@ -115,7 +119,7 @@ public struct MPUFamily: ChipPart {
         case MPU6050Register.configuration: configuration.lowPass
         case MPU6050Register.gyroscopeConfiguration: configuration.gyroscopeRangeBits
         case MPU6050Register.accelerometerConfiguration: configuration.accelerometerRangeBits
-        // A_DLPF_CFG has the gyroscope's table of bandwidths.
+        // The accelerometer's low-pass of the same number; zeros in all other bits.
         case MPU6050Register.accelerometerConfiguration2: configuration.lowPass
         case MPU6050Register.fifoEnable: variant.fifoEnable
         case MPU6050Register.interruptEnable: MPU6050Value.dataReady
@@ -125,7 +129,13 @@ public struct MPUFamily: ChipPart {
         }
     }
 
-    private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
+    public func mask(_ register: UInt8) -> UInt8 {
+        register == MPU6050Register.configuration ? variant.configurationMask : 0xFF
+    }
+
+    private func configure(_ register: UInt8) -> ChipStep {
+        .set(register, expected(register), mask: mask(register))
+    }
 
     // MARK: Frames
 

@@ -10,7 +10,8 @@ enum MPU6050Register {
     static var gyroscopeConfiguration: UInt8 { 0x1B }
     /// ACCEL_CONFIG: AFS_SEL in bits 4…3 (p. 15).
     static var accelerometerConfiguration: UInt8 { 0x1C }
-    /// ACCEL_CONFIG2: A_DLPF_CFG in bits 2…0, from the MPU-6500 on (RM-MPU-6500A-00, 4.8).
+    /// ACCEL_CONFIG2: A_DLPF_CFG in bits 2…0, ACCEL_FCHOICE_B in bit 3, from the MPU-6500 on (RM-MPU-6500A-00, 4.8); the
+    /// ICM-20689 has its FIFO's size in bits 7…6.
     static var accelerometerConfiguration2: UInt8 { 0x1D }
     /// FIFO_EN: what goes into the FIFO (p. 16).
     static var fifoEnable: UInt8 { 0x23 }
@@ -50,6 +51,8 @@ enum MPU6050Value {
     static var selfTest: UInt8 { 0xE0 }
     /// FIFO_EN: temperature, the gyroscope's three axes, the accelerometer (RM p. 16).
     static var motionAndTemperature: UInt8 { 0xF8 }
+    /// FIFO_EN of the ICM-20602: GYRO_FIFO_EN and ACCEL_FIFO_EN; the temperature comes with either (PX4 icm20602).
+    static var motion: UInt8 { 0x18 }
     /// USER_CTRL: FIFO_RESET, to be set while the FIFO is off (RM p. 38).
     static var fifoReset: UInt8 { 0x04 }
     /// USER_CTRL: FIFO_EN (RM p. 38).
