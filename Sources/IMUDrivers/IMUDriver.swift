@@ -93,6 +93,10 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     /// Seconds between two reads of the FIFO. Smaller is prompter, larger costs less bus and processor. Default 0.02.
     public var batchInterval: Double = 0.02
 
+    /// What a chip is taken for whose own number the driver does not know: the content of that part's identity register.
+    /// Default none, such a chip is left alone. For copies with a number of their own.
+    public var assumedIdentity: UInt8?
+
     /// Makes the default settings.
     @inlinable
     public init() {}

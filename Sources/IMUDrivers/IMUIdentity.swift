@@ -1,60 +1,55 @@
-/// What answers at an address of the bus, as far as its identity register tells.
-public struct IMUIdentity: Sendable, BitwiseCopyable {
-    /// The content of the register.
+/// What answers at an address of a bus, as far as an identity register tells.
+public struct IMUIdentity: Sendable {
+    /// The register that was read.
+    public let register: UInt8
+
+    /// Its content.
     public let identity: UInt8
 
     /// The part's name, or `nil` where the number is not known.
     public let name: StaticString?
 
+    /// The family whose driver drives it; `nil` where none does.
+    public let family: IMUFamily?
+
     /// Whether there is a driver here for it.
-    public let isSupported: Bool
+    public var isSupported: Bool { family != nil }
 
-    /// The register at which InvenSense's parts keep their identity, WHO_AM_I.
-    public static var register: UInt8 { 0x75 }
-
-    /// Reads the identity register and nothing else, so that a foreign chip at the address is not disturbed.
-    ///
-    /// - Throws: what the bus answered instead; `.notAcknowledged` where nobody is there.
-    public static func probe<Bus: RegisterBus & ~Copyable>(_ bus: inout Bus) throws(BusError) -> IMUIdentity {
-        IMUIdentity(identity: try bus.read(register))
-    }
-
-    /// Looks up what reads as `identity`.
-    ///
-    /// Numbers: Linux inv_mpu_iio.h, Betaflight accgyro_mpu.h, ESPHome for the MPU-6886. Boards sold as MPU-6050 that answer
-    /// 0x70, 0x72 or 0x98 carry another chip.
-    public init(identity: UInt8) {
+    /// A part of a family that there is a driver for.
+    public init(register: UInt8, identity: UInt8, name: StaticString, family: IMUFamily) {
+        self.register = register
         self.identity = identity
-        name = Self.name(of: identity)
-        isSupported = identity == MPU6050Value.identity
+        self.name = name
+        self.family = family
     }
 
-    private static func name(of identity: UInt8) -> StaticString? {
-        switch identity {
-        case 0x68: "MPU-6050"
-        case 0x70: "MPU-6500"
-        case 0x71: "MPU-9250"
-        case 0x73: "MPU-9255"
-        case 0x74: "MPU-6515"
-        case 0x78: "MPU-6880"
-        case 0x19: "MPU-6886"
-        case 0x11: "ICM-20600"
-        case 0xAC: "ICM-20601"
-        case 0x12: "ICM-20602"
-        case 0xAF: "ICM-20608"
-        case 0xAE: "ICM-20608D"
-        case 0xA6: "ICM-20609"
-        case 0xE1: "ICM-20649"
-        case 0x98: "ICM-20689"
-        case 0x20: "ICM-20690"
-        case 0xA9: "IAM-20680"
-        case 0x3B: "ICM-40609"
-        case 0x42: "ICM-42605"
-        case 0x46: "ICM-42622-P"
-        case 0x44: "ICM-42686-P"
-        case 0x47: "ICM-42688-P"
-        case 0xE9: "ICM-45686"
-        case 0x6F: "IIM-42652"
+    /// What no driver drives, by its name where that is known.
+    public init(register: UInt8, identity: UInt8) {
+        self.register = register
+        self.identity = identity
+        name = IMUIdentity.knownName(of: identity, in: register)
+        family = nil
+    }
+
+    /// The name of a part that there need not be a driver for.
+    ///
+    /// Numbers: Linux inv_mpu_iio.h and Betaflight accgyro_mpu.h; 0x00 of bank 0: Pimoroni's icm20948.
+    public static func knownName(of identity: UInt8, in register: UInt8) -> StaticString? {
+        switch (register, identity) {
+        case (0x75, 0x78): "MPU-6880"
+        case (0x75, 0xAC): "ICM-20601"
+        case (0x75, 0xA6): "ICM-20609"
+        case (0x75, 0xE1): "ICM-20649"
+        case (0x75, 0x20): "ICM-20690"
+        case (0x75, 0xA9): "IAM-20680"
+        case (0x75, 0x3B): "ICM-40609"
+        case (0x75, 0x42): "ICM-42605"
+        case (0x75, 0x46): "ICM-42622-P"
+        case (0x75, 0x44): "ICM-42686-P"
+        case (0x75, 0x47): "ICM-42688-P"
+        case (0x75, 0xE9): "ICM-45686"
+        case (0x75, 0x6F): "IIM-42652"
+        case (0x00, 0xEA): "ICM-20948"
         default: nil
         }
     }

@@ -9,7 +9,8 @@ extension JostleSettings {
     /// Which sensor is meant.
     public var sensorSelection: SensorSelection {
         switch sensor.driver {
-        case .automatic, .mpu6050: .mpu6050(bus: sensor.bus, address: sensor.address)
+        case .automatic: .chip(bus: sensor.bus, address: sensor.address)
+        case .family(let family): .chip(family: family, bus: sensor.bus, address: sensor.address)
         case .virtual: .virtual(sensor.trajectory)
         }
     }

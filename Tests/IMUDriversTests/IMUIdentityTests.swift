@@ -1,39 +1,28 @@
 import IMUDrivers
-import MotionTestSupport
 import Testing
 
-/// Requirement: the scanner names what it finds without disturbing it.
+/// Requirement: what there is no driver for is named all the same.
 @Suite struct IMUIdentityTests {
     @Test(
-        "One register is read, and the part named",
-        arguments: [
-            (0x68, "MPU-6050", true), (0x70, "MPU-6500", false), (0x98, "ICM-20689", false),
-            (0x47, "ICM-42688-P", false),
-        ]
-            as [(UInt8, String, Bool)])
-    func known(byte: UInt8, name: String, isSupported: Bool) throws {
-        let script = BusScript()
-        var bus = ScriptedBus(script)
-        script.read(0x75, byte)
-        let identity = try IMUIdentity.probe(&bus)
-        #expect(identity.identity == byte)
+        "A part without a driver has its name",
+        arguments: [(0x75, 0x47, "ICM-42688-P"), (0x75, 0x20, "ICM-20690"), (0x00, 0xEA, "ICM-20948")]
+            as [(UInt8, UInt8, String)])
+    func known(register: UInt8, byte: UInt8, name: String) {
+        let identity = IMUIdentity(register: register, identity: byte)
+        #expect(identity.register == register && identity.identity == byte)
         #expect(identity.name.map { "\($0)" } == name)
-        #expect(identity.isSupported == isSupported)
+        #expect(!identity.isSupported && identity.family == nil)
     }
 
-    @Test("An unknown number has no name, and silence is an error")
-    func unknown() throws {
-        let script = BusScript()
-        var bus = ScriptedBus(script)
-        script.read(0x75, 0x00)
-        #expect(try IMUIdentity.probe(&bus).name == nil)
-        script.read(0x75, failing: BusError(.notAcknowledged))
-        var failure: BusError?
-        do throws(BusError) {
-            _ = try IMUIdentity.probe(&bus)
-        } catch {
-            failure = error
-        }
-        #expect(failure == BusError(.notAcknowledged))
+    @Test("A number means nothing in another register, and an unknown one has no name")
+    func unknown() {
+        #expect(IMUIdentity(register: 0x00, identity: 0x47).name == nil)
+        #expect(IMUIdentity(register: 0x75, identity: 0x00).name == nil)
+    }
+
+    @Test("A part of a family has its driver")
+    func supported() {
+        let identity = IMUIdentity(register: 0x75, identity: 0x70, name: "MPU-6500", family: .mpu6050)
+        #expect(identity.isSupported && identity.family == .mpu6050)
     }
 }

@@ -118,4 +118,23 @@ import VirtualIMU
         #expect(rig.driver.status.overflows == 1 && rig.driver.status.misalignments == 0)
         #expect(rig.wrongSamples == 0)
     }
+
+    @Test("A chip of an unknown number is left alone, unless the user says what it is a copy of")
+    func vouchedFor() {
+        let stranger = VirtualRig(answering: 0x75)
+        stranger.run(1)
+        #expect(stranger.driver.status.samples == 0)
+        #expect(stranger.events == [.failed(.identity(found: 0x75))])
+        var settings = IMUSettings()
+        settings.assumedIdentity = 0x68
+        let rig = VirtualRig(answering: 0x75, settings: settings)
+        rig.run(1)
+        let info = rig.driver.info
+        #expect("\(info.name)" == "MPU-6050" && info.identity == 0x75)
+        #expect(rig.driver.status.samples > 150 && rig.wrongSamples == 0)
+        // What another number is known for is not overruled.
+        let known = VirtualRig(.icm20602, settings: settings)
+        known.run(1)
+        #expect("\(known.driver.info.name)" == "ICM-20602")
+    }
 }

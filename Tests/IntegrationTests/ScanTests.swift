@@ -18,15 +18,24 @@ import Testing
         let outcome = try await scan("bcm2835")
         #expect(outcome.status == 0 && outcome.errors.isEmpty)
         #expect(outcome.lines.first == bus)
-        #expect(outcome.output.contains("0x68  MPU-6050 (WHO_AM_I 0x68)   <- auto takes this"), "\(outcome.output)")
-        #expect(outcome.output.contains("0x69  -\n"))
+        #expect(
+            outcome.lines.dropFirst() == [
+                "  address  chip      family   identity",
+                "  0x68     MPU-6050  mpu6050  0x68 in 0x75  <- auto takes this",
+                "  nobody answers at 0x69",
+                "auto takes the MPU-6050 at 0x68 on \(bus): the only chip with a driver",
+            ], "\(outcome.output)")
     }
 
     @Test func aChipAtTheOtherAddressIsFound() async throws {
         let outcome = try await scan("address=0x69", "--json")
         #expect(outcome.status == 0)
         let choice = try #require(try JSON.object(outcome.output)?["choice"] as? [String: String])
-        #expect(choice == ["bus": bus, "address": "0x69"])
+        #expect(
+            choice == [
+                "bus": bus, "address": "0x69", "family": "mpu6050", "name": "MPU-6050",
+                "reason": "the only chip with a driver",
+            ])
     }
 
     @Test func jsonHasTheSame() async throws {
@@ -40,6 +49,8 @@ import Testing
         #expect(chips.first?["address"] as? String == "0x68" && chips.first?["found"] as? Bool == true)
         #expect(chips.first?["identity"] as? String == "0x68" && chips.first?["supported"] as? Bool == true)
         #expect(chips.first?["name"] as? String == "MPU-6050")
+        #expect(
+            chips.first?["family"] as? String == "mpu6050" && chips.first?["identity_register"] as? String == "0x75")
     }
 
     @Test func aGoodChipPassesItsSelfTest() async throws {
@@ -103,6 +114,46 @@ import Testing
         let json = try await scan("who=0x42", "--json")
         let report = try #require(try JSON.object(json.output))
         #expect(json.status == 69 && report["choice"] == nil)
+    }
+
+    @Test func aCopyThatAnswersAsAnotherIsTaken() async throws {
+        let table = try await scan("who=0x70", "--driver", "mpu6050")
+        #expect(table.status == 0 && table.output.contains("MPU-6500  mpu6050  0x70 in 0x75  <- auto"), "\(table)")
+        #expect(table.output.contains("the only chip of the family mpu6050"))
+    }
+
+    @Test func aNumberThatNobodyKnowsIsToldWithWhatToSet() async throws {
+        let outcome = try await scan("who=0x75")
+        #expect(outcome.status == 69 && outcome.output.contains("unknown  no driver  0x75 in 0x75"), "\(outcome)")
+        #expect(outcome.errors.contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
+    }
+
+    @Test func aChipThatTheUserVouchesForIsDriven() async throws {
+        let agent = try JostleProgram(
+            [
+                "run", "--set", "sensor.bus=\(bus)", "--set", "sensor.driver=mpu6050", "--set", "sensor.identity=0x68",
+                "--set", "mqtt.broker=mqtt://127.0.0.1:9",
+            ], fake: (bus, "who=0x75"))
+        defer { agent.kill() }
+        #expect(await agent.logs("MPU-6050"), "\(agent.errors)")
+    }
+
+    @Test func theSelfTestIsTheMPU6050sOnly() async throws {
+        let outcome = try await scan("who=0x70,selftest=0", "--self-test")
+        #expect(outcome.status == 69 && outcome.errors.contains("the self-test is that of an MPU-6050"), "\(outcome)")
+        #expect(outcome.errors.contains("MPU-6500"))
+    }
+
+    @Test func anAddressThatNoChipHasIsLeftAlone() async throws {
+        let outcome = try await scan("address=0x70", "--address", "0x70")
+        #expect(outcome.status == 69 && outcome.output.contains("not looked at"), "\(outcome)")
+        let named = try await scan("address=0x70", "--address", "0x70", "--driver", "mpu6050")
+        #expect(named.status == 0, "\(named)")
+    }
+
+    @Test func aFamilyThatThereIsNotIsRefused() async throws {
+        let outcome = try await scan("", "--driver", "mpu")
+        #expect(outcome.status == 64 && outcome.errors.contains("mpu6050"), "\(outcome)")
     }
 
     @Test func whereNobodyAnswersTheWiresAreToBeChecked() async throws {

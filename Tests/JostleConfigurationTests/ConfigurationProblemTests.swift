@@ -95,6 +95,7 @@ import Testing
         ("mqtt.certificate_file=a", "--set mqtt.certificate_file: needs mqtt.key_file as well"),
         ("mqtt.key_file=a", "--set mqtt.key_file: needs mqtt.certificate_file as well"),
         ("mqtt.password_file=a", "--set mqtt.password_file: needs mqtt.username as well"),
+        ("sensor.identity=0x70", "--set sensor.identity: needs a family of chips as sensor.driver as well"),
     ])
     func filesThatBelongTogetherAreGivenTogether(_ override: String, _ expected: String) {
         let builder = build(overrides: [override])

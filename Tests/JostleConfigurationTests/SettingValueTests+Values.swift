@@ -23,7 +23,7 @@ extension AcceptedValue {
 
     private static let sensor: [AcceptedValue] = [
         .init("sensor.driver", "auto") { $0.sensor.driver == .automatic },
-        .init("sensor.driver", "mpu6050") { $0.sensor.driver == .mpu6050 },
+        .init("sensor.driver", "mpu6050") { $0.sensor.driver == .family(.mpu6050) },
         .init("sensor.driver", "virtual") { $0.sensor.driver == .virtual },
         .init("sensor.bus", "auto") { $0.sensor.bus == nil },
         .init("sensor.bus", "/dev/i2c-1") { $0.sensor.bus == "/dev/i2c-1" },
@@ -34,6 +34,9 @@ extension AcceptedValue {
         .init("sensor.address", "'0x69'") { $0.sensor.address == 0x69 },
         .init("sensor.address", "0x03") { $0.sensor.address == 0x03 },
         .init("sensor.address", "0x77") { $0.sensor.address == 0x77 },
+        .init("sensor.identity", "auto") { $0.imu.assumedIdentity == nil },
+        .init("sensor.identity", "0x68") { $0.imu.assumedIdentity == 0x68 },
+        .init("sensor.identity", "152") { $0.imu.assumedIdentity == 0x98 },
         .init("sensor.rate", "500") { $0.imu.rate == 500 },
         .init("sensor.rate", "500 Hz") { $0.imu.rate == 500 },
         .init("sensor.rate", "500Hz") { $0.imu.rate == 500 },
@@ -148,6 +151,9 @@ extension RefusedValue {
         .init("sensor.address", "-1", "not an address"),
         .init("sensor.address", "0x", "not an address"),
         .init("sensor.address", "6A", "not an address"),
+        .init("sensor.identity", "0x00", "out of bounds"),
+        .init("sensor.identity", "255", "out of bounds"),
+        .init("sensor.identity", "MPU-6050", "not the number of a chip"),
         .init("sensor.rate", "fast", "is not a frequency"),
         .init("sensor.rate", "3.999", "out of bounds"),
         .init("sensor.rate", "1000.001 Hz", "out of bounds"),

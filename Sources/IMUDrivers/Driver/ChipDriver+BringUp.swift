@@ -6,7 +6,9 @@ extension ChipDriver where Bus: ~Copyable {
         status.state = .identifying
         let identity = try get(Part.identityRegister)
         info.identity = identity
-        guard let found = Part(identity: identity, settings: settings) else { throw .identity(found: identity) }
+        guard let found = Part(identity: identity, settings: settings) ?? assumedPart else {
+            throw .identity(found: identity)
+        }
         if found.rate != part.rate {
             estimator = SamplePeriodEstimator(nominalPeriod: 1 / found.rate)
             status.period = 1 / found.rate
@@ -17,6 +19,11 @@ extension ChipDriver where Bus: ~Copyable {
         wakingStep = 0
         patienceEnd = clock.now()
         return try goOn()
+    }
+
+    /// What the user says that a chip of an unknown number is.
+    private var assumedPart: Part? {
+        settings.assumedIdentity.flatMap { Part(identity: $0, settings: settings) }
     }
 
     /// Resetting, waking, configuring: carries out the script up to the next wait.

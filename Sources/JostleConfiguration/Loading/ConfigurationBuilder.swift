@@ -61,6 +61,12 @@ public struct ConfigurationBuilder: Sendable {
             // MQTT 3.1.1 has no password without a user's name, [MQTT-3.1.2-22].
             require("mqtt.username", for: "mqtt.password_file", unless: mqtt.username != nil)
         }
+        if settings.imu.assumedIdentity != nil {
+            // Whoever vouches for a chip knows what it is a copy of.
+            var isNamed = false
+            if case .family = settings.sensor.driver { isNamed = true }
+            require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
+        }
         return problems + closedGates + forbiddenTopics
     }
 }

@@ -31,14 +31,16 @@ public enum ConfigurationSchema {
         "sensor", "Which sensor is read, and what it is configured to.",
         [
             .key(
-                "driver", \.sensor.driver,
-                .choice(["auto": .automatic, "mpu6050": .mpu6050, "virtual": .virtual]),
-                "The chip's driver: auto takes the first chip that is found, virtual simulates one."),
+                "driver", \.sensor.driver, .driver,
+                "The chip's driver: auto takes the preferred one of the chips that are found, virtual simulates one."),
             .key(
                 "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them."),
             .key(
                 "address", \.sensor.address, .address,
                 "The chip's 7-bit address on the bus; auto searches those that it can have."),
+            .key(
+                "identity", \.imu.assumedIdentity, .identity,
+                "What a chip is taken for whose number no driver knows; needs the driver. For copies of known chips."),
             .key(
                 "rate", \.imu.rate, .quantity(.frequency, 4...1000),
                 "Samples a second (Hz). Smaller costs less processor and power, larger catches shorter movements."),

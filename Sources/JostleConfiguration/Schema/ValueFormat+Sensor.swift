@@ -1,3 +1,4 @@
+internal import IMUDrivers
 internal import MotionCore
 
 extension ValueFormat<String?> {
@@ -18,6 +19,14 @@ extension ValueFormat<String?> {
     }
 }
 
+extension ValueFormat<JostleSettings.Driver> {
+    /// `auto`, a family of chips, or `virtual`.
+    static var driver: ValueFormat {
+        .choice(
+            [("auto", .automatic)] + IMUFamily.allCases.map { ($0.rawValue, .family($0)) } + [("virtual", .virtual)])
+    }
+}
+
 extension ValueFormat<UInt8?> {
     /// `auto`, which is `nil`, or a 7-bit I2C address that is not reserved (UM10204 rev. 7.0, table 4).
     static var address: ValueFormat {
@@ -34,19 +43,46 @@ extension ValueFormat<UInt8?> {
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
                 if text == "auto" { return nil }
-                let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
-                let digits = isHexadecimal ? text.dropFirst(2) : text[...]
-                // UInt8(_:radix:) would take a sign.
-                guard digits.allSatisfy(\.isHexDigit), let address = UInt8(digits, radix: isHexadecimal ? 16 : 10)
-                else { throw ValueRefusal("is not an address") }
+                guard let address = byte(text) else { throw ValueRefusal("is not an address") }
                 guard (0x03...0x77).contains(address) else { throw ValueRefusal("is out of bounds") }
                 return address
             },
-            write: { address in
-                guard let address else { return "auto" }
-                let digits = String(address, radix: 16)
-                return .string("0x" + (digits.count < 2 ? "0" : "") + digits)
-            })
+            write: { $0.map { .string(text($0)) } ?? "auto" })
+    }
+
+    /// `auto`, which is `nil`, or what an identity register holds. Nothing, or a bus held low, reads as 0xFF or 0.
+    static var identity: ValueFormat {
+        ValueFormat(
+            allowed: "auto, or a number of 0x01 … 0xFE such as 0x68", wantsExample: false,
+            constraints: [
+                .init(
+                    "anyOf",
+                    [
+                        ["const": "auto"], ["type": "integer", "minimum": 1, "maximum": 254],
+                        ["type": "string", "pattern": "^(0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,3})$"],
+                    ])
+            ],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                if text == "auto" { return nil }
+                guard let identity = byte(text) else { throw ValueRefusal("is not the number of a chip") }
+                guard (0x01...0xFE).contains(identity) else { throw ValueRefusal("is out of bounds") }
+                return identity
+            },
+            write: { $0.map { .string(text($0)) } ?? "auto" })
+    }
+
+    /// A byte out of decimal or, after `0x`, hexadecimal digits; `nil` where it is none.
+    private static func byte(_ text: String) -> UInt8? {
+        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
+        let digits = isHexadecimal ? text.dropFirst(2) : text[...]
+        // UInt8(_:radix:) would take a sign.
+        return digits.allSatisfy(\.isHexDigit) ? UInt8(digits, radix: isHexadecimal ? 16 : 10) : nil
+    }
+
+    private static func text(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16)
+        return "0x" + (digits.count < 2 ? "0" : "") + digits
     }
 }
 

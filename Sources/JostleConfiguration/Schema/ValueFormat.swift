@@ -143,8 +143,12 @@ extension ValueFormat<Bool> {
 extension ValueFormat where Value: Equatable {
     /// One of a few names.
     static func choice(_ values: KeyValuePairs<String, Value>) -> ValueFormat {
-        let names = values.map(\.key)
-        let pairs = Array(values)
+        choice(Array(values))
+    }
+
+    /// The same of names that are not written down here.
+    static func choice(_ pairs: [(key: String, value: Value)]) -> ValueFormat {
+        let names = pairs.map(\.key)
         return ValueFormat(
             allowed: ValueFormat<String>.list(names), wantsExample: false,
             constraints: [.init("enum", .array(names.map { .string($0) }))],

@@ -63,7 +63,7 @@ extension JostleSettings {
 
     /// Which sensor is read, and where it is.
     public struct Sensor: Equatable, Sendable {
-        /// Which driver reads it. Default: the first chip that is found.
+        /// Which driver reads it. Default: that of the preferred one of the chips that are found.
         public var driver = Driver.automatic
 
         /// The path of the I2C bus. Default: none, all buses are searched.
@@ -80,10 +80,11 @@ extension JostleSettings {
     }
 
     /// A choice of driver.
-    public enum Driver: UInt8, CaseIterable, Sendable {
-        /// The first chip that is found on the bus.
+    public enum Driver: Equatable, Sendable {
+        /// The preferred one of the chips that are found.
         case automatic
-        case mpu6050
+        /// A chip of this family and no other.
+        case family(IMUFamily)
         /// A simulated chip, for trying things without hardware.
         case virtual
     }

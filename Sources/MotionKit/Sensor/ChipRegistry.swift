@@ -23,19 +23,26 @@ struct RegisteredChip: Sendable {
     /// The name of the part that answers so; `nil` where it is none of the family.
     let name: @Sendable (UInt8) -> StaticString?
 
+    /// What the family's usual part answers, and its name.
+    let usual: (identity: UInt8, name: StaticString)?
+
     /// Makes a driver of the chip on a bus, as a device.
     let open: @Sendable (consuming I2CDevice, IMUSettings, DeviceNames) -> any SensorDevice
+}
 
+extension RegisteredChip {
     init<Part: ChipPart>(_ part: Part.Type) {
-        family = Part.family
-        addresses = Part.addresses
-        identityRegister = Part.identityRegister
-        name = { Part(identity: $0, settings: IMUSettings())?.name }
-        open = { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in
-            DriverDevice(
-                ChipDriver<Part, I2CDevice, SystemClock>(bus: bus, clock: SystemClock(), settings: settings),
-                title: names.title, storageName: names.storage, isSimulated: false)
-        }
+        let name: @Sendable (UInt8) -> StaticString? = { Part(identity: $0, settings: IMUSettings())?.name }
+        let usualName = Part(settings: IMUSettings()).name
+        self.init(
+            family: Part.family, addresses: Part.addresses, identityRegister: Part.identityRegister, name: name,
+            usual: (UInt8.min...UInt8.max).first { name($0).map { "\($0)" } == "\(usualName)" }
+                .map { ($0, usualName) },
+            open: { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in
+                DriverDevice(
+                    ChipDriver<Part, I2CDevice, SystemClock>(bus: bus, clock: SystemClock(), settings: settings),
+                    title: names.title, storageName: names.storage, isSimulated: false)
+            })
     }
 }
 

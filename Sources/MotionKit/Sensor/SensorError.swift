@@ -53,13 +53,17 @@ extension SensorScan {
         }
         var findings: [String] = []
         var hasSilence = false
+        var stranger: UInt8?
         for bus in buses {
             if let failure = bus.failure { findings.append(SensorError.withAdvice(failure)) }
             for chip in bus.chips {
                 let place = "\(bus.path) \(hexadecimal(chip.address))"
                 switch chip.finding {
                 case .silent: hasSilence = true
-                case .chip(let identity): findings.append("\(place): \(identity.explanation)")
+                case .chip(let identity):
+                    findings.append("\(place): \(identity.explanation)")
+                    if identity.name == nil { stranger = stranger ?? chip.address }
+                case .untouched: findings.append("\(place): no chip with a driver has this address")
                 case .taken(let error): findings.append(SensorError.withAdvice(error))
                 case .failed(let error): findings.append("\(place): \(error.explanation)")
                 }
@@ -69,7 +73,16 @@ extension SensorScan {
             let paths = buses.map(\.path).joined(separator: ", ")
             return "no chip answers on \(paths): check the four wires (3V3, GND, SDA, SCL) and look with i2cdetect -y"
         }
+        if let advice = stranger.flatMap(SensorScan.advice) { findings.append(advice) }
         return "no usable sensor: " + findings.joined(separator: "; ")
+    }
+
+    /// How to have a chip driven whose number nobody knows.
+    private static func advice(forStrangerAt address: UInt8) -> String? {
+        let chips = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
+        guard let chip = chips.first, let usual = chip.usual else { return nil }
+        return "if it is a copy of a chip with a driver, say of which: sensor.driver: \(chip.family.rawValue) and "
+            + "sensor.identity: \(hexadecimal(usual.identity)) for the \(usual.name)"
     }
 }
 
@@ -108,7 +121,7 @@ extension IMUFault {
     public var explanation: String {
         switch self {
         case .bus(let error): error.explanation
-        case .identity(let found): "another chip answers: \(IMUIdentity(identity: found).explanation)"
+        case .identity(let found): "another chip answers: its identity is \(hexadecimal(found))"
         case .readBack(let register, let wrote, let read):
             "register \(hexadecimal(register)) reads \(hexadecimal(read)) after \(hexadecimal(wrote)) was written"
         case .deadline(let state): "the chip did not get through \(state)"

@@ -3,8 +3,11 @@ public import LinuxSensors
 
 /// A look at the I2C buses for chips that there is a driver for. Nothing is written to any chip.
 public struct SensorScan: Sendable {
-    /// The addresses that an MPU-6050 can have: AD0 low and high (PS-MPU-6000A-00 r3.4, 9.2).
-    public static let addresses: [UInt8] = [0x68, 0x69]
+    /// The families of chips that there are drivers for, in the order in which `auto` prefers them.
+    public static let families: [IMUFamily] = ChipRegistry.all.map(\.family)
+
+    /// The addresses that a chip with a driver can have.
+    public static let addresses: [UInt8] = Array(Set(ChipRegistry.all.flatMap(\.addresses))).sorted()
 
     /// What a bus turned out to be.
     public struct BusReport: Sendable {
@@ -34,6 +37,8 @@ public struct SensorScan: Sendable {
         case taken(LinuxSensorsError)
         /// The bus failed.
         case failed(BusError)
+        /// No chip with a driver has this address: whatever is there was left alone.
+        case untouched
     }
 
     /// The place of a chip.
@@ -51,32 +56,48 @@ public struct SensorScan: Sendable {
     /// The buses, in the order of their numbers.
     public let buses: [BusReport]
 
-    /// The chip that `auto` takes: the first one with a driver.
-    public let choice: Place?
+    /// The chip that is taken; `nil` where there is none.
+    public let choice: Choice?
 
-    /// Looks at one bus or all, at one address or all that a known chip can have.
-    public init(bus: String? = nil, address: UInt8? = nil) {
+    /// Looks at one bus or all, at one address or all that a chip with a driver can have.
+    ///
+    /// - Parameters:
+    ///   - bus: the path of a bus, or `nil` for all.
+    ///   - address: an address, or `nil` for all that are usual.
+    ///   - family: takes only a chip of this family.
+    ///   - assumedIdentity: takes a chip of which no driver knows the number for the one of `family` that has this.
+    public init(
+        bus: String? = nil, address: UInt8? = nil, family: IMUFamily? = nil, assumedIdentity: UInt8? = nil
+    ) {
+        let chips = ChipRegistry.all
         let paths = bus.map { [$0] } ?? I2CBus.all().map(\.path)
-        let addresses = address.map { [$0] } ?? SensorScan.addresses
-        buses = paths.map { SensorScan.look(at: $0, addresses: addresses) }
-        var choice: Place?
-        for bus in buses where choice == nil {
-            for chip in bus.chips where choice == nil {
-                if case .chip(let identity) = chip.finding, identity.isSupported {
-                    choice = Place(bus: bus.path, address: chip.address)
-                }
-            }
-        }
-        self.choice = choice
+        let usual = chips.first { $0.family == family }?.addresses ?? SensorScan.addresses
+        let addresses = address.map { [$0] } ?? usual
+        self.init(
+            paths.map { SensorScan.look(at: $0, addresses: addresses, family: family) }, chips: chips, family: family,
+            assumedIdentity: assumedIdentity)
     }
 
-    private static func look(at path: String, addresses: [UInt8]) -> BusReport {
+    /// Chooses among what was found.
+    init(
+        _ buses: [BusReport], chips: [RegisteredChip], family: IMUFamily? = nil, assumedIdentity: UInt8? = nil
+    ) {
+        self.buses = buses
+        choice = Choice(among: buses, chips: chips, family: family, assumedIdentity: assumedIdentity)
+    }
+
+    private static func look(at path: String, addresses: [UInt8], family: IMUFamily?) -> BusReport {
         let listed = I2CBus.all().first { $0.path == path }
         var report = BusReport(path: path, name: listed?.name, clockFrequency: listed?.clockFrequency)
         for address in addresses {
+            let candidates = ChipRegistry.candidates(at: address, named: family, of: ChipRegistry.all)
+            guard !candidates.isEmpty else {
+                report.chips.append(ChipReport(address: address, finding: .untouched))
+                continue
+            }
             do throws(LinuxSensorsError) {
                 var device = try I2CDevice(path: path, address: address)
-                report.chips.append(ChipReport(address: address, finding: identify(&device)))
+                report.chips.append(ChipReport(address: address, finding: identify(&device, among: candidates)))
             } catch {
                 switch error.reason {
                 case .kernelDriver, .inUse, .invalidAddress, .cannotLock:
@@ -90,9 +111,9 @@ public struct SensorScan: Sendable {
         return report
     }
 
-    private static func identify(_ device: inout I2CDevice) -> Finding {
+    private static func identify(_ device: inout I2CDevice, among candidates: [RegisteredChip]) -> Finding {
         do throws(BusError) {
-            return .chip(try IMUIdentity.probe(&device))
+            return try ChipRegistry.identify(&device, among: candidates).map { .chip($0) } ?? .untouched
         } catch {
             return error.kind == .notAcknowledged ? .silent : .failed(error)
         }

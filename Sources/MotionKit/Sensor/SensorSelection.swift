@@ -7,18 +7,25 @@ internal import VirtualIMU
 /// Which sensor a manager reads.
 public struct SensorSelection: Equatable, Sendable {
     private enum Kind: Equatable, Sendable {
-        case chip(bus: String?, address: UInt8?)
+        case chip(family: IMUFamily?, bus: String?, address: UInt8?)
         case virtual(trajectory: String, seed: UInt64)
     }
 
     private let kind: Kind
 
-    /// The first chip with a driver on any bus.
-    public static let automatic = SensorSelection(kind: .chip(bus: nil, address: nil))
+    /// The chip with a driver that `SensorScan` prefers, on any bus.
+    public static let automatic = SensorSelection.chip()
 
-    /// An MPU-6050 on a certain bus or at a certain address; what is `nil` is searched.
+    /// A chip of a certain family, on a certain bus or at a certain address; what is `nil` is searched.
+    public static func chip(
+        family: IMUFamily? = nil, bus: String? = nil, address: UInt8? = nil
+    ) -> SensorSelection {
+        SensorSelection(kind: .chip(family: family, bus: bus, address: address))
+    }
+
+    /// An MPU-6050 or one of its kin on a certain bus or at a certain address; what is `nil` is searched.
     public static func mpu6050(bus: String? = nil, address: UInt8? = nil) -> SensorSelection {
-        SensorSelection(kind: .chip(bus: bus, address: address))
+        .chip(family: .mpu6050, bus: bus, address: address)
     }
 
     /// A made-up MPU-6050 that is moved along a trajectory: a name out of `SensorSelection.trajectories`, or the path of a
@@ -45,8 +52,8 @@ public struct SensorSelection: Equatable, Sendable {
     /// - Throws: `SensorError`, which says what can be done about it.
     public func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
         switch kind {
-        case .chip(let bus, let address):
-            return try openChip(bus: bus, address: address, settings)
+        case .chip(let family, let bus, let address):
+            return try openChip(family, bus: bus, address: address, settings)
         case .virtual(let name, let seed):
             let clock = SystemClock()
             let chip = VirtualMPU6050(
@@ -76,27 +83,27 @@ public struct SensorSelection: Equatable, Sendable {
     /// "i2c-1-0x68-MPU6050" for a chip on /dev/i2c-1.
     static func storageName(bus: String, address: UInt8, part: String) -> String {
         let name = bus.split(separator: "/").last ?? "bus"
-        return "\(name)-\(hexadecimal(address))-\(part)"
+        let letters = part.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        return "\(name)-\(hexadecimal(address))-\(letters)"
     }
 
     private func openChip(
-        bus: String?, address: UInt8?, _ settings: IMUSettings
+        _ family: IMUFamily?, bus: String?, address: UInt8?, _ settings: IMUSettings
     ) throws(SensorError) -> any SensorDevice {
-        let scan = SensorScan(bus: bus, address: address)
-        guard let place = scan.choice else { throw SensorError.notFound(scan) }
-        let clock = SystemClock()
-        let device: any SensorDevice
+        let scan = SensorScan(
+            bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity)
+        guard let choice = scan.choice, let chip = ChipRegistry.all.first(where: { $0.family == choice.family }) else {
+            throw SensorError.notFound(scan)
+        }
+        let place = choice.place
+        let names = DeviceNames(
+            title: "\(choice.name) at \(hexadecimal(place.address)) on \(place.bus)",
+            storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name))
         do throws(LinuxSensorsError) {
-            let register = try I2CDevice(path: place.bus, address: place.address)
-            let driver = MPU6050(bus: register, clock: clock, settings: settings)
-            device = DriverDevice(
-                driver, title: "MPU-6050 at \(hexadecimal(place.address)) on \(place.bus)",
-                storageName: SensorSelection.storageName(bus: place.bus, address: place.address, part: "MPU6050"),
-                isSimulated: false)
+            return chip.open(try I2CDevice(path: place.bus, address: place.address), settings, names)
         } catch {
             throw SensorError.unavailable(error)
         }
-        return device
     }
 }
 

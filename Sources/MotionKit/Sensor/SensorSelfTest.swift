@@ -5,13 +5,23 @@ public import LinuxSensors
 public enum SensorSelfTest {
     /// Why there is no result.
     public enum Failure: Error, Equatable, Sendable {
+        /// It is a chip of this name, whose self-test is another.
+        case anotherChip(String)
         /// The chip cannot be had: no permission, or somebody else uses it.
         case unavailable(LinuxSensorsError)
         /// The test was not finished.
         case interrupted(IMUFault)
     }
 
-    /// Tests the chip at `place`, which is held against other programs meanwhile; takes 1.2 s.
+    /// Tests a chip that was found: an MPU-6050, the only one whose self-test is known here.
+    ///
+    /// - Throws: as `run(at:)`.
+    public static func run(on choice: SensorScan.Choice) throws(Failure) -> MPU6050SelfTestReport {
+        guard choice.family == .mpu6050, choice.identity == 0x68 else { throw .anotherChip(choice.name) }
+        return try run(at: choice.place)
+    }
+
+    /// Tests the MPU-6050 at `place`, which is held against other programs meanwhile; takes 1.2 s.
     ///
     /// - Throws: what keeps the test from its end. What the test finds, be it bad, is no error.
     public static func run(at place: SensorScan.Place) throws(Failure) -> MPU6050SelfTestReport {
@@ -39,6 +49,7 @@ public enum SensorSelfTest {
 extension SensorSelfTest.Failure: CustomStringConvertible {
     public var description: String {
         switch self {
+        case .anotherChip(let name): "the self-test is that of an MPU-6050; this chip is: \(name)"
         case .unavailable(let error): SensorError.unavailable(error).description
         case .interrupted(let fault): "the self-test was not finished: \(fault.explanation)"
         }

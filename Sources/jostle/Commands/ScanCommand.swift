@@ -1,3 +1,4 @@
+internal import IMUDrivers
 internal import JostleAgent
 internal import MotionKit
 
@@ -7,7 +8,10 @@ enum ScanCommand {
         name: "scan",
         summary: "look for sensors on the I2C buses; nothing is written to any chip unless it is to be tested",
         details: """
-            The self-test moves the proof masses of the chip that auto would take by electrostatic forces, and compares the
+            At each address that a chip with a driver can have, the identity registers of such chips are read. Of the chips
+            found, auto takes the one whose family is preferred, then the first by bus and address.
+
+            The self-test, which is that of an MPU-6050 only, moves the proof masses of the chip that auto would take by electrostatic forces, and compares the
             response with what the factory noted in the chip. The board has to lie still meanwhile, for 1.2 s, and nobody
             else may use the chip, which is asleep afterwards. The status is 0 only where every axis passed.
             """,
@@ -15,13 +19,19 @@ enum ScanCommand {
             CommandUsage.Option(name: "bus", value: "PATH", help: "look at this bus only, for example /dev/i2c-1"),
             CommandUsage.Option(name: "address", value: "ADDRESS", help: "look at this address only, for example 0x68"),
             CommandUsage.Option(
+                name: "driver", value: "FAMILY",
+                help:
+                    "choose among chips of this family only: \(SensorScan.families.map(\.rawValue).joined(separator: ", "))"
+            ),
+            CommandUsage.Option(
                 name: "self-test", help: "let the chip test itself, and judge it by the factory's figures"),
             CommandUsage.Option(name: "json", help: "print JSON"),
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let address = try arguments.value("address").map(ScanCommand.address)
-        let scan = SensorScan(bus: arguments.value("bus"), address: address)
+        let family = try arguments.value("driver").map(ScanCommand.family)
+        let scan = SensorScan(bus: arguments.value("bus"), address: address, family: family)
         let test = arguments.has("self-test") ? scan.choice.map { SelfTestResult(testing: $0) } : nil
         if arguments.has("json") {
             var object = json(scan)
@@ -45,26 +55,64 @@ enum ScanCommand {
         return value
     }
 
+    private static func family(_ text: String) throws(CommandFailure) -> IMUFamily {
+        guard let family = IMUFamily(rawValue: text), SensorScan.families.contains(family) else {
+            let known = SensorScan.families.map(\.rawValue).joined(separator: ", ")
+            throw CommandFailure(.usage, "--driver is \"\(text)\", not a family of chips: \(known)")
+        }
+        return family
+    }
+
     private static func printTable(_ scan: SensorScan) {
         for bus in scan.buses {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
             print("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
             if let failure = bus.failure { print("  cannot be opened: \(failure)") }
-            for chip in bus.chips {
-                let isChoice = scan.choice == SensorScan.Place(bus: bus.path, address: chip.address)
-                print(
-                    "  \(hexadecimal(chip.address))  \(words(for: chip.finding))\(isChoice ? "   <- auto takes this" : "")"
-                )
+            let heard = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
+            let rows = heard.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
+            if !rows.isEmpty {
+                let header = ["address", "chip", "family", "identity", ""]
+                print(TextTable([header] + rows).description, terminator: "")
             }
+            let silent = bus.chips.count - heard.count
+            if silent > 0 {
+                let addresses = bus.chips.compactMap { chip -> String? in
+                    if case .silent = chip.finding { hexadecimal(chip.address) } else { nil }
+                }
+                print("  nobody answers at \(addresses.joined(separator: ", "))")
+            }
+        }
+        if let choice = scan.choice {
+            let place = "\(hexadecimal(choice.place.address)) on \(choice.place.bus)"
+            print("auto takes the \(choice.name) at \(place): \(choice.reason)")
+        }
+    }
+
+    private static func place(_ chip: SensorScan.ChipReport, on bus: SensorScan.BusReport) -> SensorScan.Place {
+        SensorScan.Place(bus: bus.path, address: chip.address)
+    }
+
+    private static func row(for chip: SensorScan.ChipReport, isChoice: Bool) -> [String] {
+        let address = hexadecimal(chip.address)
+        switch chip.finding {
+        case .chip(let identity):
+            return [
+                address, identity.name.map { "\($0)" } ?? "unknown", identity.family?.rawValue ?? "no driver",
+                "\(hexadecimal(identity.identity)) in \(hexadecimal(identity.register))",
+                isChoice ? "<- auto takes this" : "",
+            ]
+        case .silent, .taken, .failed, .untouched:
+            return [address, words(for: chip.finding)]
         }
     }
 
     private static func words(for finding: SensorScan.Finding) -> String {
         switch finding {
         case .silent: "-"
-        case .chip(let identity): "\(identity.explanation) (WHO_AM_I \(hexadecimal(identity.identity)))"
+        case .chip(let identity): identity.explanation
         case .taken(let error): "\(error)"
         case .failed(let error): error.explanation
+        case .untouched: "not looked at: no chip with a driver has this address"
         }
     }
 
@@ -83,8 +131,11 @@ enum ScanCommand {
             })
         if let choice = scan.choice {
             var entry = JSONObject()
-            entry.add("bus", choice.bus)
-            entry.add("address", hexadecimal(choice.address))
+            entry.add("bus", choice.place.bus)
+            entry.add("address", hexadecimal(choice.place.address))
+            entry.add("family", choice.family.rawValue)
+            entry.add("name", choice.name)
+            entry.add("reason", choice.reason)
             object.add("choice", entry)
         }
         return object
@@ -98,9 +149,11 @@ enum ScanCommand {
         case .chip(let identity):
             entry.add("found", true)
             entry.add("identity", hexadecimal(identity.identity))
+            entry.add("identity_register", hexadecimal(identity.register))
+            entry.add("family", identity.family?.rawValue)
             entry.add("name", identity.name.map { "\($0)" })
             entry.add("supported", identity.isSupported)
-        case .taken, .failed: entry.add("error", words(for: chip.finding))
+        case .taken, .failed, .untouched: entry.add("error", words(for: chip.finding))
         }
         return entry
     }

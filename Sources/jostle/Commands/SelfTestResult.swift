@@ -9,10 +9,10 @@ struct SelfTestResult {
     private let result: Result<MPU6050SelfTestReport, SensorSelfTest.Failure>
 
     /// Runs it.
-    init(testing place: SensorScan.Place) {
-        self.place = place
+    init(testing choice: SensorScan.Choice) {
+        place = choice.place
         do throws(SensorSelfTest.Failure) {
-            result = .success(try SensorSelfTest.run(at: place))
+            result = .success(try SensorSelfTest.run(on: choice))
         } catch {
             result = .failure(error)
         }

@@ -1,10 +1,11 @@
 /// Columns as wide as their widest cell, two blanks apart.
 struct TextTable {
     private let rows: [[String]]
-    private let rightAligned: ClosedRange<Int>
+    private let rightAligned: ClosedRange<Int>?
 
-    /// Makes a table of rows, of which the columns of numbers are aligned at their right end.
-    init(_ rows: [[String]], rightAligned: ClosedRange<Int>) {
+    /// Makes a table of rows, of which the columns of numbers are aligned at their right end. A row's last cell may be longer
+    /// than its column where nothing follows.
+    init(_ rows: [[String]], rightAligned: ClosedRange<Int>? = nil) {
         self.rows = rows
         self.rightAligned = rightAligned
     }
@@ -13,13 +14,16 @@ struct TextTable {
     var description: String {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in
-            rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+            rows.map { row in
+                let isOpen = rightAligned == nil && column == row.count - 1
+                return row.indices.contains(column) && !isOpen ? row[column].count : 0
+            }.max() ?? 0
         }
         var text = ""
         for row in rows {
             let cells = row.enumerated().map { column, cell in
-                let padding = String(repeating: " ", count: widths[column] - cell.count)
-                return rightAligned.contains(column) ? padding + cell : cell + padding
+                let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
+                return rightAligned?.contains(column) == true ? padding + cell : cell + padding
             }
             var line = "  " + cells.joined(separator: "  ")
             while line.last == " " { line.removeLast() }

@@ -1,0 +1,180 @@
+import IMUDrivers
+import LinuxSensors
+import MotionCore
+import Testing
+
+@testable import MotionKit
+
+/// Requirement: a chip is found out by reading alone, and the best one is chosen with a reason.
+@Suite struct SensorScanTests {
+    /// A chip of nothing but registers; what is not there reads as zero. A write fails the test.
+    private struct Registers: RegisterBus {
+        var content: [UInt8: UInt8] = [:]
+        var failure: BusError?
+        var reads: [UInt8] = []
+        let maximumReadLength = 1
+
+        mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+            reads.append(register)
+            if let failure { throw failure }
+            for index in buffer.indices { buffer[index] = content[register, default: 0] }
+        }
+
+        mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+            Issue.record("\(value) was written to \(register)")
+        }
+    }
+
+    private static func family(
+        _ family: IMUFamily, register: UInt8, addresses: [UInt8] = [0x68, 0x69], _ parts: [UInt8: StaticString]
+    ) -> RegisteredChip {
+        RegisteredChip(
+            family: family, addresses: addresses, identityRegister: register, name: { parts[$0] }, usual: nil,
+            open: { _, _, _ in SimulatedDevice() })
+    }
+
+    private final class SimulatedDevice: SensorDevice {
+        let title = "", storageName = ""
+        let isSimulated = true
+        let info = IMUInfo(
+            name: "none", identity: 0, nominalRate: 1, accelerometerRange: 1, gyroscopeRange: 1, bandwidth: 1)
+        let status = IMUStatus()
+        func poll(into batch: inout SampleBatch) -> IMUPoll { IMUPoll(next: Timestamp(nanoseconds: 0)) }
+        func stop() throws(BusError) {}
+    }
+
+    /// Three families: two that share a register, one with another.
+    private static let chips = [
+        family(.mpu6050, register: 0x75, [0x68: "MPU-6050", 0x70: "MPU-6500"]),
+        family(.mpu6050, register: 0x00, addresses: [0x68, 0x69, 0x6A], [0xD1: "second"]),
+        family(.mpu6050, register: 0x75, [0x47: "third"]),
+    ]
+
+    private func identify(_ content: [UInt8: UInt8]) throws -> (IMUIdentity, reads: [UInt8]) {
+        var bus = Registers(content: content)
+        let identity = try #require(try ChipRegistry.identify(&bus, among: Self.chips))
+        return (identity, bus.reads)
+    }
+
+    @Test(
+        "The first register that is known decides, each is read once, and nothing is written",
+        arguments: [
+            ([0x75: 0x70], "MPU-6500", [0x75]), ([0x75: 0x47], "third", [0x75]),
+            ([0x00: 0xD1], "second", [0x75, 0x00]),
+            // An MPU-6500's register 0 is whatever the factory noted there.
+            ([0x75: 0x68, 0x00: 0xD1], "MPU-6050", [0x75]),
+            // And so is that of a chip that is known, if only by its name.
+            ([0x75: 0x20, 0x00: 0xD1], "ICM-20690", [0x75]), ([0x00: 0xEA], "ICM-20948", [0x75, 0x00]),
+        ] as [([UInt8: UInt8], String, [UInt8])])
+    func identification(content: [UInt8: UInt8], name: String, reads: [UInt8]) throws {
+        let (identity, read) = try identify(content)
+        #expect(identity.name.map { "\($0)" } == name)
+        #expect(identity.isSupported == !name.hasPrefix("ICM"))
+        #expect(read == reads)
+    }
+
+    @Test("What nobody knows is told as the first register has it")
+    func stranger() throws {
+        let (identity, reads) = try identify([0x75: 0x75, 0x00: 0x11])
+        #expect(identity.name == nil && identity.register == 0x75 && identity.identity == 0x75)
+        #expect(reads == [0x75, 0x00])
+    }
+
+    @Test("Silence ends the search")
+    func silence() {
+        var bus = Registers(failure: BusError(.notAcknowledged))
+        var failure: BusError?
+        do throws(BusError) {
+            _ = try ChipRegistry.identify(&bus, among: Self.chips)
+        } catch {
+            failure = error
+        }
+        #expect(failure == BusError(.notAcknowledged) && bus.reads == [0x75])
+    }
+
+    @Test("An address is looked at as the families that have it, or as the one that is named")
+    func candidates() {
+        func names(_ address: UInt8, _ family: IMUFamily?) -> Int {
+            ChipRegistry.candidates(at: address, named: family, of: Self.chips).count
+        }
+        #expect(names(0x68, nil) == 3 && names(0x6A, nil) == 1)
+        #expect(names(0x70, nil) == 0 && names(0x70, .mpu6050) == 3)
+        #expect(SensorScan.addresses.contains(0x68) && SensorScan.addresses.contains(0x69))
+        #expect(Set(SensorScan.families) == Set(IMUFamily.allCases))
+    }
+
+    @Test("The usual part of every family has a number, which a message can name")
+    func usual() {
+        for chip in ChipRegistry.all {
+            let usual = chip.usual
+            #expect(usual != nil)
+        }
+        #expect(ChipRegistry.all.first { $0.family == .mpu6050 }?.usual?.identity == 0x68)
+    }
+
+    // MARK: The choice
+
+    private func found(_ places: [(bus: Int, address: UInt8, identity: IMUIdentity)]) -> [SensorScan.BusReport] {
+        Set(places.map(\.bus)).sorted().map { bus in
+            SensorScan.BusReport(
+                path: "/dev/i2c-\(bus)", name: nil, clockFrequency: nil, failure: nil,
+                chips: places.filter { $0.bus == bus }.map {
+                    SensorScan.ChipReport(address: $0.address, finding: .chip($0.identity))
+                })
+        }
+    }
+
+    private let mpu6500 = IMUIdentity(register: 0x75, identity: 0x70, name: "MPU-6500", family: .mpu6050)
+    private let unknown = IMUIdentity(register: 0x75, identity: 0x75)
+
+    @Test("The only chip with a driver is taken; one without is not")
+    func onlyOne() throws {
+        let scan = SensorScan(
+            found([(0, 0x68, unknown), (1, 0x69, mpu6500)]), chips: ChipRegistry.all)
+        let choice = try #require(scan.choice)
+        #expect(choice.place == SensorScan.Place(bus: "/dev/i2c-1", address: 0x69))
+        #expect(choice.family == .mpu6050 && choice.name == "MPU-6500" && choice.identity == 0x70)
+        #expect(!choice.isAssumed && choice.reason == "the only chip with a driver")
+    }
+
+    @Test("Of two of a family the first by bus and address is taken")
+    func firstOfTwo() throws {
+        let scan = SensorScan(found([(0, 0x69, mpu6500), (1, 0x68, mpu6500)]), chips: ChipRegistry.all)
+        let choice = try #require(scan.choice)
+        #expect(choice.place == SensorScan.Place(bus: "/dev/i2c-0", address: 0x69))
+        #expect(choice.reason == "of 2 chips the first by bus and address in the family mpu6050")
+    }
+
+    @Test("A chip of an unknown number is taken for what the user says, of the family that the user names")
+    func vouchedFor() throws {
+        let buses = found([(1, 0x68, unknown)])
+        #expect(SensorScan(buses, chips: ChipRegistry.all).choice == nil)
+        #expect(SensorScan(buses, chips: ChipRegistry.all, family: .mpu6050).choice == nil)
+        #expect(SensorScan(buses, chips: ChipRegistry.all, assumedIdentity: 0x70).choice == nil)
+        #expect(SensorScan(buses, chips: ChipRegistry.all, family: .mpu6050, assumedIdentity: 0x99).choice == nil)
+        let choice = try #require(
+            SensorScan(buses, chips: ChipRegistry.all, family: .mpu6050, assumedIdentity: 0x70).choice)
+        #expect(choice.isAssumed && choice.name == "MPU-6500" && choice.identity == 0x75)
+        #expect(choice.reason.contains("0x75"))
+        // A known chip is preferred to it, wherever it is.
+        let both = SensorScan(
+            found([(0, 0x68, unknown), (1, 0x68, mpu6500)]), chips: ChipRegistry.all, family: .mpu6050,
+            assumedIdentity: 0x68)
+        #expect(both.choice?.place.bus == "/dev/i2c-1" && both.choice?.name == "MPU-6500")
+    }
+
+    @Test("What is said of a stranger tells what to set")
+    func advice() {
+        let scan = SensorScan(found([(1, 0x68, unknown)]), chips: ChipRegistry.all)
+        #expect(scan.explanation.contains("/dev/i2c-1 0x68: identity 0x75, which is not known"))
+        #expect(scan.explanation.contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
+    }
+
+    @Test("A part's name makes a file name of letters, digits and hyphens")
+    func storageName() {
+        #expect(SensorSelection.storageName(bus: "/dev/i2c-1", address: 0x68, part: "MPU-6050") == "i2c-1-0x68-MPU6050")
+        #expect(
+            SensorSelection.storageName(bus: "/dev/i2c-1", address: 0x68, part: "MPU-6050 copy (0x72)")
+                == "i2c-1-0x68-MPU6050copy0x72")
+    }
+}
