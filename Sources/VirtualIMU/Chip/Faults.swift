@@ -25,7 +25,7 @@ public enum FaultExtent: Equatable, Sendable {
     case seconds(Double)
     /// Transactions, beginning with the next (or the first at its start).
     case transactions(Int)
-    /// Until `VirtualMPU6050.clearFaults`.
+    /// Until the chip's `clearFaults`.
     case untilCleared
 }
 
@@ -60,6 +60,9 @@ struct FaultSchedule {
     private var conditions: [Active] = []
     private var actions: [(time: Timestamp, action: Action)] = []
     private var random: RandomNumbers
+
+    /// Whether the transaction under way is the last that finds the outputs frozen.
+    var thawsAfterTransaction = false
 
     /// Makes a schedule without faults; `seed` decides random ones.
     init(seed: UInt64) {

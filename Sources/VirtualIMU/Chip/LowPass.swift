@@ -54,7 +54,8 @@ struct LowPassSetting: Equatable {
         }
     }
 
-    private init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double, baseRate: Double = 1000) {
+    /// What bandwidths (Hz) and a delay (s) mean.
+    init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double, baseRate: Double = 1000) {
         accelerometerBandwidth = accelerometer
         gyroscopeBandwidth = gyroscope
         self.delay = delay

@@ -5,14 +5,14 @@ public import MotionCore
 ///
 /// Transactions take no time of their own; each happens at the instant that the clock shows.
 public struct VirtualBus<Clock: MonotonicClock>: RegisterBus {
-    private let chip: VirtualMPU6050
+    private let chip: any VirtualChip
     private let clock: Clock
 
     public let maximumReadLength: Int
 
     /// Puts a chip on a bus that carries `maximumReadLength` bytes in one read: 8192 as Linux' `I2C_RDWR`, 32 as SMBus
     /// blocks.
-    public init(_ chip: VirtualMPU6050, clock: Clock, maximumReadLength: Int = 8192) {
+    public init(_ chip: any VirtualChip, clock: Clock, maximumReadLength: Int = 8192) {
         self.chip = chip
         self.clock = clock
         self.maximumReadLength = maximumReadLength
@@ -25,7 +25,7 @@ public struct VirtualBus<Clock: MonotonicClock>: RegisterBus {
     }
 
     public mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
-        try chip.write(register, value, at: clock.now())
+        try chip.write(value, to: register, at: clock.now())
     }
 }
 

@@ -11,22 +11,10 @@ internal import Synchronization
 /// pause of seconds, to rounding far below an LSB).
 ///
 /// Safe to use from several threads: the driver's, and one that brings about faults or asks for the truth.
-public final class VirtualMPU6050: Sendable {
+public final class VirtualMPU6050: VirtualChip {
     private struct State {
         var core: ChipCore
         var faults: FaultSchedule
-
-        /// Lets time pass until `instant`, with all that happens to the chip meanwhile.
-        mutating func advance(to instant: Timestamp) {
-            while let due = faults.nextAction(until: instant) {
-                core.advance(to: due.time)
-                switch due.action {
-                case .freeze(let isFrozen): core.isFrozen = isFrozen
-                case .event(let event): core.suffer(event)
-                }
-            }
-            core.advance(to: instant)
-        }
     }
 
     private let state: Mutex<State>
@@ -67,6 +55,10 @@ public final class VirtualMPU6050: Sendable {
         try transact(at: now) { state in state.core.write(register, values) }
     }
 
+    public func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError) {
+        try write(register, value, at: now)
+    }
+
     /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
     public func inject(
         _ condition: FaultCondition, from start: Timestamp? = nil, lasting extent: FaultExtent = .untilCleared
@@ -94,11 +86,9 @@ public final class VirtualMPU6050: Sendable {
     /// Does one transaction at the instant `now`.
     private func transact(at now: Timestamp, _ body: (inout State) -> Void) throws(BusError) {
         let failure: BusError? = state.withLock { state in
-            state.advance(to: now)
-            let (failure, thaws) = state.faults.transaction(at: now)
+            let failure = state.faults.beginTransaction(with: &state.core, at: now)
             if failure == nil { body(&state) }
-            state.faults.removeExhausted()
-            if thaws { state.core.isFrozen = false }
+            state.faults.endTransaction(with: &state.core)
             return failure
         }
         if let failure { throw failure }
@@ -131,9 +121,9 @@ extension VirtualMPU6050 {
     public var temperature: Double { state.withLock { $0.core.clock.temperature(at: $0.core.now) } }
 }
 
-extension ChipCore {
+extension ChipCore: SimulatedChip {
     /// Lets an event happen now.
-    fileprivate mutating func suffer(_ event: FaultEvent) {
+    mutating func suffer(_ event: FaultEvent) {
         switch event {
         case .brownOut:
             powerCycle()
