@@ -17,11 +17,14 @@ extension ChipPart {
             if isClipped(frame.gy, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 1)) }
             if isClipped(frame.gz, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 2)) }
         }
+        // No `map`: the method as a closure would be allocated, a sample each, where nothing is optimised.
+        var celsius = temperature
+        if let raw = frame.temperature { celsius = self.celsius(raw) }
         return MotionSample(
             timestamp: timestamp,
             acceleration: Vector3(Double(frame.ax) * a, Double(frame.ay) * a, Double(frame.az) * a),
             rotationRate: Vector3(Double(frame.gx) * g, Double(frame.gy) * g, Double(frame.gz) * g),
-            temperature: frame.temperature.map(celsius) ?? temperature, flags: flags)
+            temperature: celsius, flags: flags)
     }
 
     private func isClipped(_ value: Int16, _ limit: Int16) -> Bool { value >= limit || value <= -limit }
