@@ -1,0 +1,124 @@
+internal import IMUDrivers
+internal import MotionCore
+
+extension LSM6DSCore {
+    /// Answers a read transaction that begins at `register`.
+    ///
+    /// With IF_INC the address counts up, and within the FIFO's data it goes round; without, it stays.
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) {
+        var address = register & 0x7F
+        for index in buffer.indices {
+            buffer[index] = readByte(address)
+            address = next(address)
+        }
+    }
+
+    /// Writes one register.
+    mutating func write(_ value: UInt8, to register: UInt8) {
+        let address = register & 0x7F
+        guard !isResetting, isWritable(address) else { return }
+        let before = registers[Int(address)]
+        registers[Int(address)] = value
+        follow(address, before: before)
+    }
+
+    /// Inverts a bit of a register, with all that follows from it.
+    mutating func flip(bit: UInt8, of register: UInt8) {
+        let address = register & 0x7F
+        let before = registers[Int(address)]
+        registers[Int(address)] ^= 1 << (bit & 7)
+        follow(address, before: before)
+    }
+
+    private func next(_ address: UInt8) -> UInt8 {
+        guard registers[Int(LSM6DSAddress.control3)] & 0x04 != 0 else { return address }
+        if kind.isTagged { return address == 0x7E ? LSM6DSAddress.taggedData : (address + 1) & 0x7F }
+        return address == 0x3F ? LSM6DSAddress.untaggedData : (address + 1) & 0x7F
+    }
+
+    private func isWritable(_ address: UInt8) -> Bool {
+        address != LSM6DSAddress.identity
+            && !(LSM6DSAddress.firstReadOnly...LSM6DSAddress.lastReadOnly).contains(address)
+            && address < LSM6DSAddress.taggedData
+    }
+
+    private mutating func follow(_ address: UInt8, before: UInt8) {
+        let value = registers[Int(address)]
+        switch address {
+        case LSM6DSAddress.control3 where value & 0x01 != 0:
+            reset()
+        case LSM6DSAddress.gyroscope:
+            if before >> 4 == 0, value >> 4 != 0 {
+                gyroscopeStart = now
+                firstGyroscopeIndex = nextIndex
+            }
+            configure()
+        case LSM6DSAddress.accelerometer, LSM6DSAddress.control4:
+            configure()
+        case LSM6DSAddress.untaggedMode:
+            if mode == 0 { clearFIFO() }
+        default:
+            break
+        }
+    }
+
+    /// The FIFO's mode, in the same register of both kinds: 0 off, 1 until it is full, 6 the newest.
+    var mode: UInt8 { registers[Int(LSM6DSAddress.untaggedMode)] & 0x07 }
+
+    private mutating func readByte(_ address: UInt8) -> UInt8 {
+        let words = fifo.count / kind.wordLength
+        let isFull = words == kind.words
+        switch address {
+        case LSM6DSAddress.control3:
+            return registers[Int(address)] | (isResetting ? 0x01 : 0)
+        case LSM6DSAddress.fifoStatus1:
+            return UInt8(words & 0xFF)
+        case LSM6DSAddress.fifoStatus2 where kind.isTagged:
+            let flags: UInt8 = (isOverrun ? 0x40 : 0) | (isFull ? 0x20 : 0) | (isOverrunLatched ? 0x08 : 0)
+            isOverrunLatched = false
+            return flags | UInt8(words >> 8 & 0x03)
+        case LSM6DSAddress.fifoStatus2:
+            let flags: UInt8 = (isOverrun ? 0x40 : 0) | (isFull ? 0x20 : 0) | (words == 0 ? 0x10 : 0)
+            return flags | UInt8(words >> 8 & (kind == .lsm6ds3 ? 0x0F : 0x07))
+        case LSM6DSAddress.fifoStatus3 where !kind.isTagged:
+            return UInt8(bytesGone / 2 % 6)
+        case LSM6DSAddress.untaggedData...LSM6DSAddress.lastReadOnly where !kind.isTagged,
+            LSM6DSAddress.taggedData...0x7E where kind.isTagged:
+            isOverrun = false
+            if fifo.count > 0 { bytesGone += 1 }
+            return fifo.removeFirst()
+        default:
+            return registers[Int(address)]
+        }
+    }
+
+    /// Appends a byte, and takes note where the oldest had to go for it.
+    mutating func appendToFIFO(_ byte: UInt8) {
+        guard mode != 1 || fifo.count < fifo.capacity else { return }
+        guard !fifo.append(byte) else { return }
+        bytesGone += 1
+        isOverrun = true
+        isOverrunLatched = true
+    }
+}
+
+extension LSM6DSCore: SimulatedChip {
+    mutating func suffer(_ event: FaultEvent) {
+        switch event {
+        case .brownOut:
+            powerCycle()
+        case .fifoOverflow:
+            guard mode != 0 else { return }
+            // The newest frame again and again, and the first that there is no room for.
+            let filler = frame.isEmpty ? [UInt8](repeating: 0, count: kind.wordLength) : frame
+            for _ in 0...(fifo.capacity - fifo.count) / filler.count {
+                for byte in filler { appendToFIFO(byte) }
+            }
+        case .fifoSlip(let bytes):
+            bytesGone += min(bytes, fifo.count)
+            fifo.drop(bytes)
+        case .bitFlip(let register, let bit):
+            flip(bit: bit, of: register)
+        }
+    }
+}
