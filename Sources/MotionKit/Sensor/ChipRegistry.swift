@@ -5,7 +5,8 @@ internal import LinuxSensors
 enum ChipRegistry {
     /// A line a family; where several kinds of chip are found, `auto` prefers those that come first.
     static let all: [RegisteredChip] = [
-        RegisteredChip(MPUFamily.self)
+        RegisteredChip(MPUFamily.self),
+        RegisteredChip(LSM6DSFamily.self),
     ]
 }
 

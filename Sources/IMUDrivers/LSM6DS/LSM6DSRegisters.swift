@@ -1,0 +1,87 @@
+/// The registers that the driver uses, named as in the datasheets.
+///
+/// Sources: lsm6ds3_reg.h, lsm6ds3tr-c_reg.h and lsm6dso_reg.h of STMicroelectronics ("reg.h"), and the tables of Linux
+/// drivers/iio/imu/st_lsm6dsx ("Linux"). Where the two kinds of FIFO differ, a name says whose it is.
+enum LSM6DSRegister {
+    /// FIFO_CTRL1 to FIFO_CTRL4 of the untagged FIFO: threshold, decimation, data sets 3 and 4 (lsm6ds3_reg.h).
+    static var untaggedControl1: UInt8 { 0x06 }
+    /// FIFO_CTRL3: decimation, accelerometer in bits 2…0 and gyroscope in bits 5…3 (lsm6ds3_reg.h, Linux `decimator`).
+    static var untaggedControl3: UInt8 { 0x08 }
+    /// FIFO_CTRL5: the FIFO's rate in bits 6…3, its mode in bits 2…0 (lsm6ds3_reg.h, Linux).
+    static var untaggedControl5: UInt8 { 0x0A }
+    /// FIFO_CTRL1 of the tagged FIFO: threshold (lsm6dso_reg.h).
+    static var taggedControl1: UInt8 { 0x07 }
+    /// FIFO_CTRL3: batch rates, accelerometer in bits 3…0 and gyroscope in bits 7…4 (lsm6dso_reg.h, Linux `batch`).
+    static var taggedControl3: UInt8 { 0x09 }
+    /// FIFO_CTRL4: mode in bits 2…0, temperature and timestamps above (lsm6dso_reg.h).
+    static var taggedControl4: UInt8 { 0x0A }
+    /// WHO_AM_I (reg.h, Linux `wai`).
+    static var whoAmI: UInt8 { 0x0F }
+    /// CTRL1_XL: rate in bits 7…4, full scale in bits 3…2, filter below (reg.h).
+    static var accelerometer: UInt8 { 0x10 }
+    /// CTRL2_G: rate in bits 7…4, full scale in bits 3…2 (reg.h).
+    static var gyroscope: UInt8 { 0x11 }
+    /// CTRL3_C: BOOT, BDU, IF_INC, SW_RESET (reg.h).
+    static var control3: UInt8 { 0x12 }
+    /// CTRL4_C: LPF1_SEL_G in bit 1, but not on the LSM6DS3 (reg.h).
+    static var control4: UInt8 { 0x13 }
+    /// CTRL5_C: rounding, self-test (reg.h).
+    static var control5: UInt8 { 0x14 }
+    /// CTRL6_C: power mode of the accelerometer, FTYPE in the lowest bits, but not on the LSM6DS3 (reg.h).
+    static var control6: UInt8 { 0x15 }
+    /// CTRL7_G: power mode and high-pass of the gyroscope (reg.h).
+    static var control7: UInt8 { 0x16 }
+    /// CTRL8_XL: second filter of the accelerometer (reg.h).
+    static var control8: UInt8 { 0x17 }
+    /// CTRL9_XL: I3C_DISABLE in bit 1 (lsm6dso_reg.h).
+    static var control9: UInt8 { 0x18 }
+    /// OUT_TEMP_L, OUT_TEMP_H (reg.h).
+    static var temperature: UInt8 { 0x20 }
+    /// FIFO_STATUS1, from here on the number of words and the flags (reg.h, Linux `fifo_diff`).
+    static var fifoStatus1: UInt8 { 0x3A }
+    static var fifoStatus2: UInt8 { 0x3B }
+    /// FIFO_DATA_OUT_L: a burst goes from FIFO_DATA_OUT_H back to it (Linux reads 30 bytes at once).
+    static var untaggedData: UInt8 { 0x3E }
+    /// FIFO_DATA_OUT_TAG: a burst goes from FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once).
+    static var taggedData: UInt8 { 0x78 }
+}
+
+/// The register values that do not depend on settings.
+enum LSM6DSValue {
+    /// CTRL3_C: SW_RESET, which clears itself (reg.h, Linux `reset`).
+    static var reset: UInt8 { 0x01 }
+    /// CTRL3_C: IF_INC, on from power-up: bursts go from register to register (reg.h).
+    static var addressIncrement: UInt8 { 0x04 }
+    /// CTRL3_C: BDU, the two bytes of a value are of one sample (reg.h, Linux `bdu`).
+    static var blockDataUpdate: UInt8 { 0x40 }
+    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass, which FTYPE 0 sets to about 335 Hz (lsm6dso_reg.h).
+    static var gyroscopeFilter: UInt8 { 0x02 }
+    /// CTRL9_XL: its default, and I3C_DISABLE for a bus that is none (lsm6dso_reg.h).
+    static var plainBus: UInt8 { 0xE2 }
+    /// FIFO mode: off and empty (Linux `ST_LSM6DSX_FIFO_BYPASS`).
+    static var bypass: UInt8 { 0 }
+    /// FIFO mode: the newest words replace the oldest (Linux `ST_LSM6DSX_FIFO_CONT`).
+    static var continuous: UInt8 { 6 }
+    /// FIFO_CTRL3 of the untagged FIFO: every sample of both (Linux `st_lsm6dsx_decimator_table`).
+    static var noDecimation: UInt8 { 1 << 3 | 1 }
+    /// FIFO_STATUS2, untagged: OVER_RUN and FIFO_EMPTY (lsm6ds3_reg.h).
+    static var untaggedOverrun: UInt8 { 0x40 }
+    static var untaggedEmpty: UInt8 { 0x10 }
+    /// FIFO_STATUS2, tagged: FIFO_OVR_IA, and OVER_RUN_LATCHED, which reading clears (lsm6dso_reg.h).
+    static var taggedOverrun: UInt8 { 0x48 }
+    /// TAG_SENSOR, bits 7…3 of a word's first byte (lsm6dso_reg.h, Linux `st_lsm6dsx_fifo_tag`).
+    static var gyroscopeTag: UInt8 { 0x01 }
+    static var accelerometerTag: UInt8 { 0x02 }
+}
+
+/// How long the chip may take, seconds.
+enum LSM6DSTiming {
+    /// A reset is checked for this often; Linux waits 50 ms, and ST's examples spin.
+    static var resetPoll: Double { 0.01 }
+    /// A reset not done by now is done over.
+    static var resetDeadline: Double { 0.15 }
+    /// Until both sensors give data, so that the FIFO begins with both: words of one alone would not be frames.
+    static var bothStarting: Double { 0.04 }
+    /// The gyroscope's turn-on time: 70 ms for the slowest of them, the LSM6DS3.
+    static var gyroscopeStartUp: Double { 0.08 }
+}

@@ -1,0 +1,187 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+import VirtualIMU
+
+/// Requirement: the driver against chips at register level, with both kinds of FIFO.
+@Suite struct LSM6DSOnVirtualChipTests {
+    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: LSM6DSModel.allCases)
+    func start(model: LSM6DSModel) {
+        let rig = LSM6DSVirtualRig(model)
+        let start = rig.clock.now()
+        #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
+        #expect(rig.clock.now().seconds(since: start) < 0.3)
+        rig.run(1)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.events == [.streaming(afterGap: 0)])
+    }
+
+    @Test(
+        "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
+        arguments: LSM6DSModel.allCases, [-0.05, -0.011, 0, 0.05])
+    func timestamps(model: LSM6DSModel, oscillatorError: Double) {
+        let rig = LSM6DSVirtualRig(model, oscillatorError: oscillatorError)
+        rig.run(3)
+        rig.measureTimestamps()
+        rig.run(60)
+        #expect(rig.timestampError < 0.0002)
+        #expect(abs(rig.driver.status.periodDeviation - oscillatorError * 1e6) < 100)
+        #expect(rig.reversals == 0)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.driver.status.gaps == 0)
+        #expect(abs(Double(rig.driver.status.samples) - 63 * 208 / (1 + oscillatorError)) < 60)
+    }
+
+    @Test(
+        "Every rate, on a bus of 32 bytes, with a FIFO that takes its time to be written",
+        arguments: LSM6DSModel.allCases,
+        [12.5, 26, 52, 104, 208, 416, 833, 1660])
+    func rates(model: LSM6DSModel, rate: Double) {
+        var settings = IMUSettings()
+        settings.rate = rate
+        let rig = LSM6DSVirtualRig(model, settings: settings, maximumReadLength: 32) { $0.fifoWriteTime = 20e-6 }
+        rig.run(10)
+        #expect(rig.driver.info.nominalRate == rate)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.driver.status.gaps == 0)
+        #expect(abs(Double(rig.driver.status.samples) - 9.85 * rate / 1.03) < max(10, 0.02 * 10 * rate))
+    }
+
+    @Test(
+        "Every range tells the same truth", arguments: LSM6DSModel.allCases,
+        [(2, 250), (4, 500), (8, 1000), (16, 2000)])
+    func ranges(model: LSM6DSModel, range: (Int, Int)) {
+        var settings = IMUSettings()
+        settings.accelerometerRange = Double(range.0) * 9.80665
+        settings.gyroscopeRange = Double(range.1) * .pi / 180
+        let rig = LSM6DSVirtualRig(model, settings: settings)
+        rig.run(2)
+        #expect(rig.driver.status.samples > 300)
+        #expect(rig.wrongSamples == 0)
+        // Six times the noise, and a count of each axis.
+        #expect(rig.worst.force < 0.06)
+        #expect(rig.worst.rate < 0.01)
+    }
+
+    @Test(
+        "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
+        arguments: LSM6DSModel.allCases,
+        [.brownOut, .fifoOverflow, .bitFlip(register: 0x0A, bit: 1), .bitFlip(register: 0x11, bit: 6)] as [FaultEvent])
+    func events(model: LSM6DSModel, event: FaultEvent) {
+        expectRecovery(of: LSM6DSVirtualRig(model), from: event)
+    }
+
+    @Test(
+        "Slipped words are noticed", arguments: [.lsm6ds3, .lsm6ds3trc] as [LSM6DSModel],
+        [.fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 6), .fifoSlip(bytes: 10)] as [FaultEvent])
+    func untaggedSlip(model: LSM6DSModel, event: FaultEvent) {
+        expectRecovery(of: LSM6DSVirtualRig(model), from: event)
+    }
+
+    @Test(
+        "Slipped tagged words are noticed",
+        arguments: [.fifoSlip(bytes: 1), .fifoSlip(bytes: 3), .fifoSlip(bytes: 7), .fifoSlip(bytes: 8)] as [FaultEvent])
+    func taggedSlip(event: FaultEvent) {
+        expectRecovery(of: LSM6DSVirtualRig(.lsm6dso), from: event)
+    }
+
+    private func expectRecovery(of rig: LSM6DSVirtualRig, from event: FaultEvent) {
+        rig.run(1)
+        // While there is something in the FIFO.
+        rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
+        #expect(rig.run(atMost: 1) { rig.driver.status.lastFault != nil })
+        let noticed = rig.clock.now()
+        #expect(rig.run(atMost: 2) { (rig.lastSample?.timestamp ?? noticed) > noticed })
+        rig.run(1)
+        #expect(rig.driver.status.state == .streaming)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.reversals == 0)
+        #expect(rig.driver.status.gaps == 1)
+        #expect(rig.events.count >= 2)
+    }
+
+    @Test(
+        "What lasts is told at its start and at its end, and ends by itself", arguments: LSM6DSModel.allCases,
+        [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput] as [FaultCondition])
+    func conditions(model: LSM6DSModel, condition: FaultCondition) {
+        let rig = LSM6DSVirtualRig(model)
+        rig.run(1)
+        rig.chip.inject(condition, lasting: .seconds(3))
+        rig.run(3)
+        #expect(rig.events.contains { if case .failed = $0 { true } else { false } })
+        #expect(rig.run(atMost: 3) { rig.driver.status.state == .streaming })
+        rig.run(1.5)
+        guard case .streaming(let gap) = rig.events.last else {
+            Issue.record("the end of the outage was not told: \(rig.events)")
+            return
+        }
+        #expect(gap > 0.3 && gap < 6)
+        #expect(rig.wrongSamples == 0)
+        #expect(rig.reversals == 0)
+        #expect(rig.driver.status.recoveries >= 1)
+    }
+
+    @Test("Another identity is refused until it is right", arguments: LSM6DSModel.allCases)
+    func wrongIdentity(model: LSM6DSModel) {
+        let rig = LSM6DSVirtualRig(model)
+        rig.chip.inject(.wrongIdentity(0x33), lasting: .seconds(1))
+        rig.run(0.9)
+        #expect(rig.events == [.failed(.identity(found: 0x33))])
+        #expect(rig.run(atMost: 2) { rig.driver.status.state == .streaming })
+    }
+
+    @Test("One transaction in fifty without an answer costs no sample", arguments: LSM6DSModel.allCases)
+    func flakyBus(model: LSM6DSModel) {
+        let rig = LSM6DSVirtualRig(model)
+        rig.run(1)
+        rig.chip.inject(.randomlyNotAcknowledged(probability: 0.02))
+        rig.run(20)
+        #expect(rig.driver.status.busErrors.notAcknowledged > 10)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(rig.driver.status.recoveries == 0)
+        #expect(rig.driver.status.lostSamples < 160)
+    }
+
+    @Test(
+        "A host that sleeps for seconds loses what the FIFO does not hold, and says so", arguments: LSM6DSModel.allCases
+    )
+    func sleepyHost(model: LSM6DSModel) {
+        let rig = LSM6DSVirtualRig(model)
+        rig.run(1)
+        rig.clock.advance(bySeconds: 4)
+        rig.run(1)
+        #expect(rig.driver.status.overflows == 1)
+        #expect(rig.driver.status.gaps == 1)
+        #expect(abs(Double(rig.driver.status.lostSamples) - 4 * 208 / 1.03) < 20)
+        #expect(rig.events.count == 2)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+
+    @Test("A host that sleeps for less than the FIFO holds loses nothing", arguments: LSM6DSModel.allCases)
+    func drowsyHost(model: LSM6DSModel) {
+        let rig = LSM6DSVirtualRig(model)
+        rig.run(1)
+        rig.clock.advance(bySeconds: 1)
+        rig.run(1)
+        #expect(rig.driver.status.gaps == 0)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+        #expect(abs(Double(rig.driver.status.samples) - 2.9 * 208 / 1.03) < 20)
+    }
+
+    @Test("Stopped, both sensors are off and the chip is left alone", arguments: LSM6DSModel.allCases)
+    func stop(model: LSM6DSModel) throws {
+        let rig = LSM6DSVirtualRig(model)
+        rig.run(1)
+        try rig.driver.stop()
+        let count = rig.chip.sampleCount
+        rig.clock.advance(bySeconds: 2)
+        var bus = VirtualBus(rig.chip, clock: rig.clock)
+        #expect(try bus.read(0x10) == 0)
+        #expect(try bus.read(0x11) == 0)
+        #expect(rig.chip.sampleCount == count)
+        rig.run(1)
+        #expect(rig.driver.status.state == .streaming)
+        #expect(rig.wrongSamples == 0 && rig.reversals == 0)
+    }
+}

@@ -1,0 +1,193 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+/// A driver of an LSM6DS on a scripted bus and a clock turned by hand, polled when it asks to be; the chip samples at its
+/// nominal 208 Hz.
+final class LSM6DSRig {
+    static let period = 1.0 / 208
+
+    let identity: UInt8
+    let clock = ManualClock()
+    let script: BusScript
+    var driver: LSM6DS<ScriptedBus, ManualClock>
+    /// The samples of the last poll.
+    private(set) var samples: [MotionSample] = []
+
+    private var batch = SampleBatch(capacity: 64)
+    private var next: Timestamp
+    private var started: Timestamp
+    private var taken = 0
+    private var healthDue: Timestamp
+    private var healthGroup = 0
+    private var temperatureDue: Timestamp
+
+    init(_ identity: UInt8) {
+        self.identity = identity
+        script = BusScript(clock: clock)
+        next = clock.now()
+        started = next
+        healthDue = next
+        temperatureDue = next
+        driver = LSM6DS(bus: ScriptedBus(script), clock: clock, settings: IMUSettings())
+    }
+
+    var isTagged: Bool { identity == 0x6C }
+    var status: IMUStatus { driver.status }
+
+    /// Frames that the chip has put into the FIFO since the driver last took some.
+    var due: Int { Int((clock.now().seconds(since: started) / Self.period + 1e-6).rounded(.down)) - taken }
+
+    @discardableResult
+    func poll(lateBy seconds: Double = 0) -> IMUPoll {
+        clock.advance(to: next.advanced(bySeconds: seconds))
+        return pollNow()
+    }
+
+    @discardableResult
+    func pollNow() -> IMUPoll {
+        batch.removeAll()
+        let poll = driver.poll(into: &batch)
+        next = poll.next
+        samples = (0..<batch.count).map { batch[$0] }
+        return poll
+    }
+
+    /// Turns the clock to when the driver wants to be polled, and expects what is due beside the FIFO.
+    func advance(lateBy seconds: Double = 0) {
+        clock.advance(to: next.advanced(bySeconds: seconds))
+        if clock.now() >= healthDue {
+            script.expectHealth(healthGroup % 4, of: identity)
+            healthGroup += 1
+            healthDue = clock.now().advanced(bySeconds: 0.1)
+        }
+        if clock.now() >= temperatureDue {
+            script.read(0x20, identity == 0x69 ? [0xF0, 0xFF] : [0x00, 0xFF])
+            temperatureDue = clock.now().advanced(bySeconds: 1)
+        }
+    }
+
+    /// Expects a count and the read of `frames`.
+    func expectFIFO(_ frames: [LSM6DSFrame]) {
+        expectCount(frames.count)
+        guard !frames.isEmpty else { return }
+        var bytes: [UInt8] = []
+        for (index, frame) in frames.enumerated() {
+            bytes += isTagged ? frame.tagged(slot: UInt8((taken + index) & 3)) : frame.untagged
+        }
+        script.read(isTagged ? 0x78 : 0x3E, bytes)
+        taken += frames.count
+    }
+
+    /// Expects the number of words in so many frames to be asked for.
+    func expectCount(_ frames: Int, flags: UInt8 = 0, pattern: UInt8 = 0) {
+        let words = frames * (isTagged ? 2 : 6)
+        let empty: UInt8 = words == 0 && !isTagged ? 0x10 : 0
+        let status = [UInt8(words & 0xFF), UInt8(words >> 8) | flags | empty]
+        script.read(0x3A, isTagged ? status : status + [pattern, 0])
+    }
+
+    /// Expects that the FIFO is emptied.
+    func expectFIFOStart() {
+        script.expectFIFOStart(of: identity)
+        started = clock.now()
+        taken = 0
+    }
+
+    /// Expects and makes the polls that bring the chip up to settling.
+    func bringUp() {
+        script.expectIdentification(identity)
+        poll()
+        script.expectConfiguration(of: identity)
+        poll()
+        script.expectFIFOStart(of: identity)
+        script.read(0x0A, isTagged ? 0x06 : 0x2E)
+        poll()
+        started = clock.now()
+        taken = 0
+        healthDue = started.advanced(bySeconds: 0.1)
+        healthGroup = 0
+        temperatureDue = started
+    }
+
+    /// Brings the chip up and on until samples come.
+    func stream() {
+        bringUp()
+        while samples.isEmpty && !script.hasFailed {
+            advance()
+            expectFIFO(LSM6DSFrame.run(due))
+            pollNow()
+        }
+    }
+}
+
+/// A frame by its raw values: distinct on every axis, some negative.
+struct LSM6DSFrame {
+    var acceleration: (Int16, Int16, Int16) = (1000, -2000, 4096)
+    var rotation: (Int16, Int16, Int16) = (-164, 328, -820)
+
+    private static func bytes(_ values: (Int16, Int16, Int16)) -> [UInt8] {
+        [values.0, values.1, values.2].flatMap {
+            [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)]
+        }
+    }
+
+    /// Gyroscope, then accelerometer.
+    var untagged: [UInt8] { Self.bytes(rotation) + Self.bytes(acceleration) }
+
+    /// The same with the tags of a time slot, or in the other order.
+    func tagged(slot: UInt8, isReversed: Bool = false) -> [UInt8] {
+        let gyroscope = [0x01 << 3 | slot << 1] + Self.bytes(rotation)
+        let accelerometer = [0x02 << 3 | slot << 1] + Self.bytes(acceleration)
+        return isReversed ? accelerometer + gyroscope : gyroscope + accelerometer
+    }
+
+    /// Frames that differ in x's lowest bits, as noise makes them.
+    static func run(_ count: Int) -> [LSM6DSFrame] {
+        (0..<count).map { LSM6DSFrame(acceleration: (1000 + Int16($0 % 100), -2000, 4096)) }
+    }
+}
+
+extension BusScript {
+    /// WHO_AM_I, and the order to reset.
+    func expectIdentification(_ identity: UInt8) {
+        read(0x0F, identity)
+        write(0x12, 0x05)
+    }
+
+    /// The reset is done; every register is written and read back, the sensors last.
+    func expectConfiguration(of identity: UInt8) {
+        read(0x12, 0x04)
+        let isTagged = identity == 0x6C
+        var registers: [(UInt8, UInt8)] = [
+            (0x12, 0x44), (0x13, identity == 0x69 ? 0x00 : 0x02), (0x14, 0), (0x15, 0), (0x16, 0), (0x17, 0),
+            isTagged ? (0x09, 0x55) : (0x08, 0x09), (0x11, 0x5C), (0x10, 0x5C),
+        ]
+        if isTagged { registers.append((0x18, 0xE2)) }
+        for (register, value) in registers {
+            write(register, value)
+            read(register, value)
+        }
+    }
+
+    /// The FIFO is switched off and on.
+    func expectFIFOStart(of identity: UInt8) {
+        write(0x0A, 0)
+        if identity == 0x6C { read(0x3B, 0x00) }
+        write(0x0A, identity == 0x6C ? 0x06 : 0x2E)
+    }
+
+    /// One group of the health check, as it should be.
+    func expectHealth(_ group: Int, of identity: UInt8) {
+        let isTagged = identity == 0x6C
+        switch group {
+        case 0: read(0x10, [0x5C, 0x5C, 0x44, identity == 0x69 ? 0x00 : 0x02])
+        case 1 where isTagged: read(0x07, [0, 0, 0x55, 0x06])
+        case 1: read(0x06, [0, 0, 0x09, 0])
+        case 2: read(0x14, [0, 0, 0, 0])
+        case 3 where isTagged: read(0x18, 0xE2)
+        default: read(0x0A, 0x2E)
+        }
+    }
+}

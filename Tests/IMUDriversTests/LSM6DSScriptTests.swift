@@ -1,0 +1,210 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+/// Requirement: an LSM6DS is brought up by states with deadlines, every register verified; its frames are whole, in SI units,
+/// and nothing that is no frame.
+@Suite struct LSM6DSScriptTests {
+    @Test(
+        "From the first poll to the first sample: the registers in their order",
+        arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    func bringUp(identity: UInt8) {
+        let rig = LSM6DSRig(identity)
+        let start = rig.clock.now()
+        rig.script.expectIdentification(identity)
+        rig.poll()
+        #expect(rig.status.state == .resetting)
+        rig.script.expectConfiguration(of: identity)
+        rig.poll()
+        #expect(rig.status.state == .configuring)
+        rig.script.expectFIFOStart(of: identity)
+        rig.script.read(0x0A, identity == 0x6C ? 0x06 : 0x2E)
+        rig.poll()
+        #expect(rig.status.state == .settling)
+        #expect(rig.driver.info.identity == identity)
+        #expect(rig.driver.info.nominalRate == 208)
+        let other = LSM6DSRig(identity)
+        other.stream()
+        #expect(other.clock.now().seconds(since: start) < 0.3)
+        #expect(other.status.state == .streaming)
+    }
+
+    @Test(
+        "A frame's values arrive on their axes, in SI units, with the temperature",
+        arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    func values(identity: UInt8) throws {
+        let rig = LSM6DSRig(identity)
+        rig.stream()
+        let sample = try #require(rig.samples.first)
+        let g = 9.80665
+        let x = (sample.acceleration.x / (244e-6 * g)).rounded()
+        #expect(x >= 1000 && x < 1100)
+        #expect(abs(sample.acceleration.x - x * 244e-6 * g) < 1e-12)
+        #expect(abs(sample.acceleration.y + 2000 * 244e-6 * g) < 1e-12)
+        #expect(abs(sample.acceleration.z - 4096 * 244e-6 * g) < 1e-12)
+        #expect(abs(sample.rotationRate.x + 164 * 0.07 * .pi / 180) < 1e-12)
+        #expect(abs(sample.rotationRate.y - 328 * 0.07 * .pi / 180) < 1e-12)
+        #expect(abs(sample.rotationRate.z + 820 * 0.07 * .pi / 180) < 1e-12)
+        #expect(sample.temperature == 24)
+        #expect(sample.flags.contains(.rotationRate))
+    }
+
+    @Test("Words of a time slot are told by their tags, not by their order")
+    func taggedOrder() {
+        let rig = LSM6DSRig(0x6C)
+        rig.stream()
+        rig.advance()
+        let count = rig.due
+        rig.expectCount(count)
+        let bytes = (0..<count).flatMap { LSM6DSFrame().tagged(slot: UInt8($0 & 3), isReversed: $0 % 2 == 1) }
+        rig.script.read(0x78, bytes)
+        rig.pollNow()
+        #expect(rig.samples.count == count)
+        for sample in rig.samples {
+            #expect(abs(sample.acceleration.z - 4096 * 244e-6 * 9.80665) < 1e-12)
+            #expect(abs(sample.rotationRate.z + 820 * 0.07 * .pi / 180) < 1e-12)
+        }
+    }
+
+    @Test("Words that are no pair of one time slot are refused", arguments: [0, 1, 2, 3])
+    func taggedNonsense(kind: Int) {
+        let rig = LSM6DSRig(0x6C)
+        rig.stream()
+        rig.advance()
+        let count = rig.due
+        rig.expectCount(count)
+        var bytes = (0..<count).flatMap { LSM6DSFrame().tagged(slot: UInt8($0 & 3)) }
+        switch kind {
+        case 0: bytes[14] ^= 0x02
+        case 1: bytes[21] = bytes[14]
+        case 2: bytes[14] = 0x03 << 3 | bytes[14] & 0x07
+        default: for index in bytes.indices { bytes[index] = 0 }
+        }
+        rig.script.read(0x78, bytes)
+        rig.expectFIFOStart()
+        rig.pollNow()
+        #expect(rig.samples.isEmpty)
+        #expect(rig.status.misalignments == 1)
+    }
+
+    @Test(
+        "An untagged FIFO whose next word is not a frame's first is started again", arguments: [0x69, 0x6A] as [UInt8])
+    func pattern(identity: UInt8) {
+        let rig = LSM6DSRig(identity)
+        rig.stream()
+        for attempt in 0..<3 {
+            rig.advance()
+            for _ in 0..<2 { rig.expectCount(rig.due, pattern: 3) }
+            if attempt == 2 { rig.expectFIFOStart() }
+            rig.pollNow()
+            #expect(rig.samples.isEmpty)
+        }
+        #expect(rig.status.misalignments == 1)
+    }
+
+    @Test("An overflow is what the chip says", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    func overflow(identity: UInt8) {
+        for flag in identity == 0x6C ? [0x40, 0x08] : [0x40] as [UInt8] {
+            let rig = LSM6DSRig(identity)
+            rig.stream()
+            rig.advance()
+            rig.expectCount(rig.due, flags: flag)
+            rig.expectFIFOStart()
+            rig.pollNow()
+            #expect(rig.samples.isEmpty)
+            #expect(rig.status.overflows == 1)
+            #expect(rig.status.lastFault == .overflow)
+        }
+    }
+
+    @Test("Another chip is refused", arguments: [0x68, 0x6B, 0x33, 0xFF] as [UInt8])
+    func wrongIdentity(found: UInt8) {
+        let rig = LSM6DSRig(0x6A)
+        rig.script.read(0x0F, found)
+        #expect(rig.poll().event == .failed(.identity(found: found)))
+    }
+
+    @Test("A reset that never ends has a deadline, and silence meanwhile is waited for")
+    func resetDeadline() {
+        let rig = LSM6DSRig(0x6A)
+        rig.script.expectIdentification(0x6A)
+        rig.poll()
+        let start = rig.clock.now()
+        for _ in 0..<3 { rig.script.read(0x12, failing: BusError(.notAcknowledged)) }
+        #expect(rig.poll().event == .none)
+        var event = IMUPoll.Event.none
+        while event == .none && rig.clock.now().seconds(since: start) < 1 {
+            rig.script.read(0x12, 0x05)
+            event = rig.poll().event
+        }
+        #expect(event == .failed(.deadline(.resetting)))
+        #expect(rig.clock.now().seconds(since: start) < 0.2)
+    }
+
+    @Test("A changed register is found within half a second", arguments: [0x69, 0x6C] as [UInt8])
+    func changedRegister(identity: UInt8) {
+        let rig = LSM6DSRig(identity)
+        rig.stream()
+        rig.clock.advance(bySeconds: 0.1)
+        for _ in 0..<2 { rig.script.read(0x10, [0x5C, 0x0C, 0x44, identity == 0x69 ? 0 : 2]) }
+        #expect(rig.pollNow().event == .failed(.configurationLost(register: 0x11)))
+    }
+
+    @Test("Stop switches FIFO and sensors off", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    func stop(identity: UInt8) throws {
+        let rig = LSM6DSRig(identity)
+        rig.stream()
+        rig.script.write(0x0A, 0)
+        rig.script.write(0x11, 0)
+        rig.script.write(0x10, 0)
+        try rig.driver.stop()
+        #expect(rig.status.state == .asleep)
+    }
+}
+
+/// Requirement: the nearest setting that is not less than was asked for.
+@Suite struct LSM6DSConfigurationTests {
+    @Test(
+        "Rates",
+        arguments: [
+            (0, 12.5), (12.5, 12.5), (13, 26), (50, 52), (100, 104), (104, 104), (200, 208), (400, 416), (500, 833),
+            (1000, 1660), (5000, 1660), (.nan, 12.5),
+        ] as [(Double, Double)])
+    func rates(wanted: Double, found: Double) {
+        var settings = IMUSettings()
+        settings.rate = wanted
+        #expect(LSM6DSFamily(settings: settings).rate == found)
+    }
+
+    @Test("Ranges of the accelerometer, g", arguments: [(1, 2), (2, 2), (3, 4), (8, 8), (9, 16), (99, 16)])
+    func accelerometer(wanted: Int, found: Int) {
+        var settings = IMUSettings()
+        settings.accelerometerRange = Double(wanted) * 9.80665
+        let part = LSM6DSFamily(settings: settings)
+        #expect(abs(part.accelerometerRange - Double(found) * 9.80665) < 1e-9)
+        #expect(abs(part.accelerometerScale * 32768 / part.accelerometerRange - 1) < 0.001)
+    }
+
+    @Test(
+        "Ranges of the gyroscope, °/s",
+        arguments: [(1, 250), (250, 250), (251, 500), (1000, 1000), (2000, 2000), (9999, 2000)])
+    func gyroscope(wanted: Int, found: Int) {
+        var settings = IMUSettings()
+        settings.gyroscopeRange = Double(wanted) * .pi / 180
+        let part = LSM6DSFamily(settings: settings)
+        #expect(abs(part.gyroscopeRange - Double(found) * .pi / 180) < 1e-9)
+        #expect(abs(part.gyroscopeScale * 32768 / part.gyroscopeRange - 1.147) < 0.001)
+    }
+
+    @Test("Every identity has its part, and others have none")
+    func identities() {
+        for identity: UInt8 in 0...255 {
+            let part = LSM6DSFamily(identity: identity, settings: IMUSettings())
+            #expect((part != nil) == [0x69, 0x6A, 0x6C].contains(identity))
+        }
+        #expect(LSM6DSFamily(identity: 0x69, settings: IMUSettings())?.fifo.size == 8192)
+        #expect(LSM6DSFamily(identity: 0x6A, settings: IMUSettings())?.fifo.size == 4096)
+        #expect(LSM6DSFamily(identity: 0x6C, settings: IMUSettings())?.fifo.size == 3584)
+    }
+}
