@@ -4,7 +4,7 @@ internal import MotionCore
 ///
 /// A part is a plain value, made of the identity that the chip answered with and of the settings. `ChipDriver` carries
 /// out its scripts, keeps deadlines, reads the FIFO and recovers; a part only describes. Adding a chip is writing one of
-/// these and naming it in `IMURegistry`.
+/// these and naming it in `ChipRegistry`.
 public protocol ChipPart: Sendable, BitwiseCopyable {
     /// The family's name in a configuration.
     static var family: IMUFamily { get }
