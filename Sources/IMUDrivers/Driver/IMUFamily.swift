@@ -2,4 +2,7 @@
 public enum IMUFamily: String, CaseIterable, Sendable {
     case mpu6050
     case lsm6ds
+    case bmi160
+    case adxl345
+    case icm42688
 }

@@ -71,12 +71,12 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// The gyroscope's bandwidth and delay at a rate, Hz and seconds.
     ///
     /// The chip has a low-pass at about a third of the rate. Where it has another one in front of it that is on too, at about
-    /// 335 Hz, so that nothing beyond half of the highest rate comes through. Bandwidths of both together are those of the
-    /// LSM6DSO (DS12140, CTRL6_C, FTYPE 0), without the other one those of AN5130 for the second alone.
+    /// 335 Hz, so that nothing beyond half of the highest rate comes through. The bandwidths of both together are the
+    /// LSM6DSOX's for FTYPE 0 (table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet), and taken for the
+    /// LSM6DS3TR-C's, too.
     ///
-    /// No figure of the delay is given for every rate. That of a Butterworth low-pass of second order is √2/(2π·f); with
-    /// the two filters' and 0.2 ms of sampling one gets the LSM6DS3TR-C's published phases at 20 Hz, 14° at 833 Hz and 10°
-    /// at 1.66 kHz, within 0.1 ms.
+    /// Estimated, until somebody measures them: the bandwidth of the LSM6DS3, which has the one low-pass only, from 416 Hz
+    /// on; and every delay, as that of Butterworth low-passes of second order, √2/(2π·f) each, and 0.2 ms of sampling.
     static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
         let second: Double =
             switch code {

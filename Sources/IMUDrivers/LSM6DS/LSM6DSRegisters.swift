@@ -54,7 +54,8 @@ enum LSM6DSValue {
     static var addressIncrement: UInt8 { 0x04 }
     /// CTRL3_C: BDU, the two bytes of a value are of one sample (reg.h, Linux `bdu`).
     static var blockDataUpdate: UInt8 { 0x40 }
-    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass, which FTYPE 0 sets to about 335 Hz (lsm6dso_reg.h).
+    /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass, which FTYPE 0 sets to about 335 Hz (reg.h,
+    /// Arduino_LSM6DSOX).
     static var gyroscopeFilter: UInt8 { 0x02 }
     /// CTRL9_XL: its default, and I3C_DISABLE for a bus that is none (lsm6dso_reg.h).
     static var plainBus: UInt8 { 0xE2 }
@@ -82,6 +83,6 @@ enum LSM6DSTiming {
     static var resetDeadline: Double { 0.15 }
     /// Until both sensors give data, so that the FIFO begins with both: words of one alone would not be frames.
     static var bothStarting: Double { 0.04 }
-    /// The gyroscope's turn-on time: 70 ms for the slowest of them, the LSM6DS3.
+    /// The gyroscope's turn-on time, with a margin: some 70 ms for the slowest of them, the LSM6DS3, not measured here.
     static var gyroscopeStartUp: Double { 0.08 }
 }

@@ -53,6 +53,6 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Counts of the thermometer a kelvin, zero at 25 °C (datasheets, "Temperature sensor characteristics").
+    /// Counts of the thermometer a kelvin, zero at 25 °C (`from_lsb_to_celsius` of ST's drivers).
     var countsPerKelvin: Double { self == .lsm6ds3 ? 16 : 256 }
 }

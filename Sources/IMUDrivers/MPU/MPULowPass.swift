@@ -69,9 +69,12 @@ enum MPULowPassTable: UInt8, Sendable, BitwiseCopyable {
 
     /// The widest low-pass that lets through nothing above half of `rate`, or the narrowest where none does.
     func row(forRate rate: Double) -> MPULowPass {
-        for setting: UInt8 in 1...5 {
+        // A loop over a range of bytes asks the heap for its iterator where nobody optimises.
+        var setting: UInt8 = 1
+        while setting < 6 {
             let row = row(setting)
             if max(row.bandwidth, row.accelerometerBandwidth) <= rate / 2 { return row }
+            setting += 1
         }
         return row(6)
     }

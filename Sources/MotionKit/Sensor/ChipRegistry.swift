@@ -6,7 +6,10 @@ enum ChipRegistry {
     /// A line a family; where several kinds of chip are found, `auto` prefers those that come first.
     static let all: [RegisteredChip] = [
         RegisteredChip(MPUFamily.self),
+        RegisteredChip(ICM42688Family.self),
         RegisteredChip(LSM6DSFamily.self),
+        RegisteredChip(BMI160Family.self),
+        RegisteredChip(ADXL345Family.self),
     ]
 }
 

@@ -46,8 +46,8 @@ public enum LSM6DSModel: String, CaseIterable, Sendable {
 
     /// The low-passes at the rate of a code from 1 to 8.
     ///
-    /// Accelerometer: half of the rate; the LSM6DS3's analogue one goes from 50 to 400 Hz. Gyroscope: as its datasheets'
-    /// bandwidths and phases say, see the driver's `LSM6DSConfiguration`.
+    /// Accelerometer: half of the rate; the LSM6DS3's analogue one goes from 50 to 400 Hz. Gyroscope: the
+    /// table for FTYPE 0, and estimates where the driver's `LSM6DSConfiguration` says so.
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1
         let period = 1 / Self.rates[index]

@@ -1,0 +1,72 @@
+internal import MotionCore
+
+/// What the settings come to in the ADXL345's registers.
+///
+/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
+    /// BW_RATE.
+    let rateCode: UInt8
+    /// The sample rate with a perfect oscillator, Hz.
+    let rate: Double
+    /// The range's bits of DATA_FORMAT, and the range, g.
+    let rangeBits: UInt8
+    let range: Double
+
+    init(_ settings: IMUSettings) {
+        // Settings that were converted from other units may exceed a step by a rounding error.
+        let rounding = 1 - 1e-6
+        let wanted = settings.rate * rounding
+        // 25 Hz has code 8, and each step doubles it (table 7). Slower than that, noise is too small beside a count of
+        // 3.9 mg to tell a living chip from a frozen one; 1600 and 3200 Hz are for SPI (p. 18: 800 Hz at 400 kHz).
+        var code: UInt8 = 8
+        var rate = 25.0
+        while rate < wanted && code < 13 {
+            rate *= 2
+            code += 1
+        }
+        self.rate = rate
+        rateCode = code
+        let force = settings.accelerometerRange / standardGravity * rounding
+        var bits: UInt8 = 0
+        var range = 2.0
+        while range < force && bits < 3 {
+            range *= 2
+            bits += 1
+        }
+        self.range = range
+        rangeBits = bits
+    }
+}
+
+/// The registers that the driver uses; pages are those of the ADXL345 data sheet, Rev. E.
+enum ADXL345Register {
+    /// DEVID (p. 24).
+    static var deviceID: UInt8 { 0x00 }
+    /// BW_RATE: LOW_POWER in bit 4, the rate in 3…0 (p. 25).
+    static var rate: UInt8 { 0x2C }
+    /// POWER_CTL: Measure in bit 3 (p. 26).
+    static var powerControl: UInt8 { 0x2D }
+    /// INT_ENABLE (p. 26).
+    static var interruptEnable: UInt8 { 0x2E }
+    /// DATA_FORMAT: FULL_RES in bit 3, the range in 1…0 (p. 26).
+    static var format: UInt8 { 0x31 }
+    /// DATAX0 … DATAZ1; a read of all six takes an entry from the FIFO (p. 27).
+    static var output: UInt8 { 0x32 }
+    /// FIFO_CTL: the mode in bits 7…6 (p. 27).
+    static var fifoControl: UInt8 { 0x38 }
+    /// FIFO_STATUS: entries in bits 5…0 (p. 28).
+    static var fifoStatus: UInt8 { 0x39 }
+}
+
+/// The register values that do not depend on settings.
+enum ADXL345Value {
+    static var identity: UInt8 { 0xE5 }
+    static var measure: UInt8 { 0x08 }
+    static var fullResolution: UInt8 { 0x08 }
+    static var bypass: UInt8 { 0x00 }
+    static var stream: UInt8 { 0x80 }
+    static var entryBits: UInt8 { 0x3F }
+    /// The FIFO's entries and the bytes of one.
+    static var entries: Int { 32 }
+    static var entryLength: Int { 6 }
+}

@@ -1,0 +1,124 @@
+public import MotionCore
+
+/// Analog Devices' ADXL345, an accelerometer alone, as scripts.
+///
+/// It has neither a reset nor a thermometer. A read of the output registers takes one entry from its FIFO, so that every
+/// sample is a transaction of its own. Source: ADXL345 data sheet, Rev. E.
+public struct ADXL345Family: ChipPart {
+    let configuration: ADXL345Configuration
+
+    public init?(identity: UInt8, settings: IMUSettings) {
+        guard identity == ADXL345Value.identity else { return nil }
+        self.init(settings: settings)
+    }
+
+    public init(settings: IMUSettings) {
+        configuration = ADXL345Configuration(settings)
+    }
+
+    public static var family: IMUFamily { .adxl345 }
+    /// ALT ADDRESS low and high (p. 18).
+    public static var addresses: [UInt8] { [0x53, 0x1D] }
+    public static var identityRegister: UInt8 { ADXL345Register.deviceID }
+    public static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
+    public var name: StaticString { "ADXL345" }
+    public var rate: Double { configuration.rate }
+    /// Half of the rate (table 7).
+    public var bandwidth: Double { 0.5 * configuration.rate }
+    /// The data sheet has no delay: that of a low-pass of second order (Butterworth) with this bandwidth, √2/(2π·f).
+    public var delay: Double { 0.2251 / bandwidth }
+    public var accelerometerRange: Double { configuration.range * standardGravity }
+    public var gyroscopeRange: Double { 0 }
+    /// 256 LSB/g in full resolution, 3.9 mg (table 1).
+    public var accelerometerScale: Double { standardGravity / 256 }
+    public var gyroscopeScale: Double { 0 }
+    /// Two counts from the end of ten to thirteen bits.
+    public var accelerometerLimit: Int16 { Int16(configuration.range) * 256 - 2 }
+
+    /// At 33 entries, the output registers being one, the oldest is gone with the next sample; at 32 a host is already
+    /// so late that no time is left to read them.
+    public var fifo: ChipFIFO {
+        var fifo = ChipFIFO(
+            size: Self.largestFIFO, frameLength: ADXL345Value.entryLength,
+            count: ChipRegisters(first: ADXL345Register.fifoStatus, count: 1), data: ADXL345Register.output)
+        fifo.longestRead = ADXL345Value.entryLength
+        fifo.tellsOverflow = true
+        return fifo
+    }
+
+    public func fill(_ registers: UnsafeRawBufferPointer) -> Int {
+        Int(registers[0] & ADXL345Value.entryBits) * ADXL345Value.entryLength
+    }
+
+    public func celsius(_ raw: Int16) -> Double { .nan }
+
+    // MARK: Scripts
+
+    /// In standby registers may be set in any order (p. 21, "Power sequencing"); measuring begins last.
+    public func bringUp(_ step: Int) -> ChipStep? {
+        switch step {
+        case 0: .enter(.resetting)
+        case 1: .write(ADXL345Register.powerControl, 0)
+        case 2: .write(ADXL345Register.fifoControl, ADXL345Value.bypass)
+        case 3: .enter(.configuring)
+        case 4: configure(ADXL345Register.rate)
+        case 5: configure(ADXL345Register.interruptEnable)
+        case 6: configure(ADXL345Register.format)
+        case 7: .set(ADXL345Register.powerControl, ADXL345Value.measure)
+        // Turn-on: a period and 1.1 ms (table 1, note 8).
+        case 8: .settle(1 / configuration.rate + 0.0011)
+        default: nil
+        }
+    }
+
+    /// Bypass empties the FIFO (p. 20).
+    public func startFIFO(_ step: Int) -> ChipStep? {
+        switch step {
+        case 0: .write(ADXL345Register.fifoControl, ADXL345Value.bypass)
+        case 1: .write(ADXL345Register.fifoControl, ADXL345Value.stream)
+        default: nil
+        }
+    }
+
+    public func confirmFIFO(_ step: Int) -> ChipStep? {
+        step == 0 ? .check(ADXL345Register.fifoControl, ADXL345Value.stream) : nil
+    }
+
+    public func sleep(_ step: Int) -> ChipStep? { step == 0 ? .write(ADXL345Register.powerControl, 0) : nil }
+
+    public func healthGroup(_ number: Int) -> ChipRegisters? {
+        switch number {
+        case 0: ChipRegisters(first: ADXL345Register.rate, count: 3)
+        case 1: ChipRegisters(first: ADXL345Register.format, count: 1)
+        case 2: ChipRegisters(first: ADXL345Register.fifoControl, count: 1)
+        default: nil
+        }
+    }
+
+    public func expected(_ register: UInt8) -> UInt8 {
+        switch register {
+        case ADXL345Register.rate: configuration.rateCode
+        case ADXL345Register.powerControl: ADXL345Value.measure
+        case ADXL345Register.format: ADXL345Value.fullResolution | configuration.rangeBits
+        case ADXL345Register.fifoControl: ADXL345Value.stream
+        default: 0
+        }
+    }
+
+    private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
+
+    // MARK: Frames
+
+    /// Three values, low bytes first, sign-extended from thirteen bits at most: others cannot be one (p. 27).
+    public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+        func value(_ index: Int) -> Int16 {
+            Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
+        }
+        let frame = ChipFrame(ax: value(0), ay: value(1), az: value(2))
+        func fits(_ value: Int16) -> Bool { value >= -4096 && value <= 4095 }
+        return fits(frame.ax) && fits(frame.ay) && fits(frame.az) ? frame : nil
+    }
+}
+
+/// A driver of an ADXL345.
+public typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> = ChipDriver<ADXL345Family, Bus, Clock>

@@ -1,0 +1,73 @@
+internal import MotionCore
+
+/// What the settings come to in the BMI160's registers, and what its numbers then mean.
+///
+/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
+    /// acc_odr and gyr_odr: both sensors need the same rate, since frames without headers have both.
+    let rateCode: UInt8
+    /// The sample rate with a perfect oscillator, Hz.
+    let rate: Double
+    /// The gyroscope's -3 dB bandwidth, Hz; the accelerometer's is within 30 % of it.
+    let bandwidth: Double
+
+    let accelerometerRangeBits: UInt8
+    let gyroscopeRangeBits: UInt8
+    /// Full scales, m/s² and rad/s, and of one count.
+    let accelerometerRange: Double
+    let gyroscopeRange: Double
+    let accelerometerScale: Double
+    let gyroscopeScale: Double
+
+    init(_ settings: IMUSettings) {
+        let row = Self.rate(for: settings.rate)
+        rateCode = row.code
+        rate = row.rate
+        bandwidth = row.bandwidth
+        let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
+        accelerometerRangeBits = accelerometer.bits
+        accelerometerRange = accelerometer.full * standardGravity
+        accelerometerScale = accelerometer.full * standardGravity / 32768
+        let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
+        gyroscopeRangeBits = gyroscope.bits
+        gyroscopeRange = gyroscope.full * radiansPerDegree
+        gyroscopeScale = radiansPerDegree / gyroscope.countsPerDegree
+    }
+
+    /// Settings that were converted from other units may exceed a step by a rounding error.
+    private static var rounding: Double { 1 - 1e-6 }
+
+    /// The slowest of the rates that both sensors have and that is not below `rate` Hz.
+    ///
+    /// Rates: BST-BMI160-DS000, registers 0x40 and 0x42, 100 Hz times two to the code less eight; the gyroscope has none
+    /// below 25 Hz, the accelerometer none above 1600 Hz. Bandwidths of the gyroscope in normal mode: section 2.4.
+    static func rate(for rate: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
+        let wanted = rate * rounding
+        if !(wanted > 25) { return (6, 25, 10.7) }
+        if wanted <= 50 { return (7, 50, 20.8) }
+        if wanted <= 100 { return (8, 100, 39.9) }
+        if wanted <= 200 { return (9, 200, 74.6) }
+        if wanted <= 400 { return (10, 400, 136.6) }
+        if wanted <= 800 { return (11, 800, 254.6) }
+        return (12, 1600, 523.9)
+    }
+
+    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (register 0x41; counts per g: table 2).
+    static func accelerometer(for range: Double) -> (bits: UInt8, full: Double) {
+        let wanted = range / standardGravity * rounding
+        if wanted <= 2 { return (0x3, 2) }
+        if wanted <= 4 { return (0x5, 4) }
+        if wanted <= 8 { return (0x8, 8) }
+        return (0xC, 16)
+    }
+
+    /// The smallest range of ±125 … 2000 °/s not less than `range` rad/s (register 0x43; counts per °/s: table 3).
+    static func gyroscope(for range: Double) -> (bits: UInt8, full: Double, countsPerDegree: Double) {
+        let wanted = range * degreesPerRadian * rounding
+        if wanted <= 125 { return (4, 125, 262.4) }
+        if wanted <= 250 { return (3, 250, 131.2) }
+        if wanted <= 500 { return (2, 500, 65.6) }
+        if wanted <= 1000 { return (1, 1000, 32.8) }
+        return (0, 2000, 16.4)
+    }
+}

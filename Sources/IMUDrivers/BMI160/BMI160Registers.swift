@@ -1,0 +1,68 @@
+/// The registers that the driver uses, named as in Bosch's BST-BMI160-DS000 (section 2.11) and in its BMI160 sensor API.
+enum BMI160Register {
+    /// CHIP_ID: 0xD1.
+    static var chipID: UInt8 { 0x00 }
+    /// ERR_REG: fatal_err in bit 0.
+    static var error: UInt8 { 0x02 }
+    /// PMU_STATUS: the accelerometer's power mode in bits 5…4, the gyroscope's in 3…2; 1 is normal.
+    static var powerStatus: UInt8 { 0x03 }
+    /// TEMPERATURE_0, _1: low byte first.
+    static var temperature: UInt8 { 0x20 }
+    /// FIFO_LENGTH_0, _1: bytes in the FIFO, low byte first, eleven bits.
+    static var fifoLength: UInt8 { 0x22 }
+    /// FIFO_DATA: takes bytes from the FIFO; does not advance to the next register.
+    static var fifoData: UInt8 { 0x24 }
+    /// ACC_CONF: acc_bwp in bits 6…4, acc_odr in 3…0.
+    static var accelerometerConfiguration: UInt8 { 0x40 }
+    /// ACC_RANGE in bits 3…0.
+    static var accelerometerRange: UInt8 { 0x41 }
+    /// GYR_CONF: gyr_bwp in bits 5…4, gyr_odr in 3…0.
+    static var gyroscopeConfiguration: UInt8 { 0x42 }
+    /// GYR_RANGE in bits 2…0.
+    static var gyroscopeRange: UInt8 { 0x43 }
+    /// FIFO_DOWNS: filtered data and no downsampling, of either sensor.
+    static var fifoDownsampling: UInt8 { 0x45 }
+    /// FIFO_CONFIG_0: the watermark; FIFO_CONFIG_1: what goes into the FIFO, and whether frames have headers.
+    static var fifoWatermark: UInt8 { 0x46 }
+    static var fifoConfiguration: UInt8 { 0x47 }
+    /// CMD.
+    static var command: UInt8 { 0x7E }
+}
+
+/// The register values that do not depend on settings.
+enum BMI160Value {
+    static var identity: UInt8 { 0xD1 }
+    /// CMD: softreset, acc_set_pmu_mode normal and suspend, gyr_set_pmu_mode likewise, fifo_flush.
+    static var softReset: UInt8 { 0xB6 }
+    static var accelerometerNormal: UInt8 { 0x11 }
+    static var accelerometerSuspend: UInt8 { 0x10 }
+    static var gyroscopeNormal: UInt8 { 0x15 }
+    static var gyroscopeSuspend: UInt8 { 0x14 }
+    static var fifoFlush: UInt8 { 0xB0 }
+    /// PMU_STATUS with both sensors in normal mode, and the bits that say so.
+    static var bothNormal: UInt8 { 0x14 }
+    static var powerBits: UInt8 { 0x3C }
+    /// ERR_REG: fatal_err.
+    static var fatalError: UInt8 { 0x01 }
+    /// ACC_CONF, GYR_CONF: the filter in its normal mode, neither oversampled by two nor by four.
+    static var normalBandwidth: UInt8 { 0x20 }
+    /// FIFO_DOWNS: filtered data, every one; the reset value.
+    static var filteredData: UInt8 { 0x88 }
+    /// FIFO_CONFIG_0: the reset value; nobody waits for the watermark.
+    static var watermark: UInt8 { 0x80 }
+    /// FIFO_CONFIG_1: fifo_gyr_en and fifo_acc_en without fifo_header_en.
+    static var motionWithoutHeaders: UInt8 { 0xC0 }
+    /// What a value is that the chip does not have: an empty FIFO's, a sleeping sensor's, the temperature's.
+    static var invalid: Int16 { .min }
+}
+
+/// How long the chip may take, seconds (BST-BMI160-DS000, table 1 and section 2.2; Linux bmi160_core.c waits alike).
+enum BMI160Timing {
+    /// From a reset to the first access: 1 ms; Bosch's API waits 15 at most.
+    static var reset: Double { 0.015 }
+    /// The accelerometer's start: 3.8 ms.
+    static var accelerometerStart: Double { 0.005 }
+    /// The gyroscope's start: 55 ms typical, 80 ms at most. It is looked for this often, and given up after that long.
+    static var gyroscopePoll: Double { 0.01 }
+    static var gyroscopeDeadline: Double { 0.15 }
+}

@@ -1,0 +1,68 @@
+internal import MotionCore
+
+/// What the settings come to in the ICM-42688-P's registers, and what its numbers then mean.
+///
+/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
+    let gyroscopeBits: UInt8
+    let accelerometerBits: UInt8
+    let lowPass: UInt8
+    /// The sample rate with a perfect oscillator, and the -3 dB bandwidth of either sensor, Hz.
+    let rate: Double
+    let bandwidth: Double
+    /// Full scales, m/s² and rad/s.
+    let accelerometerRange: Double
+    let gyroscopeRange: Double
+
+    init(_ settings: IMUSettings) {
+        // Settings that were converted from other units may exceed a step by a rounding error.
+        let rounding = 1 - 1e-6
+        let row = Self.rate(for: settings.rate * rounding)
+        rate = row.rate
+        let filter = Self.lowPass(for: row.rate)
+        lowPass = filter.code << 4 | filter.code
+        bandwidth = filter.bandwidth
+        // FS_SEL counts down from the widest range: ±16 g to 2, ±2000 °/s to 15.625.
+        var force: UInt8 = 3
+        var forceRange = 2.0
+        while forceRange < settings.accelerometerRange / standardGravity * rounding && force > 0 {
+            forceRange *= 2
+            force -= 1
+        }
+        var turn: UInt8 = 7
+        var turnRange = 15.625
+        while turnRange < settings.gyroscopeRange * degreesPerRadian * rounding && turn > 0 {
+            turnRange *= 2
+            turn -= 1
+        }
+        accelerometerRange = forceRange * standardGravity
+        gyroscopeRange = turnRange * radiansPerDegree
+        accelerometerBits = force << 5 | row.code
+        gyroscopeBits = turn << 5 | row.code
+    }
+
+    /// The slowest rate of both sensors that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR); no I2C carries the faster ones.
+    static func rate(for rate: Double) -> (code: UInt8, rate: Double) {
+        if !(rate > 12.5) { return (11, 12.5) }
+        if rate <= 25 { return (10, 25) }
+        if rate <= 50 { return (9, 50) }
+        if rate <= 100 { return (8, 100) }
+        if rate <= 200 { return (7, 200) }
+        if rate <= 500 { return (15, 500) }
+        return (6, 1000)
+    }
+
+    /// The widest low-pass that lets through nothing above half of `rate`, or the narrowest where none does: ODR, but 400 Hz
+    /// at least, over a divisor (ACCEL_UI_FILT_BW, GYRO_UI_FILT_BW).
+    static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double) {
+        let base = max(400, rate)
+        let divisors: (Double, Double, Double, Double, Double, Double) = (4, 5, 8, 10, 16, 20)
+        if base / divisors.0 <= rate / 2 { return (1, base / divisors.0) }
+        if base / divisors.1 <= rate / 2 { return (2, base / divisors.1) }
+        if base / divisors.2 <= rate / 2 { return (3, base / divisors.2) }
+        if base / divisors.3 <= rate / 2 { return (4, base / divisors.3) }
+        if base / divisors.4 <= rate / 2 { return (5, base / divisors.4) }
+        if base / divisors.5 <= rate / 2 { return (6, base / divisors.5) }
+        return (7, base / 40)
+    }
+}

@@ -1,0 +1,65 @@
+/// The registers that the driver uses, all of bank 0, named as in TDK's DS-000347 (ICM-42688-P) and in Linux'
+/// inv_icm42600.h.
+enum ICM42688Register {
+    /// DEVICE_CONFIG: SOFT_RESET_CONFIG in bit 0.
+    static var device: UInt8 { 0x11 }
+    /// FIFO_CONFIG: the mode in bits 7…6.
+    static var fifoMode: UInt8 { 0x16 }
+    /// INT_STATUS: RESET_DONE_INT in bit 4; reading clears it.
+    static var interruptStatus: UInt8 { 0x2D }
+    /// FIFO_COUNTH, FIFO_COUNTL.
+    static var fifoCount: UInt8 { 0x2E }
+    /// FIFO_DATA: takes bytes from the FIFO; does not advance to the next register.
+    static var fifoData: UInt8 { 0x30 }
+    /// SIGNAL_PATH_RESET: FIFO_FLUSH in bit 1.
+    static var signalPathReset: UInt8 { 0x4B }
+    /// INTF_CONFIG0: how counts and data are told.
+    static var interface: UInt8 { 0x4C }
+    /// PWR_MGMT0: GYRO_MODE in bits 3…2, ACCEL_MODE in 1…0.
+    static var power: UInt8 { 0x4E }
+    /// GYRO_CONFIG0, ACCEL_CONFIG0: the range in bits 7…5, the rate in 3…0.
+    static var gyroscope: UInt8 { 0x4F }
+    static var accelerometer: UInt8 { 0x50 }
+    /// GYRO_ACCEL_CONFIG0: the low-pass of the accelerometer in bits 7…4, of the gyroscope in 3…0.
+    static var lowPass: UInt8 { 0x52 }
+    /// FIFO_CONFIG1: what goes into the FIFO.
+    static var fifoContent: UInt8 { 0x5F }
+    /// WHO_AM_I.
+    static var whoAmI: UInt8 { 0x75 }
+    /// REG_BANK_SEL: in every bank.
+    static var bank: UInt8 { 0x76 }
+}
+
+/// The register values that do not depend on settings.
+enum ICM42688Value {
+    static var identity: UInt8 { 0x47 }
+    static var softReset: UInt8 { 0x01 }
+    static var resetDone: UInt8 { 0x10 }
+    /// INTF_CONFIG0: count in bytes, count and data with the high byte first; the reset value.
+    static var bigEndianBytes: UInt8 { 0x30 }
+    /// PWR_MGMT0: both sensors in low-noise mode, the thermometer on.
+    static var lowNoise: UInt8 { 0x0F }
+    /// FIFO_CONFIG: bypass, stream-to-FIFO.
+    static var bypass: UInt8 { 0x00 }
+    static var stream: UInt8 { 0x40 }
+    static var flush: UInt8 { 0x02 }
+    /// FIFO_CONFIG1: temperature, gyroscope, accelerometer: packets of structure 3.
+    static var packet3: UInt8 { 0x07 }
+    /// The header of such a packet: neither a message nor 20 bits, both sensors there. Timestamp and changes of rate, in
+    /// the low bits, do not matter.
+    static var header: UInt8 { 0x60 }
+    static var headerBits: UInt8 { 0xF0 }
+    /// What a value is that the chip does not have yet.
+    static var invalid: Int16 { .min }
+}
+
+/// How long the chip may take, seconds.
+enum ICM42688Timing {
+    /// A reset takes 1 ms (DEVICE_CONFIG); it is looked for this often, and given up after that long.
+    static var resetPoll: Double { 0.002 }
+    static var resetDeadline: Double { 0.1 }
+    /// No register is to be written for 200 µs after sensors were switched on (PWR_MGMT0).
+    static var power: Double { 0.001 }
+    /// The gyroscope's start-up (Linux inv_icm42600.h: 60 ms, the accelerometer's 20).
+    static var gyroscopeStartUp: Double { 0.06 }
+}

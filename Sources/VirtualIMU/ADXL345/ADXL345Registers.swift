@@ -1,0 +1,77 @@
+internal import MotionCore
+
+/// An ADXL345's registers and its FIFO of 32 entries (data sheet, Rev. E).
+struct ADXL345Registers: VirtualRegisters {
+    private var registers = [UInt8](repeating: 0, count: 64)
+    private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
+    private var lastEntry = [UInt8](repeating: 0, count: 6)
+
+    init() { setDefaults() }
+
+    var identityRegister: UInt8 { 0x00 }
+
+    private mutating func setDefaults() {
+        for index in registers.indices { registers[index] = 0 }
+        registers[0x00] = 0xE5
+        registers[0x2C] = 0x0A
+        registers[0x30] = 0x02
+        fifo.removeAll()
+    }
+
+    mutating func powerCycle(_ engine: inout SensorEngine) {
+        setDefaults()
+        configure(&engine)
+    }
+
+    /// A read that begins in the output registers takes an entry, whatever its length (p. 27).
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
+        registers[0x39] = UInt8(fifo.count / 6)
+        if (0x32...0x37).contains(register), fifo.count > 0 {
+            for index in 0..<6 { registers[0x32 + index] = fifo.removeFirst() ?? 0 }
+        }
+        for index in buffer.indices { buffer[index] = registers[(Int(register) + index) & 0x3F] }
+    }
+
+    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
+        guard (0x1D...0x2F).contains(register) || register == 0x31 || register == 0x38 else { return }
+        registers[Int(register)] = value
+        if register == 0x38, value & 0xC0 == 0 { fifo.removeAll() }
+        configure(&engine)
+    }
+
+    /// 100 Hz at code 10; half of the rate is the bandwidth (table 7).
+    private func configure(_ engine: inout SensorEngine) {
+        let code = Int(registers[0x2C] & 0x0F)
+        let rate = 100 * (code >= 10 ? Double(1 << (code - 10)) : 1 / Double(1 << (10 - code)))
+        let bandwidth = rate / 2
+        let lowPass = LowPassSetting(bandwidth, bandwidth, 2.0.squareRoot() / (2 * .pi * bandwidth))
+        engine.run(period: registers[0x2D] & 0x0C == 0x08 ? 1 / rate : nil, lowPass: lowPass)
+    }
+
+    mutating func take(_ reading: SensorEngine.Reading) {
+        let range = 2 << Int(registers[0x31] & 0x03)
+        let isFull = registers[0x31] & 0x08 != 0
+        // Ten bits over the range, or 256 LSB/g whatever it is.
+        let scale = isFull ? standardGravity / 256 : Double(range) * standardGravity / 512
+        let end = isFull ? Double(range) * 256 : 512
+        var entry: [UInt8] = []
+        for axis in 0..<3 {
+            entry.appendLittleEndian(counts(reading.force[axis], scale: scale, within: -end...end - 1))
+        }
+        for index in 0..<6 where registers[0x38] & 0xC0 == 0 { registers[0x32 + index] = entry[index] }
+        if registers[0x38] & 0xC0 == 0x80 { fifo.append(entry) }
+        lastEntry = entry
+    }
+
+    mutating func overflow() {
+        for _ in 0...32 { fifo.append(lastEntry) }
+    }
+
+    /// Entries cannot come apart: whole ones go.
+    mutating func slip(_ bytes: Int) { fifo.drop((bytes + 5) / 6 * 6) }
+
+    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
+        registers[Int(register & 0x3F)] ^= 1 << (bit & 7)
+        configure(&engine)
+    }
+}

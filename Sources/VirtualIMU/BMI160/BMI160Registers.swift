@@ -1,0 +1,160 @@
+internal import MotionCore
+
+/// A BMI160's registers and FIFO (BST-BMI160-DS000): commands that take their time, and frames without headers.
+struct BMI160Registers: VirtualRegisters {
+    private var registers = [UInt8](repeating: 0, count: 128)
+    private var fifo = FrameFIFO(capacity: 1024, frameLength: 12)
+    private var lastFrame = [UInt8](repeating: 0, count: 12)
+    /// When the accelerometer and the gyroscope will be in normal mode.
+    private var accelerometerReady: Timestamp?
+    private var gyroscopeReady: Timestamp?
+    /// Until when a reset takes, in which nothing is written.
+    private var resetEnd: Timestamp?
+
+    init() { setDefaults() }
+
+    var identityRegister: UInt8 { 0x00 }
+
+    /// The reset values of section 2.11.
+    private mutating func setDefaults() {
+        for index in registers.indices { registers[index] = 0 }
+        registers[0x00] = 0xD1
+        registers[0x21] = 0x80
+        registers[0x40] = 0x28
+        registers[0x41] = 0x03
+        registers[0x42] = 0x28
+        registers[0x45] = 0x88
+        registers[0x46] = 0x80
+        registers[0x47] = 0x10
+        fifo.removeAll()
+        accelerometerReady = nil
+        gyroscopeReady = nil
+    }
+
+    mutating func powerCycle(_ engine: inout SensorEngine) {
+        setDefaults()
+        resetEnd = nil
+        configure(&engine)
+    }
+
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
+        registers[0x22] = UInt8(fifo.count & 0xFF)
+        registers[0x23] = UInt8(fifo.count >> 8)
+        var address = Int(register & 0x7F)
+        for index in buffer.indices {
+            if address == 0x24 {
+                // Beyond the last frame: 0x8000 again and again.
+                buffer[index] = fifo.removeFirst() ?? (index % 2 == 0 ? 0x00 : 0x80)
+            } else {
+                buffer[index] = registers[address]
+                address = (address + 1) & 0x7F
+            }
+        }
+    }
+
+    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
+        if let resetEnd, engine.now < resetEnd { return }
+        switch register {
+        case 0x7E: command(value, &engine)
+        case 0x40...0x47:
+            registers[Int(register)] = value
+            configure(&engine)
+        default: break
+        }
+    }
+
+    private mutating func command(_ value: UInt8, _ engine: inout SensorEngine) {
+        switch value {
+        case 0xB6:
+            setDefaults()
+            resetEnd = engine.now.advanced(bySeconds: 0.001)
+        case 0xB0: fifo.removeAll()
+        case 0x10: setPower(0x00, bits: 0x30)
+        case 0x11: accelerometerReady = engine.now.advanced(bySeconds: 0.0038)
+        case 0x14: setPower(0x00, bits: 0x0C)
+        case 0x15:
+            gyroscopeReady = engine.now.advanced(bySeconds: 0.055)
+            engine.gyroscopeStart = engine.now
+        default: registers[0x02] |= 0x40
+        }
+        configure(&engine)
+    }
+
+    private mutating func setPower(_ value: UInt8, bits: UInt8) {
+        registers[0x03] = registers[0x03] & ~bits | value & bits
+    }
+
+    mutating func settle(_ engine: inout SensorEngine) {
+        if let ready = accelerometerReady, ready <= engine.now {
+            accelerometerReady = nil
+            setPower(0x10, bits: 0x30)
+            configure(&engine)
+        }
+        if let ready = gyroscopeReady, ready <= engine.now {
+            gyroscopeReady = nil
+            setPower(0x04, bits: 0x0C)
+            configure(&engine)
+        }
+    }
+
+    /// Lets the engine sample at the gyroscope's rate, or at the accelerometer's where that runs alone.
+    private func configure(_ engine: inout SensorEngine) {
+        let gyroscopeRuns = registers[0x03] & 0x0C == 0x04
+        let runs = gyroscopeRuns || registers[0x03] & 0x30 == 0x10
+        let code = Int(registers[gyroscopeRuns ? 0x42 : 0x40] & 0x0F)
+        // 100 Hz at code 8; the -3 dB points of sections 2.4.1 and 2.4.2.
+        let rate = 100 * (code >= 8 ? Double(1 << (code - 8)) : 1 / Double(1 << (8 - code)))
+        let bandwidths: (Double, Double) =
+            switch code {
+            case ...6: (10.12, 10.7)
+            case 7: (20.25, 20.8)
+            case 8: (40.5, 39.9)
+            case 9: (80, 74.6)
+            case 10: (162, 136.6)
+            case 11: (324, 254.6)
+            default: (684, 523.9)
+            }
+        let lowPass = LowPassSetting(bandwidths.0, bandwidths.1, 2.0.squareRoot() / (2 * .pi * bandwidths.1))
+        engine.run(period: runs ? 1 / rate : nil, lowPass: lowPass)
+    }
+
+    mutating func take(_ reading: SensorEngine.Reading) {
+        var frame: [UInt8] = []
+        let forceRange: Double =
+            switch registers[0x41] & 0x0F {
+            case 0x5: 4
+            case 0x8: 8
+            case 0xC: 16
+            default: 2
+            }
+        let rateScale = radiansPerDegree / (16.4 * Double(1 << Int(min(4, registers[0x43] & 0x07))))
+        let hasRate = registers[0x03] & 0x0C == 0x04
+        let hasForce = registers[0x03] & 0x30 == 0x10
+        for axis in 0..<3 {
+            frame.appendLittleEndian(hasRate ? counts(reading.rate[axis], scale: rateScale) : .min)
+        }
+        for axis in 0..<3 {
+            let force = counts(reading.force[axis], scale: forceRange * standardGravity / 32768)
+            frame.appendLittleEndian(hasForce ? force : .min)
+        }
+        for index in 0..<12 { registers[0x0C + index] = frame[index] }
+        var temperature: [UInt8] = []
+        temperature.appendLittleEndian(counts(reading.temperature - 23, scale: 1.0 / 512))
+        registers[0x20] = temperature[0]
+        registers[0x21] = temperature[1]
+        // Other contents are nothing that a driver of this package asks for.
+        if registers[0x47] & 0xF0 == 0xC0 { fifo.append(frame) }
+        lastFrame = frame
+    }
+
+    mutating func overflow() {
+        for _ in 0...fifo.capacity / fifo.frameLength { fifo.append(lastFrame) }
+    }
+
+    mutating func slip(_ bytes: Int) { fifo.drop(bytes) }
+
+    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
+        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
+        configure(&engine)
+    }
+}

@@ -1,0 +1,45 @@
+/// A FIFO that loses its oldest frame as a whole when there is no room for another.
+struct FrameFIFO {
+    /// Bytes that it holds at most, and those of a frame.
+    let capacity: Int
+    let frameLength: Int
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    init(capacity: Int, frameLength: Int) {
+        self.capacity = capacity
+        self.frameLength = frameLength
+        bytes.reserveCapacity(4 * capacity)
+    }
+
+    /// Bytes that it holds.
+    var count: Int { bytes.count - start }
+
+    /// Appends a frame.
+    mutating func append(_ frame: [UInt8]) {
+        if count + frame.count > capacity { start += frameLength }
+        if start > 2 * capacity {
+            bytes.removeFirst(start)
+            start = 0
+        }
+        bytes += frame
+    }
+
+    /// Takes the oldest byte; `nil` where it is empty.
+    mutating func removeFirst() -> UInt8? {
+        guard start < bytes.count else { return nil }
+        defer { start += 1 }
+        return bytes[start]
+    }
+
+    /// Loses the oldest `bytes` without anybody having read them.
+    mutating func drop(_ count: Int) {
+        start += max(0, min(count, self.count))
+    }
+
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        start = 0
+    }
+}

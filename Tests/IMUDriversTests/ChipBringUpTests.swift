@@ -1,0 +1,166 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+/// Requirement: a chip is brought up by exactly these transactions, and its frames mean what the datasheet says.
+@Suite struct ChipBringUpTests {
+    /// A driver on a scripted bus, polled when it asks to be.
+    private final class Rig<Part: ChipPart> {
+        let clock = ManualClock()
+        let script: BusScript
+        var driver: ChipDriver<Part, ScriptedBus, ManualClock>
+        var batch = SampleBatch(capacity: 64)
+        var next: Timestamp
+
+        init(_ settings: IMUSettings = IMUSettings()) {
+            script = BusScript(clock: clock)
+            next = clock.now()
+            driver = ChipDriver(
+                bus: ScriptedBus(script, maximumReadLength: 8192), clock: clock, settings: settings)
+        }
+
+        func poll() {
+            clock.advance(to: next)
+            batch.removeAll()
+            next = driver.poll(into: &batch).next
+        }
+
+        var state: IMUState { driver.status.state }
+    }
+
+    @Test("BMI160: reset, accelerometer, gyroscope, configuration read back, FIFO; a frame's values and temperature")
+    func bmi160() throws {
+        let rig = Rig<BMI160Family>()
+        rig.script.read(0x00, 0xD1)
+        rig.script.write(0x7E, 0xB6)
+        rig.poll()
+        #expect(rig.state == .resetting)
+        rig.script.write(0x7E, 0x11)
+        rig.poll()
+        #expect(rig.state == .waking)
+        rig.script.write(0x7E, 0x15)
+        rig.poll()
+        rig.script.read(0x03, 0x18)
+        rig.poll()
+        rig.script.read(0x03, 0x14)
+        for (register, value) in [
+            (0x40, 0x29), (0x41, 0x08), (0x42, 0x29), (0x43, 0x00), (0x45, 0x88), (0x46, 0x80),
+        ] as [(UInt8, UInt8)] {
+            rig.script.write(register, value)
+            rig.script.read(register, value)
+        }
+        rig.script.read(0x02, 0x00)
+        rig.script.write(0x47, 0xC0)
+        rig.script.write(0x7E, 0xB0)
+        rig.script.read(0x47, 0xC0)
+        rig.poll()
+        #expect(rig.state == .settling)
+        // -164, 328, -820; 1000, -2000, 4096: low bytes first, the gyroscope first.
+        let frame: [UInt8] = [0x5C, 0xFF, 0x48, 0x01, 0xCC, 0xFC, 0xE8, 0x03, 0x30, 0xF8, 0x00, 0x10]
+        rig.script.read(0x20, [0x00, 0x04])
+        rig.script.read(0x22, [36, 0])
+        rig.script.read(0x24, frame + frame + frame)
+        rig.poll()
+        #expect(rig.state == .streaming)
+        let count = rig.batch.count
+        try #require(count == 1)
+        let sample = rig.batch[0]
+        let force = 9.80665 / 4096 * Vector3(1000, -2000, 4096)
+        let rate = Double.pi / 180 / 16.4 * Vector3(-164, 328, -820)
+        #expect((sample.acceleration - force).length < 1e-9)
+        #expect((sample.rotationRate - rate).length < 1e-9)
+        #expect(sample.temperature == 25)
+        #expect(sample.flags.contains(.rotationRate))
+    }
+
+    @Test("ADXL345: standby, configuration read back, measuring, FIFO; an entry a transaction, without a rate")
+    func adxl345() throws {
+        let rig = Rig<ADXL345Family>()
+        rig.script.read(0x00, 0xE5)
+        rig.script.write(0x2D, 0x00)
+        rig.script.write(0x38, 0x00)
+        for (register, value) in [(0x2C, 0x0B), (0x2E, 0x00), (0x31, 0x0A), (0x2D, 0x08)] as [(UInt8, UInt8)] {
+            rig.script.write(register, value)
+            rig.script.read(register, value)
+        }
+        rig.script.write(0x38, 0x00)
+        rig.script.write(0x38, 0x80)
+        rig.script.read(0x38, 0x80)
+        rig.poll()
+        #expect(rig.state == .settling)
+        rig.script.read(0x39, 4)
+        // 100, -200, 256.
+        for _ in 0..<4 { rig.script.read(0x32, [0x64, 0x00, 0x38, 0xFF, 0x00, 0x01]) }
+        rig.poll()
+        #expect(rig.state == .streaming)
+        let count = rig.batch.count
+        try #require(count >= 1)
+        let sample = rig.batch[count - 1]
+        #expect((sample.acceleration - 9.80665 / 256 * Vector3(100, -200, 256)).length < 1e-9)
+        #expect(sample.rotationRate == .zero)
+        #expect(!sample.flags.contains(.rotationRate))
+        #expect(sample.temperature.isNaN)
+        #expect(rig.driver.info.gyroscopeRange == 0)
+    }
+
+    @Test("ICM-42688-P: bank, reset, configuration read back, both sensors, FIFO; a packet's values and temperature")
+    func icm42688() throws {
+        let rig = Rig<ICM42688Family>()
+        rig.script.read(0x75, 0x47)
+        rig.script.write(0x76, 0x00)
+        rig.script.write(0x11, 0x01)
+        rig.poll()
+        #expect(rig.state == .resetting)
+        rig.script.read(0x2D, 0x10)
+        for (register, value) in [
+            (0x4C, 0x30), (0x4F, 0x07), (0x50, 0x27), (0x52, 0x11), (0x5F, 0x07),
+        ] as [(UInt8, UInt8)] {
+            rig.script.write(register, value)
+            rig.script.read(register, value)
+        }
+        rig.script.write(0x4E, 0x0F)
+        rig.poll()
+        #expect(rig.state == .configuring)
+        rig.script.read(0x4E, 0x0F)
+        rig.script.write(0x16, 0x00)
+        rig.script.write(0x4B, 0x02)
+        rig.script.write(0x16, 0x40)
+        rig.script.read(0x16, 0x40)
+        rig.poll()
+        #expect(rig.state == .settling)
+        // 1000, -2000, 4096; -164, 328, -820; -4 of 2.07 to a kelvin.
+        let packet: [UInt8] = [
+            0x68, 0x03, 0xE8, 0xF8, 0x30, 0x10, 0x00, 0xFF, 0x5C, 0x01, 0x48, 0xFC, 0xCC, 0xFC, 0x12, 0x34,
+        ]
+        let part = ICM42688Family(settings: IMUSettings())
+        let frame = try #require(packet.withUnsafeBytes { part.frame($0, at: 0) })
+        #expect(frame.ax == 1000 && frame.ay == -2000 && frame.az == 4096)
+        #expect(frame.gx == -164 && frame.gy == 328 && frame.gz == -820)
+        #expect(abs(part.celsius(frame.temperature ?? 0) - 23.07) < 0.01)
+        #expect(abs(part.accelerometerScale - 9.80665 / 4096) < 1e-6)
+        #expect(abs(part.gyroscopeScale - Double.pi / 180 / 16.384) < 1e-9)
+        // An empty FIFO's message, and values that are not there yet.
+        var empty = packet
+        empty[0] = 0x80
+        #expect(empty.withUnsafeBytes { part.frame($0, at: 0) } == nil)
+        var early = packet
+        early[7] = 0x80
+        early[8] = 0x00
+        #expect(early.withUnsafeBytes { part.frame($0, at: 0) } == nil)
+    }
+
+    @Test(
+        "The nearest rate and range that is not less", arguments: [(10.0, 25.0), (200, 200), (201, 400), (9000, 1600)])
+    func bmi160Rates(wanted: Double, rate: Double) {
+        var settings = IMUSettings()
+        settings.rate = wanted
+        settings.accelerometerRange = 5 * 9.80665
+        settings.gyroscopeRange = 300 * .pi / 180
+        let part = BMI160Family(settings: settings)
+        #expect(part.rate == rate)
+        #expect(abs(part.accelerometerRange - 8 * 9.80665) < 1e-9)
+        #expect(abs(part.gyroscopeRange - 500 * .pi / 180) < 1e-9)
+        #expect(min(ADXL345Family(settings: settings).rate, 800) == min(rate, 800))
+    }
+}
