@@ -126,9 +126,11 @@ private final class FamilyRig<Part: ChipPart>: ChipRig {
     override func stop() throws { try driver.stop() }
 }
 
-/// Requirement: each driver against a chip that was written from the datasheet.
+/// Requirement: each driver against its chip at register level.
 @Suite struct ChipOnVirtualChipTests {
-    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: VirtualIMUChip.Kind.allCases)
+    @Test(
+        "From power to the first sample within 300 ms, and without a wrong one",
+        arguments: VirtualIMUChip.Kind.allCases)
     func start(kind: VirtualIMUChip.Kind) {
         let rig = ChipRig.make(kind)
         #expect(rig.run(atMost: 0.3) { rig.samples > 0 })
@@ -152,7 +154,8 @@ private final class FamilyRig<Part: ChipPart>: ChipRig {
     }
 
     @Test(
-        "Other rates, on a bus of 32 bytes", arguments: VirtualIMUChip.Kind.allCases, [25, 50, 100, 400, 800] as [Double])
+        "Other rates, on a bus of 32 bytes", arguments: VirtualIMUChip.Kind.allCases,
+        [25, 50, 100, 400, 800] as [Double])
     func rates(kind: VirtualIMUChip.Kind, rate: Double) {
         let rig = ChipRig.make(kind, rate: rate, maximumReadLength: 32)
         rig.run(10)

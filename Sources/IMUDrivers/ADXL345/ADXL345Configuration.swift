@@ -17,7 +17,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
         let rounding = 1 - 1e-6
         let wanted = settings.rate * rounding
         // 25 Hz has code 8, and each step doubles it (table 7). Slower than that, noise is too small beside a count of
-        // 3.9 mg to tell a living chip from a frozen one; 1600 and 3200 Hz are for SPI (p. 18: 800 Hz at 400 kHz).
+        // 3.9 mg to tell a living chip from a frozen one; 1600 and 3200 Hz are for SPI: 800 Hz is the most at 400 kHz.
         var code: UInt8 = 8
         var rate = 25.0
         while rate < wanted && code < 13 {
@@ -40,21 +40,21 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
 
 /// The registers that the driver uses; pages are those of the ADXL345 data sheet, Rev. E.
 enum ADXL345Register {
-    /// DEVID (p. 24).
+    /// DEVID.
     static var deviceID: UInt8 { 0x00 }
-    /// BW_RATE: LOW_POWER in bit 4, the rate in 3…0 (p. 25).
+    /// BW_RATE: LOW_POWER in bit 4, the rate in 3…0.
     static var rate: UInt8 { 0x2C }
-    /// POWER_CTL: Measure in bit 3 (p. 26).
+    /// POWER_CTL: Measure in bit 3.
     static var powerControl: UInt8 { 0x2D }
-    /// INT_ENABLE (p. 26).
+    /// INT_ENABLE.
     static var interruptEnable: UInt8 { 0x2E }
-    /// DATA_FORMAT: FULL_RES in bit 3, the range in 1…0 (p. 26).
+    /// DATA_FORMAT: FULL_RES in bit 3, the range in 1…0.
     static var format: UInt8 { 0x31 }
-    /// DATAX0 … DATAZ1; a read of all six takes an entry from the FIFO (p. 27).
+    /// DATAX0 … DATAZ1; a read of all six takes an entry from the FIFO.
     static var output: UInt8 { 0x32 }
-    /// FIFO_CTL: the mode in bits 7…6 (p. 27).
+    /// FIFO_CTL: the mode in bits 7…6.
     static var fifoControl: UInt8 { 0x38 }
-    /// FIFO_STATUS: entries in bits 5…0 (p. 28).
+    /// FIFO_STATUS: entries in bits 5…0.
     static var fifoStatus: UInt8 { 0x39 }
 }
 

@@ -3,7 +3,8 @@ public import MotionCore
 /// Analog Devices' ADXL345, an accelerometer alone, as scripts.
 ///
 /// It has neither a reset nor a thermometer. A read of the output registers takes one entry from its FIFO, so that every
-/// sample is a transaction of its own. Source: ADXL345 data sheet, Rev. E.
+/// sample is a transaction of its own. Sources: drivers in Linux and for microcontrollers; no figure has been compared with
+/// the data sheet page by page yet.
 public struct ADXL345Family: ChipPart {
     let configuration: ADXL345Configuration
 
@@ -17,7 +18,7 @@ public struct ADXL345Family: ChipPart {
     }
 
     public static var family: IMUFamily { .adxl345 }
-    /// ALT ADDRESS low and high (p. 18).
+    /// ALT ADDRESS low and high.
     public static var addresses: [UInt8] { [0x53, 0x1D] }
     public static var identityRegister: UInt8 { ADXL345Register.deviceID }
     public static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
@@ -54,7 +55,7 @@ public struct ADXL345Family: ChipPart {
 
     // MARK: Scripts
 
-    /// In standby registers may be set in any order (p. 21, "Power sequencing"); measuring begins last.
+    /// In standby registers may be set in any order; measuring begins last.
     public func bringUp(_ step: Int) -> ChipStep? {
         switch step {
         case 0: .enter(.resetting)
@@ -71,7 +72,7 @@ public struct ADXL345Family: ChipPart {
         }
     }
 
-    /// Bypass empties the FIFO (p. 20).
+    /// Bypass empties the FIFO.
     public func startFIFO(_ step: Int) -> ChipStep? {
         switch step {
         case 0: .write(ADXL345Register.fifoControl, ADXL345Value.bypass)
@@ -109,7 +110,7 @@ public struct ADXL345Family: ChipPart {
 
     // MARK: Frames
 
-    /// Three values, low bytes first, sign-extended from thirteen bits at most: others cannot be one (p. 27).
+    /// Three values, low bytes first, sign-extended from thirteen bits at most: others cannot be one.
     public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))

@@ -39,8 +39,8 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
 
     /// The slowest of the rates that both sensors have and that is not below `rate` Hz.
     ///
-    /// Rates: BST-BMI160-DS000, registers 0x40 and 0x42, 100 Hz times two to the code less eight; the gyroscope has none
-    /// below 25 Hz, the accelerometer none above 1600 Hz. Bandwidths of the gyroscope in normal mode: section 2.4.
+    /// Rates: registers 0x40 and 0x42, 100 Hz times two to the code less eight; the gyroscope has none
+    /// below 25 Hz, the accelerometer none above 1600 Hz.
     static func rate(for rate: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
         let wanted = rate * rounding
         if !(wanted > 25) { return (6, 25, 10.7) }

@@ -3,7 +3,8 @@ public import MotionCore
 /// Bosch's BMI160, as scripts.
 ///
 /// Its FIFO is read without headers: twelve bytes a frame, the gyroscope first. It drops whole frames when it is full, and
-/// a length that is no multiple of a frame says that bytes were lost. Source: BST-BMI160-DS000.
+/// a length that is no multiple of a frame says that bytes were lost. Sources: Linux bmi160_core.c, Bosch's sensor API; no figure
+/// has been compared with the data sheet page by page yet.
 public struct BMI160Family: ChipPart {
     let configuration: BMI160Configuration
 

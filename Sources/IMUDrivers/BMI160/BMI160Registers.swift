@@ -1,4 +1,4 @@
-/// The registers that the driver uses, named as in Bosch's BST-BMI160-DS000 (section 2.11) and in its BMI160 sensor API.
+/// The registers that the driver uses, named as in Bosch's BMI160 sensor API.
 enum BMI160Register {
     /// CHIP_ID: 0xD1.
     static var chipID: UInt8 { 0x00 }
@@ -56,7 +56,7 @@ enum BMI160Value {
     static var invalid: Int16 { .min }
 }
 
-/// How long the chip may take, seconds (BST-BMI160-DS000, table 1 and section 2.2; Linux bmi160_core.c waits alike).
+/// How long the chip may take, seconds (Linux bmi160_core.c waits alike).
 enum BMI160Timing {
     /// From a reset to the first access: 1 ms; Bosch's API waits 15 at most.
     static var reset: Double { 0.015 }

@@ -3,7 +3,8 @@ public import MotionCore
 /// TDK InvenSense's ICM-42688-P, as scripts.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which say by themselves whether it has slipped. It has address and
-/// identity register of the MPU family and another identity. Source: DS-000347, Linux inv_icm42600.
+/// identity register of the MPU family and another identity. Sources: Linux inv_icm42600, Betaflight; no
+/// figure has been compared with DS-000347 page by page yet.
 public struct ICM42688Family: ChipPart {
     let configuration: ICM42688Configuration
 

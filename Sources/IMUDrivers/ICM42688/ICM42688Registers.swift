@@ -1,5 +1,4 @@
-/// The registers that the driver uses, all of bank 0, named as in TDK's DS-000347 (ICM-42688-P) and in Linux'
-/// inv_icm42600.h.
+/// The registers that the driver uses, all of bank 0, named as in Linux' inv_icm42600.h.
 enum ICM42688Register {
     /// DEVICE_CONFIG: SOFT_RESET_CONFIG in bit 0.
     static var device: UInt8 { 0x11 }
