@@ -1,8 +1,32 @@
-/// A family of chips that one driver is for; the raw value is its name in a configuration.
-public enum IMUFamily: String, CaseIterable, Sendable {
+/// A family of chips that one driver is for.
+public enum IMUFamily: UInt8, CaseIterable, Sendable {
     case mpu6050
+    case icm42688
     case lsm6ds
     case bmi160
     case adxl345
-    case icm42688
+
+    /// Its name in a configuration.
+    public var word: StaticString {
+        switch self {
+        case .mpu6050: "mpu6050"
+        case .icm42688: "icm42688"
+        case .lsm6ds: "lsm6ds"
+        case .bmi160: "bmi160"
+        case .adxl345: "adxl345"
+        }
+    }
 }
+
+#if !hasFeature(Embedded)
+    extension IMUFamily {
+        /// Its name in a configuration.
+        public var name: String { "\(word)" }
+
+        /// The family of a name; `nil` where there is none.
+        public init?(name: String) {
+            guard let family = IMUFamily.allCases.first(where: { $0.name == name }) else { return nil }
+            self = family
+        }
+    }
+#endif

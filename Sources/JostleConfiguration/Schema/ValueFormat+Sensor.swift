@@ -23,7 +23,7 @@ extension ValueFormat<JostleSettings.Driver> {
     /// `auto`, a family of chips, or `virtual`.
     static var driver: ValueFormat {
         .choice(
-            [("auto", .automatic)] + IMUFamily.allCases.map { ($0.rawValue, .family($0)) } + [("virtual", .virtual)])
+            [("auto", .automatic)] + IMUFamily.allCases.map { ($0.name, .family($0)) } + [("virtual", .virtual)])
     }
 }
 

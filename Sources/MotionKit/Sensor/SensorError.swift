@@ -81,7 +81,7 @@ extension SensorScan {
     private static func advice(forStrangerAt address: UInt8) -> String? {
         let chips = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
         guard let chip = chips.first, let usual = chip.usual else { return nil }
-        return "if it is a copy of a chip with a driver, say of which: sensor.driver: \(chip.family.rawValue) and "
+        return "if it is a copy of a chip with a driver, say of which: sensor.driver: \(chip.family.name) and "
             + "sensor.identity: \(hexadecimal(usual.identity)) for the \(usual.name)"
     }
 }

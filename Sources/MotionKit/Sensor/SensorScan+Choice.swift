@@ -67,15 +67,15 @@ extension SensorScan.Choice {
     }
 
     private static func reason(for best: Candidate, among candidates: [Candidate], family: IMUFamily?) -> String {
-        let kind = family.map { "chip of the family \($0.rawValue)" } ?? "chip with a driver"
+        let kind = family.map { "chip of the family \($0.name)" } ?? "chip with a driver"
         let others = candidates.filter { $0.place != best.place }
         var reason =
             if others.isEmpty {
                 "the only \(kind)"
             } else if others.allSatisfy({ $0.rank > best.rank }) {
-                "of \(candidates.count) chips the one whose family, \(best.chip.family.rawValue), is preferred"
+                "of \(candidates.count) chips the one whose family, \(best.chip.family.name), is preferred"
             } else {
-                "of \(candidates.count) chips the first by bus and address in the family \(best.chip.family.rawValue)"
+                "of \(candidates.count) chips the first by bus and address in the family \(best.chip.family.name)"
             }
         if best.isAssumed {
             reason +=

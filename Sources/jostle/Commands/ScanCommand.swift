@@ -21,7 +21,7 @@ enum ScanCommand {
             CommandUsage.Option(
                 name: "driver", value: "FAMILY",
                 help:
-                    "choose among chips of this family only: \(SensorScan.families.map(\.rawValue).joined(separator: ", "))"
+                    "choose among chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))"
             ),
             CommandUsage.Option(
                 name: "self-test", help: "let the chip test itself, and judge it by the factory's figures"),
@@ -56,8 +56,8 @@ enum ScanCommand {
     }
 
     private static func family(_ text: String) throws(CommandFailure) -> IMUFamily {
-        guard let family = IMUFamily(rawValue: text), SensorScan.families.contains(family) else {
-            let known = SensorScan.families.map(\.rawValue).joined(separator: ", ")
+        guard let family = IMUFamily(name: text), SensorScan.families.contains(family) else {
+            let known = SensorScan.families.map(\.name).joined(separator: ", ")
             throw CommandFailure(.usage, "--driver is \"\(text)\", not a family of chips: \(known)")
         }
         return family
@@ -97,7 +97,7 @@ enum ScanCommand {
         switch chip.finding {
         case .chip(let identity):
             return [
-                address, identity.name.map { "\($0)" } ?? "unknown", identity.family?.rawValue ?? "no driver",
+                address, identity.name.map { "\($0)" } ?? "unknown", identity.family?.name ?? "no driver",
                 "\(hexadecimal(identity.identity)) in \(hexadecimal(identity.register))",
                 isChoice ? "<- auto takes this" : "",
             ]
@@ -133,7 +133,7 @@ enum ScanCommand {
             var entry = JSONObject()
             entry.add("bus", choice.place.bus)
             entry.add("address", hexadecimal(choice.place.address))
-            entry.add("family", choice.family.rawValue)
+            entry.add("family", choice.family.name)
             entry.add("name", choice.name)
             entry.add("reason", choice.reason)
             object.add("choice", entry)
@@ -150,7 +150,7 @@ enum ScanCommand {
             entry.add("found", true)
             entry.add("identity", hexadecimal(identity.identity))
             entry.add("identity_register", hexadecimal(identity.register))
-            entry.add("family", identity.family?.rawValue)
+            entry.add("family", identity.family?.name)
             entry.add("name", identity.name.map { "\($0)" })
             entry.add("supported", identity.isSupported)
         case .taken, .failed, .untouched: entry.add("error", words(for: chip.finding))
