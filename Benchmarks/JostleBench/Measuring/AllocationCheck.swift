@@ -34,11 +34,12 @@ struct AllocationCheck {
     ///
     /// The first sample ends the set-up: the chip has been brought up for it, and Swift's runtime has looked up the
     /// driver's type. Everything later, first gesture and first fault included, has to do without the heap. A debug
-    /// build looks up a type wherever it is first used, so there the set-up ends with the first whole recording.
+    /// build looks up a type wherever it is first used, and so does the optimiser of Swift 6.0 here and there, once for each
+    /// in a process: there the set-up ends with the first whole recording.
     init(material: Material) {
         counted = Self.countDeliberate()
         clippedSamples = material.clipped.samples.filter { !$0.flags.isDisjoint(with: .clipped) }.count
-        #if DEBUG
+        #if DEBUG || !compiler(>=6.1)
             let setUpSamples = material.movement.samples.count
         #else
             let setUpSamples = 1
