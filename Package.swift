@@ -17,6 +17,7 @@ let package = Package(
         .systemLibrary(name: "CLinuxSystem"),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         .target(name: "LinuxSystem"),
@@ -28,12 +29,13 @@ let package = Package(
             name: "MotionKit",
             dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "VirtualIMU"]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "LinuxSystem"]),
+        .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleAgent",
             dependencies: [
                 "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MosquittoClient",
-                "MotionCore", "MotionKit",
+                "MotionCore", "MotionKit", "SQLiteDatabase",
             ]),
         .executableTarget(
             name: "jostle",
@@ -74,12 +76,14 @@ let package = Package(
             name: "JostleAgentTests",
             dependencies: [
                 "BrokerTestSupport", "JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit",
+                "SQLiteDatabase",
             ]),
+        .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["BrokerTestSupport", "FakeI2CAdapter", "MosquittoClient", "jostle"]),
+            dependencies: ["BrokerTestSupport", "FakeI2CAdapter", "MosquittoClient", "SQLiteDatabase", "jostle"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -38,35 +38,86 @@ extension JostleSettings {
         options.backoff.cap = .seconds(15)
         options.keepAlive = .milliseconds(Int64(mqtt.keepAlive * 1000))
         options.tls.caFile = mqtt.caFile
+        options.tls.caDirectory = mqtt.caDirectory
         options.tls.certificateFile = mqtt.certificateFile
-        options.tls.keyFile = mqtt.keyFile
-        if let userName = mqtt.username {
-            let password = try mqtt.passwordFile.map(JostleSettings.password)
+        if let path = mqtt.keyFile { options.tls.keyFile = try JostleSettings.file(path, key: "key_file") }
+        options.tls.verifiesServerName = mqtt.checksServerName
+        options.tls.applicationProtocol = mqtt.applicationProtocol
+        switch mqtt.version {
+        case .automatic: options.versions = .automatic
+        case .v5: options.versions = .only(.v5)
+        case .v311: options.versions = .only(.v311)
+        }
+        var userName = mqtt.username
+        if userName == nil, let path = mqtt.usernameFile {
+            userName = try JostleSettings.firstLine(of: path, key: "username_file")
+        }
+        if let userName {
+            var password: MQTTCredentials.Secret?
+            if let path = mqtt.passwordFile {
+                password = MQTTCredentials.Secret(try JostleSettings.firstLine(of: path, key: "password_file"))
+            }
             options.credentials = MQTTCredentials(userName: userName, password: password)
         } else if let path = mqtt.passwordFile {
             // MQTT 3.1.1 has no password without a name, and being let in as nobody is not what was asked for.
-            throw AgentError.passwordFile(path: path, reason: "a password needs a user: set mqtt.username")
+            throw AgentError.secretFile(
+                key: "password_file", path: path,
+                reason: "a password needs a user: set mqtt.username or mqtt.username_file")
         }
         return options
     }
 
-    /// The first line of a password file that nobody but its owner and group can read.
-    private static func password(in path: String) throws(AgentError) -> MQTTCredentials.Secret {
+    /// The brokers to which a password would go in the clear, over a network.
+    func brokersInTheClear(_ brokers: [MosquittoClient.BrokerAddress]) -> [MosquittoClient.BrokerAddress] {
+        guard mqtt.passwordFile != nil else { return [] }
+        return brokers.filter { !$0.usesTLS && !["localhost", "::1"].contains($0.host) && !$0.host.hasPrefix("127.") }
+    }
+
+    /// What the outbox may hold.
+    var outboxLimits: OutboxLimits {
+        var limits = OutboxLimits()
+        limits.count = mqtt.outbox.maximumCount
+        limits.bytes = mqtt.outbox.maximumBytes
+        limits.age = mqtt.outbox.maximumAge
+        return limits
+    }
+
+    /// The file that is meant: a path, or a credential of the service (systemd's LoadCredential=).
+    static func file(
+        _ path: String, key: String, credentials directory: String? = credentialsDirectory
+    ) throws(AgentError) -> String {
+        guard let name = MQTT.credentialName(path) else { return path }
+        guard let directory else {
+            throw AgentError.secretFile(
+                key: "password_file", path: path,
+                reason: "systemd gave this process no credentials: LoadCredential= in its unit does")
+        }
+        return "\(directory)/\(name)"
+    }
+
+    /// Where systemd puts the service's credentials, where it has some.
+    private static var credentialsDirectory: String? { getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) } }
+
+    /// The first line of a file that nobody but its owner and group can read.
+    private static func firstLine(of name: String, key: String) throws(AgentError) -> String {
+        let path = try file(name, key: key)
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw AgentError.passwordFile(path: path, reason: systemMessage(errno))
+            throw AgentError.secretFile(key: key, path: path, reason: systemMessage(errno))
         }
         guard status.st_mode & 0o007 == 0 else {
-            throw AgentError.passwordFile(path: path, reason: "everybody may read it; chmod o= \(path)")
+            throw AgentError.secretFile(key: key, path: path, reason: "everybody may read it; chmod o= \(path)")
         }
         let text: String
         do throws(SystemFailure) {
             text = try FileContents.text(of: path, limit: 4096)
         } catch {
-            throw AgentError.passwordFile(path: path, reason: "\(error)")
+            throw AgentError.secretFile(key: key, path: path, reason: "\(error)")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
-        guard !line.isEmpty else { throw AgentError.passwordFile(path: path, reason: "its first line is empty") }
-        return MQTTCredentials.Secret(String(line))
+        guard !line.isEmpty else {
+            throw AgentError.secretFile(key: key, path: path, reason: "its first line is empty")
+        }
+        return String(line)
     }
 }

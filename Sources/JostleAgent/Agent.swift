@@ -1,3 +1,4 @@
+internal import Glibc
 public import IMUDrivers
 public import JostleConfiguration
 public import MosquittoClient
@@ -39,6 +40,7 @@ public final class Agent {
     private let device: any SensorDevice
     private let client: MQTTClient
     private let publisher: Publisher
+    private let outbox: OutboxCourier
     private let embeddedBroker: EmbeddedBroker?
     private let observer: Observer
     private let services = ServiceManager()
@@ -61,8 +63,10 @@ public final class Agent {
         let device = try Agent.open(settings)
         let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil
         let brokers = settings.brokers(embeddedPort: embedded?.port)
-        let (client, publisher, relay) = try Agent.connect(
-            settings, id: id, topics: topics, brokers: brokers, isSimulated: device.isSimulated)
+        let file = OutboxFile(
+            directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
+        let (client, publisher, outbox, relay) = try Agent.connect(
+            settings, id: id, topics: topics, brokers: brokers, file, isSimulated: device.isSimulated, log: log)
 
         self.settings = settings
         self.id = id
@@ -73,6 +77,7 @@ public final class Agent {
         self.device = device
         self.client = client
         self.publisher = publisher
+        self.outbox = outbox
         self.observer = observer
         actions = ActionResponders(
             ActionPerformer(
@@ -91,6 +96,11 @@ public final class Agent {
         addHandlers()
         var quietHours = QuietHours(settings.quietHours)
         keep(&quietHours)
+        for broker in settings.brokersInTheClear(brokers) {
+            log.warning("the password goes to \(broker) in the clear: whoever listens has it; use mqtts://")
+        }
+        guard outbox.start() else { throw AgentError.sensor(.resources) }
+        endInterruptedGestures()
         do throws(MQTTError) { try client.start() } catch { throw AgentError.mqtt(error) }
         do throws(SensorError) {
             try manager.start(with: device)
@@ -125,18 +135,23 @@ public final class Agent {
 
     private static func connect(
         _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
-        isSimulated: Bool
-    ) throws(AgentError) -> (MQTTClient, Publisher, Relay) {
+        _ file: OutboxFile, isSimulated: Bool, log: Log
+    ) throws(AgentError) -> (MQTTClient, Publisher, OutboxCourier, Relay) {
         var options = try settings.mqttOptions(clientID: id, brokers: brokers)
         options.will = Publisher.availability("offline", topics)
         let relay = Relay()
         do throws(MQTTError) {
             let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?(event) }
+            let keeper = OutboxKeeper(
+                file: file, limits: settings.outboxLimits,
+                eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil,
+                note: { log.report($0) }, send: sender(to: client))
+            guard let outbox = OutboxCourier(keeper) else { throw MQTTError.system("eventfd", code: EMFILE) }
             let publisher = Publisher(
                 topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated,
-                send: sender(to: client))
+                outbox: outbox, send: sender(to: client))
             try client.subscribe(to: topics.command("+"), qos: .atLeastOnce)
-            return (client, publisher, relay)
+            return (client, publisher, outbox, relay)
         } catch {
             throw AgentError.mqtt(error)
         }
@@ -193,7 +208,8 @@ public final class Agent {
             case .acknowledged(let token): publisher.acknowledged(token)
             case .rejected(let token, _): publisher.rejected(token)
             case .message(let message): desk.take(message)
-            case .disconnected, .refused, .stopped: publisher.disconnected()
+            case .disconnected(let end), .refused(let end): publisher.disconnected(undelivered: end.undelivered)
+            case .stopped(let undelivered): publisher.disconnected(undelivered: undelivered)
             default: break
             }
             log.report(event)
@@ -221,7 +237,7 @@ public final class Agent {
                 beats = turns
                 nextAlive = now.advanced(bySeconds: interval)
             }
-            if let report = health.report(at: now, manager: manager, client: client, publisher: publisher) {
+            if let report = health.report(at: now, manager: manager, client: client, outbox: outbox.figures) {
                 publisher.publishHealth(report)
             }
             keep(&quietHours)
@@ -246,13 +262,32 @@ public final class Agent {
         }
     }
 
+    /// Gestures that were open when the last run was cut off come to their end, for whoever heard of their beginning.
+    private func endInterruptedGestures() {
+        for open in outbox.interrupted {
+            var event = GestureEvent(open.gesture, .cancelled, at: WallClock.monotonic)
+            event.reason = .restarted
+            event.isSimulated = open.isSimulated
+            actions.perform(settings.actions, on: event)
+            publisher.publish(event)
+        }
+    }
+
     /// Puts the chip to sleep, says good-bye and ends everything, within a second.
     private func stop() {
         manager.stop()
+        // The last events are written down and handed over before the farewell.
+        outbox.settle(within: 0.3)
         let result = client.stop(within: .milliseconds(400), farewell: Publisher.availability("offline", topics))
         if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
-        let lost = publisher.outbox.count
-        if lost > 0 { log.warning("\(lost) events did not reach the broker and are lost") }
+        outbox.stop(within: 0.5)
+        let figures = outbox.figures
+        if figures.unstored > 0 {
+            log.warning("\(figures.unstored) events did not reach the broker and are lost: \(figures.failure ?? "")")
+        }
+        if figures.count > figures.unstored {
+            log.info("\(figures.count - figures.unstored) events wait for the next start")
+        }
         embeddedBroker?.stop()
     }
 }

@@ -7,8 +7,8 @@ public enum AgentError: Error, Sendable {
     case sensor(SensorError)
     /// The MQTT client turned its options down.
     case mqtt(MQTTError)
-    /// The password file cannot be used, and why.
-    case passwordFile(path: String, reason: String)
+    /// A file with a secret cannot be used, which setting names it, and why.
+    case secretFile(key: String, path: String, reason: String)
     /// `mqtt.broker: embedded` needs a mosquitto, and there is none.
     case noBrokerProgram
     /// The embedded broker cannot be started, and why.
@@ -20,7 +20,7 @@ extension AgentError: CustomStringConvertible {
         switch self {
         case .sensor(let error): "\(error)"
         case .mqtt(let error): "\(error)"
-        case .passwordFile(let path, let reason): "mqtt.password_file: \(path): \(reason)"
+        case .secretFile(let key, let path, let reason): "mqtt.\(key): \(path): \(reason)"
         case .noBrokerProgram:
             "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"
         case .embeddedBroker(let reason): "the embedded broker cannot be started: \(reason)"

@@ -36,7 +36,7 @@ final class HealthReporter: Sendable {
 
     /// The report, or `nil` where none is due at `now`.
     func report(
-        at now: Timestamp, manager: MotionManager, client: MQTTClient, publisher: Publisher
+        at now: Timestamp, manager: MotionManager, client: MQTTClient, outbox: OutboxKeeper.Figures
     ) -> JSONObject? {
         guard interval > 0, mutable.withLock({ $0.next <= now }) else { return nil }
         let status = manager.sensorStatus ?? IMUStatus()
@@ -49,7 +49,6 @@ final class HealthReporter: Sendable {
             return mutable.reported
         }
         let elapsed = max(1e-3, now.seconds(since: before.time))
-        let outbox = publisher.outbox
 
         var report = JSONObject()
         report.add("t", WallClock.milliseconds(at: now))
@@ -73,6 +72,9 @@ final class HealthReporter: Sendable {
         report.add("bus_errors", HealthReporter.counts(status.busErrors))
         report.add("dropped_deliveries", Int64(manager.droppedDeliveries))
         report.add("outbox", Int64(outbox.count))
+        report.add("outbox_bytes", Int64(outbox.bytes))
+        report.add("outbox_unstored", Int64(outbox.unstored))
+        report.add("outbox_fault", outbox.failure)
         report.add("outbox_dropped", Int64(clamping: outbox.dropped))
         report.add("outbox_expired", Int64(clamping: outbox.expired))
         report.add("connects", Int64(clamping: client.statistics.connects))

@@ -30,6 +30,20 @@ extension Log {
                 : "calibrated: " + sources.map { "\($0.0) (\($0.1))" }.joined(separator: ", "))
     }
 
+    /// Says what happened to the outbox.
+    func report(_ note: OutboxKeeper.Note) {
+        switch note {
+        case .setAside(let name, let reason, let saved):
+            error("the outbox was damaged (\(reason)): it lies in \(name) now; \(saved) messages of it were saved")
+        case .storeFailed(let reason):
+            error("the outbox cannot be written: \(reason); until it can, a restart loses what is on its way")
+        case .storeWorks: info("the outbox is written again")
+        case .dropped(let count):
+            warning("\(count) messages were dropped: the outbox is full, or the broker refused them")
+        case .expired(let count): warning("\(count) messages grew too old before they could be sent")
+        }
+    }
+
     /// Says what happened to the connection.
     func report(_ event: MQTTEvent) {
         switch event {

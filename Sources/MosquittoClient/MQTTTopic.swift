@@ -15,6 +15,16 @@ public enum MQTTTopic {
         }
     }
 
+    /// Whether a message can be published under a name.
+    public static func isValid(name: String) -> Bool {
+        do throws(MQTTError) {
+            try validate(name: name)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Checks a filter that is subscribed to: `+` stands for a whole level, `#` for the whole rest.
     ///
     /// - Throws: `MQTTError.invalidTopic`.

@@ -26,18 +26,24 @@ public final class TestBroker: @unchecked Sendable {
     ///   - directory: where files that the configuration names are.
     ///   - listener: lines that follow the listener's, for TLS for instance.
     ///   - settings: general lines; by default anybody is let in.
+    ///   - isPersistent: whether it keeps sessions and retained messages in a file, and writes that every second.
     /// - Throws: where there is no directory or port to be had.
     public init(
-        directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
+        directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true",
+        isPersistent: Bool = false
     ) throws {
         self.directory = try directory ?? TemporaryDirectory()
         port = try Loopback.freePort()
+        let persistence =
+            isPersistent
+            ? "persistence true\npersistence_location \(self.directory.path)/\nautosave_interval 1\nuser root"
+            : "persistence false"
         configuration = """
             listener \(port) 127.0.0.1
             set_tcp_nodelay true
             \(listener)
             \(settings)
-            persistence false
+            \(persistence)
             log_dest none
             """
     }

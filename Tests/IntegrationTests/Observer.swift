@@ -14,11 +14,12 @@ final class Observer: Sendable {
         let subscriptions = Atomic<Int>(0)
     }
 
-    /// Connects, and waits until it is subscribed.
-    init(_ port: UInt16, credentials: MQTTCredentials? = nil) async throws {
+    /// Connects, and waits until it is subscribed; with a session the broker keeps what it misses.
+    init(_ port: UInt16, credentials: MQTTCredentials? = nil, hasSession: Bool = false) async throws {
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "observer-\(UUID().uuidString)")
         options.credentials = credentials
+        if hasSession { options.sessionExpiry = .seconds(3600) }
         options.backoff.base = .milliseconds(20)
         options.backoff.cap = .milliseconds(200)
         let log = Log()

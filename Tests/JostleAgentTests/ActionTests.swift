@@ -16,6 +16,7 @@ import Testing
         let manager = MotionManager(sensor: .virtual("rest"))
         let responders: ActionResponders
         let publisher: Publisher
+        let outbox: OutboxCourier
         private let box: Box
 
         private final class Box: Sendable {
@@ -25,13 +26,14 @@ import Testing
         init(_ rules: String) throws {
             let box = Box()
             self.box = box
-            publisher = Publisher(
-                topics: Topics(prefix: "jostle", id: "dut"), publish: JostleSettings().publish, run: "f00d",
-                isSimulated: true
-            ) { message, _ in
+            let send: Publisher.Send = { message, _ in
                 box.messages.withLock { $0.append(message) }
                 return true
             }
+            outbox = try #require(OutboxCourier.inMemory(send))
+            publisher = Publisher(
+                topics: Topics(prefix: "jostle", id: "dut"), publish: JostleSettings().publish, run: "f00d",
+                isSimulated: true, outbox: outbox, send: send)
             responders = ActionResponders(
                 ActionPerformer(
                     device: "dut", prefix: "jostle", isSimulated: true, publisher: publisher, log: Log(level: .error)))
@@ -63,7 +65,8 @@ import Testing
         }
 
         func messages() -> [MQTTMessage] {
-            box.messages.withLock { messages in
+            outbox.workOff()
+            return box.messages.withLock { messages in
                 defer { messages = [] }
                 return messages
             }
@@ -84,7 +87,7 @@ import Testing
             "{on: tap, publish: {topic: a, payload: 1}}, {on: tap, publish: {topic: b, payload: 2}}")
         let publisher = rig.publisher
         rig.manager.addRecognizer(.tap) { _ in
-            publisher.publish(MQTTMessage(topic: "program", text: "0"), expiry: nil)
+            publisher.publish(MQTTMessage(topic: "program", text: "0"), at: WallClock.monotonic, lifetime: nil)
             return .passOn
         }
         rig.deliver(.tap, .recognized)
@@ -213,12 +216,12 @@ import Testing
         #expect(messages.map(\.topic) == ["a", "b", "c", "d", "jostle/dut/event/tap"])
         #expect(messages.map(\.qos.rawValue) == [1, 0, 1, 1, 1])
         #expect(messages.map(\.retain) == [false, true, false, false, false])
-        #expect(messages.map(\.properties.messageExpiry) == [30, nil, 5, nil, nil])
+        #expect(messages.map(\.properties.messageExpiry) == [30, nil, 5, nil, 3600])
     }
 
     @Test func withoutAConnectionAnActionWaitsUntilItIsTooOld() throws {
         let rig = try Rig("{on: tap, publish: {topic: a, payload: x, expires: 30 s}}")
-        rig.publisher.disconnected()
+        rig.publisher.disconnected(undelivered: [])
         // One tap a minute ago, and one now.
         rig.manager.handlers.chain.deliver(
             GestureEvent(.tap, .recognized, at: WallClock.monotonic.advanced(bySeconds: -60)))
@@ -226,7 +229,7 @@ import Testing
         rig.publisher.connected()
         let news = rig.news().filter { !$0.contains("availability") }
         #expect(news == ["event/tap recognized", "a x", "event/tap recognized"])
-        #expect(rig.publisher.outbox.expired == 1 && rig.publisher.outbox.dropped == 0)
+        #expect(rig.outbox.figures.expired == 1 && rig.outbox.figures.dropped == 0)
     }
 
     @Test func theEventOfAnActionIsTheOneThatIsPublished() throws {

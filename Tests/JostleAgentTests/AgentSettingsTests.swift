@@ -45,12 +45,49 @@ import Testing
             $0.mqtt.caFile = "/ca"
             $0.mqtt.certificateFile = "/certificate"
             $0.mqtt.keyFile = "/key"
+            $0.mqtt.caDirectory = "/authorities"
+            $0.mqtt.applicationProtocol = "mqtt"
+            $0.mqtt.checksServerName = false
+            $0.mqtt.version = .v311
         }
         #expect(options.clientID == "jostle-washer-1")
         #expect(options.keepAlive == .milliseconds(7500))
         #expect(options.tls.caFile == "/ca" && options.tls.keyFile == "/key")
         #expect(options.tls.certificateFile == "/certificate")
         #expect(options.credentials == nil)
+        #expect(options.tls.caDirectory == "/authorities" && options.tls.applicationProtocol == "mqtt")
+        #expect(!options.tls.verifiesServerName)
+        guard case .only(.v311) = options.versions else {
+            Issue.record("\(options.versions)")
+            return
+        }
+    }
+
+    @Test func theUsersNameMayStandInAFile() throws {
+        let path = try passwordFile("somebody\n")
+        let options = try options { $0.mqtt.usernameFile = path }
+        #expect(options.credentials == MQTTCredentials(userName: "somebody", password: nil))
+    }
+
+    @Test func aCredentialIsFoundWhereSystemdPutsIt() throws {
+        #expect(
+            try JostleSettings.file("credential:pass", key: "password_file", credentials: "/run/credentials/j.service")
+                == "/run/credentials/j.service/pass")
+        #expect(try JostleSettings.file("/a/b", key: "password_file", credentials: nil) == "/a/b")
+        let refusal = refusal(of: "credential:pass") ?? ""
+        #expect(refusal.contains("mqtt.password_file: credential:pass") && refusal.contains("LoadCredential="))
+    }
+
+    /// A password in the clear is only for this machine.
+    @Test func brokersToWhichThePasswordGoesInTheClearAreKnown() throws {
+        var settings = try JostleSettings.load(
+            file: nil,
+            overrides: ["mqtt.broker=[mqtt://localhost, mqtt://127.0.0.1, 'mqtt://[::1]', mqtts://b, mqtt://c.example]"]
+        ).settings
+        let brokers = settings.brokers(embeddedPort: nil)
+        #expect(settings.brokersInTheClear(brokers).isEmpty)
+        settings.mqtt.passwordFile = "/p"
+        #expect(settings.brokersInTheClear(brokers).map(\.host) == ["c.example"])
     }
 
     @Test func brokersAreThoseThatAreSetInTheirOrder() throws {

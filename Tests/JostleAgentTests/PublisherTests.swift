@@ -26,9 +26,13 @@ import Testing
             }
         }
 
+        /// Has the outbox do what it was told, as its thread does.
+        let outbox = Mutex<OutboxCourier?>(nil)
+
         /// What came since the last look: the end of the topic, and the message.
         func news() -> [(topic: String, message: MQTTMessage, token: MQTTToken?)] {
-            state.withLock { state in
+            outbox.withLock { _ = $0?.workOff() }
+            return state.withLock { state in
                 defer { state.messages = [] }
                 return state.messages.map { ($0.message.topic.replacing("jostle/a/", with: ""), $0.message, $0.token) }
             }
@@ -40,17 +44,24 @@ import Testing
     private let wire = Wire()
     private let publisher: Publisher
 
-    init() {
+    private let outbox: OutboxCourier
+
+    init() throws {
+        let wire = wire
+        outbox = try #require(OutboxCourier.inMemory { wire.send($0, $1) })
+        wire.outbox.withLock { [outbox] in $0 = outbox }
         var publish = JostleSettings().publish
         publish.attitude = JostleSettings.Stream(rate: 10, deadband: 1 * radiansPerDegree, heartbeat: 30)
         publish.motion = JostleSettings.Stream(rate: 5, deadband: 0.5, heartbeat: 0)
-        let wire = wire
         publisher = Publisher(
-            topics: Topics(prefix: "jostle", id: "a"), publish: publish, run: "f00d", isSimulated: false
+            topics: Topics(prefix: "jostle", id: "a"), publish: publish, run: "f00d", isSimulated: false,
+            outbox: outbox
         ) {
             wire.send($0, $1)
         }
     }
+
+    private var waiting: Int { outbox.figures.count }
 
     private func state(at seconds: Double, yaw degrees: Double = 0) -> MotionState {
         var state = MotionState()
@@ -78,22 +89,22 @@ import Testing
         publisher.publishHealth(JSONObject())
         publisher.publish(shake(.began))
         #expect(wire.topics().isEmpty)
-        #expect(publisher.outbox.count == 1)
+        #expect(waiting == 1)
     }
 
-    @Test func aConnectionBeginsWithOnlineThenEventsThenWhatHolds() {
+    @Test func aConnectionBeginsWithOnlineAndBringsWhatHoldsAndWhatWaited() {
         publisher.publish(state(at: 1))
         publisher.publish(shake(.began))
         publisher.publish(shake(.ended))
         publisher.connected()
         let news = wire.news()
-        #expect(news.map(\.topic) == ["availability", "event/shake", "event/shake", "attitude", "motion", "state"])
+        #expect(news.map(\.topic) == ["availability", "attitude", "motion", "state", "event/shake", "event/shake"])
         #expect(
             news.first?.message
                 == MQTTMessage(topic: "jostle/a/availability", text: "online", qos: .atLeastOnce, retain: true))
-        #expect(news.map(\.message.qos.rawValue) == [1, 1, 1, 0, 0, 1])
-        #expect(news.map(\.message.retain) == [true, false, false, false, false, true])
-        #expect(news.map { $0.token != nil } == [false, true, true, false, false, false])
+        #expect(news.map(\.message.qos.rawValue) == [1, 0, 0, 1, 1, 1])
+        #expect(news.map(\.message.retain) == [true, false, false, true, false, false])
+        #expect(news.map { $0.token != nil } == [false, false, false, false, true, true])
     }
 
     @Test func eventsAreNumberedAfterTheRun() throws {
@@ -118,8 +129,9 @@ import Testing
         publisher.publish(shake(.ended))
         let sent = wire.news().dropFirst()
         publisher.acknowledged(try #require(sent.first?.token))
-        #expect(publisher.outbox.count == 1)
-        publisher.disconnected()
+        _ = wire.news()
+        #expect(waiting == 1)
+        publisher.disconnected(undelivered: sent.dropFirst().compactMap(\.token))
         publisher.connected()
         let again = wire.news()
         #expect(again.map(\.topic) == ["availability", "event/shake"])
@@ -129,10 +141,12 @@ import Testing
     @Test func roomInTheClientsQueueIsUsedAtOnce() throws {
         publisher.connected()
         publisher.publish(shake(.began))
+        outbox.workOff()
         wire.state.withLock { $0.takes = false }
         publisher.publish(shake(.ended))
-        wire.state.withLock { $0.takes = true }
+        outbox.workOff()
         let first = try #require(wire.news().last?.token)
+        wire.state.withLock { $0.takes = true }
         publisher.acknowledged(first)
         #expect(wire.topics() == ["event/shake"])
     }
@@ -140,12 +154,15 @@ import Testing
     @Test func aRejectedEventIsGivenUpAndMakesRoom() throws {
         publisher.connected()
         publisher.publish(shake(.began))
+        outbox.workOff()
         wire.state.withLock { $0.takes = false }
         publisher.publish(shake(.ended))
+        outbox.workOff()
+        let first = try #require(wire.news().last?.token)
         wire.state.withLock { $0.takes = true }
-        publisher.rejected(try #require(wire.news().last?.token))
+        publisher.rejected(first)
         #expect(wire.topics() == ["event/shake"])
-        #expect(publisher.outbox.count == 1 && publisher.outbox.dropped == 1)
+        #expect(waiting == 1 && outbox.figures.dropped == 1)
     }
 
     @Test func attitudeKeepsToRateAndDeadBand() {

@@ -34,8 +34,9 @@ import Testing
                 "jostle.yaml:8:5: gestures.shake.sensitvity: unknown key; did you mean \"sensitivity\"?",
                 "jostle.yaml:9:14: gestures.shake.enabled: \"yes\" is neither true nor false; allowed: true or false",
                 "jostle.yaml:10:7: mqtt: \"localhost\" is not a mapping of keys to values; allowed: broker: …, "
-                    + "username: …, password_file: …, ca_file: …, certificate_file: …, key_file: …, prefix: …, "
-                    + "keep_alive: …",
+                    + "username: …, username_file: …, password_file: …, ca_file: …, ca_directory: …, "
+                    + "server_name_check: …, alpn: …, certificate_file: …, key_file: …, prefix: …, keep_alive: …, "
+                    + "version: …, event_expiry: …, outbox: …",
             ])
         // What was right is in force all the same.
         #expect(builder.settings.sensor.driver == .virtual)

@@ -33,6 +33,13 @@ final class ActionResponders: Sendable {
             }
         }
     }
+
+    /// Carries out what rules say of an event that does not come down the chain and that no rule consumes.
+    func perform(_ actions: [JostleSettings.Action], on event: GestureEvent) {
+        for action in actions where !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
+            performer.perform(action, on: event)
+        }
+    }
 }
 
 /// Publishes what rules say of events.
@@ -66,7 +73,7 @@ struct ActionPerformer: Sendable {
             log.warning("action on \(event.gesture.word) not carried out: \(reason)")
             return
         }
-        publisher.publish(message, expiry: action.publish.lifetime.map { event.timestamp.advanced(bySeconds: $0) })
+        publisher.publish(message, at: event.timestamp, lifetime: action.publish.lifetime)
         log.debug("action on \(event.gesture.word) \(event.phase.word): \(message.topic)")
     }
 

@@ -77,9 +77,17 @@ public struct JSONObject: Sendable {
 
     /// Adds the fields of another object.
     public mutating func add(contentsOf object: JSONObject) {
-        guard object.text.utf8.count > 1 else { return }
+        add(fields: object.fields)
+    }
+
+    /// The fields as they stand between the braces.
+    var fields: String { String(text.dropFirst()) }
+
+    /// Adds fields as `fields` gave them.
+    mutating func add(fields: String) {
+        guard !fields.isEmpty else { return }
         if text.utf8.count > 1 { text += "," }
-        text += object.text.dropFirst()
+        text += fields
     }
 
     private mutating func begin(_ name: String) {

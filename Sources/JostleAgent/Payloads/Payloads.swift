@@ -38,11 +38,24 @@ public enum Payloads {
         return object
     }
 
-    /// A phase of a gesture; `id` is unique among all events of all devices and starts.
-    public static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
+    /// What every event begins with; `id` is unique among all events of all devices and starts.
+    static func head(id: String, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("id", id)
         object.add("t", time)
+        return object
+    }
+
+    /// A phase of a gesture.
+    public static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
+        var object = head(id: id, at: time)
+        object.add(contentsOf: fields(event, isSimulated: isSimulated))
+        return object
+    }
+
+    /// A phase of a gesture, without what every event begins with.
+    static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
+        var object = JSONObject()
         object.add("gesture", event.gesture.word)
         object.add("phase", event.phase.word)
         object.add("strength", event.strength, decimals: 2)

@@ -1,5 +1,5 @@
 internal import IMUDrivers
-public import JostleConfiguration
+internal import JostleConfiguration
 public import MosquittoClient
 public import MotionCore
 internal import Synchronization
@@ -15,12 +15,12 @@ public final class Publisher: Sendable {
     private let topics: Topics
     private let isSimulated: Bool
     private let run: String
+    private let outbox: OutboxCourier
     private let send: Send
     private let mutable: Mutex<Mutable>
 
     private struct Mutable {
         var isConnected = false
-        var outbox = Outbox(capacity: 1000)
         var events: UInt64 = 0
         /// The event that was told last of all, by actions or as itself.
         var stamped: (event: GestureEvent, stamp: EventStamp)?
@@ -41,9 +41,11 @@ public final class Publisher: Sendable {
     ///
     /// `publish` says rates, dead bands and heartbeats. `run` is a word that no other start of any device has: events are
     /// numbered after it.
-    public init(
-        topics: Topics, publish: JostleSettings.Publish, run: String, isSimulated: Bool, send: @escaping Send
+    init(
+        topics: Topics, publish: JostleSettings.Publish, run: String, isSimulated: Bool, outbox: OutboxCourier,
+        send: @escaping Send
     ) {
+        self.outbox = outbox
         self.topics = topics
         self.run = run
         self.isSimulated = isSimulated
@@ -59,11 +61,6 @@ public final class Publisher: Sendable {
     public static func newRun() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-
-    /// Messages that wait for the broker's acknowledgement, those that were given up, and those that grew too old.
-    public var outbox: (count: Int, dropped: UInt64, expired: UInt64) {
-        mutable.withLock { ($0.outbox.count, $0.outbox.dropped, $0.outbox.expired) }
     }
 
     // MARK: From the delivery thread
@@ -82,19 +79,30 @@ public final class Publisher: Sendable {
     /// Puts an event into the outbox and sends it where there is a connection.
     public func publish(_ event: GestureEvent) {
         mutable.withLock { mutable in
+            let fields = Payloads.fields(event, isSimulated: isSimulated || event.isSimulated).fields
             let stamp = stamp(event, &mutable)
-            let payload = Payloads.event(
-                event, id: stamp.id, at: stamp.time, isSimulated: isSimulated || event.isSimulated)
-            let message = MQTTMessage(
-                topic: topics.event(event.gesture), payload: payload.bytes, qos: .atLeastOnce, retain: false)
-            enqueue(message, expiry: nil, &mutable)
+            var time = EventTime(event.timestamp, .now())
+            time.wall = stamp.time
+            let message = OutgoingMessage(
+                topic: topics.event(event.gesture), content: .event(id: stamp.id, fields: fields), time: time)
+            let gesture = OpenGesture(gesture: event.gesture, isSimulated: event.isSimulated)
+            // Under the lock, so that numbers and order agree.
+            switch event.phase {
+            case .began: outbox.post(.note(gesture, isOpen: true), .add(message))
+            case .ended, .cancelled: outbox.post(.note(gesture, isOpen: false), .add(message))
+            case .changed, .recognized: outbox.post(.add(message))
+            }
         }
     }
 
-    /// Puts an action's message into the outbox, after the events that were there before; from `expiry` on it is dropped
-    /// where it could not be sent.
-    func publish(_ message: MQTTMessage, expiry: Timestamp?) {
-        mutable.withLock { enqueue(message, expiry: expiry, &$0) }
+    /// Puts an action's message about an event of the instant `time` into the outbox, after the events that were there
+    /// before; `lifetime` seconds later it is dropped where it could not be sent.
+    func publish(_ message: MQTTMessage, at time: Timestamp, lifetime: Double?) {
+        outbox.post(
+            .add(
+                OutgoingMessage(
+                    topic: message.topic, content: .fixed(message.payload), qos: message.qos,
+                    isRetained: message.retain, time: EventTime(time, .now()), lifetime: lifetime)))
     }
 
     /// The id and the time under which an event is told, whoever asks for them first.
@@ -109,13 +117,6 @@ public final class Publisher: Sendable {
             id: "\(run)-\(mutable.events)", time: WallClock.milliseconds(at: event.timestamp))
         mutable.stamped = (event, stamp)
         return stamp
-    }
-
-    private func enqueue(_ message: MQTTMessage, expiry: Timestamp?, _ mutable: inout Mutable) {
-        let now = WallClock.monotonic
-        mutable.outbox.dropExpired(at: now)
-        mutable.outbox.append(message, expiry: expiry)
-        if mutable.isConnected { mutable.outbox.send(at: now) { send($0, $1) } }
     }
 
     /// Publishes a health report.
@@ -134,7 +135,7 @@ public final class Publisher: Sendable {
             mutable.attitudeGate.reset()
             mutable.motionGate.reset()
             mutable.sentState = nil
-            mutable.outbox.send(at: WallClock.monotonic) { send($0, $1) }
+            outbox.post(.connected)
             if let latest = mutable.latest {
                 publishAttitude(latest, &mutable)
                 publishMotion(latest, &mutable)
@@ -143,30 +144,20 @@ public final class Publisher: Sendable {
         }
     }
 
-    /// The connection is lost.
-    public func disconnected() {
-        mutable.withLock { mutable in
-            mutable.isConnected = false
-            mutable.outbox.connectionLost()
-        }
+    /// The connection is lost, and the messages of these tokens came back.
+    public func disconnected(undelivered: [MQTTToken]) {
+        mutable.withLock { $0.isConnected = false }
+        outbox.post(.disconnected(undelivered: undelivered.map(\.rawValue)))
     }
 
     /// The broker has a message.
     public func acknowledged(_ token: MQTTToken) {
-        mutable.withLock { mutable in
-            mutable.outbox.acknowledge(token)
-            // There may be room in the client's queue again.
-            if mutable.isConnected { mutable.outbox.send(at: WallClock.monotonic) { send($0, $1) } }
-        }
+        outbox.post(.acknowledged(token.rawValue))
     }
 
     /// The broker will never take a message.
     public func rejected(_ token: MQTTToken) {
-        mutable.withLock { mutable in
-            mutable.outbox.giveUp(token)
-            // As after an acknowledgement.
-            if mutable.isConnected { mutable.outbox.send(at: WallClock.monotonic) { send($0, $1) } }
-        }
+        outbox.post(.rejected(token.rawValue))
     }
 
     /// The message that tells whether the device is there; `offline` is also the will.

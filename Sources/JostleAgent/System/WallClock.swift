@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 public import MotionCore
 
 /// Turns instants of the monotonic clock into wall-clock time.
@@ -11,6 +12,28 @@ public enum WallClock {
 
     /// The present instant of the monotonic clock.
     public static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
+
+    /// What tells this boot of the machine from every other.
+    static let boot: String = {
+        let text = FileContents.text(ofOptional: "/proc/sys/kernel/random/boot_id", limit: 64) ?? ""
+        return String(text.prefix { $0.isHexDigit || $0 == "-" })
+    }()
+
+    /// Whether the wall clock can be believed: somebody keeps it right, or at least it has not lost the time.
+    ///
+    /// A board without a battery for its clock takes up the time at which it was switched off, which looks like any
+    /// other: there nothing but a synchronised clock counts.
+    static var isSet: Bool {
+        ProcessFigures.isClockSynchronised
+            || keepsTime && nanoseconds(CLOCK_REALTIME) > earliest
+    }
+
+    /// 2026-01-01: before that, this program was not written.
+    private static let earliest: Int64 = 1_767_225_600_000_000_000
+
+    /// Whether the clock goes on while the machine is off: it has one that does, or is none of those that rarely have.
+    private static let keepsTime =
+        access("/sys/class/rtc/rtc0", F_OK) == 0 || access("/proc/device-tree", F_OK) != 0
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()

@@ -35,22 +35,54 @@ extension ConfigurationSchema {
                 "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
                 "The user's name at the broker."),
             .key(
-                "password_file", optional: \.mqtt.passwordFile, .path, example: "/etc/jostle/password",
-                "A file whose first line is the password. The password itself never stands in a configuration."),
+                "username_file", optional: \.mqtt.usernameFile, .credentialPath, example: "credential:mqtt-username",
+                "A file whose first line is the user's name, instead of username."),
+            .key(
+                "password_file", optional: \.mqtt.passwordFile, .credentialPath, example: "/etc/jostle/password",
+                "A file whose first line is the password, or credential:NAME for one that systemd keeps. The password itself "
+                    + "never stands in a configuration."),
             .key(
                 "ca_file", optional: \.mqtt.caFile, .path, example: "/etc/jostle/ca.pem",
                 "The certificates that a mqtts broker is checked against. Without it, the system's."),
             .key(
+                "ca_directory", optional: \.mqtt.caDirectory, .path, example: "/etc/jostle/ca",
+                "A directory of such certificates, named by their hashes as openssl rehash does."),
+            .key(
+                "server_name_check", \.mqtt.checksServerName, .boolean,
+                "Whether the broker's certificate must be for the name by which it is called. Leave it on."),
+            .key(
+                "alpn", optional: \.mqtt.applicationProtocol, .text(maximum: 255), example: "mqtt",
+                "The application protocol that TLS asks for, where a broker shares its port with others."),
+            .key(
                 "certificate_file", optional: \.mqtt.certificateFile, .path, example: "/etc/jostle/device.pem",
                 "This device's certificate, where the broker asks for one. It needs key_file."),
             .key(
-                "key_file", optional: \.mqtt.keyFile, .path, example: "/etc/jostle/device.key",
+                "key_file", optional: \.mqtt.keyFile, .credentialPath, example: "/etc/jostle/device.key",
                 "The private key of that certificate."),
             .key(
                 "prefix", \.mqtt.prefix, .topicPrefix, "What every topic begins with."),
             .key(
                 "keep_alive", \.mqtt.keepAlive, .quantity(.duration, 5...3600),
                 "Silence after which the connection is tested (s). Smaller notices a dead network sooner."),
+            .key(
+                "version", \.mqtt.version, .choice(["auto": .automatic, "v5": .v5, "v3.1.1": .v311]),
+                "The version of MQTT: auto speaks v5, and v3.1.1 where the broker does not know that."),
+            .key(
+                "event_expiry", \.mqtt.eventExpiry, .quantity(.duration, 1...604_800, zeroIsOff: true),
+                "Time for which the broker keeps an event for those who are not there (s). 0 is for ever."),
+            .group(
+                "outbox", "What waits for a broker that is not there. The oldest goes first.",
+                [
+                    .key(
+                        "max_count", \.mqtt.outbox.maximumCount, .integer(1...1_000_000),
+                        "The most messages. Larger bridges longer outages."),
+                    .key(
+                        "max_bytes", \.mqtt.outbox.maximumBytes, .integer(4096...67_108_864),
+                        "The most bytes of topics and payloads, in memory and, eight times as many, on the disk."),
+                    .key(
+                        "max_age", \.mqtt.outbox.maximumAge, .quantity(.duration, 1...31_536_000),
+                        "The age at which a message is given up (s). Smaller spares those who listen stale news."),
+                ]),
         ])
 
     /// The three keys of a quantity that is published when it changes.

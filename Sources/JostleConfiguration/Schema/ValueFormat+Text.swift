@@ -19,6 +19,22 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
+    /// A file's path as `path`, or `credential:NAME` for what systemd's LoadCredential= gives a service by that name.
+    static var credentialPath: ValueFormat {
+        ValueFormat(
+            allowed: "the path of a file, or credential:NAME", wantsExample: true,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, directory throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 4095)
+                guard let name = JostleSettings.MQTT.credentialName(text) else { return resolved(text, in: directory) }
+                guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+                    throw ValueRefusal("names no credential")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
     /// A name of letters and digits, or the path of a file: whatever has a slash or a dot in it.
     static var nameOrPath: ValueFormat {
         ValueFormat(

@@ -140,11 +140,27 @@ extension JostleSettings {
         /// The user's name at the broker. Default: none.
         public var username: String?
 
+        /// The file whose first line is the user's name, instead of `username`. Default: none.
+        public var usernameFile: String?
+
         /// The file whose first line is the password. Default: none. The password itself is never a setting.
         public var passwordFile: String?
 
         /// The file with the certificates that a `mqtts` broker is checked against. Default: none, the system's.
         public var caFile: String?
+
+        /// A directory of such certificates, named by their hashes (`openssl rehash`). Default: none.
+        public var caDirectory: String?
+
+        /// Whether the broker's certificate must be for the name by which it is called. Default true; without it, whoever
+        /// has a certificate of the same authority can pass for the broker.
+        public var checksServerName = true
+
+        /// The application protocol that is asked for (ALPN), where a broker shares a port with others. Default: none.
+        public var applicationProtocol: String?
+
+        /// The version of MQTT that is spoken. Default: 5, and 3.1.1 where the broker does not know 5.
+        public var version = MQTTVersion.automatic
 
         /// The file with this device's certificate. Default: none. It needs `keyFile`.
         public var certificateFile: String?
@@ -159,8 +175,42 @@ extension JostleSettings {
         /// Smaller notices a dead network sooner, larger sends fewer packets.
         public var keepAlive = 15.0
 
+        /// Seconds for which a broker keeps an event for those who are not there. Default an hour; 0 is for ever.
+        /// Smaller spares them stale news, larger lets them miss less.
+        public var eventExpiry = 3600.0
+
+        /// What waits for the broker.
+        public var outbox = Outbox()
+
+        /// The name of the systemd credential that a file's path stands for: `credential:NAME`; `nil` where it is a path.
+        public static func credentialName(_ path: String) -> String? {
+            path.hasPrefix("credential:") ? String(path.dropFirst("credential:".count)) : nil
+        }
+
         /// Makes the default settings.
         public init() {}
+    }
+
+    /// How much waits for a broker that is not there; the oldest messages go first.
+    public struct Outbox: Equatable, Sendable {
+        /// Messages. Default 10,000.
+        public var maximumCount = 10_000
+
+        /// Bytes of topics and payloads. Default 4 MiB. The file in the state directory grows to eight times as much at most.
+        public var maximumBytes = 4_194_304
+
+        /// Seconds. Default a week. Smaller spares those who listen stale news.
+        public var maximumAge = 604_800.0
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// A choice of MQTT's version.
+    public enum MQTTVersion: Equatable, Sendable {
+        case automatic
+        case v5
+        case v311
     }
 
     /// A choice of broker.

@@ -3,11 +3,11 @@ internal import Glibc
 internal import MotionCore
 
 /// A thread's alarm clock that others may ring: eventfd(2) and ppoll(2).
-final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
     private let descriptor: Int32
 
     /// Makes a signal that nobody has rung, or `nil` with errno set where the system has no descriptor left.
-    init?() {
+    package init?() {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
         if descriptor < 0 { return nil }
     }
@@ -17,14 +17,14 @@ final class WakeSignal: Sendable {
     }
 
     /// Wakes the waiting thread, or lets its next wait return at once. Never waits.
-    func ring() {
+    package func ring() {
         var one: UInt64 = 1
         // The only failure is a counter at its end, and then the thread is woken anyway.
         _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
     /// Waits until somebody rings or `seconds` have passed; `nil` waits for a ring alone.
-    func wait(seconds: Double?) {
+    package func wait(seconds: Double?) {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         if let seconds {
             guard seconds > 0 else {

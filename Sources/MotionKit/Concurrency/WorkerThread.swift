@@ -5,7 +5,7 @@ internal import MotionCore
 internal import Synchronization
 
 /// A thread of the system's own, for work that blocks: pthread_create(3).
-final class WorkerThread: @unchecked Sendable {
+package final class WorkerThread: @unchecked Sendable {
     private let thread: pthread_t
     private let end: End
 
@@ -35,7 +35,7 @@ final class WorkerThread: @unchecked Sendable {
     /// Starts a thread of at most 15 characters' name.
     ///
     /// - Returns: `nil` where the system has no thread or descriptor left.
-    init?(name: String, _ run: @escaping @Sendable () -> Void) {
+    package init?(name: String, _ run: @escaping @Sendable () -> Void) {
         guard let signal = WakeSignal() else { return nil }
         let end = End(signal: signal)
         let body = Unmanaged.passRetained(Body(name: name, run: run, end: end))
@@ -66,14 +66,14 @@ final class WorkerThread: @unchecked Sendable {
     }
 
     /// Whether the caller runs on this thread.
-    var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
+    package var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
 
     /// Waits for the thread's end; where it does not come within `seconds`, or the caller is the thread itself, the
     /// thread is left behind.
     ///
     /// - Returns: whether it ended. To be called once.
     @discardableResult
-    func join(within seconds: Double) -> Bool {
+    package func join(within seconds: Double) -> Bool {
         guard !isCurrent else {
             pthread_detach(thread)
             return false

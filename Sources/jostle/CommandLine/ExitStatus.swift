@@ -39,7 +39,7 @@ struct CommandFailure: Error {
         let status: ExitStatus =
             switch error {
             case .sensor(let error): CommandFailure(error).status
-            case .mqtt, .passwordFile: .configuration
+            case .mqtt, .secretFile: .configuration
             case .noBrokerProgram, .embeddedBroker: .unavailable
             }
         self.init(status, "\(error)")

@@ -1,0 +1,87 @@
+internal import CSQLite
+
+/// A prepared statement, finalised with its owner: sqlite3_finalize().
+///
+/// Parameters count from 1, columns from 0, as in SQLite.
+public struct Statement: ~Copyable {
+    private let statement: OpaquePointer
+    private let connection: OpaquePointer
+
+    init(statement: OpaquePointer, connection: OpaquePointer) {
+        self.statement = statement
+        self.connection = connection
+    }
+
+    deinit {
+        sqlite3_finalize(statement)
+    }
+
+    /// Carries the statement out with what was bound, and makes it ready for the next time.
+    public mutating func run() throws(SQLiteError) {
+        while try step() {}
+        reset()
+    }
+
+    /// Goes on to the next row: sqlite3_step().
+    ///
+    /// - Returns: whether there is one.
+    public mutating func step() throws(SQLiteError) -> Bool {
+        switch sqlite3_step(statement) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code:
+            let error = SQLiteError(connection, code: code)
+            sqlite3_reset(statement)
+            throw error
+        }
+    }
+
+    /// Begins anew; what is bound stays: sqlite3_reset().
+    public mutating func reset() {
+        sqlite3_reset(statement)
+    }
+
+    // MARK: Parameters
+
+    /// Binds a whole number, or null.
+    public mutating func bind(_ index: Int32, _ value: Int64?) {
+        if let value { sqlite3_bind_int64(statement, index, value) } else { sqlite3_bind_null(statement, index) }
+    }
+
+    /// Binds a text, or null.
+    public mutating func bind(_ index: Int32, _ value: String?) {
+        guard var value else {
+            sqlite3_bind_null(statement, index)
+            return
+        }
+        value.withUTF8 { text in
+            _ = text.withMemoryRebound(to: CChar.self) {
+                jostle_sqlite3_bind_text(statement, index, $0.baseAddress, Int32($0.count))
+            }
+        }
+    }
+
+    /// Binds bytes.
+    public mutating func bind(_ index: Int32, _ value: [UInt8]) {
+        value.withUnsafeBytes { _ = jostle_sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count)) }
+    }
+
+    // MARK: Columns
+
+    /// Whether a column is null.
+    public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+    /// A whole number; 0 where the column is none.
+    public func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+
+    /// A text; empty where the column is null.
+    public func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+
+    /// Bytes; none where the column is null.
+    public func bytes(_ column: Int32) -> [UInt8] {
+        // The pointer first: it decides in which form the length is counted.
+        guard let start = sqlite3_column_blob(statement, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+    }
+}
