@@ -67,6 +67,9 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
 	install -m 644 $(CONFIGURATION) $(DESTDIR)$(docdir)/jostle.yaml
+	install -d $(DESTDIR)$(docdir)/mosquitto
+	install -m 644 config/mosquitto/jostle.conf config/mosquitto/devices $(DESTDIR)$(docdir)/mosquitto/
+	install -m 755 config/mosquitto/make-acl $(DESTDIR)$(docdir)/mosquitto/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml; $(docdir)/jostle.yaml is the new default.' \
 	    || install -v -m 644 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
@@ -75,6 +78,8 @@ install: ## Install the program and its service (as root, after `make build`)
 uninstall: ## Remove what `install` put there; configuration, state and user stay
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
 	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(docdir)/jostle.yaml)
+	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf devices make-acl)
+	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
 	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service udev/rules.d/60-jostle.rules \
 	    modules-load.d/jostle.conf sysusers.d/jostle.conf)
 	@test ! -d $(DESTDIR)$(docdir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)

@@ -48,6 +48,13 @@ public final class TestBroker: @unchecked Sendable {
             """
     }
 
+    /// Prepares a broker with a configuration of its own, in which `{port}` stands for its port.
+    public init(directory: TemporaryDirectory, configuration: String) throws {
+        self.directory = directory
+        port = try Loopback.freePort()
+        self.configuration = configuration.replacingOccurrences(of: "{port}", with: "\(port)")
+    }
+
     /// Prepares and starts a broker.
     public static func started(
         directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
