@@ -75,8 +75,8 @@ let package = Package(
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
-                "BrokerTestSupport", "JostleAgent", "JostleConfiguration", "MosquittoClient", "MotionCore", "MotionKit",
-                "SQLiteDatabase",
+                "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "MosquittoClient",
+                "MotionCore", "MotionKit", "SQLiteDatabase",
             ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),

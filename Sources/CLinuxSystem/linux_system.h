@@ -1,4 +1,4 @@
-// What of the C library Swift's Glibc module leaves out: eventfd, adjtimex, and GNU's additions to POSIX threads and poll.
+// What of the C library Swift's Glibc module leaves out: eventfd, signalfd, adjtimex, and GNU's additions to POSIX threads and poll.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/timex.h>
 #include <time.h>
 

@@ -32,19 +32,26 @@ public final class Agent {
     public let topics: Topics
 
     /// What the sensor is, in a few words.
-    public let sensorTitle: String
+    public var sensorTitle: String { sensor.title ?? "switched off" }
+
+    let log: Log
+    let manager: MotionManager
+    let client: MQTTClient
+    let publisher: Publisher
+    let embeddedBroker: EmbeddedBroker?
+    let services = ServiceManager()
+    let health: HealthReporter
+    let sensor: SensorSwitch
+    let desk: CommandDesk
+    let mailbox: CommandMailbox
+    /// Ends the main thread's sleep.
+    let bell: Bell
+    /// Whether a connection ended, or was not made, since the main thread last looked after the embedded broker.
+    let brokerEnded = SharedFlag()
 
     private let settings: JostleSettings
-    private let log: Log
-    private let manager: MotionManager
-    private let device: any SensorDevice
-    private let client: MQTTClient
-    private let publisher: Publisher
-    private let outbox: OutboxCourier
-    private let embeddedBroker: EmbeddedBroker?
+    let outbox: OutboxCourier
     private let observer: Observer
-    private let services = ServiceManager()
-    private let health: HealthReporter
     private let actions: ActionResponders
 
     /// Opens the sensor and prepares everything; nothing runs yet.
@@ -60,13 +67,19 @@ public final class Agent {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
             updateInterval: settings.updateInterval, stateDirectory: stateDirectory)
-        let device = try Agent.open(settings)
+        guard let bell = Bell() else { throw AgentError.sensor(.resources) }
+        let device = settings.sensor.isEnabled ? try Agent.open(settings) : nil
+        let isSimulated = device?.isSimulated ?? (settings.sensor.driver == .virtual)
         let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil
         let brokers = settings.brokers(embeddedPort: embedded?.port)
         let file = OutboxFile(
             directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
         let (client, publisher, outbox, relay) = try Agent.connect(
-            settings, id: id, topics: topics, brokers: brokers, file, isSimulated: device.isSimulated, log: log)
+            settings, id: id, topics: topics, brokers: brokers, file, isSimulated: isSimulated, log: log)
+        let health = HealthReporter(version: version, interval: settings.publish.health.interval, bell: bell)
+        let sensor = SensorSwitch(
+            manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: device,
+            publisher: publisher, health: health)
 
         self.settings = settings
         self.id = id
@@ -74,18 +87,21 @@ public final class Agent {
         self.brokers = brokers
         self.log = log
         self.manager = manager
-        self.device = device
         self.client = client
         self.publisher = publisher
         self.outbox = outbox
         self.observer = observer
         actions = ActionResponders(
             ActionPerformer(
-                device: id, prefix: settings.mqtt.prefix, isSimulated: device.isSimulated, publisher: publisher,
-                log: log))
+                device: id, prefix: settings.mqtt.prefix, isSimulated: isSimulated, publisher: publisher, log: log))
         embeddedBroker = embedded
-        sensorTitle = device.title
-        health = HealthReporter(version: version, interval: settings.publish.health.interval)
+        self.bell = bell
+        self.health = health
+        self.sensor = sensor
+        mailbox = CommandMailbox(bell: bell)
+        desk = CommandDesk(
+            topics: topics, prefix: settings.mqtt.prefix, host: CommandHost(sensor: sensor), log: log,
+            send: Agent.sender(to: client))
         relay.handler.withLock { $0 = mqttHandler() }
     }
 
@@ -94,26 +110,31 @@ public final class Agent {
     /// - Throws: `AgentError` where it cannot start.
     public func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) {
         addHandlers()
-        var quietHours = QuietHours(settings.quietHours)
-        keep(&quietHours)
+        var watch = Watch(
+            end: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) },
+            quietHours: QuietHours(settings.quietHours))
+        keep(&watch.quietHours)
         for broker in settings.brokersInTheClear(brokers) {
             log.warning("the password goes to \(broker) in the clear: whoever listens has it; use mqtts://")
         }
         guard outbox.start() else { throw AgentError.sensor(.resources) }
         endInterruptedGestures()
         do throws(MQTTError) { try client.start() } catch { throw AgentError.mqtt(error) }
-        do throws(SensorError) {
-            try manager.start(with: device)
-        } catch {
-            _ = client.stop()
-            throw AgentError.sensor(error)
+        if settings.sensor.isEnabled {
+            do throws(SensorError) {
+                _ = try sensor.start()
+            } catch {
+                _ = client.stop()
+                throw AgentError.sensor(error)
+            }
         }
+        let what = sensor.isStopped ? "not sensing (sensor.enabled is false)" : "reading \(sensorTitle)"
         log.info(
-            "\(id): reading \(sensorTitle), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "nobody")"
+            "\(id): \(what), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "nobody")"
         )
         log.report(manager.calibration, warning: manager.calibrationWarning)
         services.ready()
-        watch(until: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }, signals, &quietHours)
+        self.watch(&watch, signals)
         services.stopping()
         stop()
     }
@@ -197,9 +218,14 @@ public final class Agent {
         let observer = self.observer
         let health = self.health
         let log = self.log
-        let client = self.client
-        let desk = CommandDesk(
-            topics: topics, prefix: settings.mqtt.prefix, manager: manager, log: log, send: Agent.sender(to: client))
+        let mailbox = self.mailbox
+        let bell = self.bell
+        let brokerEnded = self.brokerEnded
+        let connectionEnded: @Sendable ([MQTTToken]) -> Void = { undelivered in
+            publisher.disconnected(undelivered: undelivered)
+            brokerEnded.raise()
+            bell.ring()
+        }
         return { event in
             switch event {
             case .connected:
@@ -207,58 +233,13 @@ public final class Agent {
                 health.makeDue()
             case .acknowledged(let token): publisher.acknowledged(token)
             case .rejected(let token, _): publisher.rejected(token)
-            case .message(let message): desk.take(message)
-            case .disconnected(let end), .refused(let end): publisher.disconnected(undelivered: end.undelivered)
-            case .stopped(let undelivered): publisher.disconnected(undelivered: undelivered)
+            case .message(let message): mailbox.post(message)
+            case .disconnected(let end), .refused(let end): connectionEnded(end.undelivered)
+            case .stopped(let undelivered): connectionEnded(undelivered)
             default: break
             }
             log.report(event)
             observer.connection?(event)
-        }
-    }
-
-    // MARK: While it runs
-
-    /// Waits for a signal; meanwhile tells systemd that it lives, reports health, looks at the clock for quiet hours, and
-    /// keeps the embedded broker up.
-    private func watch(until deadline: Timestamp?, _ signals: SignalWaiter, _ quietHours: inout QuietHours) {
-        var nextAlive = WallClock.monotonic
-        var beats = -1
-        while true {
-            var pause = 0.5
-            if let deadline { pause = min(pause, deadline.seconds(since: WallClock.monotonic)) }
-            if pause <= 0 || signals.wait(seconds: pause) { return }
-            let now = WallClock.monotonic
-            if let interval = services.watchdogInterval, now >= nextAlive {
-                // Fed while the sensor thread turns: a chip that is unplugged is no reason to restart, a thread that is
-                // stuck is one.
-                let turns = manager.turns
-                if turns != beats { services.alive() }
-                beats = turns
-                nextAlive = now.advanced(bySeconds: interval)
-            }
-            if let report = health.report(at: now, manager: manager, client: client, outbox: outbox.figures) {
-                publisher.publishHealth(report)
-            }
-            keep(&quietHours)
-            reviveBroker()
-        }
-    }
-
-    /// Silences gestures in their quiet hours.
-    private func keep(_ quietHours: inout QuietHours) {
-        guard !quietHours.isEmpty, let silenced = quietHours.change(atMinute: LocalTime.minuteOfDay()) else { return }
-        manager.changeSettings { $0.gestures.silenced = silenced }
-        let names = Gesture.allCases.filter(silenced.contains).map(\.word)
-        log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
-    }
-
-    private func reviveBroker() {
-        guard let embeddedBroker else { return }
-        do throws(AgentError) {
-            if try embeddedBroker.revive() { log.warning("the embedded broker had ended and was started again") }
-        } catch {
-            log.error("\(error)")
         }
     }
 

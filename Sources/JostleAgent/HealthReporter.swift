@@ -11,6 +11,7 @@ final class HealthReporter: Sendable {
 
     private let version: String
     private let interval: Double
+    private let bell: Bell
     private let start = WallClock.monotonic
     private let mutable: Mutex<Mutable>
 
@@ -20,9 +21,12 @@ final class HealthReporter: Sendable {
     }
 
     /// Makes a reporter with `interval` seconds between two reports; 0 draws none up.
-    init(version: String, interval: Double) {
+    ///
+    /// The bell is rung where the next one is due earlier than `nextReport` said.
+    init(version: String, interval: Double, bell: Bell) {
         self.version = version
         self.interval = interval
+        self.bell = bell
         mutable = Mutex(
             Mutable(
                 next: start.advanced(bySeconds: 5), reported: (start, ProcessFigures.processorTime, 0)))
@@ -31,15 +35,23 @@ final class HealthReporter: Sendable {
     /// Something happened that a reader should know soon.
     func makeDue() {
         let soon = WallClock.monotonic.advanced(bySeconds: HealthReporter.reaction)
-        mutable.withLock { $0.next = min($0.next, soon) }
+        let isEarlier = mutable.withLock { mutable in
+            defer { mutable.next = min(mutable.next, soon) }
+            return soon < mutable.next
+        }
+        if isEarlier, interval > 0 { bell.ring() }
     }
+
+    /// When a report is due; `nil` for never.
+    var nextReport: Timestamp? { interval > 0 ? mutable.withLock { $0.next } : nil }
 
     /// The report, or `nil` where none is due at `now`.
     func report(
-        at now: Timestamp, manager: MotionManager, client: MQTTClient, outbox: OutboxKeeper.Figures
+        at now: Timestamp, sensor: SensorSwitch, client: MQTTClient, outbox: OutboxKeeper.Figures
     ) -> JSONObject? {
         guard interval > 0, mutable.withLock({ $0.next <= now }) else { return nil }
-        let status = manager.sensorStatus ?? IMUStatus()
+        let manager = sensor.manager
+        let status = manager.lastSensorStatus ?? IMUStatus()
         let processor = ProcessFigures.processorTime
         let before = mutable.withLock { mutable in
             defer {
@@ -48,19 +60,22 @@ final class HealthReporter: Sendable {
             }
             return mutable.reported
         }
+        // A run that has just begun has not told its counters yet.
+        let samples = status.samples >= before.samples ? status.samples - before.samples : 0
         let elapsed = max(1e-3, now.seconds(since: before.time))
 
         var report = JSONObject()
         report.add("t", WallClock.milliseconds(at: now))
         report.add("version", version)
         report.add("uptime", now.seconds(since: start), decimals: 0)
-        report.add("sensor", manager.sensorTitle)
+        report.add("sensor", sensor.title)
         report.add("calibration", manager.calibration.flatMap(HealthReporter.sources))
         let unavailable = manager.state?.unavailableGestures(manager.settings.gestures) ?? []
         if !unavailable.isEmpty { report.add("unavailable_gestures", unavailable.words) }
-        report.add("sensor_state", status.state.word)
+        report.add("stopped", sensor.isStopped)
+        report.add("sensor_state", (sensor.isStopped ? .asleep : status.state).word)
         report.add("sensor_fault", status.lastFault?.explanation)
-        report.add("rate", Double(status.samples - before.samples) / elapsed, decimals: 1)
+        report.add("rate", Double(samples) / elapsed, decimals: 1)
         report.add("period_ppm", status.periodDeviation, decimals: 0)
         report.add("samples", Int64(clamping: status.samples))
         report.add("gaps", Int64(clamping: status.gaps))

@@ -198,6 +198,9 @@ public final class MotionManager: Sendable {
     /// The driver's state and counters; `nil` where nothing runs.
     public var sensorStatus: IMUStatus? { exchange?.snapshot.status }
 
+    /// The same where something runs, and as it was at the end of the last run where nothing does; `nil` before the first.
+    public var lastSensorStatus: IMUStatus? { shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.status }
+
     /// The chip and what it was configured to; `nil` where nothing runs.
     public var sensorInfo: IMUInfo? { exchange?.snapshot.info }
 

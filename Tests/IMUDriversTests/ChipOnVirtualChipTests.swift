@@ -261,6 +261,8 @@ private final class FamilyRig<Part: ChipPart>: ChipRig {
         var bus = VirtualBus(rig.chip, clock: rig.clock)
         _ = try bus.read(0x00)
         #expect(rig.chip.sampleCount == count)
+        let samples = rig.status.samples
+        #expect(rig.run(atMost: 0.3) { rig.status.samples > samples })
         rig.run(1)
         #expect(rig.status.state == .streaming)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)

@@ -180,6 +180,8 @@ import VirtualIMU
         #expect(try bus.read(0x10) == 0)
         #expect(try bus.read(0x11) == 0)
         #expect(rig.chip.sampleCount == count)
+        let samples = rig.driver.status.samples
+        #expect(rig.run(atMost: 0.3) { rig.driver.status.samples > samples })
         rig.run(1)
         #expect(rig.driver.status.state == .streaming)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)

@@ -263,6 +263,8 @@ final class VirtualRig {
         var bus = VirtualBus(rig.chip, clock: rig.clock)
         #expect(try bus.read(0x6B) == 0x41)
         #expect(rig.chip.sampleCount == count)
+        let samples = rig.driver.status.samples
+        #expect(rig.run(atMost: 0.3) { rig.driver.status.samples > samples })
         rig.run(1)
         #expect(rig.driver.status.state == .streaming)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)

@@ -1,3 +1,6 @@
+import BrokerTestSupport
+import IMUDrivers
+import JostleConfiguration
 import MosquittoClient
 import MotionKit
 import Synchronization
@@ -13,16 +16,25 @@ import Testing
 
     private let manager = MotionManager(sensor: .virtual("rest"))
     private let outgoing = Outgoing()
+    private let sensor: SensorSwitch
     private let desk: CommandDesk
 
-    init() {
+    init() throws {
         let outgoing = outgoing
-        desk = CommandDesk(
-            topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", manager: manager, log: Log(level: .error)
-        ) { message, _ in
+        let topics = Topics(prefix: "jostle", id: "a")
+        let send: Publisher.Send = { message, _ in
             outgoing.messages.withLock { $0.append(message) }
             return true
         }
+        let publisher = Publisher(
+            topics: topics, publish: JostleSettings().publish, run: "f00d", isSimulated: true,
+            outbox: try #require(OutboxCourier.inMemory(send)), send: send)
+        let health = HealthReporter(version: "0", interval: 60, bell: try #require(Bell()))
+        sensor = SensorSwitch(
+            manager: manager, selection: .virtual("rest"), imu: IMUSettings(), device: nil, publisher: publisher,
+            health: health)
+        desk = CommandDesk(
+            topics: topics, prefix: "jostle", host: CommandHost(sensor: sensor), log: Log(level: .error), send: send)
     }
 
     /// Sends a command, and returns the text of its answer.
@@ -35,7 +47,7 @@ import Testing
     }
 
     @Test func aSimulationIsAcceptedAtOnceAndAnotherMeanwhileIsNot() throws {
-        try manager.start()
+        #expect(try sensor.start())
         defer { manager.stop() }
         let accepted = try answer(to: "simulate", "{\"movement\":\"shake\"}")
         #expect(accepted.contains("\"ok\":true,\"movement\":\"shake\",\"count\":1,\"seconds\":3."), "\(accepted)")
@@ -51,5 +63,23 @@ import Testing
             let refused = try answer(to: name, arguments)
             #expect(refused.contains("\"ok\":false,\"error\":\"sensor_unavailable\""), "\(refused)")
         }
+    }
+
+    /// What is switched off is switched on again, any number of times, and who asks twice is told that it was so.
+    @Test func sensingIsStoppedAndStarted() async throws {
+        #expect(sensor.isStopped && sensor.title == nil)
+        defer { manager.stop() }
+        for _ in 1...3 {
+            #expect(try answer(to: "start", "").contains("\"ok\":true,\"stopped\":false,\"changed\":true}"))
+            #expect(try answer(to: "start", "{}").contains("\"stopped\":false,\"changed\":false}"))
+            #expect(await eventually { manager.state != nil })
+            #expect(try answer(to: "stop", "{}").contains("\"ok\":true,\"stopped\":true,\"changed\":true}"))
+            #expect(try answer(to: "stop", "").contains("\"stopped\":true,\"changed\":false}"))
+            #expect(!manager.isRunning && manager.lastSensorStatus?.state == .asleep)
+            let refused = try answer(to: "tare", "")
+            #expect(refused.contains("\"error\":\"sensor_unavailable\",\"message\":\"sensing is stopped"), "\(refused)")
+        }
+        let refused = try answer(to: "stop", "{\"for\":5}")
+        #expect(refused.contains("stop has no argument \\\"for\\\"; it has none"), "\(refused)")
     }
 }

@@ -255,4 +255,41 @@ import Testing
         publisher.publishHealth(JSONObject())
         #expect(wire.news().map(\.message) == [MQTTMessage(topic: "jostle/a/health", text: "{}", retain: true)])
     }
+
+    /// Who listens sees that nothing is sensed, also one that comes later; what comes of a stuck thread is no news.
+    @Test func aStopIsToldWithTheStateAndEndsWhatIsSent() {
+        publisher.setStopped(true)
+        publisher.connected()
+        var state = state(at: 1)
+        publisher.publish(state)
+        var news = wire.news()
+        #expect(news.map(\.topic) == ["availability", "state"])
+        #expect(lastText(news).contains("\"moving\":false,\"vibrating\":false,\"simulated\":false,\"stopped\":true}"))
+
+        publisher.setStopped(false)
+        #expect(wire.news().isEmpty)
+        state.isMoving = true
+        publisher.publish(state)
+        news = wire.news()
+        #expect(news.map(\.topic) == ["attitude", "motion", "state"])
+        #expect(lastText(news).contains("\"moving\":true"))
+        #expect(lastText(news).contains("\"stopped\":false}"))
+
+        publisher.setStopped(true)
+        publisher.setStopped(true)
+        publisher.publish(state)
+        news = wire.news()
+        #expect(news.map(\.topic) == ["state"] && news.first?.message.retain == true)
+        #expect(lastText(news).contains("\"moving\":false,\"side\":\"+z\""))
+        #expect(lastText(news).contains("\"stopped\":true}"))
+        publisher.disconnected(undelivered: [])
+        publisher.connected()
+        #expect(wire.topics() == ["availability", "state"])
+        publisher.setStopped(false)
+        #expect(lastText(wire.news()).contains("\"stopped\":false}"))
+    }
+
+    private func lastText(_ news: [(topic: String, message: MQTTMessage, token: MQTTToken?)]) -> String {
+        String(decoding: news.last?.message.payload ?? [], as: UTF8.self)
+    }
 }

@@ -22,6 +22,8 @@ extension AcceptedValue {
     ]
 
     private static let sensor: [AcceptedValue] = [
+        .init("sensor.enabled", "true") { $0.sensor.isEnabled },
+        .init("sensor.enabled", "false") { !$0.sensor.isEnabled },
         .init("sensor.driver", "auto") { $0.sensor.driver == .automatic },
         .init("sensor.driver", "mpu6050") { $0.sensor.driver == .family(.mpu6050) },
         .init("sensor.driver", "virtual") { $0.sensor.driver == .virtual },
@@ -152,6 +154,8 @@ extension RefusedValue {
     static let all: [RefusedValue] = sensor + others + actions + gestures
 
     private static let sensor: [RefusedValue] = [
+        .init("sensor.enabled", "1", "neither true nor false"),
+        .init("sensor.enabled", "'false'", "is text"),
         .init("sensor.driver", "mpu6500", "did you mean \"mpu6050\"?"),
         .init("sensor.driver", "[auto]", "is a list"),
         .init("sensor.bus", "1", "absolute path"),

@@ -1,20 +1,19 @@
 internal import MosquittoClient
-internal import MotionKit
 
 /// Takes commands off MQTT, has them carried out and answers them.
 ///
 /// Every command is answered on `…/command/<name>/result`, and on the MQTT 5 response topic where that lies under
 /// `<prefix>/_reply/`: nowhere else, so that a requester cannot aim a device's messages.
-struct CommandDesk: Sendable {
+struct CommandDesk {
     private let topics: Topics
     private let replyPrefix: String
-    private let manager: MotionManager
+    private let host: CommandHost
     private let log: Log
     private let send: Publisher.Send
 
-    init(topics: Topics, prefix: String, manager: MotionManager, log: Log, send: @escaping Publisher.Send) {
+    init(topics: Topics, prefix: String, host: CommandHost, log: Log, send: @escaping Publisher.Send) {
         self.topics = topics
-        self.manager = manager
+        self.host = host
         self.log = log
         self.send = send
         replyPrefix = "\(prefix)/_reply/"
@@ -29,7 +28,7 @@ struct CommandDesk: Sendable {
             guard !message.retain else {
                 throw CommandRefusal(.retained, "commands must not be retained: they would be repeated")
             }
-            let details = try RemoteCommands.read(name, message.payload).carryOut(on: manager)
+            let details = try RemoteCommands.read(name, message.payload).carryOut(on: host)
             log.info("command \(name)")
             answer.add("ok", true)
             answer.add(contentsOf: details)

@@ -1,5 +1,3 @@
-internal import MotionKit
-
 /// What somebody may ask of the device on `…/command/<name>`: how its arguments are read, and what is done.
 ///
 /// A new command is a type like this and a line in `RemoteCommands.all`.
@@ -13,15 +11,17 @@ protocol RemoteCommand: Sendable {
     /// Reads it; the arguments have no other names than those.
     init(_ arguments: CommandArguments) throws(CommandRefusal)
 
-    /// Carries it out, without waiting for anything.
+    /// Carries it out, without waiting for anything that may take longer than a second.
     ///
     /// - Returns: what the answer tells beyond that it was accepted.
-    func carryOut(on manager: MotionManager) throws(CommandRefusal) -> JSONObject
+    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject
 }
 
 /// The commands there are.
 enum RemoteCommands {
-    static var all: [any RemoteCommand.Type] { [RemoteTare.self, RemoteSimulate.self] }
+    static var all: [any RemoteCommand.Type] {
+        [RemoteTare.self, RemoteSimulate.self, RemoteStart.self, RemoteStop.self]
+    }
 
     /// Reads a command: its name, and its arguments, a JSON object or nothing at all.
     static func read(_ name: String, _ arguments: [UInt8]) throws(CommandRefusal) -> any RemoteCommand {

@@ -30,13 +30,13 @@ struct RemoteSimulate: RemoteCommand, Equatable {
     }
 
     /// The sensor need not work for it: when it does not, automations are tried all the more.
-    func carryOut(on manager: MotionManager) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject {
         guard let movement else {
-            manager.stopSimulation()
+            host.manager.stopSimulation()
             return JSONObject()
         }
         do throws(SimulationError) {
-            try manager.simulate(movement)
+            try host.manager.simulate(movement)
         } catch {
             throw CommandRefusal(error)
         }

@@ -1,5 +1,3 @@
-internal import MotionKit
-
 /// `tare`: the present attitude is zero from now on.
 struct RemoteTare: RemoteCommand, Equatable {
     static let name = "tare"
@@ -24,11 +22,14 @@ struct RemoteTare: RemoteCommand, Equatable {
         self.init(clears: clears, isHeadingOnly: isHeadingOnly)
     }
 
-    func carryOut(on manager: MotionManager) throws(CommandRefusal) -> JSONObject {
-        guard manager.state != nil else {
-            throw CommandRefusal(.sensorUnavailable, "the sensor has not measured anything yet")
+    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject {
+        guard host.manager.state != nil else {
+            let reason =
+                host.sensor.isStopped
+                ? "sensing is stopped: start it first" : "the sensor has not measured anything yet"
+            throw CommandRefusal(.sensorUnavailable, reason)
         }
-        if clears { manager.clearReference() } else { manager.takeReference(headingOnly: isHeadingOnly) }
+        if clears { host.manager.clearReference() } else { host.manager.takeReference(headingOnly: isHeadingOnly) }
         return JSONObject()
     }
 }

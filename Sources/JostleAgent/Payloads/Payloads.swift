@@ -35,6 +35,18 @@ public enum Payloads {
         object.add("tilt", state.tilt * degreesPerRadian, decimals: 1)
         object.add("vibrating", state.isVibrating)
         object.add("simulated", state.isSimulated)
+        object.add("stopped", state.isStopped)
+        return object
+    }
+
+    /// The same where sensing is stopped and nothing was ever measured.
+    static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("moving", false)
+        object.add("vibrating", false)
+        object.add("simulated", isSimulated)
+        object.add("stopped", true)
         return object
     }
 
@@ -85,20 +97,23 @@ public struct DeviceState: Equatable, Sendable {
     public var tilt: Double
     public var isVibrating: Bool
     public var isSimulated: Bool
+    /// Sensing is stopped, and the rest is as it was then.
+    public var isStopped: Bool
 
     /// Takes from the motion state what lasts.
-    public init(_ state: MotionState, isSimulated: Bool) {
+    public init(_ state: MotionState, isSimulated: Bool, isStopped: Bool = false) {
         isMoving = state.isMoving
         side = state.side
         tilt = state.tilt
         isVibrating = state.isVibrating
         self.isSimulated = isSimulated
+        self.isStopped = isStopped
     }
 
     /// Whether it is another state, whatever the tilt.
     public func differs(from other: DeviceState) -> Bool {
         isMoving != other.isMoving || side != other.side || isVibrating != other.isVibrating
-            || isSimulated != other.isSimulated
+            || isSimulated != other.isSimulated || isStopped != other.isStopped
     }
 
     /// Whether the tilt is another one: from 2° on.

@@ -35,6 +35,8 @@ public final class Publisher: Sendable {
         var sentMotion = MotionState()
         var sentState: DeviceState?
         var latest: MotionState?
+        /// Nothing is sensed, by somebody's wish.
+        var isStopped = false
     }
 
     /// Makes a publisher that takes itself to be not connected.
@@ -63,11 +65,47 @@ public final class Publisher: Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
+    // MARK: From the main thread
+
+    /// Says whether sensing is stopped, which the state then tells at once: with what was last known of the rest, and
+    /// neither moving nor vibrating.
+    func setStopped(_ isStopped: Bool) {
+        mutable.withLock { mutable in
+            guard mutable.isStopped != isStopped else { return }
+            mutable.isStopped = isStopped
+            if isStopped { mutable.latest?.isMoving = false }
+            if isStopped { mutable.latest?.isVibrating = false }
+            mutable.sentState = nil
+            if mutable.isConnected { publishStopOrStart(&mutable) }
+        }
+    }
+
+    private func publishStopOrStart(_ mutable: inout Mutable) {
+        let now = WallClock.milliseconds(at: WallClock.monotonic)
+        let payload: JSONObject
+        if let latest = mutable.latest {
+            let state = DeviceState(latest, isSimulated: isSimulated, isStopped: mutable.isStopped)
+            mutable.sentState = state
+            payload = Payloads.state(state, at: now)
+        } else if mutable.isStopped {
+            payload = Payloads.stoppedState(at: now, isSimulated: isSimulated)
+        } else {
+            return
+        }
+        if !send(stateMessage(payload), nil) { mutable.sentState = nil }
+    }
+
+    private func stateMessage(_ payload: JSONObject) -> MQTTMessage {
+        MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
+    }
+
     // MARK: From the delivery thread
 
     /// Publishes what of the motion state is worth it.
     public func publish(_ state: MotionState) {
         mutable.withLock { mutable in
+            // A delivery thread that was left behind by a stop may still have one.
+            guard !mutable.isStopped else { return }
             mutable.latest = state
             guard mutable.isConnected else { return }
             publishAttitude(state, &mutable)
@@ -136,7 +174,9 @@ public final class Publisher: Sendable {
             mutable.motionGate.reset()
             mutable.sentState = nil
             outbox.post(.connected)
-            if let latest = mutable.latest {
+            if mutable.isStopped {
+                publishStopOrStart(&mutable)
+            } else if let latest = mutable.latest {
                 publishAttitude(latest, &mutable)
                 publishMotion(latest, &mutable)
                 publishState(latest, &mutable)
@@ -207,8 +247,7 @@ public final class Publisher: Sendable {
             }
         }
         let payload = Payloads.state(now, at: WallClock.milliseconds(at: state.timestamp))
-        let message = MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
-        if send(message, nil) { mutable.sentState = now }
+        if send(stateMessage(payload), nil) { mutable.sentState = now }
     }
 }
 

@@ -18,6 +18,13 @@ enum LocalTime {
         return Int(local.tm_hour) * 60 + Int(local.tm_min)
     }
 
+    /// Seconds until the next minute begins, and a little more: time(2) may lag behind by a tick of the kernel.
+    static var secondsToNextMinute: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(60 - time.tv_sec % 60) - Double(time.tv_nsec) * 1e-9 + 0.05
+    }
+
     /// Seconds since 1970.
     static var now: Int { time(nil) }
 }

@@ -31,6 +31,9 @@ public enum ConfigurationSchema {
         "sensor", "Which sensor is read, and what it is configured to.",
         [
             .key(
+                "enabled", \.sensor.isEnabled, .boolean,
+                "Whether the sensor is read from the start on; false leaves it alone until somebody commands start."),
+            .key(
                 "driver", \.sensor.driver, .driver,
                 "The chip's driver: auto takes the preferred one of the chips that are found, virtual simulates one."),
             .key(

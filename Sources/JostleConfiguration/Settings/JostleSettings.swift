@@ -63,6 +63,10 @@ extension JostleSettings {
 
     /// Which sensor is read, and where it is.
     public struct Sensor: Equatable, Sendable {
+        /// Whether it is read from the agent's start on; the commands `start` and `stop` change it until the next one.
+        /// Default true.
+        public var isEnabled = true
+
         /// Which driver reads it. Default: that of the preferred one of the chips that are found.
         public var driver = Driver.automatic
 

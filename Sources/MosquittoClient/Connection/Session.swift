@@ -28,6 +28,9 @@ struct Session: ~Copyable {
     private var hasMoreToRead = false
     private var lastHeard: Instant
     private var silenceLimit: Duration
+    /// The keep-alive time in force, and when something last went out, after which the library counts it.
+    private var keepAlive: Duration
+    private var lastSent: Instant
     private var closingReason: MQTTReason?
     private var end: MQTTFailure?
 
@@ -75,10 +78,12 @@ struct Session: ~Copyable {
         self.version = version
         connectDeadline = start + options.connectTimeout
         lastHeard = start
+        lastSent = start
+        keepAlive = options.keepAlive
         silenceLimit = Self.silenceLimit(keepAlive: options.keepAlive, options)
     }
 
-    /// Does what is due, and waits for more: a second at most.
+    /// Does what is due, and waits for more: until the socket or a caller has something, or the library wants to ping.
     mutating func step() -> Step {
         if let failure = end ?? overdue(.now) { return .ended(failure) }
         handOver()
@@ -103,12 +108,14 @@ struct Session: ~Copyable {
             (code, hasMoreToRead) = { ($0.code, !$0.isDrained) }(handle.read())
             cause = errno
         }
-        if code == MOSQ_ERR_SUCCESS.rawValue, handle.socket >= 0, handle.wantsWrite, tcpIsUp {
-            code = handle.write()
+        if code == MOSQ_ERR_SUCCESS.rawValue, handle.socket >= 0, tcpIsUp {
+            // First, so that the ping that it may queue goes out below.
+            code = handle.maintain()
             cause = errno
         }
-        if code == MOSQ_ERR_SUCCESS.rawValue, handle.socket >= 0, tcpIsUp {
-            code = handle.maintain()
+        if code == MOSQ_ERR_SUCCESS.rawValue, handle.socket >= 0, handle.wantsWrite, tcpIsUp {
+            lastSent = .now
+            code = handle.write()
             cause = errno
         }
         // What was read before a failure still counts: acknowledgements, and a refusal's reason.
@@ -147,7 +154,13 @@ struct Session: ~Copyable {
     /// Waits for the socket or for work, and returns the socket's events.
     private func waitForEvents() -> Int32 {
         let now = ContinuousClock.now
-        var deadline = min(now + .seconds(1), isAccepted ? lastHeard + silenceLimit : connectDeadline)
+        var deadline = connectDeadline
+        if isAccepted {
+            // The library has no way to say when it wants to ping: when nothing was sent, or nothing heard, for the
+            // keep-alive time. It counts whole seconds, so that the first look may come too early by one.
+            let ping = max(min(lastHeard, lastSent) + keepAlive, now + .seconds(1))
+            deadline = min(ping, lastHeard + silenceLimit)
+        }
         if let stop { deadline = min(deadline, stop.deadline) }
         let timeout = hasMoreToRead ? 0 : now.duration(to: deadline).pollMilliseconds
         var events = Int16(POLLIN)
@@ -243,7 +256,8 @@ struct Session: ~Copyable {
         }
         isAccepted = true
         if let keepAlive, keepAlive > 0 {
-            silenceLimit = Self.silenceLimit(keepAlive: .seconds(Int64(keepAlive)), core.options)
+            self.keepAlive = .seconds(Int64(keepAlive))
+            silenceLimit = Self.silenceLimit(keepAlive: self.keepAlive, core.options)
         }
         let connection = MQTTConnection(broker: broker, version: version, sessionPresent: sessionPresent)
         let subscriptions = core.connectionOpened(connection)

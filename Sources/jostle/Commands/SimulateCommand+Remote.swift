@@ -21,9 +21,7 @@ extension SimulateCommand {
         if arguments.has("once") {
             throw CommandFailure(.usage, "with --on a movement is made once anyway; --count N makes it N times")
         }
-        guard JostleSettings.Device.isID(id) else {
-            throw CommandFailure(.usage, "--on is \"\(id)\", not the id of a device: letters, digits, _ and -")
-        }
+        try RemoteAsking.check(id)
         var order = JSONObject()
         order.add("movement", movement)
         order.add("count", try arguments.count("count", within: SimulatedMovement.counts).map { Int64($0) })
@@ -67,30 +65,5 @@ extension SimulateCommand {
         }
         if simulated == 0 { print("No gesture was recognised in it.") }
         if !open.isEmpty { print("Without an end: \(open.sorted().joined(separator: ", "))") }
-    }
-}
-
-extension CommandFailure {
-    /// Why a device gave no answer.
-    fileprivate init(_ error: RemoteDeviceError) {
-        switch error {
-        case .unusable(let error): self.init(error)
-        case .privateBroker: self.init(.configuration, "\(error)")
-        case .notConnected, .silent: self.init(.unavailable, "\(error)")
-        case .notAllowed: self.init(.permission, "\(error)")
-        case .malformed: self.init(.badData, "\(error)")
-        case .interrupted: self.init(.temporary, "\(error)")
-        }
-    }
-
-    /// What a device has against a command.
-    fileprivate init(refusal answer: RemoteAnswer) {
-        let status: ExitStatus =
-            switch answer.error {
-            case "bad_arguments": .usage
-            case "busy": .temporary
-            default: .unavailable
-            }
-        self.init(status, answer.message ?? "refused: \(answer.error ?? "nobody knows why")")
     }
 }

@@ -1,0 +1,74 @@
+internal import MosquittoClient
+internal import MotionCore
+internal import MotionKit
+
+// What the main thread does while the agent runs: it sleeps until a signal, the bell or the next thing that is due.
+extension Agent {
+    /// What the main thread keeps in mind.
+    struct Watch {
+        /// When the run is over; `nil` where only a signal ends it.
+        let end: Timestamp?
+        var quietHours: QuietHours
+        /// When the service manager wants the next sign of life.
+        var nextAlive = WallClock.monotonic
+        /// The sensor thread's turns at the last one.
+        var turns = -1
+    }
+
+    /// Waits for a signal; meanwhile carries out commands, tells systemd that it lives, reports health, looks at the clock for
+    /// quiet hours, and keeps the embedded broker up.
+    func watch(_ watch: inout Watch, _ signals: SignalWaiter) {
+        while true {
+            let now = WallClock.monotonic
+            if let end = watch.end, now >= end { return }
+            let wasStopped = sensor.isStopped
+            for message in mailbox.takeAll() { desk.take(message) }
+            if wasStopped, !sensor.isStopped { watch.turns = -1 }
+            feedWatchdog(&watch, at: now)
+            if let report = health.report(at: now, sensor: sensor, client: client, outbox: outbox.figures) {
+                publisher.publishHealth(report)
+            }
+            keep(&watch.quietHours)
+            if brokerEnded.take() { reviveBroker() }
+            if signals.wait(seconds: pause(of: watch), or: bell) { return }
+        }
+    }
+
+    /// Seconds until something is due; `nil` where nothing is.
+    private func pause(of watch: Watch) -> Double? {
+        let now = WallClock.monotonic
+        var pauses = [watch.end, health.nextReport].compactMap { $0?.seconds(since: now) }
+        if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
+        // Nothing can begin while nothing is sensed.
+        if !watch.quietHours.isEmpty, !sensor.isStopped { pauses.append(LocalTime.secondsToNextMinute) }
+        return pauses.min()
+    }
+
+    /// Feeds the watchdog while the sensor thread turns: a chip that is unplugged is no reason to restart, a thread that is
+    /// stuck is one. Where sensing is stopped there is none that could be.
+    private func feedWatchdog(_ watch: inout Watch, at now: Timestamp) {
+        guard let interval = services.watchdogInterval, now >= watch.nextAlive else { return }
+        let turns = manager.turns
+        if sensor.isStopped || turns != watch.turns { services.alive() }
+        watch.turns = turns
+        watch.nextAlive = now.advanced(bySeconds: interval)
+    }
+
+    /// Silences gestures in their quiet hours.
+    func keep(_ quietHours: inout QuietHours) {
+        guard !quietHours.isEmpty, let silenced = quietHours.change(atMinute: LocalTime.minuteOfDay()) else { return }
+        manager.changeSettings { $0.gestures.silenced = silenced }
+        let names = Gesture.allCases.filter(silenced.contains).map(\.word)
+        log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
+    }
+
+    /// Starts the embedded broker again where it has ended: a connection to it was lost, or could not be made.
+    private func reviveBroker() {
+        guard let embeddedBroker else { return }
+        do throws(AgentError) {
+            if try embeddedBroker.revive() { log.warning("the embedded broker had ended and was started again") }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import MotionKit
+
+/// `start`: the sensor is read.
+struct RemoteStart: RemoteCommand, Equatable {
+    static let name = "start"
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject {
+        let hasChanged: Bool
+        do throws(SensorError) {
+            hasChanged = try host.sensor.start()
+        } catch {
+            throw CommandRefusal(.sensorUnavailable, "\(error)")
+        }
+        var answer = JSONObject()
+        answer.add("stopped", false)
+        answer.add("changed", hasChanged)
+        return answer
+    }
+}
+
+/// `stop`: the chip sleeps, and nothing is polled until `start` or the agent's next start.
+struct RemoteStop: RemoteCommand, Equatable {
+    static let name = "stop"
+    static let argumentNames: [String] = []
+
+    init(_ arguments: CommandArguments) {}
+
+    func carryOut(on host: CommandHost) -> JSONObject {
+        let hasChanged = host.sensor.stop()
+        var answer = JSONObject()
+        answer.add("stopped", true)
+        answer.add("changed", hasChanged)
+        return answer
+    }
+}

@@ -1,0 +1,71 @@
+internal import IMUDrivers
+internal import MotionCore
+internal import MotionKit
+
+/// Switches sensing off and on again while the agent goes on: off, the chip sleeps and nothing is polled.
+///
+/// For the main thread. The sensor stays the agent's while it is off: its lock is kept, so that nobody takes it meanwhile.
+final class SensorSwitch {
+    /// What reads the sensor.
+    let manager: MotionManager
+
+    private let selection: SensorSelection
+    private let imu: IMUSettings
+    private let publisher: Publisher
+    private let health: HealthReporter
+    private var device: (any SensorDevice)?
+
+    /// Whether nothing is to be sensed.
+    private(set) var isStopped: Bool
+
+    /// Makes a switch for `device`, the sensor, opened; `nil` opens the `selection` at the first start. The publisher tells
+    /// others whether anything is sensed.
+    init(
+        manager: MotionManager, selection: SensorSelection, imu: IMUSettings, device: (any SensorDevice)?,
+        publisher: Publisher, health: HealthReporter
+    ) {
+        self.manager = manager
+        self.selection = selection
+        self.imu = imu
+        self.device = device
+        self.publisher = publisher
+        self.health = health
+        isStopped = device == nil
+        publisher.setStopped(device == nil)
+    }
+
+    /// The sensor in a few words; `nil` before it was opened.
+    var title: String? { device?.title }
+
+    /// Begins to read the sensor, which is opened where it is not yet; does nothing where it is read.
+    ///
+    /// - Returns: whether that is a change.
+    func start() throws(SensorError) -> Bool {
+        guard !manager.isRunning else { return false }
+        try manager.start(with: try openedDevice())
+        isStopped = false
+        publisher.setStopped(false)
+        health.makeDue()
+        return true
+    }
+
+    private func openedDevice() throws(SensorError) -> any SensorDevice {
+        if let device { return device }
+        let opened = try selection.open(imu)
+        device = opened
+        return opened
+    }
+
+    /// Cancels open gestures and puts the chip to sleep; does nothing where that is so.
+    ///
+    /// It takes some milliseconds, and a second at most.
+    /// - Returns: whether that is a change.
+    func stop() -> Bool {
+        guard !isStopped else { return false }
+        manager.stop()
+        isStopped = true
+        publisher.setStopped(true)
+        health.makeDue()
+        return true
+    }
+}

@@ -1,0 +1,103 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: sensing is stopped and started while the agent goes on; stopped, nobody asks the chip anything, and who
+/// listens knows.
+@Suite(.needsBroker) struct StopTests {
+    private func ask(_ words: String..., at port: UInt16) async throws -> Outcome {
+        let program = try JostleProgram(words + ["--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"])
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(60))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    @Test func anAgentIsStoppedAndStartedFromTheCommandLine() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        // A machine that never comes to rest: `vibration` and `motion` are open when it is stopped.
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "walk", "publish.health.interval=1 s")
+        defer { agent.kill() }
+        #expect(await observer.sees { try $0.events("motion").last?.phase == "began" }, "\(agent.errors)")
+
+        let stop = try await ask("stop", "--on", "dut", at: broker.port)
+        #expect(stop.status == 0 && stop.output == "dut: stopped\n", "\(stop) \(agent.errors)")
+        #expect(await observer.sees { try $0.objects("state").last?["stopped"] as? Bool == true })
+        #expect(try observer.objects("state").last?["moving"] as? Bool == false)
+        #expect(try observer.objects("event/motion").last?["reason"] as? String == "stopped")
+        try expectComplete(observer)
+        #expect(await stoppedHealth(observer), "\(agent.errors)")
+        let attitudes = observer.messages("attitude").count
+        let samples = try observer.objects("health").last?["samples"] as? Int
+        let reports = observer.messages("health").count
+        #expect(await observer.sees { $0.messages("health").count >= reports + 2 })
+        #expect(observer.messages("attitude").count == attitudes)
+        #expect(try observer.objects("health").last?["samples"] as? Int == samples && samples ?? 0 > 0)
+        #expect(observer.texts("availability") == ["online"])
+
+        // By the id of the configuration, without --on.
+        let again = try await ask("stop", "--set", "device.id=dut", at: broker.port)
+        #expect(again.status == 0 && again.output == "dut: stopped already\n", "\(again)")
+        let start = try await ask("start", "--set", "device.id=dut", at: broker.port)
+        #expect(start.status == 0 && start.output == "dut: sensing\n", "\(start)")
+        #expect(await observer.sees { $0.messages("attitude").count > attitudes }, "\(agent.errors)")
+        #expect(
+            await observer.sees { try $0.objects("health").last?["sensor_state"] as? String == "streaming" },
+            "\(agent.errors)")
+        #expect(try observer.objects("health").last?["stopped"] as? Bool == false)
+        #expect(await agent.terminate() == 0)
+    }
+
+    private func stoppedHealth(_ observer: Observer) async -> Bool {
+        await observer.sees { observer in
+            let last = try observer.objects("health").last
+            return last?["sensor_state"] as? String == "asleep" && last?["stopped"] as? Bool == true
+        }
+    }
+
+    /// Without a sensor it waits to be told to start, and says what it lacks then.
+    @Test func anAgentThatIsSwitchedOffWaitsForAStart() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let bus = FakeBus.unusedPath()
+        let agent = try JostleProgram.agent(
+            broker: broker.port, ["sensor.enabled=false", "sensor.bus=\(bus)", "publish.health.interval=1 s"])
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        #expect(await stoppedHealth(observer), "\(agent.errors)")
+        #expect(try observer.objects("state").last?["stopped"] as? Bool == true)
+        #expect(try observer.objects("state").last?["side"] == nil)
+        let start = try await ask("start", "--on", "dut", at: broker.port)
+        #expect(start.status == 69 && start.errors.contains(bus), "\(start)")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test(.needsFakeAdapter) func aChipOnABusIsPutToSleepAndWoken() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let bus = FakeBus.unusedPath()
+        let agent = try JostleProgram.agent(
+            broker: broker.port,
+            ["sensor.enabled=false", "sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.attitude.deadband=0"],
+            fake: (bus, "bcm2835"))
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        for round in 1...2 {
+            let seen = observer.messages("attitude").count
+            #expect(try await ask("start", "--on", "dut", at: broker.port).status == 0, "\(agent.errors)")
+            #expect(await observer.sees { $0.messages("attitude").count > seen + 3 }, "\(round): \(agent.errors)")
+            // Nobody else gets at the chip, awake or asleep.
+            let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))
+            #expect(scan.status == 69 && scan.errors.contains("uses it"), "\(scan)")
+            #expect(try await ask("stop", "--on", "dut", at: broker.port).status == 0, "\(agent.errors)")
+            #expect(await observer.sees { try $0.objects("state").last?["stopped"] as? Bool == true })
+        }
+        let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))
+        #expect(scan.status == 69 && scan.errors.contains("uses it"), "\(scan)")
+        #expect(await agent.terminate() == 0)
+    }
+}
