@@ -61,8 +61,10 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -d $(addprefix $(DESTDIR),$(bindir) $(docdir) $(sysconfdir)/jostle)
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
-	sed 's|/usr/local/bin|$(bindir)|' deploy/systemd/jostle.service > $(DESTDIR)$(libdir)/systemd/system/jostle.service
-	chmod 644 $(DESTDIR)$(libdir)/systemd/system/jostle.service
+	for unit in jostle.service jostle@.service; do \
+	    sed 's|/usr/local/bin|$(bindir)|' deploy/systemd/$$unit > $(DESTDIR)$(libdir)/systemd/system/$$unit \
+	        && chmod 644 $(DESTDIR)$(libdir)/systemd/system/$$unit || exit 1; \
+	done
 	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
@@ -80,8 +82,8 @@ uninstall: ## Remove what `install` put there; configuration, state and user sta
 	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(docdir)/jostle.yaml)
 	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf devices make-acl)
 	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
-	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service udev/rules.d/60-jostle.rules \
-	    modules-load.d/jostle.conf sysusers.d/jostle.conf)
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service systemd/system/jostle@.service \
+	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf)
 	@test ! -d $(DESTDIR)$(docdir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 
 clean: ## Remove what was built

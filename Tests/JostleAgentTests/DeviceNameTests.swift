@@ -33,6 +33,21 @@ import Testing
         }
     }
 
+    /// Two agents on a board are two devices.
+    @Test(
+        arguments: [
+            ("pi", "10000000abcd1234", "left", "pi-1234-left"), ("pi", nil, "right", "pi-right"),
+            ("pi", "00001234", "", "pi-1234"), ("", nil, "a b/c", "jostle-a-b-c"),
+            (
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "00001234",
+                "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-1234-bbbbbbbbbbbbbbbbbbbbbbbb"
+            ),
+        ] as [(String, String?, String, String)])
+    func anInstanceHasANameOfItsOwn(host: String, serial: String?, instance: String, name: String) {
+        let made = DeviceName.make(host: host, serial: serial, instance: instance)
+        #expect(made == name && fitsATopic(made))
+    }
+
     @Test func thisMachineHasOneThatStays() {
         #expect(fitsATopic(DeviceName.ofThisMachine()))
         #expect(DeviceName.ofThisMachine() == DeviceName.ofThisMachine())

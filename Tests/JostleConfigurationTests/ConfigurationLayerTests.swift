@@ -142,6 +142,14 @@ import Testing
         #expect(standard("", system) == system)
         #expect(standard(nil, system) == system)
         #expect(standard(nil, missing) == nil)
+
+        func instance(_ name: String, _ variable: String = "") -> String? {
+            ConfigurationFile.standard(
+                environment: { ["JOSTLE_CONFIG": variable, "JOSTLE_INSTANCE": name][$0] }, systemPath: system)
+        }
+        #expect(instance("left") == directory.url.path + "/left.yaml")
+        #expect(instance("") == system)
+        #expect(instance("left", "/x.yaml") == "/x.yaml")
     }
 
     @Test func theReportOfWhatIsInForceLoadsAsTheSame() throws {

@@ -5,25 +5,33 @@ internal import LinuxSystem
 ///
 /// Every Raspberry Pi is called raspberrypi until somebody renames it; two of them must not share a topic.
 public enum DeviceName {
-    /// The default for this machine.
+    /// Characters of an instance's name that the default has room for.
+    private static let longestInstance = 24
+
+    /// The default for this machine, and for the instance `$JOSTLE_INSTANCE` on it where there are several.
     public static func ofThisMachine() -> String {
-        make(host: hostName(), serial: serialNumber())
+        make(host: hostName(), serial: serialNumber(), instance: getenv("JOSTLE_INSTANCE").map { String(cString: $0) })
     }
 
-    /// The default for a machine of this host name and serial number.
-    public static func make(host: String, serial: String?) -> String {
-        var name = ""
-        for scalar in host.unicodeScalars.prefix(while: { $0 != "." }) {
+    /// The default for a machine of this host name and serial number, and for an instance on it: `pi-1234-left`.
+    public static func make(host: String, serial: String?, instance: String? = nil) -> String {
+        let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(4)
+        var end = digits.count == 4 ? "-" + String(String.UnicodeScalarView(digits)).lowercased() : ""
+        if let instance, !instance.isEmpty { end += "-" + fitting(instance).prefix(longestInstance) }
+        let name = fitting(host.prefix { $0 != "." }).drop { $0 == "-" || $0 == "_" }.prefix(64 - end.utf8.count)
+        return (name.isEmpty ? "jostle" : name) + end
+    }
+
+    /// A text in which whatever does not fit into a topic is a hyphen.
+    private static func fitting(_ text: some StringProtocol) -> String {
+        var fitting = ""
+        for scalar in text.unicodeScalars {
             let isAllowed =
                 scalar.isASCII
                 && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "-" || scalar == "_")
-            name.unicodeScalars.append(isAllowed ? scalar : "-")
+            fitting.unicodeScalars.append(isAllowed ? scalar : "-")
         }
-        name = String(name.drop { $0 == "-" || $0 == "_" }.prefix(59))
-        if name.isEmpty { name = "jostle" }
-        let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(4)
-        guard digits.count == 4 else { return name }
-        return name + "-" + String(String.UnicodeScalarView(digits)).lowercased()
+        return fitting
     }
 
     private static func hostName() -> String {

@@ -68,13 +68,18 @@ public enum ConfigurationFile {
     /// The file of an installed system.
     public static let systemPath = "/etc/jostle/jostle.yaml"
 
-    /// The file to load where none is named: `$JOSTLE_CONFIG`, else the system's if there is one.
+    /// The file to load where none is named: `$JOSTLE_CONFIG`, else that of the instance `$JOSTLE_INSTANCE` beside the
+    /// system's, `/etc/jostle/left.yaml`, else the system's if there is one.
     ///
-    /// What the variable names need not exist; loading it then says so.
+    /// What the variables name need not exist; loading it then says so.
     public static func standard(
         environment: (String) -> String? = environmentVariable, systemPath: String = systemPath
     ) -> String? {
         if let path = environment("JOSTLE_CONFIG"), !path.isEmpty { return path }
+        if let instance = environment("JOSTLE_INSTANCE"), !instance.isEmpty {
+            let directory = systemPath.lastIndex(of: "/").map { systemPath[...$0] } ?? ""
+            return "\(directory)\(instance).yaml"
+        }
         return SystemCall.exists(systemPath) ? systemPath : nil
     }
 

@@ -7,7 +7,9 @@ enum RunCommand {
         name: "run", summary: "read the sensor and publish attitude and gestures until a signal ends it",
         details: """
             Without --config the configuration is $JOSTLE_CONFIG, else /etc/jostle/jostle.yaml, else the built-in
-            defaults; without mqtt.broker the broker is the one on this machine.
+            defaults; without mqtt.broker the broker is the one on this machine. Where several agents run on a board
+            each has its name in $JOSTLE_INSTANCE: of the instance left the configuration is /etc/jostle/left.yaml,
+            and -left is part of the default device.id.
             """,
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")

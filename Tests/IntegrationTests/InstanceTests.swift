@@ -1,0 +1,56 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: two agents on a board have a chip and an id each, and neither disturbs the other.
+@Suite(.needsBroker, .needsFakeAdapter) struct InstanceTests {
+    @Test func twoAgentsReadTwoChipsOfABus() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let bus = FakeBus.unusedPath()
+        func agent(_ instance: String, _ address: String) throws -> JostleProgram {
+            let settings = [
+                "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.address=\(address)",
+                "sensor.rate=50Hz", "publish.attitude.deadband=0",
+            ]
+            return try JostleProgram(
+                ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
+                environment: ["JOSTLE_INSTANCE": instance], fake: (bus, "bcm2835,address=\(address)"))
+        }
+        let left = try agent("left", "0x68")
+        defer { left.kill() }
+        let right = try agent("right", "0x69")
+        defer { right.kill() }
+        func id(_ instance: String) -> String? {
+            observer.topics.map { String($0.split(separator: "/")[1]) }.first { $0.hasSuffix("-\(instance)") }
+        }
+        #expect(await observer.sees { _ in id("left") != nil && id("right") != nil }, "\(left.errors) \(right.errors)")
+        let leftID = try #require(id("left"))
+        let rightID = try #require(id("right"))
+        #expect(leftID.dropLast(5) == rightID.dropLast(6))
+        #expect(
+            await observer.sees {
+                $0.messages("attitude", of: leftID).count > 5 && $0.messages("attitude", of: rightID).count > 5
+            }, "\(left.errors) \(right.errors)")
+        #expect(left.errors.contains("MPU-6050 at 0x68 on \(bus)"), "\(left.errors)")
+        #expect(right.errors.contains("MPU-6050 at 0x69 on \(bus)"), "\(right.errors)")
+
+        // A third one finds its chip in use.
+        let third = try agent("third", "0x69")
+        defer { third.kill() }
+        #expect(await third.exitStatus() == 69 && third.errors.contains("uses it"), "\(third.errors)")
+
+        // Without --on it is the instance's own agent that is meant.
+        let stop = try await jostle(
+            "stop", "--set", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)",
+            environment: ["JOSTLE_INSTANCE": "left"])
+        #expect(stop.status == 0 && stop.output == "\(leftID): stopped\n", "\(stop)")
+        #expect(await observer.sees { try $0.objects("state", of: leftID).last?["stopped"] as? Bool == true })
+        let seen = observer.messages("attitude", of: rightID).count
+        #expect(await observer.sees { $0.messages("attitude", of: rightID).count > seen + 5 }, "\(right.errors)")
+
+        #expect(await left.terminate() == 0)
+        #expect(await right.terminate() == 0)
+    }
+}
