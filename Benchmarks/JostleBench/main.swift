@@ -41,6 +41,10 @@ func run(_ words: [String]) -> ExitStatus {
         for complaint in check.complaints { complain(complaint) }
         print("attitude filter: \(check.count) samples, \(check.complaints.isEmpty ? "sound" : "NOT sound")")
         return check.complaints.isEmpty ? .success : .failed
+    case .faults(let isVerbose):
+        let check = FaultCheck()
+        print(report(check, isVerbose: isVerbose), terminator: "")
+        return check.complaints.isEmpty ? .success : .failed
     case .once(let stage, let samples):
         return stage.setUp(with: Material()).run(samples) >= samples ? .success : lacksSamples(stage)
     }

@@ -57,7 +57,9 @@ import Testing
         rig.advance()
         let count = rig.due
         rig.expectCount(count)
-        let bytes = (0..<count).flatMap { LSM6DSFrame().tagged(slot: UInt8($0 & 3), isReversed: $0 % 2 == 1) }
+        let bytes = LSM6DSFrame.run(count).enumerated().flatMap { index, frame in
+            frame.tagged(slot: UInt8(index & 3), isReversed: index % 2 == 1)
+        }
         rig.script.read(0x78, bytes)
         rig.pollNow()
         #expect(rig.samples.count == count)

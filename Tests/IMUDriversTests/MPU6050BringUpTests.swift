@@ -69,7 +69,7 @@ import Testing
             pauses.append(poll.next.seconds(since: rig.clock.now()))
         }
         #expect(rig.status.state == .recovering)
-        for (pause, expected) in zip(pauses, [0.1, 0.2, 0.4, 0.8, 0.8, 0.8, 0.8]) {
+        for (pause, expected) in zip(pauses, [0.025, 0.05, 0.1, 0.2, 0.2, 0.2, 0.2]) {
             #expect(abs(pause - expected) < 1e-6)
         }
         rig.bringUp()

@@ -37,17 +37,42 @@ import Testing
         #expect(rig.status.gaps == 0)
     }
 
-    @Test("Three failed polls in a row mean that the chip is gone; it comes back with a gap that is told")
+    @Test("A bus that fails for 0.2 s leaves the samples in the FIFO, which nobody else reads")
+    func failedPolls() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        let start = rig.clock.now()
+        while rig.clock.now().seconds(since: start) < 0.18 {
+            rig.advance(expectingHealth: false)
+            // The count, or the registers that are looked at just then.
+            if !rig.noteHealthLook(failing: nobody, times: 3) {
+                for _ in 0..<3 { rig.script.read(0x72, count: 2, failing: nobody) }
+            }
+            #expect(rig.poll().event == .none)
+        }
+        rig.advance()
+        let due = rig.due
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count == due && due > 30)
+        #expect(rig.status.gaps == 0 && rig.status.recoveries == 0)
+    }
+
+    @Test("A bus that fails for longer means that the chip is gone; it comes back with a gap that is told")
     func unplugged() throws {
         let rig = MPU6050Rig()
         rig.stream()
         let last = try #require(rig.samples.last).timestamp
         var event = IMUPoll.Event.none
-        for _ in 0..<3 {
-            rig.advance()
-            rig.script.read(0x72, count: 2, failing: BusError(.inputOutput, code: 5))
+        let start = rig.clock.now()
+        while event == .none && rig.clock.now().seconds(since: start) < 1 {
+            rig.advance(expectingHealth: false)
+            if !rig.noteHealthLook(failing: broken, times: 1) {
+                rig.script.read(0x72, count: 2, failing: broken)
+            }
             event = rig.poll().event
         }
+        #expect(rig.clock.now().seconds(since: start) < 0.3)
         #expect(event == .failed(.bus(BusError(.inputOutput, code: 5))))
         #expect(rig.status.state == .recovering)
         // Somebody plugs in a wrong board, then the right one: what is wrong is told once.
@@ -59,7 +84,7 @@ import Testing
             Issue.record("the end of the outage was not told")
             return
         }
-        #expect(gap > 0.7 && gap < rig.clock.now().seconds(since: last))
+        #expect(gap > 0.4 && gap < rig.clock.now().seconds(since: last))
         #expect(rig.status.recoveries == 1)
         #expect(rig.status.gaps == 1)
     }
@@ -195,18 +220,72 @@ import Testing
         #expect(rig.poll().event == .failed(isAsleep ? .configurationLost(register: 0x6A) : .stalled))
     }
 
-    @Test("A chip that repeats the same frame for more than a second is frozen")
+    @Test("A chip that repeats the same frame for a third of a second is frozen, and no repetition is a sample")
     func frozen() {
         let rig = MPU6050Rig()
         rig.stream()
         let start = rig.clock.now()
         var event = IMUPoll.Event.none
+        var samples = 0
         while event == .none && rig.clock.now().seconds(since: start) < 3 {
             rig.advance()
             rig.expectFIFO([TestFrame](repeating: TestFrame(), count: rig.due))
             event = rig.poll().event
+            samples += rig.samples.count
         }
         #expect(event == .failed(.stalled))
-        #expect(rig.clock.now().seconds(since: start) < 1.5)
+        #expect(rig.clock.now().seconds(since: start) < 0.5)
+        #expect(samples <= 1)
+    }
+
+    @Test("A frame that chance repeats is handed on, at its instant, with the next that differs", arguments: 1...4)
+    func repeatedByChance(times: Int) {
+        let rig = MPU6050Rig()
+        rig.stream()
+        rig.advance()
+        let first = TestFrame(rotation: (1, 2, 3))
+        let frames = [first] + [TestFrame](repeating: first, count: times)
+        rig.advance(lateBy: 0.03)
+        var all = TestFrame.run(rig.due - frames.count) + frames
+        rig.expectFIFO(all)
+        rig.poll()
+        // The repetitions wait, the first of them does not.
+        #expect(rig.samples.count == all.count - times)
+        let last = rig.samples.last?.timestamp
+        rig.advance()
+        all = TestFrame.run(rig.due)
+        rig.expectFIFO(all)
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count == times + all.count)
+        #expect(rig.samples.prefix(times).allSatisfy { $0.rotationRate.z == rig.samples[0].rotationRate.z })
+        for (index, sample) in rig.samples.enumerated() {
+            let since = sample.timestamp.seconds(since: last ?? sample.timestamp)
+            #expect(abs(since - 0.005 * Double(index + 1)) < 0.001)
+        }
+        #expect(rig.status.gaps == 0 && rig.status.lastFault == nil)
+    }
+
+    @Test("What was repeated for longer than chance allows is left out, with a gap that is told")
+    func frozenForAMoment() {
+        let rig = MPU6050Rig()
+        rig.stream()
+        let start = rig.clock.now()
+        var held = 0
+        while rig.clock.now().seconds(since: start) < 0.1 {
+            rig.advance()
+            held += rig.due
+            rig.expectFIFO([TestFrame](repeating: TestFrame(rotation: (1, 2, 3)), count: rig.due))
+            rig.poll()
+        }
+        rig.advance()
+        rig.expectDue()
+        guard case .gap(_, .stalled) = rig.poll().event else {
+            Issue.record("the gap was not told")
+            return
+        }
+        #expect(rig.samples.first?.flags.contains(.afterGap) == true)
+        // The first of them could not be told from a measurement.
+        #expect(rig.status.lostSamples == UInt64(held - 1))
+        #expect(rig.status.state == .streaming)
     }
 }

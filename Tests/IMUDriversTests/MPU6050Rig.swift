@@ -48,6 +48,16 @@ final class MPU6050Rig {
         healthDue = clock.now().advanced(bySeconds: 0.1)
     }
 
+    /// Where a look at the configuration is due, expects that the bus fails it, and takes note that it was due.
+    func noteHealthLook(failing error: BusError, times: Int) -> Bool {
+        guard clock.now() >= healthDue else { return false }
+        let registers: [(UInt8, Int)] = [(0x6A, 3), (0x19, 4), (0x23, 1), (0x37, 2)]
+        let (register, count) = registers[healthGroup % 4]
+        for _ in 0..<times { script.read(register, count: count, failing: error) }
+        healthDue = clock.now().advanced(bySeconds: 0.1)
+        return true
+    }
+
     /// Polls the driver into an empty batch.
     @discardableResult
     func poll() -> IMUPoll {
@@ -112,7 +122,8 @@ final class MPU6050Rig {
         healthDue = started.advanced(bySeconds: 0.1)
     }
 
-    /// Brings the chip up and on until just after a look at its configuration; the last poll's frames all are `frame`.
+    /// Brings the chip up and on until just after a look at its configuration; every other frame is `frame`, the first of a
+    /// poll among them.
     ///
     /// - Returns: the event that the first samples came with.
     @discardableResult
@@ -121,7 +132,7 @@ final class MPU6050Rig {
         var event = IMUPoll.Event.none
         while healthGroup == 0 && !script.hasFailed {
             advance(at: location)
-            expectFIFO([TestFrame](repeating: frame, count: due), at: location)
+            expectFIFO(frame.living(due), at: location)
             let told = poll().event
             if told != .none { event = told }
         }
@@ -143,6 +154,13 @@ struct TestFrame: Equatable {
     }
 
     static func == (a: TestFrame, b: TestFrame) -> Bool { a.bytes == b.bytes }
+
+    /// Frames of which every second one differs in a bit, as noise makes them.
+    func living(_ count: Int) -> [TestFrame] {
+        var other = self
+        other.rotation.2 ^= 1
+        return (0..<count).map { $0 % 2 == 0 ? self : other }
+    }
 
     /// Frames that differ in x's lowest bits, as noise makes them.
     static func run(_ count: Int, from first: Int = 0) -> [TestFrame] {

@@ -143,6 +143,46 @@ struct FaultTests {
         #expect(try rig.outputs()[0] > still[0])
     }
 
+    @Test("no samples: the registers stand still, the settings are there, and it goes on afterwards")
+    func stalled() throws {
+        var rig = try Self.streaming(Ramp())
+        _ = try rig.drainFIFO()
+        rig.chip.inject(.stalled, lasting: .seconds(0.2))
+        rig.wait(0.1)
+        #expect(try rig.fifoCount() == 0)
+        #expect(try rig.read(0x19) == 4)
+        rig.wait(0.2)
+        #expect(try rig.fifoCount() == 240)
+        rig.chip.inject(.stalled)
+        rig.chip.clearFaults()
+        rig.wait(0.005)
+        #expect(try rig.fifoCount() == 252)
+    }
+
+    @Test("all ones: whatever is read, while writes arrive")
+    func ones() throws {
+        var rig = try Self.streaming()
+        rig.chip.inject(.onesRead, lasting: .seconds(0.1))
+        #expect(try rig.read(0x75) == 0xFF)
+        #expect(try rig.read(0x72, count: 2) == [0xFF, 0xFF])
+        try rig.write(0x19, 9)
+        rig.wait(0.1)
+        #expect(try rig.read(0x19) == 9)
+    }
+
+    @Test("the thermometer jumps")
+    func temperature() throws {
+        var rig = try Self.streaming()
+        let before = try rig.read(0x41, count: 2)
+        let truth = rig.chip.temperature
+        rig.chip.inject(.temperatureJump(by: 30))
+        rig.wait(0.01)
+        let after = try rig.read(0x41, count: 2)
+        func counts(_ bytes: [UInt8]) -> Int { Int(Int16(bitPattern: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))) }
+        #expect(abs(counts(after) - counts(before) - 30 * 340) <= 2)
+        #expect(abs(rig.chip.temperature - truth - 30) < 0.01)
+    }
+
     @Test("a wrong identity; what a burst reads from the FIFO behind it is left alone")
     func identity() throws {
         var rig = try Self.streaming()

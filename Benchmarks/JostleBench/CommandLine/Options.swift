@@ -5,6 +5,7 @@ struct Options: Equatable {
         case measure(asJSON: Bool)
         case checkAllocations
         case checkEndurance
+        case faults(isVerbose: Bool)
         case once(Stage, samples: Int)
     }
 
@@ -25,6 +26,7 @@ struct Options: Equatable {
             usage: jostle-bench [--json]
                    jostle-bench --check-allocations
                    jostle-bench --check-endurance
+                   jostle-bench --faults [--verbose]
                    jostle-bench --once STAGE [--samples N]
 
             Without --once it measures what a sample costs in each stage on its way from the sensor's FIFO to an event:
@@ -34,6 +36,9 @@ struct Options: Equatable {
               --json               the same as a JSON object
               --check-allocations  only check that nothing is allocated on that way; status 1 where something is
               --check-endurance    only check that the attitude filter stays sound for 100 million samples; status 1 if not
+              --faults             put every fault on a virtual chip of every family, and tell how long driver and pipeline
+                                   take to notice and to get over it; status 1 where a bound is broken
+              --verbose            also chip by chip
               --once STAGE         run one stage and print nothing, for a profiler; see Scripts/count-instructions
               --samples N          of so many samples, \(usualSamples) if not given
               --help               say this
@@ -50,6 +55,8 @@ struct Options: Equatable {
         var wantsJSON = false
         var wantsCheck = false
         var wantsEndurance = false
+        var wantsFaults = false
+        var isVerbose = false
         var stage: Stage?
         var samples: Int?
         var rest = words[...]
@@ -67,6 +74,12 @@ struct Options: Equatable {
             case "--check-endurance":
                 if wantsEndurance { throw UsageError.repeated(word) }
                 wantsEndurance = true
+            case "--faults":
+                if wantsFaults { throw UsageError.repeated(word) }
+                wantsFaults = true
+            case "--verbose":
+                if isVerbose { throw UsageError.repeated(word) }
+                isVerbose = true
             case "--once":
                 if stage != nil { throw UsageError.repeated(word) }
                 stage = try Options.stage(named: try Options.value(of: word, in: &rest))
@@ -78,13 +91,23 @@ struct Options: Equatable {
             }
         }
         if samples != nil, stage == nil { throw UsageError("--samples goes with --once only") }
+        if isVerbose, !wantsFaults { throw UsageError("--verbose goes with --faults only") }
+        if wantsFaults {
+            guard stage == nil, !wantsCheck, !wantsEndurance, !wantsJSON else { throw Options.exclusive }
+            task = .faults(isVerbose: isVerbose)
+            return
+        }
         switch (stage, wantsCheck, wantsEndurance, wantsJSON) {
         case (let stage?, false, false, false): task = .once(stage, samples: samples ?? Options.usualSamples)
         case (nil, true, false, false): task = .checkAllocations
         case (nil, false, true, false): task = .checkEndurance
         case (nil, false, false, _): task = .measure(asJSON: wantsJSON)
-        default: throw UsageError("--once, the checks and --json exclude one another")
+        default: throw Options.exclusive
         }
+    }
+
+    private static var exclusive: UsageError {
+        UsageError("--once, the checks, --faults and --json exclude one another")
     }
 
     private static func value(of option: String, in rest: inout ArraySlice<String>) throws(UsageError) -> String {

@@ -53,6 +53,12 @@ public struct ADXL345Family: ChipPart {
 
     public func celsius(_ raw: Int16) -> Double { .nan }
 
+    /// Three axes whose noise is about a count (table 1: 0.75 LSB at 100 Hz), less at low rates.
+    public var longestRepetition: Int { configuration.rate >= 100 ? 8 : 32 }
+
+    /// Zeros on every axis are free fall, or the output registers after a reset.
+    public func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
+
     // MARK: Scripts
 
     /// In standby registers may be set in any order; measuring begins last.

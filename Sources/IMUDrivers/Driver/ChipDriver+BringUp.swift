@@ -112,6 +112,7 @@ extension ChipDriver where Bus: ~Copyable {
         }
         status.state = .settling
         repetitions = 0
+        heldFrames = 0
         lastFrame = nil
         healthGroup = 0
         healthDue = clock.now().advanced(bySeconds: DriverTiming.healthInterval)
@@ -130,7 +131,9 @@ extension ChipDriver where Bus: ~Copyable {
         estimator.restart()
         taken = 0
         unevenPolls = 0
+        heldFrames = 0
         lastFill = clock.now()
+        lastAnswer = lastFill
     }
 
     private mutating func noteTemperature(_ register: UInt8) throws(IMUFault) {

@@ -16,36 +16,96 @@ extension ChipDriver where Bus: ~Copyable {
         return true
     }
 
-    /// Whether the frames have been the same, bit for bit, for longer than a living sensor's noise allows.
-    mutating func isFrozen(_ count: Int) -> Bool {
+    /// Whether any of the first `count` frames in the buffer may be what a chip that was just reset answers.
+    func needProof(_ count: Int) -> Bool {
         for index in 0..<count {
-            guard let frame = frame(at: index) else { continue }
-            repetitions = frame == lastFrame ? repetitions + 1 : 0
-            lastFrame = frame
+            if let frame = frame(at: index), part.needsProof(frame) { return true }
         }
-        return Double(repetitions) > max(DriverTiming.frozenAfter * part.rate, DriverTiming.fewestFrozen)
+        return false
     }
 
     /// Appends the first `count` frames in the buffer as samples; returns what their arrival means.
-    mutating func deliver(_ count: Int, into batch: inout SampleBatch) -> IMUPoll.Event {
+    ///
+    /// A frame that is the same, bit for bit, as the one before is held back until another comes: a living sensor's noise
+    /// changes some bit nearly always. What was repeated for longer than chance allows is no measurement, and is left out.
+    ///
+    /// - Throws: `stalled` where the frames stay the same.
+    mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll.Event {
+        let limit = min(
+            max(DriverTiming.frozenAfter * part.rate, DriverTiming.fewestFrozen), DriverTiming.mostFrozen)
         var event = IMUPoll.Event.none
         for index in 0..<count {
             taken += 1
-            guard !isLeftOut(taken) else { continue }
             guard let frame = frame(at: index) else { continue }
-            var sample = part.sample(
-                of: frame, at: timestamp(ofFrame: taken), temperature: separateTemperature)
-            if frame.temperature != nil { lastTemperature = sample.temperature }
-            if !sample.flags.isDisjoint(with: .clipped) {
-                status.clippedSamples += 1
+            let isRepeated = frame == lastFrame
+            if isRepeated {
+                repetitions += 1
+                guard Double(repetitions) <= limit else { throw .stalled }
+            } else {
+                let told = endRepetition(into: &batch)
+                if told != .none { event = told }
+                lastFrame = frame
             }
-            let told = resume(at: sample.timestamp, flags: &sample.flags)
-            if told != .none { event = told }
-            lastTimestamp = sample.timestamp
-            batch.append(sample)
-            status.samples += 1
+            guard !isLeftOut(taken) else { continue }
+            if isRepeated {
+                heldFrames += 1
+            } else {
+                let told = append(frame, number: taken, to: &batch)
+                if told != .none { event = told }
+            }
         }
         return event
+    }
+
+    /// A frame that is another one has come: the repetitions before it were chance, or the chip was frozen.
+    private mutating func endRepetition(into batch: inout SampleBatch) -> IMUPoll.Event {
+        var event = IMUPoll.Event.none
+        if repetitions <= part.longestRepetition {
+            event = releaseHeldFrames(before: taken, into: &batch)
+        } else if heldFrames > 0 {
+            status.lastFault = .stalled
+            interruption = .stalled
+        }
+        repetitions = 0
+        heldFrames = 0
+        return event
+    }
+
+    /// Frames that are held back and may yet be delivered.
+    var owedFrames: Int { repetitions <= part.longestRepetition ? heldFrames : 0 }
+
+    /// Lets go of what is held back where a small batch has no room for it beside new frames.
+    mutating func releaseHeldFrames(thatLeaveNoRoomIn batch: inout SampleBatch) -> IMUPoll.Event {
+        guard owedFrames > 0, owedFrames >= batch.capacity - batch.count else { return .none }
+        return releaseHeldFrames(before: taken + 1, into: &batch)
+    }
+
+    /// Appends the frames that are held back, the last of which comes before frame `end`.
+    private mutating func releaseHeldFrames(before end: Int64, into batch: inout SampleBatch) -> IMUPoll.Event {
+        guard let lastFrame, heldFrames > 0 else { return .none }
+        var event = IMUPoll.Event.none
+        for number in end - Int64(heldFrames)..<end {
+            let told = append(lastFrame, number: number, to: &batch)
+            if told != .none { event = told }
+        }
+        heldFrames = 0
+        return event
+    }
+
+    /// Appends frame `number` as a sample; returns what its arrival means.
+    private mutating func append(
+        _ frame: ChipFrame, number: Int64, to batch: inout SampleBatch
+    ) -> IMUPoll.Event {
+        var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: separateTemperature)
+        if frame.temperature != nil { lastTemperature = sample.temperature }
+        if !sample.flags.isDisjoint(with: .clipped) {
+            status.clippedSamples += 1
+        }
+        let told = resume(at: sample.timestamp, flags: &sample.flags)
+        lastTimestamp = sample.timestamp
+        batch.append(sample)
+        status.samples += 1
+        return told
     }
 
     /// The frame at `index` of the buffer; `nil` where the bytes cannot be one.

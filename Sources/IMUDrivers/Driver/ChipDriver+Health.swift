@@ -15,7 +15,7 @@ extension ChipDriver where Bus: ~Copyable {
                 healthGroup = 0
                 return
             }
-            guard try checkGroup(group) else { return }
+            try checkGroup(group)
             healthGroup = part.healthGroup(healthGroup + 1) == nil ? 0 : healthGroup + 1
         }
     }
@@ -24,39 +24,42 @@ extension ChipDriver where Bus: ~Copyable {
     mutating func checkForStall(at now: Timestamp) throws(IMUFault) {
         let patience = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
         guard now.seconds(since: lastFill) > patience else { return }
-        var number = 0
-        while let group = part.healthGroup(number) {
-            _ = try checkGroup(group)
-            number += 1
-        }
+        try checkAllGroups()
         throw .stalled
     }
 
-    /// Checks one group; returns false where the bus did not let it, which the reading of the FIFO will notice too.
-    private mutating func checkGroup(_ group: ChipRegisters) throws(IMUFault) -> Bool {
-        guard let register = changedRegister(in: group) else { return true }
-        // One odd reading may be the bus's fault.
-        guard register.isRead, let again = changedRegister(in: group), again.isRead else { return false }
-        throw .configurationLost(register: again.number)
+    /// Whether the chip still is as it was set: what a reset chip answers is no frame.
+    mutating func checkAllGroups() throws(IMUFault) {
+        var number = 0
+        while let group = part.healthGroup(number) {
+            try checkGroup(group)
+            number += 1
+        }
     }
 
-    /// The first register of a group that does not hold what it should, or that a group could not be read.
-    private mutating func changedRegister(in group: ChipRegisters) -> (number: UInt8, isRead: Bool)? {
+    private mutating func checkGroup(_ group: ChipRegisters) throws(IMUFault) {
+        // One odd reading may be the bus's fault.
+        guard try changedRegister(in: group) != nil, let register = try changedRegister(in: group) else { return }
+        throw .configurationLost(register: register)
+    }
+
+    /// The first register of a group that does not hold what it should.
+    private mutating func changedRegister(in group: ChipRegisters) throws(IMUFault) -> UInt8? {
         do throws(BusError) {
             try readGroup(group.first, count: group.count)
         } catch {
-            return (group.first, false)
+            throw .bus(error)
         }
         for offset in 0..<group.count {
             let register = group.first + UInt8(offset)
             let differs = (buffer.registers[offset] ^ part.expected(register)) & part.mask(register)
-            if differs != 0 { return (register, true) }
+            if differs != 0 { return register }
         }
         return nil
     }
 
-    /// Asks for the temperature once a second where the FIFO does not tell it. What the bus makes of it matters little.
-    mutating func readTemperatureWhereItIsDue() {
+    /// Asks for the temperature once a second where the FIFO does not tell it.
+    mutating func readTemperatureWhereItIsDue() throws(IMUFault) {
         guard let registers = part.fifo.temperature else { return }
         let now = clock.now()
         guard now >= temperatureDue else { return }
@@ -65,7 +68,7 @@ extension ChipDriver where Bus: ~Copyable {
             try readGroup(registers.first, count: registers.count)
             separateTemperature = part.temperature(UnsafeRawBufferPointer(buffer.registers))
         } catch {
-            // The reading of the FIFO will notice it, too.
+            throw .bus(error)
         }
     }
 }

@@ -35,10 +35,10 @@ extension ChipDriver where Bus: ~Copyable {
         estimator.restart()
         interruption = nil
         interruptionsInARow = 0
-        failedPolls = 0
         unevenPolls = 0
         awaitedStep = nil
         repetitions = 0
+        heldFrames = 0
         lastFrame = nil
         lastTemperature = nil
     }

@@ -8,9 +8,6 @@ enum StreamLimits {
     /// A count that is no multiple of a frame is read again after this, seconds.
     static var unevenPause: Double { 0.001 }
 
-    /// Polls in a row that the bus may fail before the chip is brought up anew.
-    static var failedPollLimit: Int { 3 }
-
     /// Interruptions in a row without a sample between them before the chip is brought up anew.
     static var interruptionLimit: Int { 3 }
 
@@ -33,17 +30,15 @@ extension ChipDriver where Bus: ~Copyable {
     /// Settling and streaming: takes what the FIFO holds.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         pollCount &+= 1
-        try checkHealth()
-        readTemperatureWhereItIsDue()
         let fill: Fill
-        do throws(BusError) {
+        do throws(IMUFault) {
+            try checkHealth()
+            try readTemperatureWhereItIsDue()
             fill = try readFill()
-            failedPolls = 0
         } catch {
-            failedPolls += 1
-            if error.isLasting || failedPolls >= StreamLimits.failedPollLimit { throw .bus(error) }
-            return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)))
+            return try wait(for: error)
         }
+        lastAnswer = fill.after
         guard fill.bytes <= part.fifo.size else {
             return try interrupt(part.fifo.tellsOverflow ? .overflow : .misaligned)
         }
@@ -85,10 +80,27 @@ extension ChipDriver where Bus: ~Copyable {
         var isEven: Bool { bytes % frameLength == 0 }
     }
 
+    /// Looks again soon after the bus failed, as long as the FIFO holds what is measured meanwhile; then gives up.
+    private func wait(for fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {
+        guard case .bus(let error) = fault, !error.isLasting, isBusPatient else { throw fault }
+        return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)), event: event)
+    }
+
+    /// Whether the bus has failed for a short time only.
+    private var isBusPatient: Bool {
+        let held = Double(part.fifo.mostFrames) * estimator.period
+        let patience = max(DriverTiming.shortestBusPatience, min(held, DriverTiming.busPatience))
+        return clock.now().seconds(since: lastAnswer) < patience
+    }
+
     /// Reads the FIFO's count, twice where it looks as if a frame was just being written.
-    private mutating func readFill() throws(BusError) -> Fill {
-        let fill = try readFillOnce()
-        return fill.isEven ? fill : try readFillOnce()
+    private mutating func readFill() throws(IMUFault) -> Fill {
+        do throws(BusError) {
+            let fill = try readFillOnce()
+            return fill.isEven ? fill : try readFillOnce()
+        } catch {
+            throw .bus(error)
+        }
     }
 
     private mutating func readFillOnce() throws(BusError) -> Fill {
@@ -112,10 +124,10 @@ extension ChipDriver where Bus: ~Copyable {
     /// Reads the frames in transactions of whole frames as long as the bus carries them, and delivers what stands up to
     /// the checks.
     private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
-        let wanted = min(fill.frames, batch.capacity - batch.count)
+        var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
+        let wanted = min(fill.frames, batch.capacity - batch.count - owedFrames)
         let atOnce = max(
             1, min(min(bus.maximumReadLength, part.fifo.longestRead) / part.fifo.frameLength, part.fifo.mostFrames))
-        var event = IMUPoll.Event.none
         var done = 0
         while done < wanted {
             let frames = min(wanted - done, atOnce)
@@ -123,14 +135,23 @@ extension ChipDriver where Bus: ~Copyable {
             do throws(BusError) {
                 try readFrames(bytes: bytes)
             } catch {
+                // What was not acknowledged has taken nothing out of the FIFO, so that it can wait.
+                if error.kind == .notAcknowledged || !isBusPatient { return try wait(for: .bus(error), after: event) }
                 return try interrupt(.bus(error), after: event)
             }
             guard !mayHaveOverflowed(fill, taken: done * part.fifo.frameLength, by: clock.now()) else {
                 return try interrupt(.overflow, after: event)
             }
             guard areFrames(frames) else { return try interrupt(.misaligned, after: event) }
-            guard !isFrozen(frames) else { throw .stalled }
-            let told = deliver(frames, into: &batch)
+            if needProof(frames) {
+                do throws(IMUFault) {
+                    try checkAllGroups()
+                } catch {
+                    if case .bus = error { return try interrupt(error, after: event) }
+                    throw error
+                }
+            }
+            let told = try deliver(frames, into: &batch)
             if told != .none { event = told }
             done += frames
         }

@@ -40,17 +40,19 @@ public struct ChipDriver<Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: Mo
     var interruption: IMUFault?
     /// Interruptions since the last sample.
     var interruptionsInARow = 0
-    /// Polls in a row that the bus failed, and that found the FIFO between two frames.
-    var failedPolls = 0
+    /// When the bus last did what it was asked to while samples flowed.
+    var lastAnswer = Timestamp(nanoseconds: 0)
+    /// Polls in a row that found the FIFO between two frames.
     var unevenPolls = 0
 
     /// Frames taken from the FIFO since it was last started.
     var taken: Int64 = 0
     /// When the FIFO last had a frame, or was started.
     var lastFill = Timestamp(nanoseconds: 0)
-    /// The last frame, and how often it has been repeated since.
+    /// The last frame, how often it has been repeated since, and how many of the repetitions are held back.
     var lastFrame: ChipFrame?
     var repetitions = 0
+    var heldFrames = 0
     /// What the next frame's temperature must be near to, °C.
     var lastTemperature: Double?
     /// The temperature of parts that do not put it into the FIFO, °C.

@@ -73,6 +73,12 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
     /// The frame that begins at `offset`; `nil` where that cannot be one.
     func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame?
 
+    /// How often in a row a living chip may repeat a frame bit for bit: by chance, where noise is smaller than a count.
+    var longestRepetition: Int { get }
+
+    /// Whether a chip that was just reset may answer with this frame too, so that its settings have to prove it.
+    func needsProof(_ frame: ChipFrame) -> Bool
+
     /// Degrees Celsius of a raw temperature.
     func celsius(_ raw: Int16) -> Double
 
@@ -86,6 +92,11 @@ extension ChipPart {
     public var gyroscopeLimit: Int16 { .max - 8 }
 
     public func mask(_ register: UInt8) -> UInt8 { 0xFF }
+
+    /// With six axes the same frame twice is one in a thousand at most.
+    public var longestRepetition: Int { 4 }
+
+    public func needsProof(_ frame: ChipFrame) -> Bool { false }
 
     public func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
         celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))

@@ -11,12 +11,17 @@ enum DriverTiming {
     static var stalledPeriods: Double { 5 }
     static var shortestStall: Double { 0.05 }
     /// Bit for bit the same frame for so long is a frozen chip: noise alone changes some bit in every frame.
-    static var frozenAfter: Double { 1 }
-    /// The same at low rates, in frames.
+    static var frozenAfter: Double { 0.5 }
+    /// The same at low and at high rates, in frames; no more are ever held back.
     static var fewestFrozen: Double { 32 }
-    /// Waits between attempts to bring the chip up: doubled from the first to the last.
-    static var firstBackOff: Double { 0.1 }
-    static var lastBackOff: Double { 0.8 }
+    static var mostFrozen: Double { 64 }
+    /// A bus may fail for so long before the chip is brought up anew, while the FIFO can still hold what was measured.
+    static var busPatience: Double { 0.25 }
+    static var shortestBusPatience: Double { 0.06 }
+    /// Waits between attempts to bring the chip up: doubled from the first to the last. A look at a bus without an answer
+    /// takes less than a millisecond, so that what is plugged in again need not wait longer.
+    static var firstBackOff: Double { 0.025 }
+    static var lastBackOff: Double { 0.2 }
     /// The operating range of such chips and some tolerance, °C: what a FIFO that slipped tells for a temperature is
     /// mostly outside.
     static var plausibleTemperatures: ClosedRange<Double> { -45...90 }

@@ -33,6 +33,7 @@ extension ChipCore {
 
     /// Takes the sample that is due next.
     private mutating func takeSample() {
+        guard !isStalled else { return model.reset() }
         if isFrozen {
             // The filters know nothing of what happens meanwhile.
             model.reset()
@@ -40,7 +41,7 @@ extension ChipCore {
             let temperature = clock.temperature(at: nextTime)
             model.take(
                 nextIndex, at: nextTime.seconds(since: start), temperature: temperature, along: trajectory)
-            storeOutputs(temperature: temperature)
+            storeOutputs(temperature: temperature + temperatureError)
         }
         registers[Int(Register.interruptStatus)] |= Bit.dataReady
         if isFIFOEnabled, !frameRegisters.isEmpty {

@@ -50,8 +50,11 @@ struct ChipCore {
     /// When the gyroscope was last started.
     var gyroscopeStart: Timestamp
 
-    /// Whether the outputs repeat their last values: a fault.
+    /// Whether the outputs repeat their last values, and whether no samples are taken: faults.
     var isFrozen = false
+    var isStalled = false
+    /// What the thermometer says more than it should, °C: a fault.
+    var temperatureError = 0.0
 
     /// Makes a chip that was just powered.
     init(

@@ -17,6 +17,10 @@ public enum FaultCondition: Equatable, Sendable {
     case wrongIdentity(UInt8)
     /// Samples are taken in time, but repeat the last values.
     case frozenOutput
+    /// The chip answers and keeps its settings, but takes no samples.
+    case stalled
+    /// Whatever is read is all ones: the data line is not pulled down while the chip sends.
+    case onesRead
 }
 
 /// How long a fault lasts.
@@ -40,6 +44,8 @@ public enum FaultEvent: Equatable, Sendable {
     case fifoSlip(bytes: Int)
     /// A bit (0 to 7) of a register is inverted.
     case bitFlip(register: UInt8, bit: UInt8)
+    /// From now on the thermometer says so many °C more: hot air, or its register gone wrong.
+    case temperatureJump(by: Double)
 }
 
 /// The faults that are scheduled or under way.
@@ -48,6 +54,7 @@ struct FaultSchedule {
     enum Action {
         case event(FaultEvent)
         case freeze(Bool)
+        case stall(Bool)
     }
 
     private struct Active {
@@ -61,7 +68,7 @@ struct FaultSchedule {
     private var actions: [(time: Timestamp, action: Action)] = []
     private var random: RandomNumbers
 
-    /// Whether the transaction under way is the last that finds the outputs frozen.
+    /// Whether the transaction under way is the last that finds the outputs frozen, or the chip stalled.
     var thawsAfterTransaction = false
 
     /// Makes a schedule without faults; `seed` decides random ones.
@@ -86,6 +93,9 @@ struct FaultSchedule {
         case .frozenOutput:
             schedule(.freeze(true), at: start)
             if case .seconds = extent { schedule(.freeze(false), at: end) }
+        case .stalled:
+            schedule(.stall(true), at: start)
+            if case .seconds = extent { schedule(.stall(false), at: end) }
         default:
             break
         }
@@ -108,7 +118,7 @@ struct FaultSchedule {
         return actions.removeFirst()
     }
 
-    /// Counts a transaction at `now`; says how it fails, if it does, and whether frozen outputs thaw with it.
+    /// Counts a transaction at `now`; says how it fails, if it does, and whether what stood still moves again with it.
     mutating func transaction(at now: Timestamp) -> (failure: BusError?, thaws: Bool) {
         guard !conditions.isEmpty else { return (nil, false) }
         conditions.removeAll { $0.end <= now }
@@ -118,7 +128,8 @@ struct FaultSchedule {
             if failure == nil { failure = error(of: conditions[index].condition) }
             guard conditions[index].transactions != .max else { continue }
             conditions[index].transactions -= 1
-            thaws = thaws || conditions[index].condition == .frozenOutput && conditions[index].transactions == 0
+            let holds = conditions[index].condition == .frozenOutput || conditions[index].condition == .stalled
+            thaws = thaws || holds && conditions[index].transactions == 0
         }
         return (failure, thaws)
     }
@@ -128,8 +139,15 @@ struct FaultSchedule {
         conditions.removeAll { $0.transactions == 0 }
     }
 
-    /// What WHO_AM_I says instead of the truth.
-    func identity(at now: Timestamp) -> UInt8? {
+    /// Puts into `buffer` what a read answers instead of the truth; `isIdentity` where it begins at WHO_AM_I.
+    func distort(_ buffer: UnsafeMutableRawBufferPointer, isIdentity: Bool, at now: Timestamp) {
+        guard !conditions.isEmpty else { return }
+        if isIdentity, let identity = identity(at: now) { buffer[0] = identity }
+        let isOnes = conditions.contains { $0.condition == .onesRead && $0.start <= now && now < $0.end }
+        if isOnes { for index in buffer.indices { buffer[index] = 0xFF } }
+    }
+
+    private func identity(at now: Timestamp) -> UInt8? {
         for active in conditions where active.start <= now && now < active.end {
             if case .wrongIdentity(let identity) = active.condition { return identity }
         }
@@ -149,7 +167,7 @@ struct FaultSchedule {
             0.5 * (random.symmetric() + 1) < probability ? BusError(.notAcknowledged, code: 121) : nil
         case .stuckBus: BusError(.timedOut, code: 110)  // ETIMEDOUT
         case .adapterAbsent: BusError(.absent, code: 19)  // ENODEV
-        case .wrongIdentity, .frozenOutput: nil
+        case .wrongIdentity, .frozenOutput, .stalled, .onesRead: nil
         }
     }
 }

@@ -17,8 +17,11 @@ struct SensorEngine {
     private var setup: SensorModel.Setup
     private var model: SensorModel
 
-    /// Whether the outputs repeat their last values: a fault.
+    /// Whether the outputs repeat their last values, and whether no samples are taken: faults.
     var isFrozen = false
+    var isStalled = false
+    /// What the thermometer says more than it should, °C: a fault.
+    var temperatureError = 0.0
     /// When the gyroscope was last started.
     var gyroscopeStart: Timestamp
     private var last = Reading(force: .zero, rate: .zero, temperature: 25)
@@ -50,7 +53,7 @@ struct SensorEngine {
     var delay: (accelerometer: Double, gyroscope: Double) { model.delay }
 
     /// The chip's true temperature now, °C.
-    var temperature: Double { clock.temperature(at: now) }
+    var temperature: Double { clock.temperature(at: now) + temperatureError }
 
     /// From now on takes a sample every `period` seconds of the chip's own time; none with `nil`.
     mutating func run(period: Double?, lowPass: LowPassSetting) {
@@ -81,7 +84,7 @@ struct SensorEngine {
             return nil
         }
         now = max(now, nextTime)
-        if isFrozen {
+        if isFrozen || isStalled {
             model.reset()
         } else {
             let temperature = clock.temperature(at: nextTime)
@@ -89,7 +92,7 @@ struct SensorEngine {
             last = Reading(
                 force: model.specificForce,
                 rate: model.rotationRate + model.startUpError(after: nextTime.seconds(since: gyroscopeStart)),
-                temperature: temperature)
+                temperature: temperature + temperatureError)
         }
         nextIndex += 1
         nextTime = clock.time(of: nextIndex)

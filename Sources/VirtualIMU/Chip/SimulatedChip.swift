@@ -19,6 +19,9 @@ protocol SimulatedChip {
     /// Whether the outputs repeat their last values: a fault.
     var isFrozen: Bool { get set }
 
+    /// Whether no samples are taken: a fault.
+    var isStalled: Bool { get set }
+
     /// Lets time pass until `instant`.
     mutating func advance(to instant: Timestamp)
 
@@ -34,6 +37,7 @@ extension FaultSchedule {
             chip.advance(to: due.time)
             switch due.action {
             case .freeze(let isFrozen): chip.isFrozen = isFrozen
+            case .stall(let isStalled): chip.isStalled = isStalled
             case .event(let event): chip.suffer(event)
             }
         }
@@ -46,6 +50,8 @@ extension FaultSchedule {
     /// Ends the transaction, and the conditions that it was the last one of.
     mutating func endTransaction(with chip: inout some SimulatedChip) {
         removeExhausted()
-        if thawsAfterTransaction { chip.isFrozen = false }
+        guard thawsAfterTransaction else { return }
+        chip.isFrozen = false
+        chip.isStalled = false
     }
 }

@@ -25,17 +25,21 @@ public final class VirtualIMUChip: VirtualChip {
                 sample(until: due.time)
                 switch due.action {
                 case .freeze(let isFrozen): engine.isFrozen = isFrozen
+                case .stall(let isStalled): engine.isStalled = isStalled
                 case .event(.brownOut): registers.powerCycle(&engine)
                 case .event(.fifoOverflow): registers.overflow()
                 case .event(.fifoSlip(let bytes)): registers.slip(bytes)
                 case .event(.bitFlip(let register, let bit)): registers.flip(bit: bit, of: register, &engine)
+                case .event(.temperatureJump(let difference)): engine.temperatureError += difference
                 }
             }
             sample(until: instant)
         }
 
         private mutating func sample(until instant: Timestamp) {
-            while let reading = engine.nextReading(until: instant) { registers.take(reading) }
+            while let reading = engine.nextReading(until: instant) {
+                if !engine.isStalled { registers.take(reading) }
+            }
             registers.settle(&engine)
         }
     }
@@ -68,9 +72,7 @@ public final class VirtualIMUChip: VirtualChip {
     {
         try transact(at: now) { state in
             state.registers.read(register, into: buffer, &state.engine)
-            if register == state.registers.identityRegister, let identity = state.faults.identity(at: now) {
-                buffer[0] = identity
-            }
+            state.faults.distort(buffer, isIdentity: register == state.registers.identityRegister, at: now)
         }
     }
 
@@ -97,7 +99,10 @@ public final class VirtualIMUChip: VirtualChip {
             let (failure, thaws) = state.faults.transaction(at: now)
             if failure == nil { body(&state) }
             state.faults.removeExhausted()
-            if thaws { state.engine.isFrozen = false }
+            if thaws {
+                state.engine.isFrozen = false
+                state.engine.isStalled = false
+            }
             return failure
         }
         if let failure { throw failure }

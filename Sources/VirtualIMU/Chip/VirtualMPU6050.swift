@@ -42,9 +42,7 @@ public final class VirtualMPU6050: VirtualChip {
         try transact(at: now) { state in
             state.core.read(register, into: buffer)
             // The address stops at FIFO_R_W: a burst that begins elsewhere never gets to the identity.
-            if register & 0x7F == Register.identity, let identity = state.faults.identity(at: now) {
-                buffer[0] = identity
-            }
+            state.faults.distort(buffer, isIdentity: register & 0x7F == Register.identity, at: now)
         }
     }
 
@@ -80,6 +78,7 @@ public final class VirtualMPU6050: VirtualChip {
         state.withLock { state in
             state.faults.removeAll()
             state.core.isFrozen = false
+            state.core.isStalled = false
         }
     }
 
@@ -118,7 +117,9 @@ extension VirtualMPU6050 {
     }
 
     /// The chip's true temperature at the latest access, °C.
-    public var temperature: Double { state.withLock { $0.core.clock.temperature(at: $0.core.now) } }
+    public var temperature: Double {
+        state.withLock { $0.core.clock.temperature(at: $0.core.now) + $0.core.temperatureError }
+    }
 }
 
 extension ChipCore: SimulatedChip {
@@ -138,6 +139,8 @@ extension ChipCore: SimulatedChip {
             fifo.drop(bytes)
         case .bitFlip(let register, let bit):
             flip(bit: bit, of: register)
+        case .temperatureJump(let difference):
+            temperatureError += difference
         }
     }
 }

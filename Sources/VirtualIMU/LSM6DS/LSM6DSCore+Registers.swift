@@ -119,6 +119,8 @@ extension LSM6DSCore: SimulatedChip {
             fifo.drop(bytes)
         case .bitFlip(let register, let bit):
             flip(bit: bit, of: register)
+        case .temperatureJump(let difference):
+            temperatureError += difference
         }
     }
 }

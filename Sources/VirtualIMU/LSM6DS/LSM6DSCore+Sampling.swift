@@ -33,13 +33,14 @@ extension LSM6DSCore {
 
     /// Takes the sample that is due next.
     private mutating func takeSample() {
+        guard !isStalled else { return model.reset() }
         if isFrozen {
             // The filters know nothing of what happens meanwhile.
             model.reset()
         } else {
             let temperature = clock.temperature(at: nextTime)
             model.take(nextIndex, at: nextTime.seconds(since: start), temperature: temperature, along: trajectory)
-            storeOutputs(temperature: temperature)
+            storeOutputs(temperature: temperature + temperatureError)
         }
         registers[Int(LSM6DSAddress.status)] |= 0x07
         guard mode != 0 else { return }

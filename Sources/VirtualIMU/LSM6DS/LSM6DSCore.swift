@@ -52,8 +52,11 @@ struct LSM6DSCore {
     var gyroscopeStart: Timestamp
     var firstGyroscopeIndex: UInt64 = 0
 
-    /// Whether the outputs repeat their last values: a fault.
+    /// Whether the outputs repeat their last values, and whether no samples are taken: faults.
     var isFrozen = false
+    var isStalled = false
+    /// What the thermometer says more than it should, °C: a fault.
+    var temperatureError = 0.0
 
     /// Makes a chip that was just powered.
     init(

@@ -35,9 +35,7 @@ public final class VirtualLSM6DS: VirtualChip {
     {
         try transact(at: now) { state in
             state.core.read(register, into: buffer)
-            if register & 0x7F == LSM6DSAddress.identity, let identity = state.faults.identity(at: now) {
-                buffer[0] = identity
-            }
+            state.faults.distort(buffer, isIdentity: register & 0x7F == LSM6DSAddress.identity, at: now)
         }
     }
 
@@ -66,6 +64,7 @@ public final class VirtualLSM6DS: VirtualChip {
         state.withLock { state in
             state.faults.removeAll()
             state.core.isFrozen = false
+            state.core.isStalled = false
         }
     }
 
@@ -102,5 +101,7 @@ extension VirtualLSM6DS {
     }
 
     /// The chip's true temperature at the latest access, °C.
-    public var temperature: Double { state.withLock { $0.core.clock.temperature(at: $0.core.now) } }
+    public var temperature: Double {
+        state.withLock { $0.core.clock.temperature(at: $0.core.now) + $0.core.temperatureError }
+    }
 }

@@ -1,0 +1,62 @@
+internal import IMUDrivers
+internal import MotionCore
+internal import VirtualIMU
+
+/// A virtual chip that faults can be put on, and that tells the truth to whoever checks.
+protocol FaultyChip: VirtualChip {
+    func inject(_ condition: FaultCondition, from start: Timestamp?, lasting extent: FaultExtent)
+    func inject(_ event: FaultEvent, at instant: Timestamp?)
+    func truth(at instant: Timestamp) -> TrueMotion
+}
+
+extension VirtualMPU6050: FaultyChip {}
+extension VirtualLSM6DS: FaultyChip {}
+extension VirtualIMUChip: FaultyChip {}
+
+/// The chips that faults are put on: every family, and its members whose FIFOs differ.
+enum FaultChip: String, CaseIterable {
+    case mpu6050, mpu6500, icm20602, icm20689, lsm6ds3, lsm6ds3trc, lsm6dso, bmi160, icm42688, adxl345
+
+    /// Puts it through one fault, or through none to see it start.
+    func outcome(of plan: FaultPlan) -> FaultOutcome {
+        switch self {
+        case .mpu6050, .mpu6500, .icm20602, .icm20689: FaultRun<MPUFamily>.outcome(self, plan)
+        case .lsm6ds3, .lsm6ds3trc, .lsm6dso: FaultRun<LSM6DSFamily>.outcome(self, plan)
+        case .bmi160: FaultRun<BMI160Family>.outcome(self, plan)
+        case .icm42688: FaultRun<ICM42688Family>.outcome(self, plan)
+        case .adxl345: FaultRun<ADXL345Family>.outcome(self, plan)
+        }
+    }
+
+    /// The register at which its FIFO is read.
+    var dataRegister: UInt8 {
+        switch self {
+        case .mpu6050, .mpu6500, .icm20602, .icm20689: 0x74
+        case .lsm6ds3, .lsm6ds3trc: 0x3E
+        case .lsm6dso: 0x78
+        case .bmi160: 0x24
+        case .icm42688: 0x30
+        case .adxl345: 0x32
+        }
+    }
+
+    /// Makes one that is powered at `start`.
+    func make(
+        along trajectory: any Trajectory, _ imperfections: Imperfections, seed: UInt64, start: Timestamp
+    ) -> any FaultyChip {
+        switch self {
+        case .mpu6050, .mpu6500, .icm20602, .icm20689:
+            VirtualMPU6050(
+                VirtualMPUModel(rawValue: rawValue) ?? .mpu6050, trajectory: trajectory, imperfections: imperfections,
+                seed: seed, start: start)
+        case .lsm6ds3, .lsm6ds3trc, .lsm6dso:
+            VirtualLSM6DS(
+                LSM6DSModel(rawValue: rawValue) ?? .lsm6ds3, trajectory: trajectory, imperfections: imperfections,
+                seed: seed, start: start)
+        case .bmi160, .icm42688, .adxl345:
+            VirtualIMUChip(
+                VirtualIMUChip.Kind(rawValue: rawValue) ?? .bmi160, trajectory: trajectory,
+                imperfections: imperfections, seed: seed, start: start)
+        }
+    }
+}

@@ -1,0 +1,209 @@
+internal import IMUDrivers
+internal import MotionCore
+internal import VirtualIMU
+
+/// What is done to a chip in one run.
+struct FaultPlan {
+    var fault: Fault
+    /// Which of the instants: amid a shake, amid turning, or at rest.
+    var round: Int
+
+    /// Seconds after power-on that the fault begins.
+    var start: Double {
+        let instants = [FaultPlan.shakeStart + 0.9, FaultPlan.turningStart + 0.7, FaultPlan.shakeStart - 0.4]
+        // Within a batch the fault may meet any step of the driver.
+        return instants[round % instants.count] + 0.0237 * FaultPlan.chance(round)
+    }
+
+    var isAmidShake: Bool { round % 3 == 0 }
+
+    static let shakeStart = 2.4
+    static let turningStart = 5.4
+
+    /// The board lies still, is shaken along x with 2 g, and then turned to and fro.
+    static let trajectory: any Trajectory = MotionSequence([
+        Rest(shakeStart),
+        Shake(
+            axis: Vector3(1, 0, 0), amplitude: 2 * standardGravity, frequency: 5,
+            cycles: 5 * (turningStart - shakeStart)),
+        Oscillation(axis: Vector3(1, 2, 2), amplitude: 0.8, frequency: 1.5),
+    ])
+
+    /// A number from 0 to 1 that looks like chance and is the same in every run.
+    static func chance(_ number: Int) -> Double {
+        (0.618_033_988_75 * Double(number + 1)).truncatingRemainder(dividingBy: 1)
+    }
+}
+
+/// What came of one run; seconds unless said.
+struct FaultOutcome {
+    /// From power-on and the first poll to the first sample.
+    var firstSample = Double.infinity
+    /// From the fault's begin until the driver told; `nil` where it told nothing.
+    var detection: Double?
+    /// From the fault's end to the delivery of the first sample that was measured after it.
+    var recovery = Double.infinity
+    /// Sample periods without a sample, outside the time that the fault held.
+    var lost = 0
+    /// Samples that are not the truth at their timestamp.
+    var wrong = 0
+    /// Pauses longer than a sample period and a half, and those of them that no flag tells.
+    var gaps = 0
+    var untoldGaps = 0
+    /// Whether a gesture was open when the stream ended, and whether it was then cancelled with `sensor_lost`.
+    var wasOpenAtLoss = false
+    var wasCancelled = false
+    /// Whether a gesture stayed open a second and more after the last sample.
+    var wasLeftOpen = false
+    /// What the shake's recogniser said in a run in which nothing ended the stream.
+    var shakesBegun = 0
+}
+
+/// A driver of `Part` on a virtual chip with a fault, and the pipeline behind it, as the sensor thread has them.
+struct FaultRun<Part: ChipPart>: ~Copyable {
+    private let clock = HandClock()
+    private let chip: any FaultyChip
+    private let ambush: Ambush
+    private var driver: ChipDriver<Part, TimedBus, HandClock>
+    private var pipeline = MotionPipeline()
+    private var batch = SampleBatch(capacity: 128)
+    private let plan: FaultPlan
+    private let origin: Timestamp
+    private var start: Timestamp
+    private var end: Timestamp
+    private var lateness: Lateness
+    private var last: Timestamp?
+    private var before: IMUStatus?
+    private var outcome = FaultOutcome()
+
+    static func outcome(_ chip: FaultChip, _ plan: FaultPlan) -> FaultOutcome {
+        var run = FaultRun(chip, plan)
+        return run.carryOut()
+    }
+
+    private init(_ kind: FaultChip, _ plan: FaultPlan) {
+        self.plan = plan
+        origin = clock.now()
+        start = origin.advanced(bySeconds: plan.start)
+        end = start.advanced(bySeconds: plan.fault.duration)
+        var imperfections = Imperfections.ideal
+        // What a sample may differ from the truth by: noise as of a usual chip, and the gyroscope's start.
+        imperfections.accelerometerNoise = 290e-6 * standardGravity
+        imperfections.gyroscopeNoise = 0.007 * radiansPerDegree
+        imperfections.gyroscopeStartUp = 0.03
+        imperfections.fifoWriteTime = 50e-6
+        imperfections.oscillatorError = plan.fault.oscillatorError
+        chip = kind.make(
+            along: FaultPlan.trajectory, imperfections, seed: UInt64(7 + plan.round), start: origin)
+        ambush = Ambush(plan.fault.ambush, register: kind.dataRegister, from: start)
+        driver = ChipDriver(
+            bus: TimedBus(chip: chip, clock: clock, ambush: ambush), clock: clock, settings: IMUSettings())
+        lateness = Lateness(seed: UInt32(truncatingIfNeeded: 2_463_534_242 &+ 97 &* plan.round))
+        plan.fault.strike(chip, at: start, chance: FaultPlan.chance(plan.round + 5))
+    }
+
+    private mutating func carryOut() -> FaultOutcome {
+        var isStalled = false
+        while clock.now() < end.advanced(bySeconds: 2.5) {
+            if before == nil, clock.now() >= start { before = driver.status }
+            batch.removeAll()
+            let poll = driver.poll(into: &batch)
+            if let struck = ambush.struck, struck > start, before != nil {
+                start = struck
+                end = struck
+                ambush.struck = nil
+            }
+            process(poll.event)
+            noteDetection(poll.event)
+            let next = max(clock.now(), poll.next)
+            clock.turn(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
+            if plan.fault.stallsHost, !isStalled, clock.now() >= start {
+                isStalled = true
+                clock.turn(to: clock.now().advanced(bySeconds: plan.fault.duration))
+            }
+        }
+        return outcome
+    }
+
+    /// Hands events and samples on as the sensor thread does: a stream that ends is told after its samples.
+    private mutating func process(_ event: IMUPoll.Event) {
+        for index in 0..<batch.count { check(batch[index]) }
+        var outcome = self.outcome
+        for index in 0..<batch.count {
+            pipeline.process(batch[index]) { event in
+                if event.gesture == .shake, event.phase == .began { outcome.shakesBegun += 1 }
+            }
+        }
+        if case .failed = event, !pipeline.openGestures.isEmpty {
+            outcome.wasOpenAtLoss = true
+            pipeline.cancelGestures(.sensorLost) { event in
+                if event.reason == .sensorLost { outcome.wasCancelled = true }
+            }
+        }
+        // After a stall of the host the next sample ends them: nobody could have told earlier.
+        if let last, clock.now().seconds(since: last) > 1.2, !pipeline.openGestures.isEmpty, !plan.fault.stallsHost {
+            outcome.wasLeftOpen = true
+        }
+        self.outcome = outcome
+    }
+
+    private mutating func noteDetection(_ event: IMUPoll.Event) {
+        guard outcome.detection == nil, let before else { return }
+        let status = driver.status
+        let isTold =
+            event != .none || status.lastFault != before.lastFault || status.busErrors != before.busErrors
+            || status.gaps != before.gaps
+        if isTold { outcome.detection = max(0, clock.now().seconds(since: start)) }
+    }
+
+    private mutating func check(_ sample: MotionSample) {
+        let now = clock.now()
+        if outcome.firstSample == .infinity { outcome.firstSample = now.seconds(since: origin) }
+        if sample.timestamp >= end, outcome.recovery == .infinity { outcome.recovery = now.seconds(since: end) }
+        let period = (1 + 1e-6 * plan.fault.oscillatorError) / driver.info.nominalRate
+        if let last {
+            let pause = sample.timestamp.seconds(since: last)
+            if pause <= 0 { outcome.wrong += 1 }
+            if pause > 1.5 * period {
+                outcome.gaps += 1
+                if !sample.flags.contains(.afterGap) { outcome.untoldGaps += 1 }
+                outcome.lost += missing(from: last, to: sample.timestamp, period)
+            }
+        }
+        last = sample.timestamp
+        if !isTrue(sample, period) { outcome.wrong += 1 }
+    }
+
+    /// Sample periods between two samples, without those in which the fault held.
+    private func missing(from: Timestamp, to: Timestamp, _ period: Double) -> Int {
+        let all = to.seconds(since: from) / period - 1
+        let held = max(0, min(to, end).seconds(since: max(from, start))) / period
+        return max(0, Int((all - held).rounded()))
+    }
+
+    /// Whether each value lies, give or take noise and low-pass, between those that the truth takes on from a period before
+    /// the timestamp to a period after it.
+    private func isTrue(_ sample: MotionSample, _ period: Double) -> Bool {
+        var lowest = (force: Vector3(.infinity, .infinity, .infinity), rate: Vector3(.infinity, .infinity, .infinity))
+        var highest = (force: -lowest.force, rate: -lowest.rate)
+        for step in -2...2 {
+            let truth = chip.truth(at: sample.timestamp.advanced(bySeconds: 0.5 * Double(step) * period))
+            for axis in 0..<3 {
+                lowest.force[axis] = min(lowest.force[axis], truth.specificForce[axis])
+                highest.force[axis] = max(highest.force[axis], truth.specificForce[axis])
+                lowest.rate[axis] = min(lowest.rate[axis], truth.rotationRate[axis])
+                highest.rate[axis] = max(highest.rate[axis], truth.rotationRate[axis])
+            }
+        }
+        let hasRate = Part(settings: IMUSettings()).gyroscopeRange > 0
+        guard sample.flags.contains(.rotationRate) == hasRate else { return false }
+        for axis in 0..<3 {
+            let force = sample.acceleration[axis]
+            guard force >= lowest.force[axis] - 0.4, force <= highest.force[axis] + 0.4 else { return false }
+            guard hasRate else { continue }
+            let rate = sample.rotationRate[axis]
+            guard rate >= lowest.rate[axis] - 0.03, rate <= highest.rate[axis] + 0.03 else { return false }
+        }
+        return true
+    }
+}
