@@ -206,11 +206,17 @@ public final class Agent {
         if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
         actions.install(settings.actions, in: manager)
         let health = self.health
+        let reports = SensorReports()
         manager.addSensorHandler { event, _ in
-            log.report(event)
+            log.report(event, reports.limiter)
             observer.sensor?(event)
             health.makeDue()
         }
+    }
+
+    /// What is said of the sensor, and not too often.
+    private final class SensorReports: Sendable {
+        let limiter = Mutex(LineLimiter())
     }
 
     private func mqttHandler() -> @Sendable (MQTTEvent) -> Void {

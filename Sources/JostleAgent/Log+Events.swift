@@ -1,10 +1,17 @@
 internal import IMUDrivers
 internal import MosquittoClient
 internal import MotionKit
+internal import Synchronization
 
 extension Log {
-    /// Says what happened to the sensor.
-    func report(_ event: IMUPoll.Event) {
+    /// Says what happened to the sensor, as often as `limiter` lets it.
+    func report(_ event: IMUPoll.Event, _ limiter: borrowing Mutex<LineLimiter>) {
+        guard event != .none, let leftOut = limiter.withLock({ $0.admit(at: WallClock.monotonic) }) else { return }
+        report(event)
+        if leftOut > 0 { info("\(leftOut) messages about the sensor were left out before this one") }
+    }
+
+    private func report(_ event: IMUPoll.Event) {
         switch event {
         case .none: break
         case .streaming(let gap) where gap > 0: info("the sensor measures again, after \(gap.rounded(to: 2)) s")

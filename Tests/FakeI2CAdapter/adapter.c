@@ -26,6 +26,8 @@ struct adapter {
     char path[128];
     fake_i2c_settings settings;
     mpu6050 *chip;
+    int64_t attached_ns;
+    bool was_unplugged, was_browned_out;
     fault faults[FAULTS];
     unsigned fault_count;
     uint64_t transactions;
@@ -73,6 +75,7 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
         pthread_mutex_init(&candidate->mutex, NULL);
         strcpy(candidate->path, path);
         candidate->settings = *settings;
+        candidate->attached_ns = monotonic_ns();
         mpu6050_shake shake = {
             settings->shake_from_s, settings->shake_until_s, settings->shake_every_s, settings->shake_m_s2,
             settings->shake_hz,
@@ -195,6 +198,23 @@ static int64_t duration_ns(const adapter *adapter, const struct i2c_msg *message
     return clocks * 1000000000 / adapter->settings.clock_hz;
 }
 
+// What happens to the chip at certain times. Answers whether it is plugged in.
+static bool live_through(adapter *adapter, int64_t now_ns) {
+    const fake_i2c_settings *settings = &adapter->settings;
+    double now_s = (double)(now_ns - adapter->attached_ns) / 1e9;
+    mpu6050_advance(adapter->chip, now_ns);
+    if (settings->brown_out_s > 0 && now_s >= settings->brown_out_s && !adapter->was_browned_out) {
+        adapter->was_browned_out = true;
+        mpu6050_power_cycle(adapter->chip);
+    }
+    if (settings->unplugged_until_s <= settings->unplugged_from_s || now_s < settings->unplugged_from_s) return true;
+    if (!adapter->was_unplugged) {
+        adapter->was_unplugged = true;
+        mpu6050_power_cycle(adapter->chip);
+    }
+    return now_s >= settings->unplugged_until_s;
+}
+
 // What the adapter's own driver does. Answers the number of messages or -errno.
 static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, unsigned count) {
     adapter->transactions++;
@@ -206,6 +226,12 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
         hold_ns((int64_t)fault->hold_ms * 1000000);
         return -fault->error;
     }
+    const fake_i2c_settings *settings = &adapter->settings;
+    double now_s = (double)(monotonic_ns() - adapter->attached_ns) / 1e9;
+    if (now_s >= settings->down_from_s && now_s < settings->down_until_s) {
+        take_down(adapter, smbus_size, messages, count);
+        return -settings->down_error;
+    }
     for (unsigned i = 0; i < count; i++) {
         bool reads = messages[i].flags & I2C_M_RD;
         // i2c-bcm2835.c refuses a read that is not the last message.
@@ -215,10 +241,10 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
         }
     }
     hold_ns(duration_ns(adapter, messages, count));
-    mpu6050_advance(adapter->chip, monotonic_ns());
+    bool is_there = live_through(adapter, monotonic_ns()) && !adapter->absent;
     for (unsigned i = 0; i < count; i++) {
         const struct i2c_msg *message = &messages[i];
-        if (adapter->absent || message->addr != adapter->settings.address) {
+        if (!is_there || message->addr != adapter->settings.address) {
             take_down(adapter, smbus_size, messages, count);
             return -adapter->settings.absent_error;
         }

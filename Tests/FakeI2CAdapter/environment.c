@@ -62,6 +62,19 @@ static bool parse_setting(fake_i2c_settings *settings, const char *name, const c
         settings->factory_trim = true;
         return parse_number(value, &settings->self_test_error_percent);
     }
+    if (strcmp(name, "brownout") == 0) return parse_number(value, &settings->brown_out_s);
+    if (strcmp(name, "unplug") == 0) {
+        int end = 0;
+        return sscanf(value, "%lf-%lf%n", &settings->unplugged_from_s, &settings->unplugged_until_s, &end) == 2 &&
+               value[end] == '\0';
+    }
+    if (strcmp(name, "down") == 0) {
+        char error[16] = "";
+        int end = 0;
+        return sscanf(
+                   value, "%lf-%lf:%15[A-Z]%n", &settings->down_from_s, &settings->down_until_s, error, &end) == 3 &&
+               value[end] == '\0' && parse_error(error, &settings->down_error);
+    }
     if (strcmp(name, "every") == 0) return parse_number(value, &settings->shake_every_s);
     if (strcmp(name, "shake") == 0) {
         int end = 0;

@@ -107,6 +107,10 @@ void mpu6050_set_factory_trim(mpu6050 *chip, double error_percent) {
     memcpy(&chip->registers[SELF_TEST_X], factory_trim, sizeof factory_trim);
 }
 
+void mpu6050_power_cycle(mpu6050 *chip) {
+    load_defaults(chip);
+}
+
 void mpu6050_free(mpu6050 *chip) {
     free(chip);
 }

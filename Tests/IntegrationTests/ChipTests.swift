@@ -45,7 +45,7 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let agent = try agent(broker, "fail=300x24:EREMOTEIO")
+        let agent = try agent(broker, "fail=300x80:EREMOTEIO")
         defer { agent.kill() }
         #expect(await agent.logs("the sensor is lost: the chip does not answer"), "\(agent.errors)")
         #expect(await agent.logs("the sensor measures again"), "\(agent.errors)")
@@ -59,5 +59,54 @@ import Testing
         let count = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count >= count + 5 })
         #expect(await agent.terminate() == 0)
+    }
+
+    /// A fault amid a shake, which goes on from 3 s to 6 s after the start, and the words for it.
+    @Test(
+        arguments: [
+            ("unplug=4.5-8", "the chip does not answer"), ("brownout=4.5", "it was reset or its supply broke down"),
+            ("down=4.5-6:EBUSY", "somebody else owns the chip"),
+        ] as [(String, String)])
+    func aFaultAmidAShakeIsToldAndGotOver(fault: String, words: String) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, "shake=3-6:20:5,every=12,\(fault)")
+        defer { agent.kill() }
+        // A gesture under way ends with the sensor, whichever it is; on a busy machine the shake may not have begun.
+        #expect(await agent.logs("the sensor is lost: "), "\(agent.errors)")
+        #expect(agent.errors.contains(words), "\(agent.errors)")
+        #expect(
+            await observer.sees { observer in
+                try ["shake", "motion"].contains { gesture in
+                    try observer.objects("event/" + gesture).contains {
+                        $0["phase"] as? String == "cancelled" && $0["reason"] as? String == "sensor_lost"
+                    }
+                }
+            }, "\(agent.errors)")
+        #expect(await agent.logs("the sensor measures again"), "\(agent.errors)")
+        #expect(
+            await observer.sees { observer in
+                try observer.objects("health").contains {
+                    $0["sensor_state"] as? String == "streaming" && ($0["recoveries"] as? Int ?? 0) >= 1
+                        && ($0["gaps"] as? Int ?? 0) >= 1 && ($0["lost_samples"] as? Int ?? 0) > 0
+                        && ($0["sensor_fault"] as? String)?.contains(words) == true
+                }
+            }, "\(observer.texts("health"))")
+        if fault.hasPrefix("unplug") {
+            // Long enough to be told while it lasts, and as the bus's fault.
+            #expect(
+                try observer.objects("health").contains {
+                    $0["sensor_state"] as? String != "streaming"
+                        && ($0["bus_errors"] as? [String: Int])?["not_acknowledged"] ?? 0 > 0
+                }, "\(observer.texts("health"))")
+        }
+        // The next shake is one again, without a restart.
+        let before = try observer.shakes().filter { $0.phase == "began" }.count
+        #expect(await observer.sees { try $0.shakes().filter { $0.phase == "began" }.count > before })
+        #expect(observer.texts("availability") == ["online"])
+        #expect(await agent.terminate() == 0)
+        #expect(await observer.availability("offline", count: 2))
+        try expectComplete(observer)
     }
 }

@@ -40,7 +40,7 @@ import Testing
     }
 
     // As many as make it give up and try again at least once; it repeats what nobody answered.
-    @Test(arguments: [(ETIMEDOUT, 5), (EIO, 5), (EREMOTEIO, 12)] as [(Int32, UInt64)])
+    @Test(arguments: [(ETIMEDOUT, 18), (EIO, 18), (EREMOTEIO, 54)] as [(Int32, UInt64)])
     func itComesBackAfterABusFailure(code: Int32, transactions: UInt64) throws {
         let fake = try FakeAdapter(Adapter.raspberryPi4.configure)
         var run = Run(try I2CDevice(path: fake.path, address: 0x68))

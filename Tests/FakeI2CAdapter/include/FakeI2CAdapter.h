@@ -18,6 +18,9 @@
 //     ppm=N              the chip's oscillator is fast by this
 //     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
 //     every=SECONDS      the shake repeats
+//     unplug=A-B         from A to B seconds after the start the chip is off its wires, and off its supply
+//     brownout=SECONDS   the chip's supply dips so long after the start: its registers are as after power-on
+//     down=A-B:ERRNO     from A to B seconds after the start every transaction fails
 //     selftest=PERCENT   the factory noted responses to the self-test, which are now off by so much; without, it noted none
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
 //
@@ -54,6 +57,12 @@ typedef struct {
     double shake_hz;
     bool factory_trim;
     double self_test_error_percent;
+    double unplugged_from_s;
+    double unplugged_until_s;
+    double brown_out_s;
+    double down_from_s;
+    double down_until_s;
+    int down_error;
 } fake_i2c_settings;
 
 // One message as it reached the adapter, with its first bytes.

@@ -20,6 +20,9 @@ mpu6050 *mpu6050_new(uint8_t identity, double clock_error_ppm, mpu6050_shake sha
 // Has the factory note what the self-test does, and lets it do that with an error. Without, it noted and does nothing.
 void mpu6050_set_factory_trim(mpu6050 *chip, double error_percent);
 
+// Its supply is gone for a moment: everything is as after power-on.
+void mpu6050_power_cycle(mpu6050 *chip);
+
 // Takes it away.
 void mpu6050_free(mpu6050 *chip);
 
