@@ -14,6 +14,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CMotionMath"),
         .systemLibrary(name: "CLinuxI2C", providers: [.apt(["libi2c-dev"])]),
+        .systemLibrary(name: "CLinuxGPIO"),
         .systemLibrary(name: "CLinuxSystem"),
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -23,7 +24,7 @@ let package = Package(
         .target(name: "LinuxSystem"),
         .target(name: "MotionCore", dependencies: ["CMotionMath"]),
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
-        .target(name: "LinuxSensors", dependencies: ["CLinuxI2C", "IMUDrivers", "LinuxSystem", "MotionCore"]),
+        .target(name: "LinuxSensors", dependencies: ["CLinuxGPIO", "CLinuxI2C", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
         .target(
             name: "MotionKit",

@@ -93,6 +93,9 @@ public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
     /// Seconds between two reads of the FIFO. Smaller is prompter, larger costs less bus and processor. Default 0.02.
     public var batchInterval: Double = 0.02
 
+    /// Whether the chip pulses its data-ready pin. Default no: a driver that is given a line sets it itself.
+    public var signalsDataReady = false
+
     /// What a chip is taken for whose own number the driver does not know: the content of that part's identity register.
     /// Default none, such a chip is left alone. For copies with a number of their own.
     public var assumedIdentity: UInt8?
@@ -158,8 +161,13 @@ public struct IMUStatus: Sendable, BitwiseCopyable {
     /// Failed transactions by `BusError.Kind`.
     public var busErrors = BusErrorCounts()
 
-    /// Samples with an axis at the end of its range.
+    /// Samples with an axis at the end of its range: of either sensor, and of each.
     public var clippedSamples: UInt64 = 0
+    public var clippedAccelerations: UInt64 = 0
+    public var clippedRotationRates: UInt64 = 0
+
+    /// What becomes of the data-ready line.
+    public var dataReady = DataReadyStatus()
 
     /// The chip's sample period as measured against the host's clock, seconds; the nominal one until it is known.
     public var period: Double = 0

@@ -9,7 +9,7 @@ import Testing
     private final class Rig<Part: ChipPart> {
         let clock = ManualClock()
         let script: BusScript
-        var driver: ChipDriver<Part, ScriptedBus, ManualClock>
+        var driver: ChipDriver<Part, ScriptedBus, ManualClock, NoDataReadyLine>
         var batch = SampleBatch(capacity: 64)
         var next: Timestamp
 

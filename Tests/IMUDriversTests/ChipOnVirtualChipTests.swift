@@ -110,7 +110,7 @@ private class ChipRig {
 }
 
 private final class FamilyRig<Part: ChipPart>: ChipRig {
-    var driver: ChipDriver<Part, VirtualBus<ManualClock>, ManualClock>
+    var driver: ChipDriver<Part, VirtualBus<ManualClock>, ManualClock, NoDataReadyLine>
 
     init(_ kind: VirtualIMUChip.Kind, _ settings: IMUSettings, _ oscillatorError: Double, _ maximumReadLength: Int) {
         let clock = ManualClock()

@@ -81,7 +81,7 @@ import Testing
         settings.gyroscopeRange = 400 * .pi / 180
         let part = MPUFamily(settings: settings)
         let expected: [(UInt8, UInt8)] = [
-            (0x19, 19), (0x1A, 4), (0x1B, 0x08), (0x1C, 0x08), (0x23, 0xF8), (0x37, 0), (0x38, 1), (0x6A, 0x40),
+            (0x19, 19), (0x1A, 4), (0x1B, 0x08), (0x1C, 0x08), (0x23, 0xF8), (0x37, 0), (0x38, 0), (0x6A, 0x40),
             (0x6B, 1), (0x6C, 0),
         ]
         for (register, value) in expected { #expect(part.expected(register) == value) }

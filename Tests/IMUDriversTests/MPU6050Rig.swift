@@ -185,7 +185,7 @@ extension BusScript {
     func expectConfiguration(at location: SourceLocation = #_sourceLocation) {
         read(0x6B, 0x01, at: location)
         let registers: [(UInt8, UInt8)] = [
-            (0x6C, 0x00), (0x19, 4), (0x1A, 2), (0x1B, 0x18), (0x1C, 0x10), (0x37, 0x00), (0x38, 0x01),
+            (0x6C, 0x00), (0x19, 4), (0x1A, 2), (0x1B, 0x18), (0x1C, 0x10), (0x37, 0x00), (0x38, 0x00),
         ]
         for (register, value) in registers {
             write(register, value, at: location)
@@ -211,7 +211,7 @@ extension BusScript {
         case 0: read(0x6A, [0x40, 0x01, 0x00], at: location)
         case 1: read(0x19, [4, 2, 0x18, 0x10], at: location)
         case 2: read(0x23, 0xF8, at: location)
-        default: read(0x37, [0x00, 0x01], at: location)
+        default: read(0x37, [0x00, 0x00], at: location)
         }
     }
 

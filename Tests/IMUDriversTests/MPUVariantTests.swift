@@ -74,7 +74,7 @@ import Testing
         #expect(
             try configuration(of: 0x70) == [
                 .set(0x6C, 0), .set(0x19, 4), .set(0x1A, 2), .set(0x1B, 0x18), .set(0x1C, 0x10), .set(0x37, 0),
-                .set(0x38, 1), .set(0x1D, 2), .write(0x23, 0xF8), .write(0x6A, 0x40),
+                .set(0x38, 0), .set(0x1D, 2), .write(0x23, 0xF8), .write(0x6A, 0x40),
             ])
     }
 
@@ -83,7 +83,7 @@ import Testing
         #expect(
             try configuration(of: 0x12) == [
                 .set(0x6C, 0), .set(0x19, 4), .set(0x1A, 2, mask: 0x7F), .set(0x1B, 0x18), .set(0x1C, 0x10),
-                .set(0x37, 0), .set(0x38, 1), .set(0x1D, 2), .write(0x23, 0x18), .write(0x6A, 0x40),
+                .set(0x37, 0), .set(0x38, 0), .set(0x1D, 2), .write(0x23, 0x18), .write(0x6A, 0x40),
             ])
     }
 
@@ -92,7 +92,7 @@ import Testing
         #expect(
             try configuration(of: 0x98) == [
                 .set(0x6C, 0), .set(0x19, 4), .set(0x1A, 2, mask: 0x7F), .set(0x1B, 0x18), .set(0x1C, 0x10),
-                .set(0x37, 0), .set(0x38, 1), .write(0x1D, 2), .write(0x23, 0xF8), .write(0x6A, 0x40),
+                .set(0x37, 0), .set(0x38, 0), .write(0x1D, 2), .write(0x23, 0xF8), .write(0x6A, 0x40),
             ])
         let part = try #require(member(0x98))
         #expect(part.healthGroup(3) != nil && part.healthGroup(4) == nil)
@@ -111,7 +111,7 @@ import Testing
         // CONFIG keeps the bit that it has after a reset.
         for (register, value, answer) in [
             (0x6C, 0, 0), (0x19, 4, 4), (0x1A, 2, 0x82), (0x1B, 0x18, 0x18), (0x1C, 0x10, 0x10), (0x37, 0, 0),
-            (0x38, 1, 1), (0x1D, 2, 2),
+            (0x38, 0, 0), (0x1D, 2, 2),
         ] as [(UInt8, UInt8, UInt8)] {
             rig.script.write(register, value)
             rig.script.read(register, answer)

@@ -12,7 +12,11 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     let rangeBits: UInt8
     let range: Double
 
+    /// INT_ENABLE.
+    let interrupts: UInt8
+
     init(_ settings: IMUSettings) {
+        interrupts = settings.signalsDataReady ? ADXL345Value.dataReady : 0
         // Settings that were converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         let wanted = settings.rate * rounding
@@ -48,7 +52,9 @@ enum ADXL345Register {
     static var powerControl: UInt8 { 0x2D }
     /// INT_ENABLE.
     static var interruptEnable: UInt8 { 0x2E }
-    /// DATA_FORMAT: FULL_RES in bit 3, the range in 1…0.
+    /// INT_MAP: what goes to INT2 instead of INT1.
+    static var interruptMap: UInt8 { 0x2F }
+    /// DATA_FORMAT: INT_INVERT in bit 5, FULL_RES in bit 3, the range in 1…0.
     static var format: UInt8 { 0x31 }
     /// DATAX0 … DATAZ1; a read of all six takes an entry from the FIFO.
     static var output: UInt8 { 0x32 }
@@ -63,6 +69,8 @@ enum ADXL345Value {
     static var identity: UInt8 { 0xE5 }
     static var measure: UInt8 { 0x08 }
     static var fullResolution: UInt8 { 0x08 }
+    /// INT_ENABLE: DATA_READY.
+    static var dataReady: UInt8 { 0x80 }
     static var bypass: UInt8 { 0x00 }
     static var stream: UInt8 { 0x80 }
     static var entryBits: UInt8 { 0x3F }

@@ -30,6 +30,8 @@ public struct ADXL345Family: ChipPart {
     public var delay: Double { 0.2251 / bandwidth }
     public var accelerometerRange: Double { configuration.range * standardGravity }
     public var gyroscopeRange: Double { 0 }
+    /// DATA_READY stays set while the FIFO has an entry, and so does the pin, which is not to be made to pulse (p. 20).
+    public var dataReadyPulse: DataReadyPulse { .whenFilled }
     /// 256 LSB/g in full resolution, 3.9 mg (table 1).
     public var accelerometerScale: Double { standardGravity / 256 }
     public var gyroscopeScale: Double { 0 }
@@ -74,6 +76,7 @@ public struct ADXL345Family: ChipPart {
         case 7: .set(ADXL345Register.powerControl, ADXL345Value.measure)
         // Turn-on: a period and 1.1 ms (table 1, note 8).
         case 8: .settle(1 / configuration.rate + 0.0011)
+        case 9 where configuration.interrupts != 0: configure(ADXL345Register.interruptMap)
         default: nil
         }
     }
@@ -95,7 +98,7 @@ public struct ADXL345Family: ChipPart {
 
     public func healthGroup(_ number: Int) -> ChipRegisters? {
         switch number {
-        case 0: ChipRegisters(first: ADXL345Register.rate, count: 3)
+        case 0: ChipRegisters(first: ADXL345Register.rate, count: configuration.interrupts == 0 ? 3 : 4)
         case 1: ChipRegisters(first: ADXL345Register.format, count: 1)
         case 2: ChipRegisters(first: ADXL345Register.fifoControl, count: 1)
         default: nil
@@ -106,6 +109,7 @@ public struct ADXL345Family: ChipPart {
         switch register {
         case ADXL345Register.rate: configuration.rateCode
         case ADXL345Register.powerControl: ADXL345Value.measure
+        case ADXL345Register.interruptEnable: configuration.interrupts
         case ADXL345Register.format: ADXL345Value.fullResolution | configuration.rangeBits
         case ADXL345Register.fifoControl: ADXL345Value.stream
         default: 0
@@ -128,4 +132,5 @@ public struct ADXL345Family: ChipPart {
 }
 
 /// A driver of an ADXL345.
-public typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> = ChipDriver<ADXL345Family, Bus, Clock>
+public typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+    ChipDriver<ADXL345Family, Bus, Clock, NoDataReadyLine>

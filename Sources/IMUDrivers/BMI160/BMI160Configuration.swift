@@ -11,6 +11,9 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
     /// The gyroscope's -3 dB bandwidth, Hz; the accelerometer's is within 30 % of it.
     let bandwidth: Double
 
+    /// Whether INT1 pulses with every sample.
+    let signalsDataReady: Bool
+
     let accelerometerRangeBits: UInt8
     let gyroscopeRangeBits: UInt8
     /// Full scales, m/s² and rad/s, and of one count.
@@ -24,6 +27,7 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
         rateCode = row.code
         rate = row.rate
         bandwidth = row.bandwidth
+        signalsDataReady = settings.signalsDataReady
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
         accelerometerRangeBits = accelerometer.bits
         accelerometerRange = accelerometer.full * standardGravity

@@ -71,6 +71,10 @@ public struct BMI160Family: ChipPart {
         case 13: configure(BMI160Register.fifoDownsampling)
         case 14: configure(BMI160Register.fifoWatermark)
         case 15: .check(BMI160Register.error, 0, mask: BMI160Value.fatalError)
+        case 16 where configuration.signalsDataReady: configure(BMI160Register.interruptOutput)
+        case 17 where configuration.signalsDataReady: configure(BMI160Register.interruptLatch)
+        case 18 where configuration.signalsDataReady: configure(BMI160Register.interruptMap)
+        case 19 where configuration.signalsDataReady: configure(BMI160Register.interruptEnable)
         default: nil
         }
     }
@@ -100,6 +104,8 @@ public struct BMI160Family: ChipPart {
         case 0: ChipRegisters(first: BMI160Register.error, count: 2)
         case 1: ChipRegisters(first: BMI160Register.accelerometerConfiguration, count: 4)
         case 2: ChipRegisters(first: BMI160Register.fifoDownsampling, count: 3)
+        case 3 where configuration.signalsDataReady: ChipRegisters(first: BMI160Register.interruptEnable, count: 4)
+        case 4 where configuration.signalsDataReady: ChipRegisters(first: BMI160Register.interruptMap, count: 1)
         default: nil
         }
     }
@@ -114,6 +120,9 @@ public struct BMI160Family: ChipPart {
         case BMI160Register.fifoDownsampling: BMI160Value.filteredData
         case BMI160Register.fifoWatermark: BMI160Value.watermark
         case BMI160Register.fifoConfiguration: BMI160Value.motionWithoutHeaders
+        case BMI160Register.interruptEnable where configuration.signalsDataReady: BMI160Value.dataReady
+        case BMI160Register.interruptOutput where configuration.signalsDataReady: BMI160Value.pushPullActiveHigh
+        case BMI160Register.interruptMap where configuration.signalsDataReady: BMI160Value.dataReadyOnPin1
         default: 0
         }
     }
@@ -148,4 +157,5 @@ public struct BMI160Family: ChipPart {
 }
 
 /// A driver of a BMI160.
-public typealias BMI160<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> = ChipDriver<BMI160Family, Bus, Clock>
+public typealias BMI160<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+    ChipDriver<BMI160Family, Bus, Clock, NoDataReadyLine>

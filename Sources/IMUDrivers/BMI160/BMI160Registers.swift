@@ -25,6 +25,14 @@ enum BMI160Register {
     /// FIFO_CONFIG_0: the watermark; FIFO_CONFIG_1: what goes into the FIFO, and whether frames have headers.
     static var fifoWatermark: UInt8 { 0x46 }
     static var fifoConfiguration: UInt8 { 0x47 }
+    /// INT_EN_1: int_drdy_en in bit 4.
+    static var interruptEnable: UInt8 { 0x51 }
+    /// INT_OUT_CTRL: of INT1, output enable in bit 3, open drain in 2, active high in 1.
+    static var interruptOutput: UInt8 { 0x53 }
+    /// INT_LATCH: zero is not latched.
+    static var interruptLatch: UInt8 { 0x54 }
+    /// INT_MAP_1: int1_drdy in bit 7.
+    static var interruptMap: UInt8 { 0x56 }
     /// CMD.
     static var command: UInt8 { 0x7E }
 }
@@ -52,6 +60,10 @@ enum BMI160Value {
     static var watermark: UInt8 { 0x80 }
     /// FIFO_CONFIG_1: fifo_gyr_en and fifo_acc_en without fifo_header_en.
     static var motionWithoutHeaders: UInt8 { 0xC0 }
+    /// INT_EN_1: int_drdy_en; INT_OUT_CTRL: INT1 drives its pin, push-pull and active high; INT_MAP_1: int1_drdy.
+    static var dataReady: UInt8 { 0x10 }
+    static var pushPullActiveHigh: UInt8 { 0x0A }
+    static var dataReadyOnPin1: UInt8 { 0x80 }
     /// What a value is that the chip does not have: an empty FIFO's, a sleeping sensor's, the temperature's.
     static var invalid: Int16 { .min }
 }

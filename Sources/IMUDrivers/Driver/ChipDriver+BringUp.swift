@@ -1,6 +1,6 @@
 internal import MotionCore
 
-extension ChipDriver where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Identifying: asks who is there, and begins its script if it is one of the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
         status.state = .identifying
@@ -129,6 +129,7 @@ extension ChipDriver where Bus: ~Copyable {
             index += 1
         }
         estimator.restart()
+        restartLine()
         taken = 0
         unevenPolls = 0
         heldFrames = 0

@@ -1,6 +1,6 @@
 internal import MotionCore
 
-extension ChipDriver where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Whether all of the first `count` frames in the buffer can be frames; those that will be left out may be anything.
     func areFrames(_ count: Int) -> Bool {
         var temperature = lastTemperature
@@ -100,6 +100,8 @@ extension ChipDriver where Bus: ~Copyable {
         if frame.temperature != nil { lastTemperature = sample.temperature }
         if !sample.flags.isDisjoint(with: .clipped) {
             status.clippedSamples += 1
+            if !sample.flags.isDisjoint(with: .accelerationClipped) { status.clippedAccelerations += 1 }
+            if !sample.flags.isDisjoint(with: .rotationRateClipped) { status.clippedRotationRates += 1 }
         }
         let told = resume(at: sample.timestamp, flags: &sample.flags)
         lastTimestamp = sample.timestamp
@@ -123,7 +125,7 @@ extension ChipDriver where Bus: ~Copyable {
     ///
     /// The gyroscope's delay is taken, whose error turns into an angle; the accelerometer's is up to 0.4 ms longer.
     private mutating func timestamp(ofFrame number: Int64) -> Timestamp {
-        let timestamp = estimator.timestamp(ofSample: number).advanced(bySeconds: -part.delay)
+        let timestamp = completion(ofFrame: number).advanced(bySeconds: -part.delay)
         guard let lastTimestamp, timestamp <= lastTimestamp else { return timestamp }
         return Timestamp(nanoseconds: lastTimestamp.nanoseconds + 1)
     }

@@ -1,6 +1,6 @@
 internal import MotionCore
 
-extension ChipDriver where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Compares a group of registers with what was written, when it is due: parts brown out, and flip registers.
     ///
     /// It comes before the FIFO is read, so that samples of a chip found changed are not delivered.

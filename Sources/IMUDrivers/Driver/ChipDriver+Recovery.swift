@@ -1,6 +1,6 @@
 internal import MotionCore
 
-extension ChipDriver where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Starts the FIFO again after its content was lost; the stream goes on with a gap. `event` is what samples of the same
     /// poll have already told.
     mutating func interrupt(_ fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {

@@ -26,7 +26,7 @@ enum StreamLimits {
     }
 }
 
-extension ChipDriver where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Settling and streaming: takes what the FIFO holds.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         pollCount &+= 1
@@ -49,7 +49,7 @@ extension ChipDriver where Bus: ~Copyable {
             return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.unevenPause))
         }
         unevenPolls = 0
-        estimator.observe(completed: taken + Int64(fill.frames), from: fill.before, to: fill.after)
+        observe(fill)
         guard fill.frames > 0 else {
             try checkForStall(at: fill.after)
             return IMUPoll(next: nextLook())
@@ -159,6 +159,7 @@ extension ChipDriver where Bus: ~Copyable {
             status.period = estimator.period
             status.periodDeviation = estimator.deviation
         }
+        matcher.forget(through: taken)
         // What found no room in the batch is fetched at once, unless there was no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
         return IMUPoll(next: isMoreWaiting ? clock.now() : nextLook(), event: event)

@@ -2,7 +2,7 @@ internal import MotionCore
 
 /// Transactions that may be repeated at once: reading or writing these registers twice does no harm. Of the FIFO's data
 /// that holds only where the chip did not answer at all.
-extension ChipDriver where Bus: ~Copyable {
+extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Attempts at a transaction before it counts as failed.
     private var attempts: Int { 3 }
 

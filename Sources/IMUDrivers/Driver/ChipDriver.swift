@@ -8,12 +8,18 @@ public import MotionCore
 ///                    ^------------------ recovering <- any failure of any of them
 ///
 /// `ChipDriver+BringUp` carries out the part's scripts up to settling, `+Streaming` reads the FIFO, `+Delivery` makes
-/// samples of frames, `+Health` looks after the configuration, `+Recovery` says what becomes of a failure.
-public struct ChipDriver<Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: IMUDriver, ~Copyable {
+/// samples of frames, `+DataReady` gives them the instants of a line's edges, `+Health` looks after the configuration,
+/// `+Recovery` says what becomes of a failure.
+public struct ChipDriver<
+    Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
+>: IMUDriver, ~Copyable {
     public internal(set) var info: IMUInfo
     public internal(set) var status = IMUStatus()
 
     var bus: Bus
+    /// The wire from the data-ready pin, and which of its edges belongs to which frame.
+    var line: Line
+    var matcher: EdgeMatcher
     let clock: Clock
     let settings: IMUSettings
     /// What the chip is; taken from the settings until it was asked.
@@ -70,9 +76,14 @@ public struct ChipDriver<Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: Mo
     ///   - bus: the chip on its bus.
     ///   - clock: what timestamps and deadlines are measured with.
     ///   - settings: what is wanted of the chip.
-    public init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
+    ///   - line: the wire from the chip's data-ready pin, whose edges are on the same clock.
+    public init(bus: consuming Bus, clock: Clock, settings: IMUSettings, line: consuming Line) {
+        var settings = settings
+        settings.signalsDataReady = Line.isWired
         let part = Part(settings: settings)
         self.bus = bus
+        self.line = line
+        matcher = EdgeMatcher(capacity: Line.isWired ? Part.mostEdges : 0)
         self.clock = clock
         self.settings = settings
         self.part = part
@@ -106,6 +117,13 @@ public struct ChipDriver<Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: Mo
             if case .write(let register, let value) = step { try write(register, value) }
             index += 1
         }
+    }
+}
+
+extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
+    /// Makes a driver of a chip whose data-ready pin leads nowhere; it has not touched the bus yet.
+    public init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
+        self.init(bus: bus, clock: clock, settings: settings, line: NoDataReadyLine())
     }
 }
 

@@ -48,6 +48,9 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
     /// The FIFO's measures.
     var fifo: ChipFIFO { get }
 
+    /// When its data-ready pin pulses, where the settings ask for that.
+    var dataReadyPulse: DataReadyPulse { get }
+
     /// The steps from the identified chip to one that is configured, without its FIFO; `nil` after the last.
     func bringUp(_ step: Int) -> ChipStep?
 
@@ -103,6 +106,11 @@ extension ChipPart {
     }
 
     public func confirmFIFO(_ step: Int) -> ChipStep? { nil }
+
+    public var dataReadyPulse: DataReadyPulse { .everySample }
+
+    /// Edges that may queue up between two looks: those of the longest batch twice over, and what a late host adds.
+    static var mostEdges: Int { 1024 }
 }
 
 /// One step of a script.

@@ -7,6 +7,8 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     let gyroscopeBits: UInt8
     let accelerometerBits: UInt8
     let lowPass: UInt8
+    /// Whether INT1 pulses with every sample.
+    let signalsDataReady: Bool
     /// The sample rate with a perfect oscillator, and the -3 dB bandwidth of either sensor, Hz.
     let rate: Double
     let bandwidth: Double
@@ -22,6 +24,7 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
         let filter = Self.lowPass(for: row.rate)
         lowPass = filter.code << 4 | filter.code
         bandwidth = filter.bandwidth
+        signalsDataReady = settings.signalsDataReady
         // FS_SEL counts down from the widest range: ±16 g to 2, ±2000 °/s to 15.625.
         var force: UInt8 = 3
         var forceRange = 2.0

@@ -64,6 +64,9 @@ public struct ICM42688Family: ChipPart {
         case 11: .settle(ICM42688Timing.gyroscopeStartUp)
         case 12: .wait(ICM42688Timing.power)
         case 13: .check(ICM42688Register.power, ICM42688Value.lowNoise)
+        case 14 where configuration.signalsDataReady: configure(ICM42688Register.interruptPin)
+        case 15 where configuration.signalsDataReady: configure(ICM42688Register.interruptPulse)
+        case 16 where configuration.signalsDataReady: configure(ICM42688Register.interruptSource)
         default: nil
         }
     }
@@ -89,6 +92,8 @@ public struct ICM42688Family: ChipPart {
         case 1: ChipRegisters(first: ICM42688Register.accelerometer, count: 3)
         case 2: ChipRegisters(first: ICM42688Register.fifoMode, count: 1)
         case 3: ChipRegisters(first: ICM42688Register.fifoContent, count: 1)
+        case 4 where configuration.signalsDataReady: ChipRegisters(first: ICM42688Register.interruptPin, count: 1)
+        case 5 where configuration.signalsDataReady: ChipRegisters(first: ICM42688Register.interruptPulse, count: 2)
         default: nil
         }
     }
@@ -102,6 +107,9 @@ public struct ICM42688Family: ChipPart {
         case ICM42688Register.fifoContent: ICM42688Value.packet3
         case ICM42688Register.power: ICM42688Value.lowNoise
         case ICM42688Register.fifoMode: ICM42688Value.stream
+        case ICM42688Register.interruptPin: ICM42688Value.pushPullActiveHigh
+        case ICM42688Register.interruptPulse: ICM42688Value.shortPulse
+        case ICM42688Register.interruptSource: ICM42688Value.dataReadyOnPin1
         default: 0
         }
     }
@@ -129,4 +137,5 @@ public struct ICM42688Family: ChipPart {
 }
 
 /// A driver of an ICM-42688-P.
-public typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> = ChipDriver<ICM42688Family, Bus, Clock>
+public typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+    ChipDriver<ICM42688Family, Bus, Clock, NoDataReadyLine>

@@ -2,6 +2,8 @@
 enum ICM42688Register {
     /// DEVICE_CONFIG: SOFT_RESET_CONFIG in bit 0.
     static var device: UInt8 { 0x11 }
+    /// INT_CONFIG: of INT1, latched in bit 2, push-pull in 1, active high in 0.
+    static var interruptPin: UInt8 { 0x14 }
     /// FIFO_CONFIG: the mode in bits 7…6.
     static var fifoMode: UInt8 { 0x16 }
     /// INT_STATUS: RESET_DONE_INT in bit 4; reading clears it.
@@ -23,6 +25,10 @@ enum ICM42688Register {
     static var lowPass: UInt8 { 0x52 }
     /// FIFO_CONFIG1: what goes into the FIFO.
     static var fifoContent: UInt8 { 0x5F }
+    /// INT_CONFIG1: INT_TPULSE_DURATION in bit 6, INT_ASYNC_RESET in bit 4.
+    static var interruptPulse: UInt8 { 0x64 }
+    /// INT_SOURCE0: UI_DRDY_INT1_EN in bit 3.
+    static var interruptSource: UInt8 { 0x65 }
     /// WHO_AM_I.
     static var whoAmI: UInt8 { 0x75 }
     /// REG_BANK_SEL: in every bank.
@@ -48,6 +54,13 @@ enum ICM42688Value {
     /// the low bits, do not matter.
     static var header: UInt8 { 0x60 }
     static var headerBits: UInt8 { 0xF0 }
+    /// INT_CONFIG: INT1 pulses, push-pull and active high.
+    static var pushPullActiveHigh: UInt8 { 0x03 }
+    /// INT_CONFIG1: pulses of 100 µs; INT_ASYNC_RESET is 1 after a reset and has to be 0 "for proper INT1 and INT2 pin
+    /// operation" (as Linux inv_icm42600 and Betaflight clear it).
+    static var shortPulse: UInt8 { 0x00 }
+    /// INT_SOURCE0: data ready, and no longer the end of a reset, goes to INT1.
+    static var dataReadyOnPin1: UInt8 { 0x08 }
     /// What a value is that the chip does not have yet.
     static var invalid: Int16 { .min }
 }

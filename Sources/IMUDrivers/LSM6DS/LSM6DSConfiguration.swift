@@ -7,6 +7,10 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// The rate's code for both sensors and for the FIFO.
     let rateCode: UInt8
 
+    /// INT1_CTRL, and the register that makes data-ready a pulse.
+    let interrupts: UInt8
+    let pulses: UInt8
+
     /// FS_XL and FS_G in their place, bits 3…2.
     let accelerometerRangeBits: UInt8
     let gyroscopeRangeBits: UInt8
@@ -29,6 +33,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Chooses registers for `settings`.
     init(_ settings: IMUSettings, variant: LSM6DSVariant) {
         rateCode = Self.rateCode(for: settings.rate)
+        interrupts = settings.signalsDataReady ? LSM6DSValue.gyroscopeReady : 0
+        pulses = settings.signalsDataReady ? LSM6DSValue.pulse : 0
         rate = Self.rate(code: rateCode)
         let filter = Self.lowPass(code: rateCode, variant: variant)
         bandwidth = filter.bandwidth

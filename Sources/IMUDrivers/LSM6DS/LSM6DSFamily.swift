@@ -88,7 +88,17 @@ public struct LSM6DSFamily: ChipPart {
         case 15 where variant.isTagged: return configure(LSM6DSRegister.control9)
         case 15: return .wait(LSM6DSTiming.bothStarting)
         case 16 where variant.isTagged: return .wait(LSM6DSTiming.bothStarting)
+        case 16...18 where configuration.interrupts != 0: return signal(step - (variant.isTagged ? 17 : 16))
         default: return nil
+        }
+    }
+
+    /// The steps that let the pin pulse.
+    private func signal(_ step: Int) -> ChipStep? {
+        switch step {
+        case 0: configure(LSM6DSRegister.dataReadyPulse)
+        case 1: configure(LSM6DSRegister.interrupt1)
+        default: nil
         }
     }
 
@@ -124,6 +134,8 @@ public struct LSM6DSFamily: ChipPart {
         case 2: ChipRegisters(first: LSM6DSRegister.control5, count: 4)
         case 3 where variant.isTagged: ChipRegisters(first: LSM6DSRegister.control9, count: 1)
         case 3: ChipRegisters(first: LSM6DSRegister.untaggedControl5, count: 1)
+        case 4 where configuration.interrupts != 0: ChipRegisters(first: LSM6DSRegister.interrupt1, count: 1)
+        case 5 where configuration.interrupts != 0: ChipRegisters(first: LSM6DSRegister.dataReadyPulse, count: 1)
         default: nil
         }
     }
@@ -133,6 +145,8 @@ public struct LSM6DSFamily: ChipPart {
         return switch register {
         case LSM6DSRegister.accelerometer: rate << 4 | configuration.accelerometerRangeBits
         case LSM6DSRegister.gyroscope: rate << 4 | configuration.gyroscopeRangeBits
+        case LSM6DSRegister.dataReadyPulse: configuration.pulses
+        case LSM6DSRegister.interrupt1: configuration.interrupts
         case LSM6DSRegister.control3: LSM6DSValue.blockDataUpdate | LSM6DSValue.addressIncrement
         case LSM6DSRegister.control4 where variant.filtersGyroscope: LSM6DSValue.gyroscopeFilter
         case LSM6DSRegister.control9 where variant.isTagged: LSM6DSValue.plainBus
@@ -198,4 +212,5 @@ public struct LSM6DSFamily: ChipPart {
 }
 
 /// A driver of an LSM6DS3 or one of its kin.
-public typealias LSM6DS<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> = ChipDriver<LSM6DSFamily, Bus, Clock>
+public typealias LSM6DS<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+    ChipDriver<LSM6DSFamily, Bus, Clock, NoDataReadyLine>

@@ -15,6 +15,11 @@ enum LSM6DSRegister {
     static var taggedControl3: UInt8 { 0x09 }
     /// FIFO_CTRL4: mode in bits 2…0, temperature and timestamps above (lsm6dso_reg.h).
     static var taggedControl4: UInt8 { 0x0A }
+    /// DRDY_PULSE_CFG_G, or COUNTER_BDR_REG1 of the tagged kind: in bit 7 of both, data-ready is a pulse of 75 µs (reg.h,
+    /// `data_ready_mode_set`).
+    static var dataReadyPulse: UInt8 { 0x0B }
+    /// INT1_CTRL: INT1_DRDY_G in bit 1 (reg.h).
+    static var interrupt1: UInt8 { 0x0D }
     /// WHO_AM_I (reg.h, Linux `wai`).
     static var whoAmI: UInt8 { 0x0F }
     /// CTRL1_XL: rate in bits 7…4, full scale in bits 3…2, filter below (reg.h).
@@ -59,6 +64,9 @@ enum LSM6DSValue {
     static var gyroscopeFilter: UInt8 { 0x02 }
     /// CTRL9_XL: its default, and I3C_DISABLE for a bus that is none (lsm6dso_reg.h).
     static var plainBus: UInt8 { 0xE2 }
+    /// INT1_CTRL: the gyroscope has a new value, and at the same rate the accelerometer.
+    static var gyroscopeReady: UInt8 { 0x02 }
+    static var pulse: UInt8 { 0x80 }
     /// FIFO mode: off and empty (Linux `ST_LSM6DSX_FIFO_BYPASS`).
     static var bypass: UInt8 { 0 }
     /// FIFO mode: the newest words replace the oldest (Linux `ST_LSM6DSX_FIFO_CONT`).

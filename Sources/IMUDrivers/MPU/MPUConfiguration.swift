@@ -10,6 +10,9 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     let gyroscopeRangeBits: UInt8
     let accelerometerRangeBits: UInt8
 
+    /// INT_ENABLE.
+    let interrupts: UInt8
+
     /// The sample rate with a perfect oscillator, Hz.
     let rate: Double
 
@@ -32,6 +35,7 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
         let divisor = Self.divisor(for: settings.rate)
         sampleRateDivider = UInt8(divisor - 1)
         rate = Self.baseRate / Double(divisor)
+        interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : 0
         let filter = table.row(forRate: rate)
         lowPass = filter.setting
         bandwidth = filter.bandwidth

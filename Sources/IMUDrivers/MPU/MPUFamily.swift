@@ -122,7 +122,7 @@ public struct MPUFamily: ChipPart {
         // The accelerometer's low-pass of the same number; zeros in all other bits.
         case MPU6050Register.accelerometerConfiguration2: configuration.lowPass
         case MPU6050Register.fifoEnable: variant.fifoEnable
-        case MPU6050Register.interruptEnable: MPU6050Value.dataReady
+        case MPU6050Register.interruptEnable: configuration.interrupts
         case MPU6050Register.userControl: MPU6050Value.fifoOn
         case MPU6050Register.powerManagement1: MPU6050Value.gyroscopeClock
         default: 0
@@ -163,4 +163,5 @@ public struct MPUFamily: ChipPart {
 }
 
 /// A driver of an MPU-6050 or one of its kin.
-public typealias MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> = ChipDriver<MPUFamily, Bus, Clock>
+public typealias MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+    ChipDriver<MPUFamily, Bus, Clock, NoDataReadyLine>

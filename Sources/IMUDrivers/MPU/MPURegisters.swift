@@ -15,7 +15,7 @@ enum MPU6050Register {
     static var accelerometerConfiguration2: UInt8 { 0x1D }
     /// FIFO_EN: what goes into the FIFO (p. 16).
     static var fifoEnable: UInt8 { 0x23 }
-    /// INT_PIN_CFG: how the INT pin behaves (p. 26).
+    /// INT_PIN_CFG: how the INT pin behaves; zero is push-pull, active high, a pulse of 50 µs (p. 26).
     static var interruptPin: UInt8 { 0x37 }
     /// INT_ENABLE: what pulses the INT pin (p. 27).
     static var interruptEnable: UInt8 { 0x38 }
@@ -57,7 +57,7 @@ enum MPU6050Value {
     static var fifoReset: UInt8 { 0x04 }
     /// USER_CTRL: FIFO_EN (RM p. 38).
     static var fifoOn: UInt8 { 0x40 }
-    /// INT_ENABLE: DATA_RDY_EN, a pulse of 50 µs a sample for boards that wire the pin (RM p. 26, 27).
+    /// INT_ENABLE: DATA_RDY_EN, a pulse a sample (RM p. 27).
     static var dataReady: UInt8 { 0x01 }
 }
 

@@ -16,6 +16,9 @@ public protocol SensorDevice: AnyObject, Sendable {
     /// Whether its samples are made up.
     var isSimulated: Bool { get }
 
+    /// What differs from what was wanted, or may not work, a sentence each.
+    var notes: [String] { get }
+
     /// The chip and what it was configured to.
     var info: IMUInfo { get }
 
@@ -29,18 +32,28 @@ public protocol SensorDevice: AnyObject, Sendable {
     func stop() throws(BusError)
 }
 
+extension SensorDevice {
+    public var notes: [String] { [] }
+}
+
 /// A driver as a device. It is handed from the thread that opened it to the sensor thread and used there alone.
 final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecked Sendable {
     let title: String
     let storageName: String
     let isSimulated: Bool
+    let notes: [String]
     private var driver: Driver
 
-    init(_ driver: consuming Driver, title: String, storageName: String, isSimulated: Bool) {
+    init(_ driver: consuming Driver, _ names: DeviceNames, isSimulated: Bool) {
         self.driver = driver
-        self.title = title
-        self.storageName = storageName
+        title = names.title
+        storageName = names.storage
+        notes = names.notes
         self.isSimulated = isSimulated
+    }
+
+    convenience init(_ driver: consuming Driver, title: String, storageName: String, isSimulated: Bool) {
+        self.init(driver, DeviceNames(title: title, storage: storageName), isSimulated: isSimulated)
     }
 
     var info: IMUInfo { driver.info }

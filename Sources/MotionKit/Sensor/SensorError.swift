@@ -8,6 +8,10 @@ public enum SensorError: Error, Sendable {
     case notFound(SensorScan)
     /// The chip cannot be had: no permission, or somebody else uses it.
     case unavailable(LinuxSensorsError)
+    /// The chip or its bus cannot do the wanted rate.
+    case rate(SensorRateError)
+    /// The data-ready line cannot be had.
+    case dataReadyLine(GPIOError)
     /// There is no trajectory of this name.
     case unknownTrajectory(String, known: [String])
     /// The recording to be played cannot be.
@@ -21,6 +25,7 @@ public enum SensorError: Error, Sendable {
     public var isPermission: Bool {
         switch self {
         case .unavailable(let error): error.busError.kind == .accessDenied
+        case .dataReadyLine(let error): error.reason == .accessDenied
         case .notFound(let scan): scan.buses.contains { $0.failure?.busError.kind == .accessDenied }
         default: false
         }
@@ -32,6 +37,8 @@ extension SensorError: CustomStringConvertible {
         switch self {
         case .notFound(let scan): scan.explanation
         case .unavailable(let error): SensorError.withAdvice(error)
+        case .rate(let error): "\(error)"
+        case .dataReadyLine(let error): "sensor.interrupt: \(error)\(error.advice.map { "; \($0)" } ?? "")"
         case .unknownTrajectory(let name, let known):
             "there is no trajectory \"\(name)\"; known are \(known.joined(separator: ", ")), or the path of a recording"
         case .recording(let error): "the recording cannot be played: \(error)"

@@ -1,6 +1,6 @@
 internal import Glibc
 public import IMUDrivers
-internal import LinuxSensors
+public import LinuxSensors
 internal import MotionCore
 internal import VirtualIMU
 
@@ -12,6 +12,10 @@ public struct SensorSelection: Equatable, Sendable {
     }
 
     private let kind: Kind
+
+    /// The GPIO line that the chip's data-ready pin is wired to, whose edges then are the samples' instants. Default none: they
+    /// are worked out from the fill of the chip's FIFO. A virtual chip has a virtual wire in its place.
+    public var dataReadyLine: GPIOPlace?
 
     /// The chip with a driver that `SensorScan` prefers, on any bus.
     public static let automatic = SensorSelection.chip()
@@ -55,12 +59,7 @@ public struct SensorSelection: Equatable, Sendable {
         case .chip(let family, let bus, let address):
             return try openChip(family, bus: bus, address: address, settings)
         case .virtual(let name, let seed):
-            let clock = SystemClock()
-            let chip = VirtualMPU6050(
-                trajectory: try SensorSelection.trajectory(name), seed: seed, start: clock.now())
-            let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings)
-            return DriverDevice(
-                driver, title: "virtual MPU-6050 (\(name))", storageName: "virtual", isSimulated: true)
+            return try openVirtual(name, seed: seed, settings)
         }
     }
 
@@ -87,6 +86,46 @@ public struct SensorSelection: Equatable, Sendable {
         return "\(name)-\(hexadecimal(address))-\(letters)"
     }
 
+    private func openVirtual(
+        _ name: String, seed: UInt64, _ settings: IMUSettings
+    ) throws(SensorError) -> any SensorDevice {
+        let clock = SystemClock()
+        let chip = VirtualMPU6050(
+            trajectory: try SensorSelection.trajectory(name), seed: seed, start: clock.now())
+        let notes = try check(settings)
+        let names = DeviceNames(title: "virtual MPU-6050 (\(name))", storage: "virtual", notes: notes)
+        let bus = VirtualBus(chip, clock: clock)
+        guard dataReadyLine != nil else {
+            return DriverDevice(MPU6050(bus: bus, clock: clock, settings: settings), names, isSimulated: true)
+        }
+        let wire = VirtualWire()
+        chip.connect(wire)
+        let line = VirtualDataReadyLine(wire, clock: clock)
+        return DriverDevice(
+            ChipDriver<MPUFamily, VirtualBus<SystemClock>, SystemClock, VirtualDataReadyLine<SystemClock>>(
+                bus: bus, clock: clock, settings: settings, line: line),
+            names, isSimulated: true)
+    }
+
+    /// Checks the wanted rate against what is known without touching a bus: the named family and the named bus's clock.
+    ///
+    /// - Returns: what differs from what is wanted, a sentence each.
+    /// - Throws: `SensorError.rate` where it is sure that it cannot be done.
+    @discardableResult
+    public func check(_ settings: IMUSettings) throws(SensorError) -> [String] {
+        let rate: SensorRate?
+        switch kind {
+        case .virtual:
+            rate = ChipRegistry.all.first { $0.family == .mpu6050 }?.rate(settings, identity: nil, bus: .none)
+        case .chip(let family, let bus, _):
+            guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return [] }
+            let clock = bus.flatMap { path in I2CBus.all().first { $0.path == path } }?.clockFrequency
+            rate = chip.rate(settings, identity: settings.assumedIdentity, bus: clock == nil ? .none : SensorBusClock(clock))
+        }
+        if let refusal = rate?.refusal { throw .rate(refusal) }
+        return rate?.notes ?? []
+    }
+
     private func openChip(
         _ family: IMUFamily?, bus: String?, address: UInt8?, _ settings: IMUSettings
     ) throws(SensorError) -> any SensorDevice {
@@ -96,11 +135,29 @@ public struct SensorSelection: Equatable, Sendable {
             throw SensorError.notFound(scan)
         }
         let place = choice.place
+        let rate = scan.rate(of: choice, settings)
+        if let refusal = rate?.refusal { throw SensorError.rate(refusal) }
         let names = DeviceNames(
             title: "\(choice.name) at \(hexadecimal(place.address)) on \(place.bus)",
-            storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name))
+            storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name),
+            notes: rate?.notes ?? [])
+        guard let dataReadyLine, let openWithLine = chip.openWithLine else {
+            return chip.open(try Self.device(at: place), settings, names)
+        }
+        return openWithLine(try Self.device(at: place), try Self.line(at: dataReadyLine), settings, names)
+    }
+
+    private static func line(at place: GPIOPlace) throws(SensorError) -> GPIOLine {
+        do throws(GPIOError) {
+            return try GPIOLine(place)
+        } catch {
+            throw SensorError.dataReadyLine(error)
+        }
+    }
+
+    private static func device(at place: SensorScan.Place) throws(SensorError) -> I2CDevice {
         do throws(LinuxSensorsError) {
-            return chip.open(try I2CDevice(path: place.bus, address: place.address), settings, names)
+            return try I2CDevice(path: place.bus, address: place.address)
         } catch {
             throw SensorError.unavailable(error)
         }

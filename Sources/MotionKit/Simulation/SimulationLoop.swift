@@ -38,7 +38,7 @@ struct SimulationLoop: ~Copyable {
         let clock = SimulatedClock(start)
         let chip = VirtualMPU6050(trajectory: plan.trajectory, start: start)
         let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: imu)
-        device = DriverDevice(driver, title: "simulation", storageName: "virtual", isSimulated: true)
+        device = DriverDevice(driver, DeviceNames(title: "simulation", storage: "virtual"), isSimulated: true)
         pipeline = MotionPipeline(settings: SimulationLoop.adapted(settings))
         settled = start.advanced(bySeconds: plan.start + plan.duration)
         self.plan = plan

@@ -63,6 +63,11 @@ struct ADXL345Registers: VirtualRegisters {
         lastEntry = entry
     }
 
+    /// DATA_READY on INT1, active high: it stays high while the FIFO has an entry.
+    var raisesPin: Bool {
+        registers[0x2E] & 0x80 != 0 && registers[0x2F] & 0x80 == 0 && registers[0x31] & 0x20 == 0 && fifo.count == 0
+    }
+
     mutating func overflow() {
         for _ in 0...32 { fifo.append(lastEntry) }
     }

@@ -56,7 +56,7 @@ struct BMI160Registers: VirtualRegisters {
         if let resetEnd, engine.now < resetEnd { return }
         switch register {
         case 0x7E: command(value, &engine)
-        case 0x40...0x47:
+        case 0x40...0x47, 0x50...0x56:
             registers[Int(register)] = value
             configure(&engine)
         default: break
@@ -145,6 +145,12 @@ struct BMI160Registers: VirtualRegisters {
         // Other contents are nothing that a driver of this package asks for.
         if registers[0x47] & 0xF0 == 0xC0 { fifo.append(frame) }
         lastFrame = frame
+    }
+
+    /// int_drdy_en, mapped to INT1, which drives its pin push-pull and active high, not latched.
+    var raisesPin: Bool {
+        registers[0x51] & 0x10 != 0 && registers[0x53] & 0x0F == 0x0A && registers[0x54] & 0x0F == 0
+            && registers[0x56] & 0x80 != 0
     }
 
     mutating func overflow() {

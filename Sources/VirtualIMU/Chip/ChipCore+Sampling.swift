@@ -44,6 +44,12 @@ extension ChipCore {
             storeOutputs(temperature: temperature + temperatureError)
         }
         registers[Int(Register.interruptStatus)] |= Bit.dataReady
+        // Active high, push-pull and pulsed, with any other setting the host sees no edge (RM p. 26).
+        if registers[Int(Register.interruptEnable)] & Bit.dataReady != 0,
+            registers[Int(Register.interruptPin)] & 0xE0 == 0
+        {
+            wire?.raise(at: nextTime)
+        }
         if isFIFOEnabled, !frameRegisters.isEmpty {
             writeFrame(until: nil)
             frame.removeAll(keepingCapacity: true)

@@ -56,6 +56,9 @@ struct ChipCore {
     /// What the thermometer says more than it should, °C: a fault.
     var temperatureError = 0.0
 
+    /// Where the INT pin leads.
+    var wire: VirtualWire?
+
     /// Makes a chip that was just powered.
     init(
         _ variant: VirtualMPUModel = .mpu6050, trajectory: any Trajectory, imperfections: Imperfections, seed: UInt64,

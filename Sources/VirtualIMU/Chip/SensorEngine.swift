@@ -22,6 +22,8 @@ struct SensorEngine {
     var isStalled = false
     /// What the thermometer says more than it should, °C: a fault.
     var temperatureError = 0.0
+    /// Where the data-ready pin leads.
+    var wire: VirtualWire?
     /// When the gyroscope was last started.
     var gyroscopeStart: Timestamp
     private var last = Reading(force: .zero, rate: .zero, temperature: 25)
@@ -115,6 +117,9 @@ protocol VirtualRegisters: Sendable {
     /// Answers one read, or takes one write.
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine)
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine)
+
+    /// Whether the next sample lets the data-ready pin rise.
+    var raisesPin: Bool { get }
 
     /// Takes a sample that is due.
     mutating func take(_ reading: SensorEngine.Reading)

@@ -38,7 +38,9 @@ public final class VirtualIMUChip: VirtualChip {
 
         private mutating func sample(until instant: Timestamp) {
             while let reading = engine.nextReading(until: instant) {
-                if !engine.isStalled { registers.take(reading) }
+                if engine.isStalled { continue }
+                if registers.raisesPin { engine.wire?.raise(at: engine.now) }
+                registers.take(reading)
             }
             registers.settle(&engine)
         }
@@ -79,6 +81,9 @@ public final class VirtualIMUChip: VirtualChip {
     public func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError) {
         try transact(at: now) { state in state.registers.write(register, value, &state.engine) }
     }
+
+    /// Leads the data-ready pin somewhere.
+    public func connect(_ wire: VirtualWire) { state.withLock { $0.engine.wire = wire } }
 
     /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
     public func inject(

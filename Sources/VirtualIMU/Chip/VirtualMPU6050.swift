@@ -57,6 +57,9 @@ public final class VirtualMPU6050: VirtualChip {
         try write(register, value, at: now)
     }
 
+    /// Leads the data-ready pin somewhere.
+    public func connect(_ wire: VirtualWire) { state.withLock { $0.core.wire = wire } }
+
     /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
     public func inject(
         _ condition: FaultCondition, from start: Timestamp? = nil, lasting extent: FaultExtent = .untilCleared

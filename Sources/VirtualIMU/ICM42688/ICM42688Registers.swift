@@ -19,6 +19,8 @@ struct ICM42688Registers: VirtualRegisters {
         registers[0x4F] = 0x06
         registers[0x50] = 0x06
         registers[0x52] = 0x11
+        registers[0x64] = 0x10
+        registers[0x65] = 0x10
         registers[0x75] = 0x47
         fifo.removeAll()
     }
@@ -106,6 +108,11 @@ struct ICM42688Registers: VirtualRegisters {
         append(Int16(bitPattern: packets))
         if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { fifo.append(packet) }
         lastPacket = packet
+    }
+
+    /// UI_DRDY_INT1_EN, pulsed, push-pull and active high; with INT_ASYNC_RESET set the pin does not work.
+    var raisesPin: Bool {
+        registers[0x65] & 0x08 != 0 && registers[0x14] & 0x07 == 0x03 && registers[0x64] & 0x10 == 0
     }
 
     mutating func overflow() {

@@ -58,6 +58,9 @@ struct LSM6DSCore {
     /// What the thermometer says more than it should, °C: a fault.
     var temperatureError = 0.0
 
+    /// Where the INT1 pin leads.
+    var wire: VirtualWire?
+
     /// Makes a chip that was just powered.
     init(
         _ kind: LSM6DSModel, trajectory: any Trajectory, imperfections: Imperfections, seed: UInt64, start: Timestamp

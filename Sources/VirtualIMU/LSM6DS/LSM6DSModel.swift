@@ -74,6 +74,8 @@ enum LSM6DSAddress {
     // Tagged FIFO: batch rates of both sensors, mode.
     static let batchRates: UInt8 = 0x09
     static let taggedMode: UInt8 = 0x0A
+    static let dataReadyPulse: UInt8 = 0x0B
+    static let interrupt1: UInt8 = 0x0D
     static let identity: UInt8 = 0x0F
     static let accelerometer: UInt8 = 0x10
     static let gyroscope: UInt8 = 0x11

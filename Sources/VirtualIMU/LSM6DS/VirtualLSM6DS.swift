@@ -43,6 +43,9 @@ public final class VirtualLSM6DS: VirtualChip {
         try transact(at: now) { state in state.core.write(value, to: register) }
     }
 
+    /// Leads the data-ready pin somewhere.
+    public func connect(_ wire: VirtualWire) { state.withLock { $0.core.wire = wire } }
+
     /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
     public func inject(
         _ condition: FaultCondition, from start: Timestamp? = nil, lasting extent: FaultExtent = .untilCleared

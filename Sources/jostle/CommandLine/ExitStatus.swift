@@ -49,7 +49,8 @@ struct CommandFailure: Error {
     init(_ error: SensorError) {
         let status: ExitStatus =
             switch error {
-            case .unknownTrajectory: .configuration
+            case .unknownTrajectory, .rate: .configuration
+            case .dataReadyLine(let error): error.isConfiguration ? .configuration : error.reason == .accessDenied ? .permission : .unavailable
             case .recording(let error): CommandFailure(reading: error).status
             case .resources: .system
             case .notFound, .unavailable: error.isPermission ? .permission : .unavailable

@@ -1,0 +1,83 @@
+internal import LinuxSystem
+
+/// Why a GPIO line cannot be used, and what to do about it.
+public struct GPIOError: Error, Equatable, Sendable {
+    /// What stands in the way.
+    public enum Reason: Equatable, Sendable {
+        /// There is no such GPIO chip.
+        case noChip
+        /// This user may not open the chip.
+        case accessDenied
+        /// The chip cannot be opened for another reason.
+        case cannotOpen
+        /// The file is no GPIO chip's, or the kernel is older than 5.10.
+        case notAChip
+        /// The chip has only so many lines.
+        case noLine(count: UInt32)
+        /// No line has this name.
+        case noLineOfThatName
+        /// Somebody has the line; who, where the kernel tells.
+        case inUse(consumer: String?)
+        /// The line cannot give interrupts.
+        case noInterrupts
+        /// The line cannot be had for another reason.
+        case cannotRequest
+    }
+
+    public var reason: Reason
+
+    /// Which line was meant, and the file of the chip that was looked at last.
+    public var place: GPIOPlace
+    public var path: String
+
+    /// The errno behind it, 0 where there is none.
+    public var code: Int32
+
+    init(_ reason: Reason, _ place: GPIOPlace, path: String, code: Int32 = 0) {
+        self.reason = reason
+        self.place = place
+        self.path = path
+        self.code = code
+    }
+}
+
+extension GPIOError {
+    /// Whether there is no such thing as was configured, rather than none to be had now.
+    public var isConfiguration: Bool {
+        switch reason {
+        case .noChip, .notAChip, .noLine, .noLineOfThatName, .noInterrupts: true
+        case .accessDenied, .cannotOpen, .inUse, .cannotRequest: false
+        }
+    }
+}
+
+extension GPIOError: CustomStringConvertible {
+    /// One sentence that says what is wrong, without advice.
+    public var description: String {
+        switch reason {
+        case .noChip: "\(place): there is no GPIO chip \(path)"
+        case .accessDenied: "\(place): \(path) cannot be opened: \(systemMessage(code))"
+        case .cannotOpen: "\(place): \(path) cannot be opened: \(systemMessage(code))"
+        case .notAChip: "\(place): \(path) is not a GPIO chip: \(systemMessage(code))"
+        case .noLine(let count): "\(place): \(path) has the lines 0 to \(max(1, count) - 1)"
+        case .noLineOfThatName: "\(place): no GPIO line has this name"
+        case .inUse(let consumer): "\(place): \(consumer.map { "\"\($0)\"" } ?? "somebody else") uses it"
+        case .noInterrupts: "\(place): it cannot give interrupts: \(systemMessage(code))"
+        case .cannotRequest: "\(place): cannot be had: \(systemMessage(code))"
+        }
+    }
+
+    /// What the reader can do about it.
+    public var advice: String? {
+        switch reason {
+        case .noChip, .noLineOfThatName, .noLine: "gpioinfo (apt install gpiod) lists chips and lines"
+        case .accessDenied:
+            "add the user to the group of \(path): sudo usermod -aG gpio $USER, then log in again; where it belongs to root, "
+                + "install Jostle's udev rule"
+        case .notAChip: "name one of /dev/gpiochip*; a kernel before 5.10 does not have the interface"
+        case .inUse: "wire the pin to another line, or have the other release it"
+        case .noInterrupts: "wire the pin to a line of the processor's own GPIO"
+        case .cannotOpen, .cannotRequest: nil
+        }
+    }
+}

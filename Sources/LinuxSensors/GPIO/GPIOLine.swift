@@ -1,0 +1,120 @@
+internal import CLinuxGPIO
+internal import Glibc
+public import IMUDrivers
+internal import MotionCore
+
+/// The rising edges of one GPIO line, requested from the kernel: a chip's data-ready pin as its driver owns it.
+///
+/// The kernel notes the instant of every edge in the interrupt, on the monotonic clock, and keeps them in a queue until they
+/// are read; nobody is woken for one. The line is given back where this goes out of scope.
+public struct GPIOLine: DataReadyLine, ~Copyable {
+    /// The most events that the kernel queues for a line (gpiolib-cdev.c: sixteen for each of 64 lines); at 1000 Hz one
+    /// second's, which is the longest batch.
+    public static var queueLength: UInt32 { 1024 }
+
+    /// As whom the kernel knows us.
+    static var consumer: String { "jostle" }
+
+    public static var isWired: Bool { true }
+
+    /// Where the line is.
+    public let place: GPIOPlace
+
+    private let descriptor: Int32
+    private let events: UnsafeMutableBufferPointer<gpio_v2_line_event>
+
+    /// Requests a line (`GPIO_V2_GET_LINE_IOCTL`).
+    ///
+    /// - Throws: what stands in the way; who has the line where somebody does.
+    public init(_ place: GPIOPlace) throws(GPIOError) {
+        descriptor = try Self.request(place)
+        self.place = place
+        events = .allocate(capacity: 64)
+    }
+
+    deinit {
+        close(descriptor)
+        events.deallocate()
+    }
+
+    /// Takes events out of the kernel's queue (`read`); none where the chip is gone, which is a silent line.
+    public mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
+        guard let first = events.baseAddress else { return 0 }
+        let count = min(edges.count, events.count)
+        let taken = Int(linux_gpio_read(descriptor, first, UInt32(count)))
+        guard taken > 0 else { return 0 }
+        for index in 0..<taken {
+            let event = events[index]
+            edges[index] = DataReadyEdge(
+                time: Timestamp(nanoseconds: Int64(bitPattern: event.timestamp_ns)), number: event.line_seqno)
+        }
+        return taken
+    }
+
+    // MARK: Requesting
+
+    private static func request(_ place: GPIOPlace) throws(GPIOError) -> Int32 {
+        let paths = place.paths()
+        for path in paths {
+            let chip = try open(path, for: place)
+            defer { close(chip) }
+            guard let offset = try offset(of: place, on: chip, path: path) else { continue }
+            let line = uninterrupted { linux_gpio_rising_edges(chip, offset, consumer, queueLength) }
+            if line >= 0 { return line }
+            throw failure(-line, offset, on: chip, place, path)
+        }
+        throw GPIOError(.noLineOfThatName, place, path: paths.last ?? "/dev/gpiochip*")
+    }
+
+    private static func open(_ path: String, for place: GPIOPlace) throws(GPIOError) -> Int32 {
+        let chip = uninterrupted { linux_gpio_open(path) }
+        guard chip < 0 else { return chip }
+        let reason: GPIOError.Reason =
+            switch -chip {
+            case ENOENT, ENODEV, ENXIO: .noChip
+            case EACCES, EPERM: .accessDenied
+            default: .cannotOpen
+            }
+        throw GPIOError(reason, place, path: path, code: -chip)
+    }
+
+    /// The line's number on the chip; `nil` where no line there has the name.
+    private static func offset(of place: GPIOPlace, on chip: Int32, path: String) throws(GPIOError) -> UInt32? {
+        var info = gpiochip_info()
+        let answer = uninterrupted { linux_gpio_chip_info(chip, &info) }
+        guard answer == 0 else { throw GPIOError(.notAChip, place, path: path, code: -answer) }
+        switch place.line {
+        case .number(let number):
+            guard number < info.lines else { throw GPIOError(.noLine(count: info.lines), place, path: path) }
+            return number
+        case .name(let wanted):
+            for number in 0..<info.lines {
+                var line = gpio_v2_line_info()
+                guard linux_gpio_line_info(chip, number, &line) == 0 else { continue }
+                if text(line.name) == wanted { return number }
+            }
+            return nil
+        }
+    }
+
+    private static func failure(
+        _ code: Int32, _ offset: UInt32, on chip: Int32, _ place: GPIOPlace, _ path: String
+    ) -> GPIOError {
+        switch code {
+        case EBUSY:
+            var line = gpio_v2_line_info()
+            let isKnown = linux_gpio_line_info(chip, offset, &line) == 0 && linux_gpio_is_used(&line) != 0
+            let consumer = isKnown ? text(line.consumer) : ""
+            return GPIOError(.inUse(consumer: consumer.isEmpty ? nil : consumer), place, path: path, code: code)
+        case ENXIO, EOPNOTSUPP: return GPIOError(.noInterrupts, place, path: path, code: code)
+        case EACCES, EPERM: return GPIOError(.accessDenied, place, path: path, code: code)
+        case ENOTTY: return GPIOError(.notAChip, place, path: path, code: code)
+        default: return GPIOError(.cannotRequest, place, path: path, code: code)
+        }
+    }
+
+    /// The text of an array of characters, up to its end or the first zero.
+    private static func text<Characters>(_ characters: Characters) -> String {
+        withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}

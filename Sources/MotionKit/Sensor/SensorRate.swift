@@ -1,0 +1,151 @@
+public import IMUDrivers
+
+/// What a rate asks of a chip and its bus, and whether they can do it.
+public struct SensorRate: Equatable, Sendable {
+    /// The chip's name, and the wanted rate, Hz.
+    public let chip: String
+    public let wanted: Double
+
+    /// The arithmetic.
+    public let load: BusLoad
+
+    /// The bus's clock, Hz, and whether the system tells it; `nil` where there is no bus.
+    public let clock: Double?
+    public let isClockKnown: Bool
+
+    /// The highest rate of the chip that the bus carries, Hz; `nil` where it carries none.
+    public let allowed: Double?
+
+    /// The rate that comes of it, and the highest that is possible, in a sentence: "200 Hz take 31 % of the bus; up to 500 Hz
+    /// are possible".
+    public var summary: String {
+        guard let clock else { return "\(load.rate.short) Hz of \(load.highestRate.short)" }
+        let share = "\(load.rate.short) Hz take \(Self.percent(load.share(ofClock: clock))) of the bus"
+        let bound = allowed.map { "up to \($0.short) Hz are possible" } ?? "no rate is possible"
+        return "\(share)\(isClockKnown ? "" : ", if it has \(Self.kilohertz(clock))"); \(bound)"
+    }
+
+    /// Why the rate is refused, if it is.
+    public var refusal: SensorRateError? {
+        if wanted > load.highestRate * (1 + 1e-6) { return SensorRateError(.beyondChip, self) }
+        guard let clock, isClockKnown, !load.fits(clock: clock) else { return nil }
+        return SensorRateError(.beyondBus, self)
+    }
+
+    /// What differs from what was wanted, or may not work, a sentence each.
+    public var notes: [String] {
+        var notes: [String] = []
+        if let clock, !isClockKnown, !load.fits(clock: clock) {
+            notes.append(
+                "nothing tells the bus's clock; if it is \(Self.kilohertz(clock)), "
+                    + SensorRateError(.beyondBus, self).description)
+        }
+        if abs(load.rate - wanted) > 0.01 * wanted {
+            notes.append("sensor.rate: the \(chip) has \(load.rate.short) Hz for \(wanted.short) Hz")
+        }
+        if load.wantedBatch > load.batch {
+            let interval = Double(load.batch) / load.rate * 1000
+            notes.append(
+                "sensor.batch: \(load.wantedBatch) frames of \(load.frameLength) bytes are more than half of the FIFO, which "
+                    + "holds \(load.fifoFrames): it is read every \(interval.short) ms instead")
+        }
+        return notes
+    }
+
+    fileprivate static func percent(_ share: Double) -> String { "\(fixed((100 * share).rounded(), decimals: 0)) %" }
+    fileprivate static func kilohertz(_ clock: Double) -> String { "\((clock / 1000).short) kHz" }
+}
+
+/// Why a chip cannot be read at the wanted rate.
+public struct SensorRateError: Error, Equatable, Sendable {
+    public enum Reason: Equatable, Sendable {
+        /// The chip has no such rate.
+        case beyondChip
+        /// The bus does not carry it.
+        case beyondBus
+    }
+
+    public let reason: Reason
+    public let rate: SensorRate
+
+    init(_ reason: Reason, _ rate: SensorRate) {
+        self.reason = reason
+        self.rate = rate
+    }
+}
+
+extension SensorRateError: CustomStringConvertible {
+    /// What is wrong, the arithmetic, and what to do.
+    public var description: String {
+        let load = rate.load
+        guard reason == .beyondBus, let clock = rate.clock else {
+            return "sensor.rate: the \(rate.chip) measures up to \(load.highestRate.short) Hz; \(rate.wanted.short) Hz were asked for"
+        }
+        let bits = Int(load.bitsPerSecond.rounded())
+        let limit = Int((100 * BusLoad.usableShare).rounded())
+        let allowed = rate.allowed.map { "allowed here: up to \($0.short) Hz" } ?? "the bus is too slow for the chip"
+        let advice =
+            clock < 400_000
+            ? "; raise the bus clock: dtparam=i2c_arm_baudrate=400000 in /boot/firmware/config.txt, and restart" : ""
+        return
+            "sensor.rate: \(load.rate.short) Hz need \(SensorRate.percent(load.share(ofClock: clock))) of a "
+            + "\(SensorRate.kilohertz(clock)) bus: \(load.frameLength) bytes a frame, \(load.batch) frames a read, with addresses, "
+            + "acknowledgements and counts \(bits) bits a second, of which \(limit) % may be used; \(allowed)\(advice)"
+    }
+}
+
+extension RegisteredChip {
+    /// What the settings ask of the part with this identity, on a bus with this clock, Hz, where there is one.
+    func rate(
+        _ settings: IMUSettings, identity: UInt8?, name: String? = nil, bus: SensorBusClock
+    ) -> SensorRate? {
+        guard let plan else { return nil }
+        let clock = bus.clock
+        let (load, allowed) = plan(identity, settings, clock ?? .infinity)
+        return SensorRate(
+            chip: name ?? usual.map { "\($0.name)" } ?? family.name, wanted: settings.rate, load: load, clock: clock,
+            isClockKnown: bus.isKnown, allowed: allowed)
+    }
+}
+
+/// What is known of a bus's clock.
+enum SensorBusClock: Equatable {
+    /// There is no bus.
+    case none
+    /// Nobody tells: the usual one is assumed.
+    case unknown
+    case known(Double)
+
+    init(_ frequency: Int?) {
+        self = frequency.map { $0 > 0 ? .known(Double($0)) : .unknown } ?? .unknown
+    }
+
+    var clock: Double? {
+        switch self {
+        case .none: nil
+        case .unknown: BusLoad.usualClock
+        case .known(let clock): clock
+        }
+    }
+
+    var isKnown: Bool { if case .known = self { true } else { false } }
+}
+
+extension Double {
+    /// A number for people: as many decimals as it has, three at most.
+    var short: String {
+        var text = fixed(self, decimals: 3)
+        while text.contains("."), text.hasSuffix("0") { text.removeLast() }
+        if text.hasSuffix(".") { text.removeLast() }
+        return text
+    }
+}
+
+extension SensorScan {
+    /// What the settings ask of the chip that is taken, and of its bus.
+    public func rate(of choice: Choice, _ settings: IMUSettings) -> SensorRate? {
+        let clock = buses.first { $0.path == choice.place.bus }?.clockFrequency
+        return ChipRegistry.all.first { $0.family == choice.family }?
+            .rate(settings, identity: choice.identity, name: choice.name, bus: SensorBusClock(clock))
+    }
+}

@@ -1,0 +1,106 @@
+public import IMUDrivers
+public import MotionCore
+internal import Synchronization
+
+/// A wire from a virtual chip's data-ready pin to a host that queues its rising edges as Linux does: with the instant of
+/// the interrupt, which comes a little after the edge, and room for so many.
+public final class VirtualWire: Sendable {
+    /// What is wrong with a wire and its host.
+    public struct Flaws: Equatable, Sendable {
+        /// The shortest and the longest time from an edge to its interrupt, seconds.
+        public var latency = 0.000_005...0.000_04
+        /// Of so many edges one is noted as late as `longestDelay` seconds, at random; zero for none.
+        public var lateEvery = 0
+        public var longestDelay = 0.000_8
+        /// Of so many edges one is missed, so that nobody knows of it; zero for none.
+        public var missedEvery = 0
+        /// After one in so many edges comes one that the chip did not raise; zero for none.
+        public var spuriousEvery = 0
+        /// Whether the wire leads nowhere.
+        public var isBroken = false
+
+        /// Makes a good wire.
+        public init() {}
+    }
+
+    private struct State {
+        var flaws: Flaws
+        var random: RandomNumbers
+        var number: UInt32 = 0
+        var edges: [DataReadyEdge] = []
+        var raised = 0
+    }
+
+    private let state: Mutex<State>
+    private let capacity: Int
+
+    /// Makes a wire of a host with room for `capacity` edges; the same seed gives the same flaws.
+    public init(_ flaws: Flaws = Flaws(), capacity: Int = 1024, seed: UInt64 = 1) {
+        state = Mutex(State(flaws: flaws, random: RandomNumbers(seed: seed)))
+        self.capacity = capacity
+    }
+
+    /// Has other flaws from now on.
+    public func set(_ flaws: Flaws) { state.withLock { $0.flaws = flaws } }
+
+    /// Loses the queue's oldest edges, as a host does that found no room for them.
+    public func lose(_ count: Int) { state.withLock { $0.edges.removeFirst(min(count, $0.edges.count)) } }
+
+    /// Edges that the chip has raised.
+    public var raised: Int { state.withLock { $0.raised } }
+
+    /// The chip raises its pin.
+    func raise(at instant: Timestamp) {
+        state.withLock { state in
+            state.raised += 1
+            let flaws = state.flaws
+            guard !flaws.isBroken else { return }
+            func isOne(in every: Int) -> Bool {
+                every > 0 && state.random.next() % UInt64(every) == 0
+            }
+            let share = 0.5 + 0.5 * state.random.symmetric()
+            var delay = flaws.latency.lowerBound + share * (flaws.latency.upperBound - flaws.latency.lowerBound)
+            if isOne(in: flaws.lateEvery) { delay = share * flaws.longestDelay }
+            if !isOne(in: flaws.missedEvery) { queue(instant.advanced(bySeconds: delay), &state) }
+            if isOne(in: flaws.spuriousEvery) { queue(instant.advanced(bySeconds: delay + 0.000_9), &state) }
+        }
+    }
+
+    private func queue(_ instant: Timestamp, _ state: inout State) {
+        state.number &+= 1
+        if state.edges.count == capacity { state.edges.removeFirst() }
+        // An interrupt that was held back is not served after the next.
+        let time = max(instant, state.edges.last?.time ?? instant)
+        state.edges.append(DataReadyEdge(time: time, number: state.number))
+    }
+
+    fileprivate func take(until now: Timestamp, into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
+        state.withLock { state in
+            var taken = 0
+            while taken < min(edges.count, state.edges.count), state.edges[taken].time <= now {
+                edges[taken] = state.edges[taken]
+                taken += 1
+            }
+            state.edges.removeFirst(taken)
+            return taken
+        }
+    }
+}
+
+/// The host's end of a `VirtualWire`: what a driver is given in place of a GPIO line.
+public struct VirtualDataReadyLine<Clock: MonotonicClock>: DataReadyLine, ~Copyable {
+    private let wire: VirtualWire
+    private let clock: Clock
+
+    /// Takes the host's end; edges of which the interrupt is still to come are not there yet.
+    public init(_ wire: VirtualWire, clock: Clock) {
+        self.wire = wire
+        self.clock = clock
+    }
+
+    public static var isWired: Bool { true }
+
+    public mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
+        wire.take(until: clock.now(), into: edges)
+    }
+}

@@ -1,0 +1,333 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+import VirtualIMU
+
+/// A driver of any family on a virtual chip whose data-ready pin is wired.
+private protocol WiredDriver: AnyObject {
+    func poll(into batch: inout SampleBatch) -> IMUPoll
+    var status: IMUStatus { get }
+}
+
+private final class Wired<Part: ChipPart>: WiredDriver {
+    var driver: ChipDriver<Part, VirtualBus<ManualClock>, ManualClock, VirtualDataReadyLine<ManualClock>>
+
+    init(_ chip: any VirtualChip, _ wire: VirtualWire, _ clock: ManualClock, _ settings: IMUSettings) {
+        driver = ChipDriver(
+            bus: VirtualBus(chip, clock: clock), clock: clock, settings: settings,
+            line: VirtualDataReadyLine(wire, clock: clock))
+    }
+
+    func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
+    var status: IMUStatus { driver.status }
+}
+
+/// What a test knows of a virtual chip of any kind.
+private struct Truth {
+    var time: (UInt64) -> Timestamp?
+    var count: () -> UInt64
+    var delay: () -> Double
+    var inject: (FaultEvent) -> Void
+}
+
+private enum Chip: CaseIterable {
+    case mpu6050, icm20602, lsm6ds3, lsm6dso, bmi160, icm42688, adxl345
+}
+
+/// A driver whose polls come up to 3 ms late, and one in fifty 20 ms late.
+private final class LineRig {
+    /// Readings that never change.
+    struct Steady: Trajectory {
+        var duration: Double { .infinity }
+
+        func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+            TrueMotion(
+                attitude: pose, rotationRate: Vector3(1.7, -0.9, 0.4), specificForce: Vector3(4.9, -2.4, 7.3))
+        }
+    }
+
+    let clock: ManualClock
+    let wire: VirtualWire
+    let driver: any WiredDriver
+    let truth: Truth
+    /// Errors of the timestamps since `measure`, seconds.
+    private(set) var worst = 0.0
+    private(set) var reversals = 0
+    private(set) var measured = 0
+    private var squares = 0.0
+    private var isMeasuring = false
+    private var last: Timestamp?
+    private var batch = SampleBatch(capacity: 128)
+    private var next: Timestamp
+    private var random: UInt64
+
+    init(
+        _ chip: Chip = .mpu6050, rate: Double = 200, interval: Double = 0.02, oscillatorError: Double = 0.02,
+        flaws: VirtualWire.Flaws = VirtualWire.Flaws(), seed: UInt64 = 1
+    ) {
+        let clock = ManualClock()
+        self.clock = clock
+        let wire = VirtualWire(flaws, seed: seed)
+        self.wire = wire
+        random = seed
+        next = clock.now()
+        var settings = IMUSettings()
+        settings.rate = rate
+        settings.batchInterval = interval
+        var imperfections = Imperfections.ideal
+        // Without noise a living chip could not be told from a frozen one.
+        imperfections.accelerometerNoise = 400e-6 * 9.80665
+        imperfections.gyroscopeNoise = 0.005 * .pi / 180
+        imperfections.oscillatorError = oscillatorError * 1e6
+        let start = clock.now()
+        func mpu(_ model: VirtualMPUModel) -> (any WiredDriver, Truth) {
+            let chip = VirtualMPU6050(
+                model, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
+            chip.connect(wire)
+            let truth = Truth(
+                time: { chip.trueSampleTime($0) }, count: { chip.sampleCount },
+                delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
+            return (Wired<MPUFamily>(chip, wire, clock, settings), truth)
+        }
+        func lsm(_ model: LSM6DSModel) -> (any WiredDriver, Truth) {
+            let chip = VirtualLSM6DS(
+                model, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
+            chip.connect(wire)
+            let truth = Truth(
+                time: { chip.trueSampleTime($0) }, count: { chip.sampleCount },
+                delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
+            return (Wired<LSM6DSFamily>(chip, wire, clock, settings), truth)
+        }
+        func other<Part: ChipPart>(_ kind: VirtualIMUChip.Kind, _ part: Part.Type) -> (any WiredDriver, Truth) {
+            let chip = VirtualIMUChip(
+                kind, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
+            chip.connect(wire)
+            let truth = Truth(
+                time: { chip.trueSampleTime($0) }, count: { chip.sampleCount },
+                delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
+            return (Wired<Part>(chip, wire, clock, settings), truth)
+        }
+        let made =
+            switch chip {
+            case .mpu6050: mpu(.mpu6050)
+            case .icm20602: mpu(.icm20602)
+            case .lsm6ds3: lsm(.lsm6ds3)
+            case .lsm6dso: lsm(.lsm6dso)
+            case .bmi160: other(.bmi160, BMI160Family.self)
+            case .icm42688: other(.icm42688, ICM42688Family.self)
+            case .adxl345: other(.adxl345, ADXL345Family.self)
+            }
+        driver = made.0
+        truth = made.1
+    }
+
+    var status: DataReadyStatus { driver.status.dataReady }
+
+    private func uniform() -> Double {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Double(random >> 11) / 9_007_199_254_740_992
+    }
+
+    func run(_ seconds: Double) {
+        let end = clock.now().advanced(bySeconds: seconds)
+        while clock.now() < end { turn() }
+    }
+
+    func run(atMost seconds: Double, until condition: () -> Bool) -> Bool {
+        let end = clock.now().advanced(bySeconds: seconds)
+        while clock.now() < end {
+            if condition() { return true }
+            turn()
+        }
+        return condition()
+    }
+
+    func measure() {
+        isMeasuring = true
+        squares = 0
+        measured = 0
+        worst = 0
+    }
+
+    var rms: Double { (squares / Double(measured)).squareRoot() }
+
+    private func turn() {
+        let lateness = uniform() < 0.02 ? 0.02 : 0.003 * uniform()
+        clock.advance(to: next.advanced(bySeconds: lateness))
+        batch.removeAll()
+        next = driver.poll(into: &batch).next
+        let first = Int(truth.count()) - batch.count
+        for index in 0..<batch.count {
+            let timestamp = batch[index].timestamp
+            if let last, timestamp <= last { reversals += 1 }
+            last = timestamp
+            guard isMeasuring, let time = truth.time(UInt64(first + index)) else { continue }
+            let error = timestamp.seconds(since: time) + truth.delay()
+            squares += error * error
+            worst = max(worst, abs(error))
+            measured += 1
+        }
+    }
+}
+
+/// Requirement: with a data-ready line a sample's timestamp is the instant of its edge; whatever is wrong with the line, it
+/// is never a wrong one.
+@Suite struct DataReadyLineTests {
+    @Test("Every family: the edge's instant is the sample's timestamp", arguments: Chip.allCases)
+    fileprivate func families(chip: Chip) {
+        let rig = LineRig(chip)
+        #expect(rig.run(atMost: 1) { rig.status.state == .used })
+        rig.run(2)
+        rig.measure()
+        rig.run(20)
+        print("FIG", chip, rig.rms, rig.worst, rig.measured, rig.status, rig.driver.status.periodDeviation)
+        #expect(rig.status.state == .used && rig.status.failures == 0)
+        #expect(rig.rms < 0.000_06)
+        #expect(rig.worst < 0.000_3)
+        #expect(rig.reversals == 0)
+        let timed = Double(rig.status.timedSamples) / Double(rig.driver.status.samples)
+        // An ADXL345's pin tells the first sample of a batch alone.
+        #expect(chip == .adxl345 ? timed > 0.15 : timed > 0.97)
+        #expect(abs(rig.driver.status.periodDeviation - 20_000) < 20)
+    }
+
+    @Test(
+        "Rates, batches and oscillators",
+        arguments: [
+            (4, 0.02, 0.05), (50, 1, -0.05), (200, 0.1, 0.05), (200, 0.005, -0.05), (500, 0.02, 0.05),
+            (1000, 0.02, -0.05), (1000, 0.01, 0.05),
+        ] as [(Double, Double, Double)])
+    func rates(rate: Double, interval: Double, oscillatorError: Double) {
+        for seed: UInt64 in 1...3 {
+            let rig = LineRig(rate: rate, interval: interval, oscillatorError: oscillatorError, seed: seed)
+            let isUsed = rig.run(atMost: 1 + 20 / rate + 4 * interval) { rig.status.state == .used }
+            #expect(isUsed)
+            rig.measure()
+            rig.run(max(20, 100 / rate))
+            print("FIG", rate, interval, oscillatorError, rig.rms, rig.worst, rig.measured, rig.status)
+            #expect(rig.status.state == .used && rig.status.failures == 0)
+            #expect(rig.rms < 0.000_1)
+            #expect(rig.worst < 0.000_5)
+            #expect(rig.reversals == 0)
+            #expect(rig.driver.status.gaps == 0)
+        }
+    }
+
+    @Test("A wire that leads nowhere is told once, and costs nothing")
+    func silent() {
+        var flaws = VirtualWire.Flaws()
+        flaws.isBroken = true
+        let rig = LineRig(flaws: flaws)
+        #expect(rig.run(atMost: 1.5) { rig.status.state == .unused })
+        #expect(rig.status.lastFault == .silent)
+        rig.run(2)
+        rig.measure()
+        rig.run(60)
+        #expect(rig.rms < 0.000_2)
+        #expect(rig.status.timedSamples == 0)
+        // Pauses of 1, 2, 4, … s.
+        #expect(rig.status.failures < 9)
+        #expect(rig.driver.status.gaps == 0 && rig.reversals == 0)
+        rig.wire.set(VirtualWire.Flaws())
+        #expect(rig.run(atMost: 70) { rig.status.state == .used })
+    }
+
+    @Test("Late interrupts, one in a hundred by up to 2 ms, time no sample", arguments: 1...3 as ClosedRange<UInt64>)
+    func late(seed: UInt64) {
+        var flaws = VirtualWire.Flaws()
+        flaws.lateEvery = 100
+        flaws.longestDelay = 0.002
+        let rig = LineRig(flaws: flaws, seed: seed)
+        rig.run(4)
+        rig.measure()
+        rig.run(60)
+        print("FIG late", rig.rms, rig.worst, rig.status)
+        #expect(rig.rms < 0.000_1)
+        #expect(rig.worst < 0.000_4)
+        #expect(rig.status.oddEdges > 50)
+        #expect(rig.status.state == .used && rig.status.failures == 0)
+    }
+
+    @Test("A host whose interrupts are 0 to 0.3 ms late is as good as it can be")
+    func slowHost() {
+        var flaws = VirtualWire.Flaws()
+        flaws.latency = 0.000_01...0.000_3
+        let rig = LineRig(flaws: flaws)
+        rig.run(4)
+        rig.measure()
+        rig.run(60)
+        print("FIG slow", rig.rms, rig.worst, rig.status, rig.driver.status.periodDeviation)
+        #expect(rig.rms < 0.000_2)
+        #expect(rig.status.state == .used && rig.status.failures == 0)
+        #expect(abs(rig.driver.status.periodDeviation - 20_000) < 100)
+    }
+
+    @Test(
+        "Edges that are missed or that nobody raised are noticed before they time a sample",
+        arguments: [true, false], [1, 2, 3, 4] as [UInt64])
+    func missedAndSpurious(isMissed: Bool, seed: UInt64) {
+        for rate in [50.0, 200, 1000] {
+            let rig = LineRig(rate: rate, seed: seed)
+            rig.run(4)
+            rig.measure()
+            var flaws = VirtualWire.Flaws()
+            if isMissed { flaws.missedEvery = 500 } else { flaws.spuriousEvery = 500 }
+            rig.wire.set(flaws)
+            rig.run(60)
+            print("FIG", isMissed, rate, rig.rms, rig.worst, rig.measured, rig.status)
+            #expect(rig.status.failures > 0)
+            #expect(rig.worst < 0.000_5)
+            #expect(rig.reversals == 0)
+            rig.wire.set(VirtualWire.Flaws())
+            #expect(rig.run(atMost: 70) { rig.status.state == .used })
+        }
+    }
+
+    @Test("Edges for which the host's queue had no room are known by their numbers, and the match holds")
+    func lostInQueue() {
+        let rig = LineRig(interval: 0.1)
+        rig.run(4)
+        rig.measure()
+        for _ in 0..<20 {
+            rig.run(1)
+            rig.wire.lose(3)
+        }
+        rig.run(1)
+        #expect(rig.status.lostEdges > 0)
+        #expect(rig.status.state == .used && rig.status.failures == 0)
+        #expect(rig.worst < 0.000_3)
+    }
+
+    @Test("After a FIFO reset and after a brown-out the edges are matched anew", arguments: [true, false])
+    func reset(isOverflow: Bool) {
+        let rig = LineRig()
+        rig.run(4)
+        rig.measure()
+        rig.truth.inject(isOverflow ? .fifoOverflow : .brownOut)
+        #expect(rig.run(atMost: 1) { rig.status.state == .seeking })
+        #expect(rig.run(atMost: 2) { rig.status.state == .used })
+        rig.run(5)
+        #expect(rig.driver.status.gaps == 1)
+        print("FIG reset", rig.rms, rig.worst, rig.status)
+        #expect(rig.reversals == 0)
+        rig.measure()
+        rig.run(10)
+        #expect(rig.worst < 0.000_3)
+    }
+
+    @Test(
+        "A flipped bit of the pin's registers is noticed and mended",
+        arguments: [
+            (.mpu6050, 0x38, 0), (.mpu6050, 0x37, 7), (.lsm6ds3, 0x0D, 1), (.lsm6dso, 0x0B, 7), (.bmi160, 0x51, 4),
+            (.bmi160, 0x53, 3), (.bmi160, 0x56, 7), (.icm42688, 0x14, 0), (.icm42688, 0x64, 4), (.icm42688, 0x65, 3),
+            (.adxl345, 0x2E, 7), (.adxl345, 0x2F, 7),
+        ] as [(Chip, UInt8, UInt8)])
+    fileprivate func flipped(chip: Chip, register: UInt8, bit: UInt8) {
+        let rig = LineRig(chip)
+        rig.run(1)
+        rig.truth.inject(.bitFlip(register: register, bit: bit))
+        #expect(rig.run(atMost: 1) { rig.driver.status.lastFault == .configurationLost(register: register) })
+        #expect(rig.run(atMost: 2) { rig.status.state == .used })
+    }
+}
