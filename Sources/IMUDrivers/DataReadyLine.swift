@@ -83,3 +83,11 @@ public enum DataReadyFault: UInt8, Error, Sendable, BitwiseCopyable {
     /// Edges come that do not fit the samples.
     case mismatched
 }
+
+/// When a data-ready line pulses.
+public enum DataReadyPulse: UInt8, Sendable, BitwiseCopyable {
+    /// With every sample.
+    case everySample
+    /// With the first sample since the FIFO was read empty: the pin stays high while there is something in it.
+    case whenFilled
+}

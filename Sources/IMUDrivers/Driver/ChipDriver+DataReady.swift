@@ -11,46 +11,40 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         status.dataReady = matcher.status
     }
 
-    /// Lets the estimator learn from a look: of the edges where they are known to belong to the frames, else of the count.
+    /// Learns from a look: the estimator from the count alone, which nothing that is wrong with a line can mislead.
     mutating func observe(_ fill: Fill) {
         let completed = taken + Int64(fill.frames)
-        guard Line.isWired else { return estimator.observe(completed: completed, from: fill.before, to: fill.after) }
+        estimator.observe(completed: completed, from: fill.before, to: fill.after)
+        guard Line.isWired else { return }
         matcher.gather(&line)
         let period = estimator.period
-        matcher.look(completed: completed, taken: taken, from: fill.before, to: fill.after, period: period)
-        guard matcher.phase == .matched else {
-            status.dataReady = matcher.status
-            return estimator.observe(completed: completed, from: fill.before, to: fill.after)
-        }
-        // Without a sample there has been no look at all; then nothing is expected yet.
-        if !estimator.hasPhase { estimator.observe(completed: completed, from: fill.before, to: fill.after) }
         let next = taken + 1
         let expected = estimator.instant(ofSample: next)
-        let narrow = max(EdgeLimits.narrowTolerance, EdgeLimits.narrowRatio * period)
-        let tolerance = max(narrow, 2 * estimator.lateness)
-        matcher.judge(
-            next, through: completed, expecting: expected, period: period, tolerance: tolerance, now: fill.after)
-        var learnt = false
-        var frame = next
-        while frame <= completed {
-            if let instant = matcher.instant(ofFrame: frame) {
-                estimator.observe(sample: frame, at: instant)
-                learnt = true
-            }
-            frame += 1
-        }
-        if !learnt { estimator.observe(completed: completed, from: fill.before, to: fill.after) }
+        let doubt = estimator.isSettled ? EdgeLimits.settledDoubt : EdgeLimits.unsettledDoubt
+        matcher.look(
+            completed: completed, taken: taken, from: fill.before, to: fill.after, expecting: expected,
+            doubt: doubt * period, period: period)
+        matcher.judge(next, through: completed, period: period, now: fill.after)
         status.dataReady = matcher.status
     }
 
-    /// When frame `number` was complete: at its edge, or when the estimator says.
+    /// When frame `number` was complete: as the line tells, or the estimator.
     mutating func completion(ofFrame number: Int64) -> Timestamp {
-        guard Line.isWired, let instant = matcher.instant(ofFrame: number) else {
+        guard Line.isWired, let completion = matcher.completion(ofFrame: number) else {
             return estimator.timestamp(ofSample: number)
         }
-        estimator.follow(instant, ofSample: number)
-        matcher.countTimedSample()
-        status.dataReady.timedSamples += 1
-        return instant
+        estimator.follow(completion.time, ofSample: number)
+        if completion.isEdge { matcher.countTimedSample() }
+        status.dataReady = matcher.status
+        return completion.time
+    }
+
+    /// Notes the sample period, once it is known: of the edges where they are matched, else of the FIFO's fill.
+    mutating func notePeriod() {
+        let isTracking = Line.isWired && matcher.isTracking
+        guard isTracking || estimator.isSettled else { return }
+        let period = isTracking ? matcher.period : estimator.period
+        status.period = period
+        status.periodDeviation = (period / estimator.nominalPeriod - 1) * 1e6
     }
 }

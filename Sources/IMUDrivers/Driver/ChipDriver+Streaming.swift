@@ -155,10 +155,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             if told != .none { event = told }
             done += frames
         }
-        if estimator.isSettled {
-            status.period = estimator.period
-            status.periodDeviation = estimator.deviation
-        }
+        notePeriod()
         matcher.forget(through: taken)
         // What found no room in the batch is fetched at once, unless there was no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0

@@ -5,8 +5,8 @@ internal import MotionCore
 /// Edges and frames are both counted, so all there is to find is one number, the `offset` between them. A look that
 /// finds `n` frames between the host's instants `a` and `b` bounds it: the edges up to `a` have their frames in the FIFO,
 /// and no more edges than those up to `b` can have. Looks that come between two samples pin it down. From then on every look is held
-/// against it, and every edge against the line that `SamplePeriodEstimator` has laid: an edge that is off it gives no
-/// instant, and where several in a row are, the match is given up.
+/// against it, and every edge against the line through those before: an edge that is off it gives no instant, and where several in a row
+/// are, the match is given up.
 ///
 /// Memory is fixed at `init`.
 struct EdgeMatcher: ~Copyable {
@@ -50,10 +50,10 @@ struct EdgeMatcher: ~Copyable {
     private var began: Timestamp?
     private var beganAtFrame: Int64 = 0
 
-    /// Looks in a row that contradict the match, edges in a row that are off the line, and edges on it since the match.
+    /// Looks in a row that contradict the match, edges in a row that are off the line, and that line.
     private var contradictions = 0
     private var oddInARow = 0
-    private(set) var fitting = 0
+    private var tracker = EdgeTracker()
     private var lastEdge: Timestamp?
 
     /// When a line that was given up is tried again, and how long the next pause is.
@@ -92,7 +92,7 @@ struct EdgeMatcher: ~Copyable {
         lastEdge = nil
         contradictions = 0
         oddInARow = 0
-        fitting = 0
+        tracker = EdgeTracker()
         matchedAt = nil
     }
 
@@ -138,7 +138,14 @@ struct EdgeMatcher: ~Copyable {
 
     /// Takes note of a look between `a` and `b` that found `completed` frames in all, of which `taken` had been read
     /// before. The edges have been gathered after it.
-    mutating func look(completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, period: Double) {
+    ///
+    /// - Parameters:
+    ///   - start: the instant that is expected of the first frame that has not been read.
+    ///   - doubt: by how much that may be off, seconds: an offset of which the edges are off by more is none.
+    mutating func look(
+        completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, expecting start: Timestamp, doubt: Double,
+        period: Double
+    ) {
         if began == nil {
             began = b
             beganAtFrame = completed
@@ -150,7 +157,9 @@ struct EdgeMatcher: ~Copyable {
         }
         if isSilent(completed: completed, at: b, period: period) { return lose(.silent, at: b) }
         switch pulse {
-        case .everySample: lookAtAll(completed: completed, from: a, to: b, period: period)
+        case .everySample:
+            lookAtAll(completed: completed, from: a, to: b, period: period)
+            if phase == .seeking { tryOffset(taken + 1, expecting: start, doubt: doubt, period: period, at: b) }
         case .whenFilled: lookAtOne(completed: completed, taken: taken, to: b)
         }
         if phase == .matched, let matchedAt, b.seconds(since: matchedAt) > EdgeLimits.trustAfter {
@@ -184,15 +193,40 @@ struct EdgeMatcher: ~Copyable {
             return
         }
         narrow(low, high)
+    }
+
+    /// Believes in the only offset that is left, where all speaks for it.
+    private mutating func tryOffset(
+        _ first: Int64, expecting start: Timestamp, doubt: Double, period: Double, at now: Timestamp
+    ) {
         if looks >= EdgeLimits.leastLooks, lowest == highest, sought >= EdgeLimits.leastEdges,
             isRegular(period: period)
         {
-            offset = lowest
-            match(at: b)
-        } else {
-            giveUpSeeking(at: b, period: period)
-            dropAll()
+            if isExpected(first, offset: lowest, expecting: start, doubt: doubt, period: period) {
+                offset = lowest
+                return match(at: now)
+            }
+            // An edge was missed while it was sought, say.
+            looks = 0
+            lowest = .min
+            highest = .max
         }
+        giveUpSeeking(at: now, period: period)
+        dropAll()
+    }
+
+    /// Whether the edge of frame `first`, or the first after it, comes when that is expected.
+    private func isExpected(
+        _ first: Int64, offset: Int64, expecting start: Timestamp, doubt: Double, period: Double
+    ) -> Bool {
+        for index in 0..<count {
+            let edge = edge(index)
+            let frame = edge.number - offset
+            guard frame >= first else { continue }
+            let expected = start.advanced(bySeconds: Double(frame - first) * period)
+            return abs(edge.time.seconds(since: expected)) <= doubt
+        }
+        return false
     }
 
     private mutating func narrow(_ low: Int64, _ high: Int64) {
@@ -223,7 +257,7 @@ struct EdgeMatcher: ~Copyable {
             let edge = edge(index)
             let expected = Double(edge.number - before.number) * period
             let spacing = edge.time.seconds(since: before.time)
-            if abs(spacing - expected) > EdgeLimits.unevenness * period { return false }
+            if abs(spacing - expected) > EdgeLimits.unevenness(over: expected) { return false }
             before = edge
         }
         return true
@@ -235,7 +269,7 @@ struct EdgeMatcher: ~Copyable {
         matchedAt = now
         contradictions = 0
         oddInARow = 0
-        fitting = 0
+        tracker = EdgeTracker()
     }
 
     private mutating func giveUpSeeking(at now: Timestamp, period: Double) {
@@ -257,46 +291,60 @@ struct EdgeMatcher: ~Copyable {
 
     // MARK: Edges of frames
 
-    /// Holds the edges of the frames from `first` to `last` against the instants that are expected of them; the first ones since
-    /// the match, when the period is not known yet, each against the one before.
-    ///
-    /// - Parameters:
-    ///   - start: the expected instant of the first frame.
-    ///   - tolerance: how far off an edge may be once the line is well known, seconds.
-    mutating func judge(
-        _ first: Int64, through last: Int64, expecting start: Timestamp, period: Double, tolerance: Double,
-        now: Timestamp
-    ) {
+    /// Holds the edges of the frames from `first` to `last` against the line through those before, and lays it on.
+    mutating func judge(_ first: Int64, through last: Int64, period: Double, now: Timestamp) {
         guard phase == .matched else { return }
-        var before = dropped
+        if tracker.count == 0, pulse == .everySample, let dropped {
+            tracker.begin(frame: dropped.number - offset, time: dropped.time, period: period)
+        }
         for index in 0..<count {
             let slot = (self.first + index) % capacity
             let edge = edges[slot]
-            defer { before = edge }
             let frame = edge.number - offset
             guard frame >= first else { continue }
             guard frame <= last else { break }
-            var expected = start.advanced(bySeconds: Double(frame - first) * period)
-            var limit = fitting < EdgeLimits.fitting ? EdgeLimits.wideTolerance * period : tolerance
-            if fitting < EdgeLimits.young, pulse == .everySample, let before {
-                expected = before.time.advanced(bySeconds: Double(edge.number - before.number) * period)
-                limit = EdgeLimits.unevenness * period
-            }
-            let isOdd = abs(edge.time.seconds(since: expected)) > limit
-            edges[slot].isOdd = isOdd
-            if isOdd {
-                status.oddEdges += 1
-                oddInARow += 1
-            } else {
-                oddInARow = 0
-                fitting += 1
-            }
+            // What found no room in a batch comes again.
+            guard tracker.count == 0 || tracker.distance(toFrame: frame) > 0 else { continue }
+            edges[slot].isOdd = !fits(frame, edge.time, period: period)
             guard oddInARow < EdgeLimits.oddInARow else { return lose(.mismatched, at: now) }
         }
     }
 
-    /// The instant of a frame's edge; `nil` where it did not come or is not believed. Frames are asked for in order.
-    func instant(ofFrame frame: Int64) -> Timestamp? {
+    /// Whether an edge comes when its frame is due; then the line is laid on.
+    private mutating func fits(_ frame: Int64, _ time: Timestamp, period: Double) -> Bool {
+        guard tracker.count > 0 else {
+            tracker.begin(frame: frame, time: time, period: period)
+            return true
+        }
+        let limit =
+            tracker.count < EdgeLimits.young
+            ? EdgeLimits.unevenness(over: Double(tracker.distance(toFrame: frame)) * period)
+            : max(EdgeLimits.tolerance, EdgeLimits.toleranceRatio * period)
+        guard abs(time.seconds(since: tracker.instant(ofFrame: frame))) <= limit else {
+            status.oddEdges += 1
+            oddInARow += 1
+            return false
+        }
+        oddInARow = 0
+        tracker.add(frame: frame, time: time)
+        return true
+    }
+
+    /// Whether there is a line through the edges that is worth more than the estimate of the FIFO's fill.
+    var isTracking: Bool { phase == .matched && tracker.count >= EdgeLimits.young }
+
+    /// The period of the line through the edges, seconds.
+    var period: Double { tracker.period }
+
+    /// When a frame was complete: at its edge, or where that did not come or is not believed, where the line through the others
+    /// is. `nil` where the line is not known. Frames are asked for in order.
+    func completion(ofFrame frame: Int64) -> (time: Timestamp, isEdge: Bool)? {
+        if let instant = instant(ofFrame: frame) { return (instant, true) }
+        return isTracking ? (tracker.instant(ofFrame: frame), false) : nil
+    }
+
+    /// The instant of a frame's edge; `nil` where it did not come or is not believed.
+    private func instant(ofFrame frame: Int64) -> Timestamp? {
         guard phase == .matched, count > 0 else { return nil }
         let wanted = frame + offset
         // Without losses the edges are numbered without gaps: it is where it should be, or somewhat before.
@@ -316,48 +364,4 @@ struct EdgeMatcher: ~Copyable {
 
     /// Counts a sample that has the instant of an edge.
     mutating func countTimedSample() { status.timedSamples += 1 }
-}
-
-/// When a data-ready line pulses.
-public enum DataReadyPulse: UInt8, Sendable, BitwiseCopyable {
-    /// With every sample.
-    case everySample
-    /// With the first sample since the FIFO was read empty: the pin stays high while there is something in it.
-    case whenFilled
-}
-
-/// What is expected of a data-ready line, seconds unless said.
-enum EdgeLimits {
-    /// A host may note an edge later than a look at the FIFO, and the FIFO may get a frame later than the edge.
-    static var slack: Double { 0.001 }
-    /// Looks that agree on the offset, and edges, before it is believed.
-    static var leastLooks: Int { 2 }
-    static var leastEdges: Int { 4 }
-    /// How far the edges' distances may be off a period before the period is known, as a ratio of it.
-    static var unevenness: Double { 0.25 }
-    /// Looks in a row that contradict the offset until it is given up.
-    static var contradictions: Int { 3 }
-    /// Edges in a row off the expected instants until it is given up; those of late interrupts come singly.
-    static var oddInARow: Int { 4 }
-    /// For so long, so many periods and so many frames no edge comes from a wire that leads nowhere.
-    static var silence: Double { 0.5 }
-    static var silentPeriods: Double { 10 }
-    /// The same for a pin that pulses once a batch: two of the longest.
-    static var silentBatchPeriods: Double { 40 }
-    static var silentFrames: Int64 { 4 }
-    /// For so long, or so many periods, the offset is sought.
-    static var seeking: Double { 3 }
-    static var soughtPeriods: Double { 40 }
-    /// The pauses before a line that failed is tried again, and how long it has to be good for the pause to be short again.
-    static var firstPause: Double { 1 }
-    static var lastPause: Double { 64 }
-    static var trustAfter: Double { 60 }
-    /// Edges that fit after which the period is known well enough to foretell a batch, and so well that the narrow
-    /// tolerance holds.
-    static var young: Int { 32 }
-    static var fitting: Int { 400 }
-    /// The tolerances: the wide one and the narrow one as ratios of a period, and the narrow one's least in seconds.
-    static var wideTolerance: Double { 0.25 }
-    static var narrowTolerance: Double { 0.000_2 }
-    static var narrowRatio: Double { 1.0 / 50 }
 }

@@ -30,8 +30,6 @@ public struct SamplePeriodEstimator: ~Copyable {
     var tolerance = widestTolerance
     /// Half the width of the gap between the bounds at the last fit, seconds; below zero where no line fits.
     var margin: Double = 0
-    /// How late an edge of a data-ready line is noted at most, as far as is known, seconds.
-    private(set) var lateness = leastLateness
 
     /// The newest sample that the host has seen, and when.
     private var newestIndex: Int64 = 0
@@ -59,11 +57,6 @@ public struct SamplePeriodEstimator: ~Copyable {
 
     /// Seconds of observations after which the period is usable.
     static var settlingSpan: Double { 1.5 }
-
-    /// What is believed at first of how late an edge is noted, seconds: a Pi's interrupts take some ten microseconds. Doubled
-    /// where that cannot be, up to a ratio of the period.
-    static var leastLateness: Double { 0.000_1 }
-    static var mostLateness: Double { 1.0 / 16 }
 
     /// Makes an estimator for samples `nominalPeriod` seconds apart.
     public init(nominalPeriod: Double) {
@@ -103,23 +96,6 @@ public struct SamplePeriodEstimator: ~Copyable {
         contradictions = 0
         if window.add(observation, period: period) { fit() }
         respect(observation)
-    }
-
-    /// Takes note that sample `index` was complete at `instant`, as an edge of a data-ready line told.
-    ///
-    /// An edge is noted late by an interrupt's latency, never early: the sample was complete by `instant`, and was not a
-    /// little before.
-    public mutating func observe(sample index: Int64, at instant: Timestamp) {
-        newestIndex = index
-        newestBound = instant
-        contradictions = 0
-        let observation = BoundWindow.Block(
-            upperIndex: index, upperTime: instant, lowerIndex: index,
-            lowerTime: instant.advanced(bySeconds: -lateness))
-        guard window.count > 0 else { return begin(observation) }
-        guard window.add(observation, period: period) else { return }
-        fit()
-        if margin < 0 { lateness = min(2 * lateness, Self.mostLateness * nominalPeriod) }
     }
 
     /// Takes note that sample `index` was given another timestamp than the line's, from which later ones go on.

@@ -43,9 +43,6 @@ public final class VirtualWire: Sendable {
     /// Has other flaws from now on.
     public func set(_ flaws: Flaws) { state.withLock { $0.flaws = flaws } }
 
-    /// Loses the queue's oldest edges, as a host does that found no room for them.
-    public func lose(_ count: Int) { state.withLock { $0.edges.removeFirst(min(count, $0.edges.count)) } }
-
     /// Edges that the chip has raised.
     public var raised: Int { state.withLock { $0.raised } }
 
