@@ -64,7 +64,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     private let clock = HandClock()
     private let chip: any FaultyChip
     private let ambush: Ambush
-    private var driver: ChipDriver<Part, TimedBus, HandClock>
+    private var driver: ChipDriver<Part, TimedBus, HandClock, NoDataReadyLine>
     private var pipeline = MotionPipeline()
     private var batch = SampleBatch(capacity: 128)
     private let plan: FaultPlan
