@@ -15,19 +15,20 @@ extension Agent {
         var turns = -1
     }
 
-    /// Waits for a signal; meanwhile carries out commands, tells systemd that it lives, reports health, looks at the clock for
+    /// Waits for a signal; meanwhile carries out commands, sets what is to be set, tells systemd that it lives, reports health, looks at the clock for
     /// quiet hours, and keeps the embedded broker up.
     func watch(_ watch: inout Watch, _ signals: SignalWaiter) {
         while true {
             let now = WallClock.monotonic
             if let end = watch.end, now >= end { return }
             let wasStopped = sensor.isStopped
-            for message in mailbox.takeAll() { desk.take(message) }
+            for message in mailbox.takeAll() where !settingsDesk.take(message, apply: live.apply) { desk.take(message) }
             if wasStopped, !sensor.isStopped { watch.turns = -1 }
             feedWatchdog(&watch, at: now)
             if let report = health.report(at: now, sensor: sensor, client: client, outbox: outbox.figures) {
                 publisher.publishHealth(report)
             }
+            settingsDesk.work(at: now)
             keep(&watch.quietHours)
             if brokerEnded.take() { reviveBroker() }
             if signals.wait(seconds: pause(of: watch), or: bell) { return }
@@ -37,7 +38,7 @@ extension Agent {
     /// Seconds until something is due; `nil` where nothing is.
     private func pause(of watch: Watch) -> Double? {
         let now = WallClock.monotonic
-        var pauses = [watch.end, health.nextReport].compactMap { $0?.seconds(since: now) }
+        var pauses = [watch.end, health.nextReport, settingsDesk.nextWork].compactMap { $0?.seconds(since: now) }
         if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
         // Nothing can begin while nothing is sensed.
         if !watch.quietHours.isEmpty, !sensor.isStopped { pauses.append(LocalTime.secondsToNextMinute) }
@@ -56,6 +57,7 @@ extension Agent {
 
     /// Silences gestures in their quiet hours.
     func keep(_ quietHours: inout QuietHours) {
+        quietHours.spans = settingsDesk.settings.quietHours
         guard !quietHours.isEmpty, let silenced = quietHours.change(atMinute: LocalTime.minuteOfDay()) else { return }
         manager.changeSettings { $0.gestures.silenced = silenced }
         let names = Gesture.allCases.filter(silenced.contains).map(\.word)

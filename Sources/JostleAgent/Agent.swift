@@ -49,19 +49,25 @@ public final class Agent {
     /// Whether a connection ended, or was not made, since the main thread last looked after the embedded broker.
     let brokerEnded = SharedFlag()
 
-    private let settings: JostleSettings
+    let settings: JostleSettings
     let outbox: OutboxCourier
+    let settingsDesk: SettingsDesk
+    let live: LiveSettings
     private let observer: Observer
     private let actions: ActionResponders
 
     /// Opens the sensor and prepares everything; nothing runs yet.
     ///
     /// To be called on the main thread, on which `run` is called later. The version is the program's, for the health
-    /// report; in the state directory things are kept that outlive a run.
+    /// report; in the state directory things are kept that outlive a run, what was set in the home among them.
     /// - Throws: `AgentError`, which says what can be done about it.
     public init(
-        settings: JostleSettings, version: String, stateDirectory: String, log: Log, observer: Observer = Observer()
+        configuration: LoadedConfiguration, version: String, stateDirectory: String, log: Log,
+        observer: Observer = Observer()
     ) throws(AgentError) {
+        let store = LocalLayerStore(stateDirectory: stateDirectory)
+        let stack = store.stack(upon: configuration, log: log)
+        let settings = stack.resolution.settings
         let id = settings.device.id ?? DeviceName.ofThisMachine()
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
         let manager = MotionManager(
@@ -94,6 +100,9 @@ public final class Agent {
         actions = ActionResponders(
             ActionPerformer(
                 device: id, prefix: settings.mqtt.prefix, isSimulated: isSimulated, publisher: publisher, log: log))
+        settingsDesk = SettingsDesk(
+            stack, topics: topics, store: store, log: log, send: Agent.sender(to: client))
+        live = LiveSettings(manager: manager, publisher: publisher, health: health)
         embeddedBroker = embedded
         self.bell = bell
         self.health = health
@@ -172,6 +181,7 @@ public final class Agent {
                 topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated,
                 outbox: outbox, send: sender(to: client))
             try client.subscribe(to: topics.command("+"), qos: .atLeastOnce)
+            try client.subscribe(to: topics.set("+"), qos: .atLeastOnce)
             return (client, publisher, outbox, relay)
         } catch {
             throw AgentError.mqtt(error)
@@ -179,7 +189,7 @@ public final class Agent {
     }
 
     /// What hands messages to the client; false where it does not take one now.
-    private static func sender(to client: MQTTClient) -> Publisher.Send {
+    static func sender(to client: MQTTClient) -> Publisher.Send {
         { message, token in
             do throws(MQTTError) {
                 try client.publish(message, token: token)
@@ -225,6 +235,7 @@ public final class Agent {
         let health = self.health
         let log = self.log
         let mailbox = self.mailbox
+        let settingsDesk = self.settingsDesk
         let bell = self.bell
         let brokerEnded = self.brokerEnded
         let connectionEnded: @Sendable ([MQTTToken]) -> Void = { undelivered in
@@ -236,6 +247,7 @@ public final class Agent {
             switch event {
             case .connected:
                 publisher.connected()
+                settingsDesk.connected()
                 health.makeDue()
             case .acknowledged(let token): publisher.acknowledged(token)
             case .rejected(let token, _): publisher.rejected(token)
@@ -267,6 +279,7 @@ public final class Agent {
         outbox.settle(within: 0.3)
         let result = client.stop(within: .milliseconds(400), farewell: Publisher.availability("offline", topics))
         if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
+        settingsDesk.keep(at: WallClock.monotonic, isLast: true)
         outbox.stop(within: 0.5)
         let figures = outbox.figures
         if figures.unstored > 0 {

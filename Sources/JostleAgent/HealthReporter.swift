@@ -10,12 +10,12 @@ final class HealthReporter: Sendable {
     private static let reaction = 1.0
 
     private let version: String
-    private let interval: Double
     private let bell: Bell
     private let start = WallClock.monotonic
     private let mutable: Mutex<Mutable>
 
     private struct Mutable {
+        var interval: Double
         var next: Timestamp
         var reported: (time: Timestamp, processor: Double, samples: UInt64)
     }
@@ -25,11 +25,11 @@ final class HealthReporter: Sendable {
     /// The bell is rung where the next one is due earlier than `nextReport` said.
     init(version: String, interval: Double, bell: Bell) {
         self.version = version
-        self.interval = interval
         self.bell = bell
         mutable = Mutex(
             Mutable(
-                next: start.advanced(bySeconds: 5), reported: (start, ProcessFigures.processorTime, 0)))
+                interval: interval, next: start.advanced(bySeconds: 5),
+                reported: (start, ProcessFigures.processorTime, 0)))
     }
 
     /// Something happened that a reader should know soon.
@@ -37,25 +37,34 @@ final class HealthReporter: Sendable {
         let soon = WallClock.monotonic.advanced(bySeconds: HealthReporter.reaction)
         let isEarlier = mutable.withLock { mutable in
             defer { mutable.next = min(mutable.next, soon) }
-            return soon < mutable.next
+            return mutable.interval > 0 && soon < mutable.next
         }
-        if isEarlier, interval > 0 { bell.ring() }
+        if isEarlier { bell.ring() }
     }
 
     /// When a report is due; `nil` for never.
-    var nextReport: Timestamp? { interval > 0 ? mutable.withLock { $0.next } : nil }
+    var nextReport: Timestamp? { mutable.withLock { $0.interval > 0 ? $0.next : nil } }
+
+    /// Changes the seconds between two reports.
+    func changeInterval(_ interval: Double) {
+        mutable.withLock { mutable in
+            guard interval != mutable.interval else { return }
+            mutable.interval = interval
+            mutable.next = WallClock.monotonic.advanced(bySeconds: HealthReporter.reaction)
+        }
+    }
 
     /// The report, or `nil` where none is due at `now`.
     func report(
         at now: Timestamp, sensor: SensorSwitch, client: MQTTClient, outbox: OutboxKeeper.Figures
     ) -> JSONObject? {
-        guard interval > 0, mutable.withLock({ $0.next <= now }) else { return nil }
+        guard mutable.withLock({ $0.interval > 0 && $0.next <= now }) else { return nil }
         let manager = sensor.manager
         let status = manager.lastSensorStatus ?? IMUStatus()
         let processor = ProcessFigures.processorTime
         let before = mutable.withLock { mutable in
             defer {
-                mutable.next = now.advanced(bySeconds: interval)
+                mutable.next = now.advanced(bySeconds: mutable.interval)
                 mutable.reported = (now, processor, status.samples)
             }
             return mutable.reported

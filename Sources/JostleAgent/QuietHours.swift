@@ -3,7 +3,8 @@ internal import MotionCore
 
 /// Decides which gestures are silenced at a time of day. A rule without clock and thread: the agent asks it again and again.
 struct QuietHours {
-    private let spans: [Gesture: [DailySpan]]
+    /// The times of each gesture.
+    var spans: [Gesture: [DailySpan]]
 
     /// The gestures that are silenced now.
     private(set) var silenced: GestureSet = []
@@ -12,8 +13,8 @@ struct QuietHours {
         self.spans = spans
     }
 
-    /// Whether there are any.
-    var isEmpty: Bool { spans.isEmpty }
+    /// Whether there are none, and nothing is silenced by those that were.
+    var isEmpty: Bool { spans.isEmpty && silenced.isEmpty }
 
     /// Looks at the clock; returns what is silenced where that changed, else `nil`.
     ///

@@ -5,8 +5,13 @@ internal import MotionCore
 /// The directory in which a manager keeps what outlives a run.
 ///
 /// Every file is written whole beside the old one and put in its place, so that a power cut leaves one of the two.
-struct StateDirectory: Sendable {
-    let path: String
+package struct StateDirectory: Sendable {
+    package let path: String
+
+    /// The directory at a path, which need not exist yet.
+    package init(path: String) {
+        self.path = path
+    }
 
     private static let referenceFile = "reference-attitude"
     private static let referenceTitle = "jostle reference attitude 1"
@@ -36,7 +41,7 @@ struct StateDirectory: Sendable {
     }
 
     /// What a file turned out to hold.
-    enum Content: Equatable {
+    package enum Content: Equatable {
         case text(String)
         /// There is no such file.
         case none
@@ -44,11 +49,10 @@ struct StateDirectory: Sendable {
         case failed(Int32)
     }
 
-    /// Reads a file of the directory.
-    func read(_ name: String) -> Content {
+    /// Reads a file of the directory: one of ours is at most `limit` bytes, whatever is longer is as good as torn.
+    package func read(_ name: String, limit: Int = 4096) -> Content {
         do throws(SystemFailure) {
-            // A file of ours is a page at most; whatever is longer is not one, and is as good as torn.
-            return .text(try FileContents.text(of: "\(path)/\(name)", limit: 4096))
+            return .text(try FileContents.text(of: "\(path)/\(name)", limit: limit))
         } catch {
             return error.code == ENOENT ? .none : .failed(error.code)
         }
@@ -61,10 +65,17 @@ struct StateDirectory: Sendable {
         unlink("\(path)/\(name)") == 0 || errno == ENOENT ? 0 : errno
     }
 
+    /// Puts a file that cannot be used aside, so that somebody may look at it: rename(2).
+    ///
+    /// - Returns: its new name, or `nil` where it stays.
+    package func setAside(_ name: String) -> String? {
+        rename("\(path)/\(name)", "\(path)/\(name).bad") == 0 ? "\(name).bad" : nil
+    }
+
     /// Writes a file of the directory, whole or not at all.
     ///
     /// - Returns: 0, or the errno of what failed; the old file is then still there.
-    func write(_ text: String, to name: String) -> Int32 {
+    package func write(_ text: String, to name: String) -> Int32 {
         makeDirectories(path)
         do throws(SystemFailure) {
             try FileContents.replace("\(path)/\(name)", with: text, temporary: "\(path)/.\(name).new")

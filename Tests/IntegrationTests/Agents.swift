@@ -3,12 +3,15 @@ import Foundation
 import Testing
 
 extension JostleProgram {
-    /// A running agent called `dut`, with further keys and values; it ends by itself after two minutes at the latest.
+    /// A running agent called `dut`, with further keys and values; it ends by itself after two minutes at the latest. What it
+    /// keeps goes with it, unless it is given a state directory.
     static func agent(
-        broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil
+        broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil
     ) throws -> JostleProgram {
         let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "log.level=debug"] + settings
-        return try JostleProgram(["run", "--for", "120"] + all.flatMap { ["--set", $0] }, fake: fake)
+        let environment = state.map { ["STATE_DIRECTORY": $0] } ?? [:]
+        return try JostleProgram(
+            ["run", "--for", "120"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
     }
 
     /// The same on the virtual sensor, moved along a trajectory.

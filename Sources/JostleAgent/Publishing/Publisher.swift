@@ -59,6 +59,24 @@ public final class Publisher: Sendable {
                 attitudeDeadband: publish.attitude.deadband, motionDeadband: publish.motion.deadband))
     }
 
+    /// Changes rates, dead bands and heartbeats; the next state is published whatever the last was.
+    func change(_ publish: JostleSettings.Publish) {
+        mutable.withLock { mutable in
+            mutable.attitudeGate = TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat)
+            mutable.motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
+            mutable.attitudeDeadband = publish.attitude.deadband
+            mutable.motionDeadband = publish.motion.deadband
+        }
+    }
+
+    /// Makes the next states worth a message: somebody new may be listening.
+    func tellAnew() {
+        mutable.withLock { mutable in
+            mutable.attitudeGate.reset()
+            mutable.motionGate.reset()
+        }
+    }
+
     /// A word for one start of the agent: 64 random bits, hexadecimal.
     public static func newRun() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)

@@ -20,6 +20,10 @@ public struct Topics: Equatable, Sendable {
     public var state: String { "\(root)/state" }
     /// How the device is; retained.
     public var health: String { "\(root)/health" }
+    /// What is in force, and what was refused; retained.
+    public var reported: String { "\(root)/config/reported" }
+    /// Where the value of a key arrives.
+    public func set(_ key: String) -> String { "\(root)/set/\(key)" }
     /// The phases of a gesture.
     public func event(_ gesture: Gesture) -> String { "\(events)\(gesture.word)" }
     /// What the topics of all gestures begin with.

@@ -15,6 +15,12 @@ public struct ConfigurationBuilder: Sendable {
     /// Makes a builder with the built-in defaults.
     public init() {}
 
+    /// Makes a builder that goes on from a configuration that is in order.
+    public init(_ loaded: LoadedConfiguration) {
+        settings = loaded.settings
+        provenance = loaded.provenance
+    }
+
     /// Applies a layer; relative paths in it belong to `directory`, or without one to the working directory.
     public mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
         var reader = SectionReader(settings, provenance, problems, directory: directory)

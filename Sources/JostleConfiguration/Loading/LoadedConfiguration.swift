@@ -26,6 +26,12 @@ public struct LoadedConfiguration: Equatable, Sendable {
 
     /// Which layer set what.
     public var provenance: Provenance
+
+    /// Puts settings together with where they came from.
+    public init(settings: JostleSettings, provenance: Provenance) {
+        self.settings = settings
+        self.provenance = provenance
+    }
 }
 
 extension JostleSettings {

@@ -67,6 +67,8 @@ public enum ConfigurationSource: Hashable, Sendable {
     case argument(String)
     /// An MQTT message, by its topic.
     case message(String)
+    /// A layer of single values above file and arguments, by its name.
+    case layer(String)
 }
 
 /// A place in a configuration.
@@ -91,6 +93,7 @@ public struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertible
         switch source {
         case .file(let name), .message(let name): "\(name):\(line):\(column)"
         case .argument(let key): "--set \(key)"
+        case .layer(let name): "\(name)"
         }
     }
 }

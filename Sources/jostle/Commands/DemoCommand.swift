@@ -13,17 +13,18 @@ enum DemoCommand {
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        var settings = try Configuration.load(arguments).settings
+        var configuration = try Configuration.load(arguments)
+        let settings = configuration.settings
         let seconds = try arguments.seconds("for")
         if settings.sensor.driver == .automatic {
             let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
             if scan.choice == nil {
                 print("No sensor: \(scan.explanation).\nA virtual MPU-6050 takes its place.")
-                settings.sensor.driver = .virtual
+                configuration.settings.sensor.driver = .virtual
             }
         }
         do throws(AgentError) {
-            try LiveRun.run(settings, for: seconds, signals: signals)
+            try LiveRun.run(configuration, for: seconds, signals: signals)
         } catch {
             throw CommandFailure(error)
         }
@@ -33,14 +34,14 @@ enum DemoCommand {
 /// The agent with a view of it in the terminal.
 enum LiveRun {
     static func run(
-        _ settings: JostleSettings, for seconds: Double?, signals: SignalWaiter
+        _ configuration: LoadedConfiguration, for seconds: Double?, signals: SignalWaiter
     ) throws(AgentError) {
-        var settings = settings
-        if settings.mqtt.broker == nil { settings.mqtt.broker = .embedded }
+        var configuration = configuration
+        if configuration.settings.mqtt.broker == nil { configuration.settings.mqtt.broker = .embedded }
         let view = TerminalView()
         let agent = try Agent(
-            settings: settings, version: version, stateDirectory: Configuration.stateDirectory,
-            log: Log(level: min(.warning, settings.log.level.logLevel)), observer: view.observer)
+            configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
+            log: Log(level: min(.warning, configuration.settings.log.level.logLevel)), observer: view.observer)
         view.begin(agent: agent)
         try agent.run(for: seconds, signals: signals)
         view.end()

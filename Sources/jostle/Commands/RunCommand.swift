@@ -17,12 +17,12 @@ enum RunCommand {
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        let settings = try Configuration.load(arguments).settings
+        let configuration = try Configuration.load(arguments)
         let seconds = try arguments.seconds("for")
         do throws(AgentError) {
             let agent = try Agent(
-                settings: settings, version: version, stateDirectory: Configuration.stateDirectory,
-                log: Log(level: settings.log.level.logLevel))
+                configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
+                log: Log(level: configuration.settings.log.level.logLevel))
             try agent.run(for: seconds, signals: signals)
         } catch {
             throw CommandFailure(error)

@@ -37,7 +37,8 @@ enum SimulateCommand {
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        var settings = try Configuration.load(arguments).settings
+        var configuration = try Configuration.load(arguments)
+        let settings = configuration.settings
         let trajectory = arguments.operand(0) ?? ""
         if let id = arguments.value("on") {
             try runRemotely(trajectory, on: id, arguments, settings, signals)
@@ -46,12 +47,12 @@ enum SimulateCommand {
         if arguments.value("count") != nil {
             throw CommandFailure(.usage, "--count goes with --on; without, the movement is repeated anyway")
         }
-        settings.sensor.driver = .virtual
-        settings.sensor.trajectory = trajectory
+        configuration.settings.sensor.driver = .virtual
+        configuration.settings.sensor.trajectory = trajectory
         let seconds = try duration(of: trajectory, arguments)
         noteWhatIsNotTold(of: trajectory, settings)
         do throws(AgentError) {
-            try LiveRun.run(settings, for: seconds, signals: signals)
+            try LiveRun.run(configuration, for: seconds, signals: signals)
         } catch {
             // The configuration's fault where it stands there, but here it is a wrong word on the command line.
             if case .sensor(.unknownTrajectory) = error { throw CommandFailure(.usage, "\(error)") }

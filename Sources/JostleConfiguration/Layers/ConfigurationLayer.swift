@@ -1,0 +1,105 @@
+/// Single values above those of file and arguments, one a key, in the order in which the keys were first set.
+///
+/// What somebody set in a home is such a layer. It is kept as a JSON object of paths and values:
+/// `{"gestures.shake.sensitivity": 7}`.
+public struct ConfigurationLayer: Equatable, Sendable {
+    /// A key and its value.
+    public struct Entry: Equatable, Sendable {
+        /// The key's path: `gestures.shake.sensitivity`.
+        public var key: String
+
+        /// The value as it would be written.
+        public var value: JSONValue
+
+        /// Makes an entry.
+        public init(key: String, value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// What reports call it: `local`.
+    public let name: String
+
+    /// The keys and their values; no key occurs twice.
+    public private(set) var entries: [Entry] = []
+
+    /// Makes an empty layer.
+    public init(_ name: String) {
+        self.name = name
+    }
+
+    /// Reads a layer that was kept.
+    ///
+    /// - Throws: where it is not a JSON object.
+    public init(_ name: String, reading bytes: [UInt8], source: ConfigurationSource) throws(ConfigurationProblem) {
+        let tree = try JSONReader.read(bytes, source: source)
+        guard case .mapping(let members) = tree.value else {
+            throw ConfigurationProblem(at: tree.position, "it is not an object of keys and values")
+        }
+        self.name = name
+        entries = members.map { Entry(key: $0.key, value: JSONValue($0.node)) }
+    }
+
+    /// The value of a key; setting none takes the key out of the layer.
+    public subscript(key: String) -> JSONValue? {
+        get { entries.first { $0.key == key }?.value }
+        set {
+            let index = entries.firstIndex { $0.key == key }
+            switch (index, newValue) {
+            case (let index?, let value?): entries[index].value = value
+            case (let index?, nil): entries.remove(at: index)
+            case (nil, let value?): entries.append(Entry(key: key, value: value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// The layer as it is kept.
+    public var text: String {
+        let lines = entries.map { "  \(JSONValue.quoted($0.key)): \($0.value.compactText)" }
+        return lines.isEmpty ? "{}\n" : "{\n\(lines.joined(separator: ",\n"))\n}\n"
+    }
+}
+
+extension ConfigurationLayer.Entry {
+    /// The entry as a tree with the one key.
+    func tree(at position: ConfigurationPosition) -> ConfigurationNode {
+        let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        return names.reversed().reduce(ConfigurationNode(of: value, at: position)) { node, name in
+            ConfigurationNode(.mapping([.init(key: name, at: position, node)]), at: position)
+        }
+    }
+}
+
+extension JSONValue {
+    /// The value that a JSON text's node means.
+    init(_ node: ConfigurationNode) {
+        switch node.value {
+        case .null: self = .null
+        case .scalar("true", .plain): self = .bool(true)
+        case .scalar("false", .plain): self = .bool(false)
+        case .scalar(let text, .plain): self = .number(text)
+        case .scalar(let text, .quoted): self = .string(text)
+        case .sequence(let nodes): self = .array(nodes.map { JSONValue($0) })
+        case .mapping(let entries): self = .object(entries.map { Member($0.key, JSONValue($0.node)) })
+        }
+    }
+}
+
+extension ConfigurationNode {
+    /// The tree of a value, all of it at one place.
+    init(of value: JSONValue, at position: ConfigurationPosition) {
+        switch value {
+        case .null: self.init(.null, at: position)
+        case .bool(let value): self.init(.scalar(value ? "true" : "false", .plain), at: position)
+        case .number(let text): self.init(.scalar(text, .plain), at: position)
+        case .string(let text): self.init(.scalar(text, .quoted), at: position)
+        case .array(let values): self.init(.sequence(values.map { Self(of: $0, at: position) }), at: position)
+        case .object(let members):
+            self.init(
+                .mapping(members.map { Entry(key: $0.name, at: position, Self(of: $0.value, at: position)) }),
+                at: position)
+        }
+    }
+}

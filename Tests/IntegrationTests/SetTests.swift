@@ -1,0 +1,110 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a home changes what it may while the agent runs, that survives a restart, and nothing else does.
+@Suite(.needsBroker) struct SetTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func agent(_ broker: TestBroker, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
+        try JostleProgram.agent(
+            broker: broker.port,
+            ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
+            state: directory.path("state"))
+    }
+
+    private func set(_ observer: Observer, _ key: String, _ value: String, retain: Bool = false) throws {
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce, retain: retain))
+    }
+
+    /// The layer that a key comes from by the last report.
+    private func origin(_ observer: Observer, _ key: String) throws -> String? {
+        (try observer.objects("config/reported").last?["origins"] as? [String: String])?[key]
+    }
+
+    private func refused(_ observer: Observer) throws -> [String] {
+        (try observer.objects("config/reported").last?["refused"] as? [[String: String]] ?? []).compactMap { $0["key"] }
+    }
+
+    @Test func aValueIsInForceWithoutARestartAndAfterOne() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
+        let first = try agent(broker, shakes, "gestures.shake.enabled=false")
+        defer { first.kill() }
+        #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "argument" }, "\(first.errors)")
+        #expect(observer.messages("event/shake").isEmpty)
+
+        try set(observer, "gestures.shake.enabled", "true")
+        #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "local" }, "\(first.errors)")
+        #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(first.errors)")
+        try set(observer, "publish.health.interval", "1 s")
+        #expect(await observer.sees { $0.messages("health").count >= 3 }, "\(first.errors)")
+        #expect(await first.terminate() == 0)
+
+        let second = try agent(broker, shakes, "gestures.shake.enabled=false")
+        defer { second.kill() }
+        let events = observer.messages("event/shake").count
+        #expect(await observer.sees { $0.messages("event/shake").count >= events + 2 }, "\(second.errors)")
+        try set(observer, "gestures.shake.enabled", "")
+        #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "argument" }, "\(second.errors)")
+        #expect(await second.terminate() == 0)
+        // Who comes late learns what is in force, too.
+        let late = try await Observer(broker.port)
+        #expect(await late.sees { try origin($0, "publish.health.interval") == "local" })
+        #expect(late.messages("config/reported").allSatisfy { $0.retain })
+    }
+
+    @Test func aRetainedValueIsRefusedAtTheNextConnection() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try set(observer, "gestures.shake.sensitivity", "9", retain: true)
+        let agent = try agent(broker, "rest")
+        defer { agent.kill() }
+        #expect(await observer.sees { try refused($0) == ["gestures.shake.sensitivity"] }, "\(agent.errors)")
+        #expect(try origin(observer, "gestures.shake.sensitivity") == nil)
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func aThousandMessagesOfGarbageChangeNothing() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, "rest")
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
+        let before = try #require(try observer.objects("config/reported").first?["settings"] as? NSDictionary)
+
+        let keys = [
+            "gestures.shake.sensitivity", "mqtt.broker", "x", "gestures", "publish.attitude.rate", "é\u{1F480}",
+        ]
+        var generator = SystemRandomNumberGenerator()
+        for number in 0..<1000 {
+            // Their first byte is no digit, so that none is a value.
+            let payload =
+                [0x80 + UInt8(number % 128)]
+                + (0..<(number % 64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+            let message = MQTTMessage(
+                topic: "jostle/dut/set/\(keys[number % keys.count])", payload: payload, qos: .atLeastOnce)
+            while (try? observer.publish(message)) == nil { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        try set(observer, "attitude.low_pass", "2 Hz")
+        #expect(await observer.sees { try origin($0, "attitude.low_pass") == "local" }, "\(agent.errors.suffix(2000))")
+        try set(observer, "attitude.low_pass", "")
+        #expect(await observer.sees { try origin($0, "attitude.low_pass") == nil })
+        let after = try #require(try observer.objects("config/reported").last?["settings"] as? NSDictionary)
+        #expect(after == before)
+        #expect(observer.messages("config/reported").count < 200)
+        #expect(await agent.terminate() == 0)
+        let kept = try String(contentsOfFile: directory.path("state/local-settings.json"), encoding: .utf8)
+        #expect(kept == "{}\n")
+    }
+}

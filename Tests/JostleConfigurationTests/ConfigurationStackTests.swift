@@ -1,0 +1,160 @@
+import MotionCore
+import Testing
+
+@testable import JostleConfiguration
+
+/// Requirement: what is set from outside goes above file and arguments, by the same rules, and can never cut a board off.
+@Suite struct ConfigurationStackTests {
+    /// A stack of a file and an empty local layer.
+    private func stack(_ file: String, _ layer: ConfigurationLayer? = nil) throws -> ConfigurationStack {
+        let loaded = try build(file).finish()
+        return ConfigurationStack(loaded, layers: [layer ?? ConfigurationLayer("local")])
+    }
+
+    private func layer(_ text: String) throws -> ConfigurationLayer {
+        try ConfigurationLayer("local", reading: Array(text.utf8), source: .file("local"))
+    }
+
+    /// What is said to a value that is refused.
+    private func refusal(_ stack: ConfigurationStack, _ key: String, _ value: JSONValue?) -> String? {
+        var stack = stack
+        let before = stack
+        do throws(ConfigurationProblem) {
+            try stack.set(key, to: value, in: "local")
+            return nil
+        } catch {
+            #expect(stack == before)
+            return error.description
+        }
+    }
+
+    @Test func aValueGoesAboveTheFileAndTakingItAwayUndoesIt() throws {
+        var stack = try stack("gestures:\n  shake:\n    sensitivity: 3\n")
+        try stack.set("gestures.shake.sensitivity", to: 7, in: "local")
+        try stack.set("publish.attitude.rate", to: "2", in: "local")
+        #expect(stack.resolution.settings.motion.gestures.shake.common.sensitivity == 7)
+        #expect(stack.resolution.settings.publish.attitude.rate == 2)
+        #expect(stack.resolution.provenance["gestures.shake.sensitivity"]?.source == .layer("local"))
+        // Kept as a report would write it.
+        #expect(
+            stack.layers[0].text
+                == "{\n  \"gestures.shake.sensitivity\": 7,\n  \"publish.attitude.rate\": \"2 Hz\"\n}\n")
+        try stack.set("gestures.shake.sensitivity", to: nil, in: "local")
+        #expect(stack.resolution.settings.motion.gestures.shake.common.sensitivity == 3)
+        try stack.set("publish.attitude.rate", to: nil, in: "local")
+        #expect(stack.layers == [ConfigurationLayer("local")])
+        #expect(stack.resolution == (try self.stack("gestures:\n  shake:\n    sensitivity: 3\n")).resolution)
+    }
+
+    @Test func whatIsKeptReadsAsTheSame() throws {
+        var stack = try stack("{}")
+        try stack.set("gestures.tap.counts", to: ["single", "double"], in: "local")
+        try stack.set("gestures.tap.enabled", to: false, in: "local")
+        try stack.set("gestures.shake.when.quiet_hours", to: "22:00-07:00", in: "local")
+        try stack.set("gestures.shake.when.still", to: .null, in: "local")
+        try stack.set("attitude.low_pass", to: .number("0.25"), in: "local")
+        let again = try self.stack("{}", layer(stack.layers[0].text))
+        #expect(again.layers == stack.layers)
+        #expect(again.resolution == stack.resolution)
+        #expect(again.resolution.settings.motion.gestures.tap.counts == [.single, .double])
+        #expect(again.resolution.settings.quietHours.count == 1)
+    }
+
+    @Test(arguments: [
+        "mqtt.broker", "mqtt.prefix", "device.id", "device.name", "sensor.rate", "sensor.driver", "actions",
+        "log.level",
+        "motion.rotation_low_pass", "", ".", "gestures", "gestures..shake", "publish", "nonsense", "$SYS",
+        "GESTURES.shake",
+        "gestures.shake", "gestures.shake.when", "gestures.shake.sensitivity.x", "gestures.shake.sensitivty",
+        "gestures.\u{0}", "attitude.", "attitude.low_pass.",
+    ])
+    func otherKeysAreRefused(_ key: String) throws {
+        let stack = try stack("mqtt: { broker: 'mqtt://a' }")
+        #expect(refusal(stack, key, 5) != nil)
+        #expect(refusal(stack, key, nil) != nil)
+    }
+
+    @Test func aRefusalSaysWhyAndWhatIsAllowedButNotWhatDoesNotBelongInALog() throws {
+        let stack = try stack("{}")
+        #expect(
+            refusal(stack, "gestures.shake.sensitivity", 11)
+                == "local: gestures.shake.sensitivity: \"11\" is out of bounds; allowed: 1 … 10")
+        #expect(
+            refusal(stack, "gestures.shake.sensitivty", 5)?.contains("did you mean \"sensitivity\"?") == true)
+        #expect(refusal(stack, "gestures.shake", ["enabled": false])?.contains("is a group of keys") == true)
+        let secret = try #require(refusal(stack, "mqtt.password", "hunter2"))
+        #expect(!secret.contains("hunter2") && secret.contains("keys of gestures, attitude or publish"))
+    }
+
+    @Test func valuesThatContradictOthersAreRefusedWhicheverComesFirst() throws {
+        var stack = try stack("gestures: { shake: { when: { tilt_below: 40 } } }")
+        let above = "gestures.shake.when.tilt_above"
+        let below = "gestures.shake.when.tilt_below"
+        #expect(refusal(stack, above, 50)?.contains("tilt_above is larger than tilt_below") == true)
+        try stack.set(above, to: 10, in: "local")
+        try stack.set(below, to: 60, in: "local")
+        try stack.set(above, to: 50, in: "local")
+        #expect(stack.resolution.refused.isEmpty)
+        #expect(refusal(stack, below, 45)?.contains("does not fit") == true)
+        // Read again they go in together, though the first alone contradicts the file.
+        let again = ConfigurationStack(
+            try build("gestures: { shake: { when: { tilt_below: 40 } } }").finish(), layers: stack.layers)
+        #expect(again.resolution == stack.resolution)
+        // Without the one the other no longer fits, and is told as refused.
+        try stack.set(below, to: nil, in: "local")
+        #expect(stack.resolution.refused.map(\.path) == [above])
+        #expect(stack.resolution.settings.motion.gestures.shake.common.gate.tiltAbove == 0)
+    }
+
+    @Test func whatIsKeptAndNoLongerRightIsRefusedAloneAndReported() throws {
+        let kept = try layer(
+            #"{"gestures.shake.sensitivity": 7, "gestures.shake.cooldown": "99 h", "mqtt.prefix": "x", "sensor.rate": 4}"#
+        )
+        let stack = try stack("{}", kept)
+        #expect(stack.resolution.settings.motion.gestures.shake.common.sensitivity == 7)
+        #expect(stack.resolution.refused.map(\.path) == ["gestures.shake.cooldown", "mqtt.prefix", "sensor.rate"])
+        var rest = stack.resolution.settings
+        rest.motion.gestures.shake.common.sensitivity = 5
+        #expect(rest == JostleSettings())
+    }
+
+    @Test func aLaterLayerOverridesAnEarlierOne() throws {
+        var fleet = ConfigurationLayer("fleet")
+        fleet["gestures.shake.sensitivity"] = 2
+        fleet["gestures.tap.sensitivity"] = 3
+        var local = ConfigurationLayer("local")
+        local["gestures.shake.sensitivity"] = 9
+        let stack = ConfigurationStack(try build("{}").finish(), layers: [fleet, local])
+        #expect(stack.resolution.settings.motion.gestures.shake.common.sensitivity == 9)
+        #expect(stack.resolution.settings.motion.gestures.tap.common.sensitivity == 3)
+        #expect(
+            stack.origins.compactText
+                == #"{"gestures.shake.sensitivity": "local", "gestures.tap.sensitivity": "fleet"}"#)
+    }
+
+    @Test func theReportLeavesOutHowTheDeviceGetsIn() throws {
+        let stack = try stack("mqtt: { username: bob, password_file: /secret }\nsensor: { rate: 100 }")
+        let text = stack.values.compactText + stack.origins.compactText
+        #expect(!text.contains("bob") && !text.contains("/secret"))
+        let tree = try json(stack.values.compactText)
+        #expect(tree["sensor"]?["rate"]?.text == "100 Hz")
+        #expect(tree["gestures"]?["shake"]?["enabled"]?.text == "true")
+        #expect(stack.origins.compactText == #"{"sensor.rate": "file"}"#)
+    }
+
+    @Test(arguments: [
+        ("7", JSONValue.number("7")), ("true", .bool(true)), ("null", .null), ("0.5 s", .string("0.5 s")),
+        ("\"start\"", .string("start")), ("start", .string("start")), (" 7 ", .number("7")),
+        ("[\"+x\",\"-x\"]", .array(["+x", "-x"])), ("ON", .string("ON")), ("5 °", .string("5 °")),
+    ])
+    func messagesAreJSONOrText(_ text: String, _ expected: JSONValue) throws {
+        #expect(try JSONValue(message: Array(text.utf8), topic: "t") == expected)
+    }
+
+    @Test(
+        arguments: [[0xFF], [0x22, 0x61], Array("{\"a\":1,\"a\":2}".utf8), Array("[1,".utf8), [0x35, 0xC3]] as [[UInt8]]
+    )
+    func whatIsNeitherIsRefused(_ bytes: [UInt8]) {
+        #expect(throws: ConfigurationProblem.self) { try JSONValue(message: bytes, topic: "t") }
+    }
+}
