@@ -48,7 +48,8 @@ let package = Package(
         // Replaces malloc and its relatives: for a program of its own, never for a library or a test.
         .target(name: "CCounters", path: "Benchmarks/CCounters"),
         .executableTarget(
-            name: "JostleBench", dependencies: ["CCounters", "IMUDrivers", "MotionCore", "VirtualIMU"],
+            name: "JostleBench",
+            dependencies: ["CCounters", "IMUDrivers", "LinuxSensors", "MotionCore", "VirtualIMU"],
             path: "Benchmarks/JostleBench"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 

@@ -1,5 +1,6 @@
 // Measures what a sample costs on its way through Jostle; see `jostle-bench --help`.
 internal import Glibc
+internal import LinuxSensors
 
 /// The statuses with which it ends: those of sysexits.h, and 1 where a check has failed.
 enum ExitStatus: Int32 {
@@ -7,6 +8,8 @@ enum ExitStatus: Int32 {
     case failed = 1
     /// The command line is wrong (EX_USAGE).
     case usage = 64
+    /// The chip on a bus cannot be had (EX_UNAVAILABLE).
+    case unavailable = 69
     /// A stage gave no samples: a mistake in this program (EX_SOFTWARE).
     case software = 70
 }
@@ -45,6 +48,15 @@ func run(_ words: [String]) -> ExitStatus {
         let check = FaultCheck()
         print(report(check, isVerbose: isVerbose), terminator: "")
         return check.complaints.isEmpty ? .success : .failed
+    case .bus(let path, let seconds, let asJSON):
+        do throws(LinuxSensorsError) {
+            let run = try BusRun(path: path, seconds: seconds)
+            print(report(run, asJSON: asJSON), terminator: "")
+            return run.samples > 0 ? .success : .software
+        } catch {
+            complain("\(error)")
+            return .unavailable
+        }
     case .once(let stage, let samples):
         return stage.setUp(with: Material()).run(samples) >= samples ? .success : lacksSamples(stage)
     }

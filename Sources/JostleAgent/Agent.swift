@@ -216,17 +216,12 @@ public final class Agent {
         if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
         actions.install(settings.actions, in: manager)
         let health = self.health
-        let reports = SensorReports()
+        let limiter = SharedLineLimiter()
         manager.addSensorHandler { event, _ in
-            log.report(event, reports.limiter)
+            log.report(event, limiter)
             observer.sensor?(event)
             health.makeDue()
         }
-    }
-
-    /// What is said of the sensor, and not too often.
-    private final class SensorReports: Sendable {
-        let limiter = Mutex(LineLimiter())
     }
 
     private func mqttHandler() -> @Sendable (MQTTEvent) -> Void {

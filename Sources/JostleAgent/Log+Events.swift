@@ -5,8 +5,8 @@ internal import Synchronization
 
 extension Log {
     /// Says what happened to the sensor, as often as `limiter` lets it.
-    func report(_ event: IMUPoll.Event, _ limiter: borrowing Mutex<LineLimiter>) {
-        guard event != .none, let leftOut = limiter.withLock({ $0.admit(at: WallClock.monotonic) }) else { return }
+    func report(_ event: IMUPoll.Event, _ limiter: SharedLineLimiter) {
+        guard event != .none, let leftOut = limiter.admit() else { return }
         report(event)
         if leftOut > 0 { info("\(leftOut) messages about the sensor were left out before this one") }
     }
@@ -79,4 +79,12 @@ extension Duration {
 extension Double {
     /// A number for people, with at most this many decimals.
     func rounded(to decimals: Int) -> String { JSONObject.number(self, decimals: decimals) }
+}
+
+/// A limiter for a handler that any thread may call.
+final class SharedLineLimiter: Sendable {
+    private let limiter = Mutex(LineLimiter())
+
+    /// As `LineLimiter.admit(at:)`, now.
+    func admit() -> Int? { limiter.withLock { $0.admit(at: WallClock.monotonic) } }
 }

@@ -6,6 +6,7 @@ struct Options: Equatable {
         case checkAllocations
         case checkEndurance
         case faults(isVerbose: Bool)
+        case bus(path: String, seconds: Double, asJSON: Bool)
         case once(Stage, samples: Int)
     }
 
@@ -27,6 +28,7 @@ struct Options: Equatable {
                    jostle-bench --check-allocations
                    jostle-bench --check-endurance
                    jostle-bench --faults [--verbose]
+                   jostle-bench --bus PATH [--seconds N] [--json]
                    jostle-bench --once STAGE [--samples N]
 
             Without --once it measures what a sample costs in each stage on its way from the sensor's FIFO to an event:
@@ -39,6 +41,9 @@ struct Options: Equatable {
               --faults             put every fault on a virtual chip of every family, and tell how long driver and pipeline
                                    take to notice and to get over it; status 1 where a bound is broken
               --verbose            also chip by chip
+              --bus PATH           read the MPU-6050 at 0x68 on a bus, /dev/i2c-1 say, at 1 kHz, through driver and pipeline:
+                                   samples lost, and processor time a sample; see Scripts/compare-with-python
+              --seconds N          for so many seconds, \(Int(BusRun.usualSeconds)) if not given
               --once STAGE         run one stage and print nothing, for a profiler; see Scripts/count-instructions
               --samples N          of so many samples, \(usualSamples) if not given
               --help               say this
@@ -57,6 +62,8 @@ struct Options: Equatable {
         var wantsEndurance = false
         var wantsFaults = false
         var isVerbose = false
+        var bus: String?
+        var seconds: Double?
         var stage: Stage?
         var samples: Int?
         var rest = words[...]
@@ -80,6 +87,12 @@ struct Options: Equatable {
             case "--verbose":
                 if isVerbose { throw UsageError.repeated(word) }
                 isVerbose = true
+            case "--bus":
+                if bus != nil { throw UsageError.repeated(word) }
+                bus = try Options.value(of: word, in: &rest)
+            case "--seconds":
+                if seconds != nil { throw UsageError.repeated(word) }
+                seconds = try Options.seconds(try Options.value(of: word, in: &rest))
             case "--once":
                 if stage != nil { throw UsageError.repeated(word) }
                 stage = try Options.stage(named: try Options.value(of: word, in: &rest))
@@ -91,6 +104,12 @@ struct Options: Equatable {
             }
         }
         if samples != nil, stage == nil { throw UsageError("--samples goes with --once only") }
+        if seconds != nil, bus == nil { throw UsageError("--seconds goes with --bus only") }
+        if let bus {
+            guard stage == nil, !wantsCheck, !wantsEndurance, !wantsFaults else { throw Options.exclusive }
+            task = .bus(path: bus, seconds: seconds ?? BusRun.usualSeconds, asJSON: wantsJSON)
+            return
+        }
         if isVerbose, !wantsFaults { throw UsageError("--verbose goes with --faults only") }
         if wantsFaults {
             guard stage == nil, !wantsCheck, !wantsEndurance, !wantsJSON else { throw Options.exclusive }
@@ -107,7 +126,7 @@ struct Options: Equatable {
     }
 
     private static var exclusive: UsageError {
-        UsageError("--once, the checks, --faults and --json exclude one another")
+        UsageError("--once, the checks, --faults, --bus and --json exclude one another; only --bus goes with --json")
     }
 
     private static func value(of option: String, in rest: inout ArraySlice<String>) throws(UsageError) -> String {
@@ -121,6 +140,13 @@ struct Options: Equatable {
             throw UsageError("there is no stage \"\(name)\"; there are \(names)")
         }
         return stage
+    }
+
+    private static func seconds(_ text: String) throws(UsageError) -> Double {
+        guard let number = Double(text), (1...1e6).contains(number) else {
+            throw UsageError("--seconds is \"\(text)\", not a number from 1 to 1000000")
+        }
+        return number
     }
 
     private static func samples(_ text: String) throws(UsageError) -> Int {
