@@ -83,6 +83,16 @@ enum Fault: String, CaseIterable {
     /// What happens between the driver's reading the FIFO's count and its data.
     var ambush: FaultEvent? { self == .resetBeforeData ? .brownOut : nil }
 
+    /// What happens to the FIFO while nobody reads it. In the third of a millisecond between count and data, and without an
+    /// error of the bus, only tags, headers and temperature would tell.
+    var betweenPolls: FaultEvent? {
+        switch self {
+        case .overflow: .fifoOverflow
+        case .slip: .fifoSlip(bytes: 4)
+        default: nil
+        }
+    }
+
     /// By how much longer than nominal the chip's true period is, parts per million.
     var oscillatorError: Double {
         switch self {
@@ -107,8 +117,6 @@ enum Fault: String, CaseIterable {
         case .shortNAKs, .longNAKs: hold(.notAcknowledged)
         case .stuckBus: hold(.stuckBus)
         case .adapterGone: hold(.adapterAbsent)
-        case .overflow: chip.inject(.fifoOverflow, at: start)
-        case .slip: chip.inject(.fifoSlip(bytes: 4), at: start)
         case .frozen: hold(.frozenOutput)
         case .noSamples: hold(.stalled)
         case .unplugged: hold(.unplugged)
@@ -125,7 +133,7 @@ enum Fault: String, CaseIterable {
             hold(.unplugged, after: delay, for: duration - delay)
         case .onesRead: hold(.onesRead)
         case .temperatureJump: chip.inject(.temperatureJump(by: 30), at: start)
-        case .shortHostStall, .hostStall, .resetBeforeData, .fastOscillator, .slowOscillator: break
+        case .shortHostStall, .hostStall, .overflow, .slip, .resetBeforeData, .fastOscillator, .slowOscillator: break
         }
     }
 }

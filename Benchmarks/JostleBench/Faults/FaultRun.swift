@@ -15,6 +15,9 @@ struct FaultPlan {
         return instants[round % instants.count] + 0.0237 * FaultPlan.chance(round)
     }
 
+    /// The longest read of the bus, bytes: every other time a batch takes several.
+    var longestRead: Int { round % 2 == 0 ? 8192 : 32 }
+
     var isAmidShake: Bool { round % 3 == 0 }
 
     static let shakeStart = 2.4
@@ -76,6 +79,10 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     private var before: IMUStatus?
     private var outcome = FaultOutcome()
 
+    /// White noise as of a usual chip, m/s²/√Hz and rad/s/√Hz.
+    private static var accelerometerNoise: Double { 290e-6 * standardGravity }
+    private static var gyroscopeNoise: Double { 0.007 * radiansPerDegree }
+
     static func outcome(_ chip: FaultChip, _ plan: FaultPlan) -> FaultOutcome {
         var run = FaultRun(chip, plan)
         return run.carryOut()
@@ -88,8 +95,8 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         end = start.advanced(bySeconds: plan.fault.duration)
         var imperfections = Imperfections.ideal
         // What a sample may differ from the truth by: noise as of a usual chip, and the gyroscope's start.
-        imperfections.accelerometerNoise = 290e-6 * standardGravity
-        imperfections.gyroscopeNoise = 0.007 * radiansPerDegree
+        imperfections.accelerometerNoise = FaultRun.accelerometerNoise
+        imperfections.gyroscopeNoise = FaultRun.gyroscopeNoise
         imperfections.gyroscopeStartUp = 0.03
         imperfections.fifoWriteTime = 50e-6
         imperfections.oscillatorError = plan.fault.oscillatorError
@@ -97,22 +104,29 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
             along: FaultPlan.trajectory, imperfections, seed: UInt64(7 + plan.round), start: origin)
         ambush = Ambush(plan.fault.ambush, register: kind.dataRegister, from: start)
         driver = ChipDriver(
-            bus: TimedBus(chip: chip, clock: clock, ambush: ambush), clock: clock, settings: IMUSettings())
+            bus: TimedBus(maximumReadLength: plan.longestRead, chip: chip, clock: clock, ambush: ambush), clock: clock,
+            settings: IMUSettings())
         lateness = Lateness(seed: UInt32(truncatingIfNeeded: 2_463_534_242 &+ 97 &* plan.round))
         plan.fault.strike(chip, at: start, chance: FaultPlan.chance(plan.round + 5))
     }
 
     private mutating func carryOut() -> FaultOutcome {
         var isStalled = false
+        var due = plan.fault.betweenPolls
         while clock.now() < end.advanced(bySeconds: 2.5) {
-            if before == nil, clock.now() >= start { before = driver.status }
+            if let event = due, clock.now() >= start {
+                chip.inject(event, at: clock.now())
+                due = nil
+            }
+            let status = driver.status
             batch.removeAll()
             let poll = driver.poll(into: &batch)
-            if let struck = ambush.struck, struck > start, before != nil {
+            if let struck = ambush.struck {
                 start = struck
                 end = struck
                 ambush.struck = nil
             }
+            if before == nil, clock.now() >= start { before = status }
             process(poll.event)
             noteDetection(poll.event)
             let next = max(clock.now(), poll.next)
@@ -195,14 +209,18 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
                 highest.rate[axis] = max(highest.rate[axis], truth.rotationRate[axis])
             }
         }
-        let hasRate = Part(settings: IMUSettings()).gyroscopeRange > 0
+        let hasRate = driver.info.gyroscopeRange > 0
+        // Seven deviations of the noise that the low-pass lets through, quantisation, and what the low-pass takes off.
+        let noise = 7 * (1.6 * driver.info.bandwidth).squareRoot()
+        let force = 0.1 + noise * FaultRun.accelerometerNoise
+        let rate = 0.02 + noise * FaultRun.gyroscopeNoise
         guard sample.flags.contains(.rotationRate) == hasRate else { return false }
         for axis in 0..<3 {
-            let force = sample.acceleration[axis]
-            guard force >= lowest.force[axis] - 0.4, force <= highest.force[axis] + 0.4 else { return false }
+            let a = sample.acceleration[axis]
+            guard a >= lowest.force[axis] - force, a <= highest.force[axis] + force else { return false }
             guard hasRate else { continue }
-            let rate = sample.rotationRate[axis]
-            guard rate >= lowest.rate[axis] - 0.03, rate <= highest.rate[axis] + 0.03 else { return false }
+            let w = sample.rotationRate[axis]
+            guard w >= lowest.rate[axis] - rate, w <= highest.rate[axis] + rate else { return false }
         }
         return true
     }

@@ -11,7 +11,8 @@ struct TimedBus: RegisterBus {
     /// What Linux' adapters wait for a bus that is held low: i2c-core's default, a second.
     private static let patience = 1.0
 
-    let maximumReadLength = 8192
+    /// 8192 bytes as Linux' transfers, or 32 as an SMBus' blocks.
+    let maximumReadLength: Int
     let chip: any FaultyChip
     let clock: HandClock
     let ambush: Ambush

@@ -55,8 +55,15 @@ public struct ADXL345Family: ChipPart {
 
     public func celsius(_ raw: Int16) -> Double { .nan }
 
-    /// Three axes whose noise is about a count (table 1: 0.75 LSB at 100 Hz), less at low rates.
-    public var longestRepetition: Int { configuration.rate >= 100 ? 8 : 32 }
+    /// Three axes whose noise is about a count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), less at low rates: so many
+    /// repetitions come once in a thousand million frames at rest.
+    public var longestRepetition: Int {
+        switch configuration.rate {
+        case 50...: 8
+        case 25...: 16
+        default: 32
+        }
+    }
 
     /// Zeros on every axis are free fall, or the output registers after a reset.
     public func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }

@@ -31,8 +31,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     ///
     /// - Throws: `stalled` where the frames stay the same.
     mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll.Event {
-        let limit = min(
-            max(DriverTiming.frozenAfter * part.rate, DriverTiming.fewestFrozen), DriverTiming.mostFrozen)
+        let certain = Double(part.longestRepetition) + DriverTiming.certainlyFrozen
+        let limit = min(max(DriverTiming.frozenAfter * part.rate, certain), DriverTiming.mostFrozen)
         var event = IMUPoll.Event.none
         for index in 0..<count {
             taken += 1

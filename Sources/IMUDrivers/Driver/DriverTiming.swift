@@ -12,9 +12,10 @@ enum DriverTiming {
     static var shortestStall: Double { 0.05 }
     /// Bit for bit the same frame for so long is a frozen chip: noise alone changes some bit in every frame.
     static var frozenAfter: Double { 0.5 }
-    /// The same at low and at high rates, in frames; no more are ever held back.
-    static var fewestFrozen: Double { 32 }
+    /// The same at high rates, in frames; no more are ever held back.
     static var mostFrozen: Double { 64 }
+    /// So many frames more than chance can repeat are certain.
+    static var certainlyFrozen: Double { 4 }
     /// A bus may fail for so long before the chip is brought up anew, while the FIFO can still hold what was measured.
     static var busPatience: Double { 0.25 }
     static var shortestBusPatience: Double { 0.06 }
