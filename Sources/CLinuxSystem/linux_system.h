@@ -1,4 +1,4 @@
-// What of the C library Swift's Glibc module leaves out: eventfd, signalfd, adjtimex, and GNU's additions to POSIX threads and poll.
+// What of the C library Swift's Glibc module leaves out: eventfd, signalfd, statvfs, adjtimex, and GNU's additions to POSIX threads and poll.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <time.h>
 

@@ -23,6 +23,8 @@ extension Agent {
             if let end = watch.end, now >= end { return }
             let wasStopped = sensor.isStopped
             for message in mailbox.takeAll() where !settingsDesk.take(message, apply: live.apply) { desk.take(message) }
+            host.look(at: now)
+            if host.isRestartWanted { return }
             if wasStopped, !sensor.isStopped { watch.turns = -1 }
             feedWatchdog(&watch, at: now)
             if let report = health.report(at: now, sensor: sensor, client: client, outbox: outbox.figures) {
@@ -38,7 +40,8 @@ extension Agent {
     /// Seconds until something is due; `nil` where nothing is.
     private func pause(of watch: Watch) -> Double? {
         let now = WallClock.monotonic
-        var pauses = [watch.end, health.nextReport, settingsDesk.nextWork].compactMap { $0?.seconds(since: now) }
+        var pauses = [watch.end, health.nextReport, settingsDesk.nextWork, host.nextDeadline]
+            .compactMap { $0?.seconds(since: now) }
         if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
         // Nothing can begin while nothing is sensed.
         if !watch.quietHours.isEmpty, !sensor.isStopped { pauses.append(LocalTime.secondsToNextMinute) }

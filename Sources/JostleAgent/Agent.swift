@@ -42,6 +42,7 @@ public final class Agent {
     let services = ServiceManager()
     let health: HealthReporter
     let sensor: SensorSwitch
+    let host: CommandHost
     let desk: CommandDesk
     let mailbox: CommandMailbox
     /// Ends the main thread's sleep.
@@ -108,16 +109,27 @@ public final class Agent {
         self.health = health
         self.sensor = sensor
         mailbox = CommandMailbox(bell: bell)
+        let identity = CommandHost.Identity(
+            id: id, version: version, stateDirectory: stateDirectory, isSupervised: ServiceManager.isSupervised)
+        host = CommandHost(identity: identity, settings: settings, sensor: sensor, log: log)
         desk = CommandDesk(
-            topics: topics, prefix: settings.mqtt.prefix, host: CommandHost(sensor: sensor), log: log,
-            send: Agent.sender(to: client))
+            topics: topics, prefix: settings.mqtt.prefix, host: host, send: Agent.sender(to: client))
         relay.handler.withLock { $0 = mqttHandler() }
+    }
+
+    /// What ended a run.
+    public enum End: Sendable {
+        /// A signal, or that the time was over.
+        case ordered
+        /// Somebody commanded over MQTT that the agent begins anew.
+        case restart
     }
 
     /// Runs until SIGTERM, SIGINT or SIGHUP, or until `seconds` are over.
     ///
     /// - Throws: `AgentError` where it cannot start.
-    public func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) {
+    @discardableResult
+    public func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
         addHandlers()
         var watch = Watch(
             end: seconds.map { WallClock.monotonic.advanced(bySeconds: $0) },
@@ -146,6 +158,7 @@ public final class Agent {
         self.watch(&watch, signals)
         services.stopping()
         stop()
+        return host.isRestartWanted ? .restart : .ordered
     }
 
     // MARK: Wiring
@@ -269,6 +282,7 @@ public final class Agent {
 
     /// Puts the chip to sleep, says good-bye and ends everything, within a second.
     private func stop() {
+        host.endJobs()
         manager.stop()
         // The last events are written down and handed over before the farewell.
         outbox.settle(within: 0.3)

@@ -56,19 +56,36 @@ public struct MQTTMessage: Equatable, Sendable {
         /// What the payload is, as a MIME type.
         public var contentType: String?
 
+        /// What people and programs agree upon: names and values, of which names may occur more than once. Of a message that
+        /// comes, the first eight.
+        public var userProperties: [UserProperty]
+
         /// Makes properties; none by default.
         public init(
             messageExpiry: UInt32? = nil, responseTopic: String? = nil, correlationData: [UInt8]? = nil,
-            contentType: String? = nil
+            contentType: String? = nil, userProperties: [UserProperty] = []
         ) {
             self.messageExpiry = messageExpiry
             self.responseTopic = responseTopic
             self.correlationData = correlationData
             self.contentType = contentType
+            self.userProperties = userProperties
         }
 
         /// Whether there are none.
         public var isEmpty: Bool { self == Properties() }
+    }
+
+    /// A name and a value of somebody's own.
+    public struct UserProperty: Equatable, Sendable {
+        public var name: String
+        public var value: String
+
+        /// Makes a property; neither part may hold a zero.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 }
 

@@ -186,6 +186,11 @@ extension MQTTMessage {
         if let size = properties.correlationData?.count, size > 65_535 {
             throw .tooLarge("correlation data", size: size, limit: 65_535)
         }
+        for property in properties.userProperties {
+            for text in [property.name, property.value] where text.utf8.count > 65_535 || text.utf8.contains(0) {
+                throw .invalidOption("userProperties", "each part must have at most 65,535 bytes, none of them zero")
+            }
+        }
         if let contentType = properties.contentType {
             if contentType.utf8.count > 65_535 || contentType.utf8.contains(0) {
                 throw .invalidOption("contentType", "it must have at most 65,535 bytes, none of them zero")

@@ -210,6 +210,9 @@ public final class MotionManager: Sendable {
     /// Whether the samples are made up; `nil` where nothing runs.
     public var isSimulated: Bool? { shared.withLock { $0.run?.device.isSimulated } }
 
+    /// The gestures that have begun and not ended, without those of a simulation.
+    public var openGestures: GestureSet { handlers.chain.openGestures }
+
     /// How often the sensor thread has turned its loop: it stands still only where a transaction is stuck.
     public var turns: Int { exchange?.turns.load(ordering: .relaxed) ?? 0 }
 

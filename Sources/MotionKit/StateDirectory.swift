@@ -76,7 +76,7 @@ package struct StateDirectory: Sendable {
     ///
     /// - Returns: 0, or the errno of what failed; the old file is then still there.
     package func write(_ text: String, to name: String) -> Int32 {
-        makeDirectories(path)
+        StateDirectory.makeDirectories(path)
         do throws(SystemFailure) {
             try FileContents.replace("\(path)/\(name)", with: text, temporary: "\(path)/.\(name).new")
             return 0
@@ -86,7 +86,7 @@ package struct StateDirectory: Sendable {
     }
 
     /// Makes the directory and those above it; what exists already is left alone.
-    private func makeDirectories(_ path: String) {
+    package static func makeDirectories(_ path: String) {
         guard mkdir(path, 0o755) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
         else { return }
         makeDirectories(String(path[..<slash]))

@@ -1,3 +1,4 @@
+import JostleConfiguration
 import Testing
 
 @testable import JostleAgent
@@ -66,6 +67,37 @@ import Testing
 
     @Test(
         arguments: [
+            ("identify", "{\"seconds\":0.5}", "0.5 s are not possible; 1.0 to 60.0 are"),
+            ("identify", "{\"stop\":true,\"seconds\":5}", "alone, without other arguments"),
+            ("identify", "{\"light\":\"ACT\"}", "identify has no argument \"light\"; it has seconds and stop"),
+            ("record", "{\"seconds\":601}", "601.0 s are not possible"), ("record", "{\"seconds\":\"5\"}", "no number"),
+            ("record", "{\"stop\":1}", "stop is neither true nor false"),
+            ("calibrate", "", "what is missing; there are gyroscope and accelerometer"),
+            ("calibrate", "{\"what\":\"temperature\"}", "there is no calibration \"temperature\""),
+            ("calibrate", "{\"what\":\"gyroscope\",\"poses\":8}", "takes one rest"),
+            ("calibrate", "{\"what\":\"accelerometer\",\"poses\":5}", "5 poses are not possible; 6 to 20 are"),
+            ("calibrate", "{\"what\":\"accelerometer\",\"seconds\":5}", "20.0 to 1800.0 are"),
+            ("ping", "{\"t\":1}", "ping has no argument"), ("restart", "[]", "no JSON object"),
+            ("get-state", "{\"deep\":true}", "get-state has no argument"), ("start", "{\"now\":true}", "it has none"),
+        ])
+    func whatCannotBeMeantIsRefused(name: String, arguments: String, message: String) {
+        let refusal = refusal(of: name, arguments)
+        #expect(refusal?.code == .badArguments)
+        #expect(refusal?.message.contains(message) == true, "\(refusal?.message ?? "accepted")")
+    }
+
+    @Test func everyCommandIsKnownByItsName() throws {
+        for command in JostleSettings.Command.allCases {
+            let arguments =
+                [.simulate: "{\"movement\":\"tap\"}", .calibrate: "{\"what\":\"gyroscope\"}"][command] ?? ""
+            #expect(type(of: try RemoteCommands.read(command.rawValue, Array(arguments.utf8))).command == command)
+            let refusal = refusal(of: command.rawValue, "{\"no such argument\":1}")
+            #expect(refusal?.code == .badArguments)
+        }
+    }
+
+    @Test(
+        arguments: [
             "{\"clear\":1}", "{\"clear\":null}", "{\"clear\":{}}", "{\"clean\":true}", "[]", "true", "\"clear\"", "{",
             "{\"clear\":true}}", "{\"clear\":true,\"clear\":false}", "\u{0}",
             "{\"heading_only\":1}", "{\"heading_only\":true,\"clear\":true}",
@@ -79,7 +111,7 @@ import Testing
     @Test func anUnknownCommandIsRefusedAndTheKnownAreNamed() {
         let refusal = refusal(of: "reboot", "")
         #expect(refusal?.code == .unknownCommand)
-        #expect(refusal?.message.contains("there are tare, simulate, ") == true)
+        #expect(refusal?.message.contains("there are ping, get-state, ") == true)
     }
 }
 

@@ -15,6 +15,8 @@ extension AcceptedValue {
         .init("device.name", "12") { $0.device.name == "12" },
         .init("device.name", "true") { $0.device.name == "true" },
         .init("device.name", "'null'") { $0.device.name == "null" },
+        .init("commands.allow", "[]") { $0.commands.allow.isEmpty },
+        .init("commands.allow", "[restart, get-state, restart]") { $0.commands.allow == [.restart, .getState] },
         .init("log.level", "error") { $0.log.level == .error },
         .init("log.level", "warning") { $0.log.level == .warning },
         .init("log.level", "info") { $0.log.level == .info },
@@ -154,6 +156,9 @@ extension RefusedValue {
     static let all: [RefusedValue] = sensor + others + actions + gestures
 
     private static let sensor: [RefusedValue] = [
+        .init("commands.allow", "ping", "is not a list"),
+        .init("commands.allow", "[ping, pong]", "did you mean \"ping\"?"),
+        .init("commands.allow", "all", "is not a list"),
         .init("sensor.enabled", "1", "neither true nor false"),
         .init("sensor.enabled", "'false'", "is text"),
         .init("sensor.driver", "mpu6500", "did you mean \"mpu6050\"?"),

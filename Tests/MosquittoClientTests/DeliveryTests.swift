@@ -58,7 +58,8 @@ struct DeliveryTests {
         let client = try await RecordedClient.connected(.local(broker.port, id: "five"), subscribingTo: ["p"])
         let properties = MQTTMessage.Properties(
             messageExpiry: 3600, responseTopic: "jostle/_reply/ü", correlationData: Array(0...255),
-            contentType: "application/json")
+            contentType: "application/json",
+            userProperties: [MQTTMessage.UserProperty("from", "é"), MQTTMessage.UserProperty("from", "")])
         let message = MQTTMessage(topic: "p", payload: Array(0...255), qos: .atLeastOnce, properties: properties)
         try client.client.publish(message)
         #expect(await eventually { client.messages.count == 1 })
@@ -67,6 +68,7 @@ struct DeliveryTests {
         #expect(received.properties.responseTopic == properties.responseTopic)
         #expect(received.properties.correlationData == properties.correlationData)
         #expect(received.properties.contentType == properties.contentType)
+        #expect(received.properties.userProperties == properties.userProperties)
         // The broker subtracts the time for which it kept the message.
         let expiry = try #require(received.properties.messageExpiry)
         #expect((3500...3600).contains(expiry))

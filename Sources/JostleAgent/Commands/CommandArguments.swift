@@ -75,6 +75,23 @@ struct CommandArguments {
         return whole
     }
 
+    /// How long something is to last: the argument `seconds`, or the default; `nil` where the one argument is
+    /// `"stop":true`, which ends it.
+    func duration(within bounds: ClosedRange<Double>, default usual: Double) throws(CommandRefusal) -> Double? {
+        if try truth("stop") ?? false {
+            guard isAlone("stop") else {
+                throw CommandRefusal(.badArguments, "stop ends what is under way: alone, without other arguments")
+            }
+            return nil
+        }
+        let seconds = try number("seconds") ?? usual
+        guard bounds.contains(seconds) else {
+            throw CommandRefusal(
+                .badArguments, "\(seconds) s are not possible; \(bounds.lowerBound) to \(bounds.upperBound) are")
+        }
+        return seconds
+    }
+
     /// Whether there is this argument and no other.
     func isAlone(_ name: String) -> Bool { fields.map(\.key) == [name] }
 

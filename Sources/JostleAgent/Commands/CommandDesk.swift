@@ -1,20 +1,24 @@
+internal import JostleConfiguration
 internal import MosquittoClient
 
-/// Takes commands off MQTT, has them carried out and answers them.
-///
-/// Every command is answered on `…/command/<name>/result`, and on the MQTT 5 response topic where that lies under
-/// `<prefix>/_reply/`: nowhere else, so that a requester cannot aim a device's messages.
-struct CommandDesk {
+/// Takes commands off MQTT, has them carried out, and sees to it that each is answered. For the main thread.
+final class CommandDesk {
+    /// Commands that are looked at: ten at once, then two a second; and of those beyond, how many are told so.
+    private var budget: CommandBudget
+    private var complaints = CommandBudget(capacity: 3, rate: 0.5)
+
     private let topics: Topics
     private let replyPrefix: String
     private let host: CommandHost
-    private let log: Log
     private let send: Publisher.Send
 
-    init(topics: Topics, prefix: String, host: CommandHost, log: Log, send: @escaping Publisher.Send) {
+    init(
+        topics: Topics, prefix: String, host: CommandHost, budget: CommandBudget = CommandBudget(capacity: 10, rate: 2),
+        send: @escaping Publisher.Send
+    ) {
+        self.budget = budget
         self.topics = topics
         self.host = host
-        self.log = log
         self.send = send
         replyPrefix = "\(prefix)/_reply/"
     }
@@ -22,23 +26,31 @@ struct CommandDesk {
     /// Deals with a message that may be a command.
     func take(_ message: MQTTMessage) {
         guard let name = name(in: message.topic) else { return }
-        var answer = JSONObject()
-        answer.add("t", WallClock.milliseconds(at: WallClock.monotonic))
+        let now = WallClock.monotonic
+        let reply = CommandReply(
+            to: message, resultTopic: topics.result(of: name), replyPrefix: replyPrefix, send: send)
+        guard budget.spend(at: now) else {
+            guard complaints.spend(at: now) else { return }
+            refuse(CommandRefusal(.tooMany, "too many commands: ten at once, then two a second"), name, reply)
+            return
+        }
         do throws(CommandRefusal) {
             guard !message.retain else {
                 throw CommandRefusal(.retained, "commands must not be retained: they would be repeated")
             }
-            let details = try RemoteCommands.read(name, message.payload).carryOut(on: host)
-            log.info("command \(name)")
-            answer.add("ok", true)
-            answer.add(contentsOf: details)
+            let command = try RemoteCommands.read(name, message.payload, allowed: host.settings.commands.allow)
+            let details = try command.carryOut(on: host, reply)
+            host.log.info("command \(name)\(CommandDesk.origin(of: message))")
+            reply.send(details)
+            command.afterAnswer(on: host)
         } catch {
-            log.warning("command \(name) refused: \(error.message)")
-            answer.add("ok", false)
-            answer.add("error", error.code.rawValue)
-            answer.add("message", error.message)
+            refuse(error, name, reply)
         }
-        reply(answer, to: message, name: name)
+    }
+
+    private func refuse(_ refusal: CommandRefusal, _ name: String, _ reply: CommandReply) {
+        host.log.warning("command \(String(name.prefix(64))) refused: \(refusal.message)")
+        reply.refuse(refusal)
     }
 
     private func name(in topic: String) -> String? {
@@ -48,12 +60,14 @@ struct CommandDesk {
         return name.isEmpty || name.contains("/") ? nil : String(name)
     }
 
-    private func reply(_ answer: JSONObject, to message: MQTTMessage, name: String) {
-        _ = send(
-            MQTTMessage(topic: topics.result(of: name), payload: answer.bytes, qos: .atLeastOnce, retain: false), nil)
-        guard let topic = message.properties.responseTopic, topic.hasPrefix(replyPrefix) else { return }
-        var response = MQTTMessage(topic: topic, payload: answer.bytes, qos: .atLeastOnce, retain: false)
-        response.properties.correlationData = message.properties.correlationData
-        _ = send(response, nil)
+    /// Where a command comes from, as far as the broker passes it on: MQTT does not tell who published a message.
+    static func origin(of message: MQTTMessage) -> String {
+        var parts = message.properties.userProperties.map { "\($0.name.prefix(32))=\($0.value.prefix(64))" }
+        if let topic = message.properties.responseTopic { parts.append("reply to \(topic.prefix(96))") }
+        if let mark = message.properties.correlationData, !mark.isEmpty {
+            let digits = mark.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            parts.append("mark \(digits.joined())\(mark.count > 16 ? "…" : "")")
+        }
+        return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
     }
 }

@@ -1,12 +1,113 @@
+internal import JostleConfiguration
+internal import MotionCore
 internal import MotionKit
+
+/// Something that a command began and that goes on after its first answer. For the main thread.
+protocol CommandJob: AnyObject {
+    /// Whether it ends where sensing is stopped.
+    var needsSensor: Bool { get }
+
+    /// When it wants to be looked after next; `nil` where it looks after itself.
+    var deadline: Timestamp? { get }
+
+    /// Whether it is over.
+    var isOver: Bool { get }
+
+    /// Does what is due.
+    func advance(to now: Timestamp)
+
+    /// Ends it, and says what came of it.
+    func end()
+}
 
 /// What commands are carried out on: the parts of the agent that they may touch. For the main thread.
 final class CommandHost {
-    let manager: MotionManager
-    let sensor: SensorSwitch
+    /// Who the agent is, and where it keeps what outlives it.
+    struct Identity {
+        var id: String
+        var version: String
+        var stateDirectory: String
+        /// Whether whoever started the agent starts it again where it asks for that: `$JOSTLE_SUPERVISED`.
+        var isSupervised: Bool
+        let start = WallClock.monotonic
+    }
 
-    init(sensor: SensorSwitch) {
+    let identity: Identity
+    let settings: JostleSettings
+    let sensor: SensorSwitch
+    let log: Log
+    /// Where the board's lights are.
+    let lights: String
+    var manager: MotionManager { sensor.manager }
+
+    /// Somebody wants the agent to begin anew.
+    var isRestartWanted = false
+
+    private var jobs: [String: any CommandJob] = [:]
+
+    init(
+        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, log: Log,
+        lights: String = StatusLight.systemDirectory
+    ) {
+        self.identity = identity
+        self.settings = settings
         self.sensor = sensor
-        manager = sensor.manager
+        self.log = log
+        self.lights = lights
+    }
+
+    /// Seconds since the agent's start.
+    var uptime: Double { WallClock.monotonic.seconds(since: identity.start) }
+
+    /// Refuses where nothing is being measured.
+    func requireSamples() throws(CommandRefusal) {
+        guard manager.state == nil else { return }
+        throw CommandRefusal(
+            .sensorUnavailable,
+            sensor.isStopped ? "sensing is stopped: start it first" : "the sensor has not measured anything yet")
+    }
+
+    // MARK: What goes on
+
+    /// Refuses where what the command `name` began still goes on.
+    func requireIdle(_ name: String) throws(CommandRefusal) {
+        guard let job = jobs[name], !job.isOver else { return }
+        throw CommandRefusal(.busy, "\(name) is under way; {\"stop\":true} ends it")
+    }
+
+    /// Looks after what a command began.
+    func begin(_ job: any CommandJob, of name: String) {
+        jobs[name] = job
+    }
+
+    /// Ends what a command began.
+    ///
+    /// - Returns: whether there was anything.
+    func end(_ name: String) -> Bool {
+        guard let job = jobs.removeValue(forKey: name), !job.isOver else { return false }
+        job.end()
+        return true
+    }
+
+    /// Ends what needs the sensor, or everything.
+    func endJobs(needingSensorOnly: Bool = false) {
+        for (name, job) in jobs where !needingSensorOnly || job.needsSensor { _ = job.isOver ? false : end(name) }
+    }
+
+    /// When something of it is due.
+    var nextDeadline: Timestamp? { jobs.values.filter { !$0.isOver }.compactMap(\.deadline).min() }
+
+    /// Does what is due.
+    func look(at now: Timestamp) {
+        for job in jobs.values where !job.isOver && job.deadline.map({ $0 <= now }) ?? false { job.advance(to: now) }
+        jobs = jobs.filter { !$0.value.isOver }
+    }
+}
+
+extension JSONObject {
+    /// The answer to `{"stop":true}`: whether there was anything to end.
+    init(stopped hadAny: Bool) {
+        self.init()
+        add("stopped", hadAny)
     }
 }

@@ -1,8 +1,9 @@
+internal import JostleConfiguration
 internal import MotionKit
 
 /// `simulate`: the events of a movement that nobody makes, so that what they set off can be tried.
 struct RemoteSimulate: RemoteCommand, Equatable {
-    static let name = "simulate"
+    static let command = JostleSettings.Command.simulate
     static let argumentNames = ["movement", "count", "seconds", "stop"]
 
     /// What to simulate; `nil` to end what is being simulated.
@@ -30,7 +31,7 @@ struct RemoteSimulate: RemoteCommand, Equatable {
     }
 
     /// The sensor need not work for it: when it does not, automations are tried all the more.
-    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
         guard let movement else {
             host.manager.stopSimulation()
             return JSONObject()

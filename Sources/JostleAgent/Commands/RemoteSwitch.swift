@@ -1,13 +1,14 @@
+internal import JostleConfiguration
 internal import MotionKit
 
 /// `start`: the sensor is read.
 struct RemoteStart: RemoteCommand, Equatable {
-    static let name = "start"
+    static let command = JostleSettings.Command.start
     static let argumentNames: [String] = []
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
         let hasChanged: Bool
         do throws(SensorError) {
             hasChanged = try host.sensor.start()
@@ -23,12 +24,13 @@ struct RemoteStart: RemoteCommand, Equatable {
 
 /// `stop`: the chip sleeps, and nothing is polled until `start` or the agent's next start.
 struct RemoteStop: RemoteCommand, Equatable {
-    static let name = "stop"
+    static let command = JostleSettings.Command.stop
     static let argumentNames: [String] = []
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject {
+        host.endJobs(needingSensorOnly: true)
         let hasChanged = host.sensor.stop()
         var answer = JSONObject()
         answer.add("stopped", true)

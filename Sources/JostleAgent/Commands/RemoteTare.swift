@@ -1,6 +1,8 @@
+internal import JostleConfiguration
+
 /// `tare`: the present attitude is zero from now on.
 struct RemoteTare: RemoteCommand, Equatable {
-    static let name = "tare"
+    static let command = JostleSettings.Command.tare
     static let argumentNames = ["clear", "heading_only"]
 
     /// Attitude is told from the vertical again, instead.
@@ -22,13 +24,8 @@ struct RemoteTare: RemoteCommand, Equatable {
         self.init(clears: clears, isHeadingOnly: isHeadingOnly)
     }
 
-    func carryOut(on host: CommandHost) throws(CommandRefusal) -> JSONObject {
-        guard host.manager.state != nil else {
-            let reason =
-                host.sensor.isStopped
-                ? "sensing is stopped: start it first" : "the sensor has not measured anything yet"
-            throw CommandRefusal(.sensorUnavailable, reason)
-        }
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+        try host.requireSamples()
         if clears { host.manager.clearReference() } else { host.manager.takeReference(headingOnly: isHeadingOnly) }
         return JSONObject()
     }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MosquittoClient
+internal import MotionKit
 internal import SQLiteDatabase
 
 /// The outbox's file in the state directory: opened, mended where it is torn, set aside where it cannot be.
@@ -19,7 +20,7 @@ final class OutboxFile: @unchecked Sendable {
         path = "\(directory)/outbox.sqlite3"
         asidePath = "\(directory)/outbox-damaged.sqlite3"
         self.maximumBytes = maximumBytes
-        OutboxFile.makeDirectories(directory)
+        StateDirectory.makeDirectories(directory)
     }
 
     /// Opens the file and reads what is in it.
@@ -92,12 +93,5 @@ final class OutboxFile: @unchecked Sendable {
         } catch {
             return (content, "\(error)")
         }
-    }
-
-    private static func makeDirectories(_ path: String) {
-        guard mkdir(path, 0o755) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
-        else { return }
-        makeDirectories(String(path[..<slash]))
-        mkdir(path, 0o755)
     }
 }

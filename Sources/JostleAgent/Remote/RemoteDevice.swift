@@ -85,6 +85,7 @@ public final class RemoteDevice {
         message.properties.messageExpiry = RemoteDevice.expiry
         message.properties.responseTopic = replyTopic
         message.properties.correlationData = mark
+        message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
         inbox.expect(seen.hasProperties ? replyTopic : result, mark: seen.hasProperties ? mark : nil)
         do throws(MQTTError) {
             try client.publish(message)

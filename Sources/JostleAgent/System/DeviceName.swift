@@ -34,7 +34,8 @@ public enum DeviceName {
         return fitting
     }
 
-    private static func hostName() -> String {
+    /// The host's name (`gethostname`).
+    static func hostName() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             buffer.initialize(repeating: 0)
             guard let start = buffer.baseAddress, gethostname(start, buffer.count - 1) == 0 else { return "" }

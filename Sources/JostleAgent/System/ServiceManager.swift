@@ -6,6 +6,10 @@ struct ServiceManager {
     /// Seconds between two signs of life; `nil` where no watchdog waits for them.
     let watchdogInterval: Double?
 
+    /// Whether whoever started the program promised to start it again where it ends with a failure: `$JOSTLE_SUPERVISED`
+    /// is 1, as the units have it.
+    static var isSupervised: Bool { getenv("JOSTLE_SUPERVISED").map { String(cString: $0) } == "1" }
+
     init() {
         var microseconds: UInt64 = 0
         let isEnabled = sd_watchdog_enabled(0, &microseconds) > 0

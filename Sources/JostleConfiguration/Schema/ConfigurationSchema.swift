@@ -12,7 +12,7 @@ public enum ConfigurationSchema {
         "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",
         [
             .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures), actions,
-            .section(publish), .section(mqtt), .section(log),
+            .section(publish), .section(commands), .section(mqtt), .section(log),
         ])
 
     private static let device = Section(
@@ -88,6 +88,14 @@ public enum ConfigurationSchema {
                 "rotation_low_pass", \.motion.rotationRateLowPass,
                 .quantity(.frequency, 0.01...500, zeroIsOff: true),
                 "Cut-off of the low-pass on the published rotation (Hz). Smaller is smoother and later; 0 is off."),
+        ])
+
+    private static let commands = Section(
+        "commands", "What may be asked of the device over MQTT.",
+        [
+            .key(
+                "allow", \.commands.allow, .names(JostleSettings.Command.allCases.map { ($0.rawValue, $0) }),
+                "The commands that are carried out; the others are refused. An empty list allows none.")
         ])
 
     private static let log = Section(

@@ -28,6 +28,39 @@ extension ValueFormat {
     }
 }
 
+extension ValueFormat {
+    /// A list of some of a few names, which may be empty; a name that occurs twice counts once.
+    static func names<Element: Equatable & Sendable>(
+        _ pairs: [(key: String, value: Element)]
+    ) -> ValueFormat where Value == [Element] {
+        let element = ValueFormat<Element>.choice(pairs)
+        return ValueFormat(
+            allowed: "a list of some of \(element.allowed)", wantsExample: false,
+            constraints: [.init("type", "array"), .init("items", .object(element.constraints))],
+            read: { node, directory throws(ValueRefusal) in
+                let nodes: [ConfigurationNode]
+                switch node.value {
+                case .sequence(let elements): nodes = elements
+                case .mapping: throw ValueRefusal("is a mapping where a list is expected")
+                case .scalar: throw ValueRefusal("is not a list")
+                case .null: throw ValueRefusal("has no value")
+                }
+                var values: [Element] = []
+                for node in nodes {
+                    do throws(ValueRefusal) {
+                        let value = try element.read(node, directory)
+                        if !values.contains(value) { values.append(value) }
+                    } catch {
+                        throw ValueRefusal(
+                            error.reason, found: error.found ?? node.text, at: error.position ?? node.position)
+                    }
+                }
+                return values
+            },
+            write: { .array($0.map(element.write)) })
+    }
+}
+
 /// Something wrong with an element of a list whose values are right by themselves.
 struct ElementFault {
     /// The key within the element; empty for the element as a whole.

@@ -24,6 +24,9 @@ public struct JostleSettings: Equatable, Sendable {
     /// What is published of gestures beside their events, in the order of the responder chain. Default: nothing.
     public var actions: [Action] = []
 
+    /// Which commands over MQTT are carried out.
+    public var commands = Commands()
+
     /// What is published, and how often.
     public var publish = Publish()
 

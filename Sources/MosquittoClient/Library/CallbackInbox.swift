@@ -114,6 +114,7 @@ extension MQTTMessage.Properties {
         if mosquitto_property_read_int32(list, expiry, &number, false) != nil { messageExpiry = number }
         responseTopic = Self.text(MQTT_PROP_RESPONSE_TOPIC, in: list)
         contentType = Self.text(MQTT_PROP_CONTENT_TYPE, in: list)
+        userProperties = Self.userProperties(in: list)
 
         var bytes: UnsafeMutableRawPointer?
         var count: UInt16 = 0
@@ -122,6 +123,25 @@ extension MQTTMessage.Properties {
             correlationData = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
             free(bytes)
         }
+    }
+
+    /// The first pairs of names and values (`mosquitto_property_read_string_pair`).
+    private static func userProperties(in list: OpaquePointer) -> [MQTTMessage.UserProperty] {
+        var properties: [MQTTMessage.UserProperty] = []
+        var place: OpaquePointer? = list
+        while properties.count < 8 {
+            var name: UnsafeMutablePointer<CChar>?
+            var value: UnsafeMutablePointer<CChar>?
+            place = mosquitto_property_read_string_pair(
+                place, Int32(MQTT_PROP_USER_PROPERTY.rawValue), &name, &value, !properties.isEmpty)
+            defer {
+                free(name)
+                free(value)
+            }
+            guard place != nil, let name, let value else { break }
+            properties.append(MQTTMessage.UserProperty(String(cString: name), String(cString: value)))
+        }
+        return properties
     }
 
     private static func text(_ identifier: mqtt5_property, in list: OpaquePointer) -> String? {

@@ -37,6 +37,10 @@ struct PropertyList: ~Copyable {
         if let value = properties.responseTopic { try add(MQTT_PROP_RESPONSE_TOPIC, value) }
         if let value = properties.correlationData { try add(MQTT_PROP_CORRELATION_DATA, value) }
         if let value = properties.contentType { try add(MQTT_PROP_CONTENT_TYPE, value) }
+        for property in properties.userProperties {
+            let identifier = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
+            try check(mosquitto_property_add_string_pair(&pointer, identifier, property.name, property.value))
+        }
     }
 
     private func check(_ code: Int32) throws(MQTTFailure) {

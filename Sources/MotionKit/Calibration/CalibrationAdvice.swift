@@ -97,7 +97,7 @@ private func milliG(_ force: Double) -> String { "\(fixed(1000 * force / standar
 private func axisName(_ axis: Int) -> String { axis == 0 ? "x" : axis == 1 ? "y" : "z" }
 
 /// The axes that make up a direction, "+x", "-y+z".
-private func side(_ direction: Vector3) -> String {
+func side(_ direction: Vector3) -> String {
     var text = ""
     for axis in 0..<3 where abs(direction[axis]) > 0.3 {
         text += (direction[axis] < 0 ? "-" : "+") + axisName(axis)

@@ -128,6 +128,15 @@ final class ResponderChain: Sendable {
         wake()
     }
 
+    /// The gestures that have begun and not ended, without those of a simulation.
+    var openGestures: GestureSet {
+        state.withLock { state in
+            state.open.keys.reduce(into: GestureSet()) { open, source in
+                if !source.isSimulated { open.insert(GestureSet(source.gesture)) }
+            }
+        }
+    }
+
     // MARK: For the delivery thread
 
     /// Sends an event down the chain.

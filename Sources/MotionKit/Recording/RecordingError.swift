@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LinuxSystem
 
 /// What is wrong with a recording file.
@@ -17,4 +18,10 @@ extension RecordingError: CustomStringConvertible {
             "\(path):\(line): \(reason)"
         }
     }
+}
+
+extension RecordingError {
+    /// Nothing is measured that could be recorded, and nothing is left to do it with.
+    static let noDevice = ENODEV
+    static let noResources = EAGAIN
 }

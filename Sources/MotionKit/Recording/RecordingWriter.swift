@@ -6,6 +6,9 @@ public struct RecordingWriter: ~Copyable {
     private let hasTemperature: Bool
     private var origin: Timestamp?
 
+    /// What was written so far.
+    public private(set) var bytes: Int
+
     /// Opens `path` for writing (`-` is standard output) and writes the header.
     ///
     /// - Parameters:
@@ -18,13 +21,14 @@ public struct RecordingWriter: ~Copyable {
         path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool
     ) throws(RecordingError) {
         let file = try OutputFile(path: path)
-        try file.write(
-            """
+        let header = """
             # \(RecordingFormat.accelerometerRange): \(accelerometerRange)
             # \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)
             \(RecordingFormat.header)\(hasTemperature ? ",temp_c" : "")
 
-            """)
+            """
+        try file.write(header)
+        bytes = header.utf8.count
         self.file = file
         self.hasTemperature = hasTemperature
     }
@@ -47,7 +51,9 @@ public struct RecordingWriter: ~Copyable {
         if hasTemperature {
             row += sample.temperature.isFinite ? ",\(fixed(sample.temperature, decimals: 2))" : ","
         }
-        try file.write(row + "\n")
+        row += "\n"
+        try file.write(row)
+        bytes += row.utf8.count
     }
 
     /// Hands everything to the system.

@@ -2,11 +2,7 @@ internal import MotionCore
 internal import MotionKit
 
 extension CalibrateCommand {
-    /// How long a rest is averaged for a bias, seconds: with an MPU-6050's noise it is good to 0.002 °/s then.
-    private static let biasSeconds = 10.0
-
-    /// What rests taught is forgotten where it is further than this (rad/s) from a bias that was measured on purpose.
-    private static let largestContradiction = 0.1 * radiansPerDegree
+    private static let biasSeconds = GuidedCalibration.biasSeconds
 
     /// The bias: what the gyroscope reads in a rest.
     static func gyroscopeBias(_ bench: CalibrationBench) throws(CommandFailure) {
@@ -17,7 +13,7 @@ extension CalibrateCommand {
         let check = try bench.rest("Check")
 
         var calibration = bench.known
-        calibration.take(bias: rest, seconds: biasSeconds, tolerance: largestContradiction)
+        calibration.take(bias: rest, seconds: biasSeconds)
         let before = remainder(of: check, bench.known)
         let after = remainder(of: check, calibration)
         dialogue.say("At rest it reads: \(decimal(before, 2)) °/s before, \(decimal(after, 2)) °/s after.")
@@ -88,20 +84,5 @@ extension CalibrateCommand {
     /// Three numbers with as many decimals at most.
     static func words(_ vector: Vector3, _ decimals: Int) -> String {
         "\(decimal(vector.x, decimals)) \(decimal(vector.y, decimals)) \(decimal(vector.z, decimals))"
-    }
-}
-
-extension StoredCalibration {
-    /// Takes over the bias that was measured in a rest, also in what rests taught.
-    fileprivate mutating func take(bias rest: RestingPose, seconds: Double, tolerance: Double) {
-        chip.gyroscope.bias = rest.rate
-        if rest.temperature.isFinite { chip.gyroscope.referenceTemperature = rest.temperature }
-        biasLine.learn(bias: rest.rate, temperature: rest.temperature)
-        let error = (effective.gyroscope.bias(at: rest.temperature) - rest.rate).length
-        if error > tolerance {
-            biasLine = BiasTemperatureLine()
-            biasLine.learn(bias: rest.rate, temperature: rest.temperature)
-        }
-        if gyroscopeSource.isEmpty { gyroscopeSource = "rest: \(decimal(seconds, 0)) s" }
     }
 }

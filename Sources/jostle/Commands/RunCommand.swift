@@ -19,13 +19,15 @@ enum RunCommand {
         let signals = SignalWaiter()
         let configuration = try Configuration.load(arguments)
         let seconds = try arguments.seconds("for")
+        let end: Agent.End
         do throws(AgentError) {
             let agent = try Agent(
                 configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
                 log: Log(level: configuration.settings.log.level.logLevel))
-            try agent.run(for: seconds, signals: signals)
+            end = try agent.run(for: seconds, signals: signals)
         } catch {
             throw CommandFailure(error)
         }
+        if case .restart = end { throw CommandFailure(.temporary, "restarting, as was commanded over MQTT") }
     }
 }

@@ -1,0 +1,135 @@
+internal import JostleConfiguration
+internal import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// `calibrate`: somebody near the board lays it as the answers say; what comes of it is in force and kept at once.
+struct RemoteCalibrate: RemoteCommand, Equatable {
+    static let command = JostleSettings.Command.calibrate
+    static let argumentNames = ["what", "poses", "seconds", "stop"]
+
+    /// How long it may take, s.
+    static let durations = 20.0...1800.0
+
+    /// What is calibrated; `nil` to end it without a change.
+    let subject: GuidedCalibration.Subject?
+    let seconds: Double
+
+    init(_ arguments: CommandArguments) throws(CommandRefusal) {
+        guard let seconds = try arguments.duration(within: RemoteCalibrate.durations, default: 600) else {
+            subject = nil
+            self.seconds = 0
+            return
+        }
+        self.seconds = seconds
+        let poses = try arguments.wholeNumber("poses")
+        switch try arguments.text("what") {
+        case "gyroscope":
+            if poses != nil { throw CommandRefusal(.badArguments, "the gyroscope's bias takes one rest, not poses") }
+            subject = .gyroscope
+        case "accelerometer":
+            guard GuidedCalibration.poses.contains(poses ?? 8) else {
+                throw CommandRefusal(
+                    .badArguments,
+                    "\(poses ?? 0) poses are not possible; \(GuidedCalibration.poses.lowerBound) to "
+                        + "\(GuidedCalibration.poses.upperBound) are")
+            }
+            subject = .accelerometer(poses: poses ?? 8)
+        case let other?:
+            throw CommandRefusal(.badArguments, "there is no calibration \"\(other.prefix(64))\"; \(known)")
+        case nil: throw CommandRefusal(.badArguments, "what is missing; \(known)")
+        }
+    }
+
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+        guard let subject else { return JSONObject(stopped: host.end(RemoteCalibrate.name)) }
+        try host.requireIdle(RemoteCalibrate.name)
+        try host.requireSamples()
+        do throws(CalibrationError) {
+            host.begin(try Calibrating(subject, seconds: seconds, host, reply), of: RemoteCalibrate.name)
+        } catch {
+            throw CommandRefusal(.resources, "\(error)")
+        }
+        var answer = JSONObject()
+        answer.add("what", subject.word)
+        answer.add("advice", subject.firstAdvice)
+        answer.add("seconds", seconds, decimals: 0)
+        answer.add("done", false)
+        return answer
+    }
+}
+
+private let known = "there are gyroscope and accelerometer"
+
+/// A calibration under way.
+private final class Calibrating: CommandJob {
+    let needsSensor = true
+    /// Its own thread sees to everything.
+    let deadline: Timestamp? = nil
+    private let flag: EndFlag
+    private let calibration: GuidedCalibration
+
+    init(
+        _ subject: GuidedCalibration.Subject, seconds: Double, _ host: CommandHost, _ reply: CommandReply
+    ) throws(CalibrationError) {
+        let flag = EndFlag()
+        let log = host.log
+        calibration = try GuidedCalibration(subject, of: host.manager, limit: seconds) { step in
+            Calibrating.tell(step, subject, reply, log)
+            switch step {
+            case .done, .failed: flag.raise()
+            case .pose, .refused: break
+            }
+        }
+        self.flag = flag
+    }
+
+    var isOver: Bool { flag.isRaised }
+    func advance(to now: Timestamp) {}
+    func end() { calibration.cancel() }
+
+    private static func tell(
+        _ step: GuidedCalibration.Step, _ subject: GuidedCalibration.Subject, _ reply: CommandReply, _ log: Log
+    ) {
+        var answer = JSONObject()
+        answer.add("what", subject.word)
+        switch step {
+        case .pose(let number, let count, let side):
+            answer.add("pose", Int64(number))
+            answer.add("poses", Int64(count))
+            answer.add("advice", "good; turn it to a side it has not lain on, best with \(side) up")
+            answer.add("done", false)
+        case .refused(let reason):
+            answer.add("advice", "not used: \(reason)")
+            answer.add("done", false)
+        case .done(let before, let after):
+            // mg and °/s, as jostle calibrate tells it.
+            let scale = subject == .gyroscope ? degreesPerRadian : 1000 / standardGravity
+            let unit = subject == .gyroscope ? "deg_s" : "mg"
+            answer.add("before_\(unit)", before * scale, decimals: 2)
+            answer.add("after_\(unit)", after * scale, decimals: 2)
+            answer.add("done", true)
+            log.info("the \(subject.word) was calibrated over MQTT")
+        case .failed(let reason):
+            reply.refuse(CommandRefusal(.failed, "\(reason); nothing was changed"))
+            return
+        }
+        reply.send(answer)
+    }
+}
+
+extension GuidedCalibration.Subject {
+    fileprivate var word: String {
+        switch self {
+        case .gyroscope: "gyroscope"
+        case .accelerometer: "accelerometer"
+        }
+    }
+
+    fileprivate var firstAdvice: String {
+        switch self {
+        case .gyroscope: "lay it still, on something that does not shake, for 13 s"
+        case .accelerometer: "lay it still, and after each answer on another side, edge or corner"
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import Glibc
+internal import LinuxSystem
+
+/// A light of the board that the kernel offers: Documentation/ABI/testing/sysfs-class-led, `brightness` and `trigger`.
+///
+/// It is the program's between `first` and `restore`; then it shows what it showed before.
+struct StatusLight {
+    /// Where Linux has them.
+    static let systemDirectory = "/sys/class/leds"
+
+    /// A Raspberry Pi's, of today's kernels and of older ones; then what other boards' are called after their colour.
+    private static let names = ["ACT", "PWR", "led0", "led1"]
+    private static let functions = ["status", "heartbeat", "activity", "act", "power", "usr0"]
+
+    let name: String
+    private let directory: String
+    private let trigger: String
+    private let brightness: String
+    private let brightest: String
+
+    /// Takes the first light that this program may switch.
+    static func first(in root: String) throws(StatusLightError) -> StatusLight {
+        var failure: StatusLightError?
+        for name in candidates(in: root) {
+            do throws(StatusLightError) {
+                return try StatusLight(name, in: root)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? .none(root)
+    }
+
+    private static func candidates(in root: String) -> [String] {
+        var found: [String] = []
+        if let directory = opendir(root) {
+            defer { closedir(directory) }
+            while let entry = readdir(directory) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                found.append(name)
+            }
+        }
+        let others = found.filter { name in functions.contains { name.hasSuffix(":\($0)") } }
+        return names.filter(found.contains) + others.sorted()
+    }
+
+    /// Takes a light, which no trigger of the kernel switches from now on.
+    private init(_ name: String, in root: String) throws(StatusLightError) {
+        self.name = name
+        directory = "\(root)/\(name)"
+        let triggers = FileContents.text(ofOptional: "\(directory)/trigger", limit: 8192) ?? ""
+        // All are listed, the present one in brackets.
+        let present = triggers.split { $0 == " " || $0 == "\n" }.first { $0.hasPrefix("[") && $0.hasSuffix("]") }
+        trigger = present.map { String($0.dropFirst().dropLast()) } ?? "none"
+        brightness = StatusLight.word(in: "\(directory)/brightness") ?? "0"
+        brightest = StatusLight.word(in: "\(directory)/max_brightness") ?? "1"
+        for (file, text) in [("trigger", "none"), ("brightness", brightness)] {
+            let code = StatusLight.write(text, to: "\(directory)/\(file)")
+            if code != 0 { throw .notWritable("\(directory)/\(file)", code: code) }
+        }
+    }
+
+    /// Switches it on or off; returns 0 or the errno.
+    func set(_ isLit: Bool) -> Int32 { StatusLight.write(isLit ? brightest : "0", to: "\(directory)/brightness") }
+
+    /// Lets it show what it showed before; returns 0 or the errno.
+    func restore() -> Int32 {
+        let code = StatusLight.write(brightness, to: "\(directory)/brightness")
+        // Last: another trigger than none switches the light itself.
+        let other = StatusLight.write(trigger, to: "\(directory)/trigger")
+        return code != 0 ? code : other
+    }
+
+    private static func word(in path: String) -> String? {
+        FileContents.text(ofOptional: path, limit: 64)?.split { $0 == "\n" || $0 == " " }.first.map(String.init)
+    }
+
+    /// Writes a text in one piece, as such files want it; returns 0 or the errno.
+    private static func write(_ text: String, to path: String) -> Int32 {
+        let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+        guard file >= 0 else { return errno }
+        defer { close(file) }
+        var text = text
+        let written = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
+        return written < 0 ? errno : 0
+    }
+}
+
+/// Why no light of the board can be switched.
+enum StatusLightError: Error, CustomStringConvertible {
+    case none(String)
+    case notWritable(String, code: Int32)
+
+    var description: String {
+        switch self {
+        case .none(let root): "this board has no status light in \(root)"
+        case .notWritable(let path, let code): "\(path) cannot be written: \(systemMessage(code))"
+        }
+    }
+}

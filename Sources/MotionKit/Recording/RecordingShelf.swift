@@ -1,0 +1,64 @@
+internal import CLinuxSystem
+internal import Glibc
+
+/// A place for recordings that somebody commands from afar: a directory with a few numbered files, of which the oldest make
+/// room for new ones. No name comes from outside.
+public struct RecordingShelf: Sendable {
+    /// Files that are kept at most.
+    public static let capacity = 8
+
+    /// Bytes that are to stay free on the disk.
+    static let reserve: UInt64 = 64 << 20
+
+    /// The directory.
+    public let path: String
+
+    /// Makes a shelf in a state directory; the directory is made with the first file.
+    public init(stateDirectory: String) {
+        path = "\(stateDirectory)/recordings"
+    }
+
+    /// A recording's name and path.
+    public struct Slot: Equatable, Sendable {
+        public let name: String
+        public let path: String
+    }
+
+    /// Makes room for a file of at most `bytes`.
+    ///
+    /// - Throws: `system` where there is no directory to be had, or the disk is too full (ENOSPC).
+    public func next(bytes: Int) throws(RecordingError) -> Slot {
+        StateDirectory.makeDirectories(path)
+        let numbers = try numbers()
+        for number in numbers.dropLast(RecordingShelf.capacity - 1) { unlink("\(path)/\(name(number))") }
+        var disk = statvfs()
+        guard statvfs(path, &disk) == 0 else { throw .system(path: path, code: errno) }
+        guard UInt64(disk.f_bavail) * UInt64(disk.f_frsize) >= UInt64(bytes) + RecordingShelf.reserve else {
+            throw .system(path: path, code: ENOSPC)
+        }
+        let name = name((numbers.last ?? 0) + 1)
+        return Slot(name: name, path: "\(path)/\(name)")
+    }
+
+    private static let prefix = "recording-"
+    private static let suffix = ".csv"
+
+    private func name(_ number: Int) -> String { "\(RecordingShelf.prefix)\(number)\(RecordingShelf.suffix)" }
+
+    /// The numbers of the files that are there, the oldest first. Other files are left alone.
+    private func numbers() throws(RecordingError) -> [Int] {
+        guard let directory = opendir(path) else { throw .system(path: path, code: errno) }
+        defer { closedir(directory) }
+        var numbers: [Int] = []
+        while let entry = readdir(directory) {
+            let file = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard file.hasPrefix(RecordingShelf.prefix), file.hasSuffix(RecordingShelf.suffix) else { continue }
+            let digits = file.dropFirst(RecordingShelf.prefix.count).dropLast(RecordingShelf.suffix.count)
+            guard let number = Int(digits), number > 0, name(number) == file else { continue }
+            numbers.append(number)
+        }
+        return numbers.sorted()
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import MotionCore
+import Synchronization
+import Testing
+
+@testable import MotionKit
+
+/// Requirement: a recording that is commanded from afar is bounded in time, size and number, and tells how it ended.
+@Suite(.timeLimit(.minutes(1))) struct RemoteRecordingTests {
+    private let directory = NSTemporaryDirectory() + "jostle-shelf-" + UUID().uuidString
+
+    /// Records what a device gives, and returns what came of it.
+    private func record(
+        _ samples: [MotionSample], seconds: Double, bytes: Int = 1 << 20, stops: Bool = false
+    ) async throws -> (outcome: SampleRecorder.Outcome, path: String) {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let path = directory + "/file.csv"
+        let manager = MotionManager()
+        let device = ScriptedDevice()
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { manager.sensorInfo != nil })
+        let outcomes = Journal<SampleRecorder.Outcome>()
+        let limits = SampleRecorder.Limits(seconds: seconds, bytes: bytes)
+        let recorder = try SampleRecorder(manager, path: path, limits: limits) { outcomes.append($0) }
+        device.feed(samples)
+        if stops {
+            #expect(await eventually { manager.sensorStatus?.samples == UInt64(samples.count) })
+            manager.stop()
+            recorder.stop()
+        }
+        #expect(await eventually { outcomes.count == 1 })
+        recorder.stop()
+        #expect(outcomes.count == 1)
+        return (try #require(outcomes.entries.first), path)
+    }
+
+    @Test func itEndsInTimeAndCanBeRead() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var movement = Movement()
+        let (outcome, path) = try await record(movement.rest(3), seconds: 1)
+        #expect(outcome.end == .time && outcome.samples == 200 && abs(outcome.seconds - 0.995) < 1e-6)
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.size] as? Int == outcome.bytes)
+        var reader = try RecordingReader(path: path)
+        var count = 0
+        while try reader.next() != nil { count += 1 }
+        #expect(count == 200)
+    }
+
+    @Test func itIsNotLargerThanItMayBe() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var movement = Movement()
+        let (outcome, path) = try await record(movement.rest(3), seconds: 600, bytes: 5000)
+        #expect(outcome.end == .size && outcome.bytes <= 5000 && outcome.bytes > 4800)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int == outcome.bytes)
+    }
+
+    @Test func aStopKeepsWhatHasCome() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var movement = Movement()
+        let (outcome, _) = try await record(movement.rest(0.5), seconds: 600, stops: true)
+        #expect(outcome.end == .stopped && outcome.samples == 100 && outcome.lost == 0)
+    }
+
+    @Test func theOldestMakesRoomAndOtherFilesStay() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let shelf = RecordingShelf(stateDirectory: directory)
+        for number in 1...11 {
+            let slot = try shelf.next(bytes: 1)
+            #expect(slot.name == "recording-\(number).csv" && slot.path == "\(directory)/recordings/\(slot.name)")
+            #expect(FileManager.default.createFile(atPath: slot.path, contents: nil))
+        }
+        let mine = "\(shelf.path)/recording-mine.csv"
+        #expect(FileManager.default.createFile(atPath: mine, contents: nil))
+        let names = try FileManager.default.contentsOfDirectory(atPath: shelf.path)
+        #expect(Set(names) == Set((4...11).map { "recording-\($0).csv" } + ["recording-mine.csv"]))
+        #expect(try shelf.next(bytes: 1).name == "recording-12.csv")
+        #expect(throws: RecordingError.system(path: shelf.path, code: ENOSPC)) { try shelf.next(bytes: .max / 4) }
+    }
+}
