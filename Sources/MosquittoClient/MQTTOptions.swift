@@ -57,6 +57,9 @@ public struct MQTTOptions: Sendable {
     public var queueCapacity = 1000
     public var queueBytes = 4 << 20
 
+    /// Which topics are written to at intervals. Default: none.
+    public var spacing: MQTTSpacing?
+
     /// TLS; used for brokers with an `mqtts:` address.
     public var tls = MQTTTLSOptions()
 
@@ -97,6 +100,21 @@ public struct MQTTOptions: Sendable {
         if tls.certificateFile != nil, tls.keyFile == nil {
             throw .invalidOption("tls.keyFile", "a client certificate needs its key")
         }
+    }
+}
+
+/// Keeps messages of one topic apart, for a listener that takes those that come together for one.
+public struct MQTTSpacing: Equatable, Sendable {
+    /// What the topics begin with that it is about, each for itself.
+    public var prefix: String
+
+    /// From one message to the next of the same topic, at least. Messages behind one that has to wait wait with it.
+    public var interval: Duration
+
+    /// Makes a spacing.
+    public init(prefix: String, interval: Duration) {
+        self.prefix = prefix
+        self.interval = interval
     }
 }
 

@@ -14,6 +14,9 @@ struct BoundedQueue<Element> {
     /// Whether nothing waits.
     var isEmpty: Bool { count == 0 }
 
+    /// The oldest element, which stays.
+    var first: Element? { slots[head] }
+
     /// Appends an element; false where there is no room.
     mutating func append(_ element: Element) -> Bool {
         guard count < slots.count else { return false }

@@ -30,11 +30,14 @@ final class ClientCore: Sendable {
         var subscriptions: [SubscriptionChange] = []
         /// Messages that still wait.
         var remaining = 0
+        /// When the first of them may be sent, where it is kept apart from the one before.
+        var nextMessage: Instant?
         var stop: StopRequest?
     }
 
     private struct State {
         var queue: BoundedQueue<Outgoing>
+        var pacer: TopicPacer
         var queuedBytes = 0
         var subscriptions: [String: MQTTQoS] = [:]
         var changes: [SubscriptionChange] = []
@@ -70,7 +73,9 @@ final class ClientCore: Sendable {
         finished = try EventDescriptor()
         self.options = options
         self.handler = handler
-        state = Mutex(Shared(State(queue: BoundedQueue(capacity: options.queueCapacity))))
+        state = Mutex(
+            Shared(
+                State(queue: BoundedQueue(capacity: options.queueCapacity), pacer: TopicPacer(options.spacing))))
     }
 
     private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
@@ -155,7 +160,9 @@ final class ClientCore: Sendable {
         return withState { state in
             state.isSignalled = false
             var work = Work(stop: state.stop)
-            while work.messages.count < limit, let outgoing = state.queue.popFirst() {
+            while work.messages.count < limit, let topic = state.queue.first?.message.topic {
+                work.nextMessage = state.pacer.delay(of: topic, at: .now)
+                guard work.nextMessage == nil, let outgoing = state.queue.popFirst() else { break }
                 state.queuedBytes -= outgoing.message.payload.count
                 work.messages.append(outgoing)
             }

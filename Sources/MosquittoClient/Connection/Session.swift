@@ -37,6 +37,8 @@ struct Session: ~Copyable {
     private var inFlight: [Int32: InFlight] = [:]
     private var sequence: UInt64 = 0
     private var unsent: [MQTTToken] = []
+    /// When there is a message to be sent that has to wait.
+    private var nextMessage: Instant?
     private var subscribing: [Int32: String] = [:]
 
     private var stop: ClientCore.StopRequest?
@@ -162,6 +164,7 @@ struct Session: ~Copyable {
             deadline = min(ping, lastHeard + silenceLimit)
         }
         if let stop { deadline = min(deadline, stop.deadline) }
+        if let nextMessage { deadline = min(deadline, nextMessage) }
         let timeout = hasMoreToRead ? 0 : now.duration(to: deadline).pollMilliseconds
         var events = Int16(POLLIN)
         if !tcpIsUp || handle.wantsWrite { events |= Int16(POLLOUT) }
@@ -187,6 +190,7 @@ struct Session: ~Copyable {
             }
         }
         for outgoing in work.messages { publish(outgoing) }
+        nextMessage = work.nextMessage
         let inFlightCount = inFlight.count
         if !work.messages.isEmpty { core.count { $0.inFlight = inFlightCount } }
         if stop == nil { stop = work.stop }

@@ -1,0 +1,47 @@
+import BrokerTestSupport
+import Testing
+
+@testable import MosquittoClient
+
+/// Requirement: messages of one topic can be kept apart; others, and the order, are left alone.
+@Suite struct SpacingTests {
+    private let start = ContinuousClock.now
+    private func after(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
+
+    @Test func eachTopicUnderThePrefixKeepsItsInterval() {
+        var pacer = TopicPacer(MQTTSpacing(prefix: "e/", interval: .milliseconds(20)))
+        #expect(pacer.delay(of: "e/a", at: after(0)) == nil)
+        #expect(pacer.delay(of: "e/a", at: after(5)) == after(20))
+        #expect(pacer.delay(of: "e/b", at: after(5)) == nil)
+        #expect(pacer.delay(of: "other", at: after(5)) == nil)
+        #expect(pacer.delay(of: "other", at: after(5)) == nil)
+        // Having waited it goes, and the next waits from then on.
+        #expect(pacer.delay(of: "e/a", at: after(20)) == nil)
+        #expect(pacer.delay(of: "e/a", at: after(39)) == after(40))
+        #expect(pacer.delay(of: "e/a", at: after(90)) == nil)
+    }
+
+    @Test func withoutASpacingNothingWaits() {
+        var pacer = TopicPacer(nil)
+        for _ in 0..<3 { #expect(pacer.delay(of: "e/a", at: start) == nil) }
+    }
+
+    @Test(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+    func aBurstArrivesInOrderAndNotAtOnce() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "burst")
+        options.spacing = MQTTSpacing(prefix: "e/", interval: .milliseconds(20))
+        let client = try await RecordedClient.connected(options, subscribingTo: ["#"])
+        let begin = ContinuousClock.now
+        for number in 0..<10 {
+            try client.client.publish(MQTTMessage(topic: "e/shake", text: "\(number)", qos: .atLeastOnce))
+        }
+        try client.client.publish(MQTTMessage(topic: "last", text: "10"))
+        #expect(await eventually { client.messages.count == 11 })
+        #expect(client.messages.map(\.text) == (0...10).map { "\($0)" })
+        // Nine intervals lie between ten messages, however slow the machine.
+        #expect(begin.duration(to: .now) >= .milliseconds(180))
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+    }
+}
