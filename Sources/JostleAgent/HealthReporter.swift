@@ -17,7 +17,7 @@ final class HealthReporter: Sendable {
     private struct Mutable {
         var interval: Double
         var next: Timestamp
-        var reported: (time: Timestamp, processor: Double, samples: UInt64)
+        var reported: (time: Timestamp, processor: Double, samples: UInt64, dropped: UInt64)
     }
 
     /// Makes a reporter with `interval` seconds between two reports; 0 draws none up.
@@ -29,7 +29,7 @@ final class HealthReporter: Sendable {
         mutable = Mutex(
             Mutable(
                 interval: interval, next: start.advanced(bySeconds: 5),
-                reported: (start, ProcessFigures.processorTime, 0)))
+                reported: (start, ProcessFigures.processorTime, 0, 0)))
     }
 
     /// Something happened that a reader should know soon.
@@ -65,18 +65,23 @@ final class HealthReporter: Sendable {
         let before = mutable.withLock { mutable in
             defer {
                 mutable.next = now.advanced(bySeconds: mutable.interval)
-                mutable.reported = (now, processor, status.samples)
+                mutable.reported = (now, processor, status.samples, outbox.dropped)
             }
             return mutable.reported
         }
         // A run that has just begun has not told its counters yet.
         let samples = status.samples >= before.samples ? status.samples - before.samples : 0
         let elapsed = max(1e-3, now.seconds(since: before.time))
+        let problems = HealthReporter.problems(
+            measures: sensor.isStopped || status.state == .streaming, hasTime: WallClock.isSet,
+            lostEvents: outbox.dropped > before.dropped)
 
         var report = JSONObject()
         report.add("t", WallClock.milliseconds(at: now))
         report.add("version", version)
         report.add("uptime", now.seconds(since: start), decimals: 0)
+        report.add("problem", !problems.isEmpty)
+        report.add("problems", problems)
         report.add("sensor", sensor.title)
         report.add("calibration", manager.calibration.flatMap(HealthReporter.sources))
         let unavailable = manager.state?.unavailableGestures(manager.settings.gestures) ?? []
@@ -84,6 +89,7 @@ final class HealthReporter: Sendable {
         report.add("stopped", sensor.isStopped)
         report.add("sensor_state", (sensor.isStopped ? .asleep : status.state).word)
         report.add("sensor_fault", status.lastFault?.explanation)
+        report.add("temperature", manager.state?.temperature, decimals: 1)
         report.add("rate", Double(samples) / elapsed, decimals: 1)
         report.add("period_ppm", status.periodDeviation, decimals: 0)
         report.add("samples", Int64(clamping: status.samples))
@@ -120,6 +126,11 @@ final class HealthReporter: Sendable {
         object.add("gyroscope", gyroscope.isEmpty ? nil : gyroscope)
         object.add("learnt_scale", learntScale.isEmpty ? nil : learntScale)
         return object
+    }
+
+    /// What somebody has to look after.
+    static func problems(measures: Bool, hasTime: Bool, lostEvents: Bool) -> [String] {
+        [(!measures, "sensor"), (!hasTime, "clock"), (lostEvents, "outbox")].filter(\.0).map(\.1)
     }
 
     private static func counts(_ errors: BusErrorCounts) -> JSONObject {

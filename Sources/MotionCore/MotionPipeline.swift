@@ -99,6 +99,7 @@ public struct MotionPipeline: ~Copyable {
         gestures.update(input, emit: emit)
         state.isMoving = gestures.isMoving
         state.isVibrating = gestures.isVibrating
+        state.vibrationLevel = gestures.vibrationLevel
     }
 
     /// The sample with the flags of what was cut off, where the source did not tell.

@@ -72,6 +72,10 @@ public struct MotionState: Sendable, BitwiseCopyable {
     /// included, also where that gesture is switched off or may not be told.
     public var isVibrating = false
 
+    /// How strongly the body vibrates: RMS over all axes in the last few seconds, m/s²; 0 where that is clearly below what
+    /// the gesture `vibration` asks for.
+    public var vibrationLevel = 0.0
+
     /// Whether `attitude` is told from a reference attitude.
     public var hasReference = false
 

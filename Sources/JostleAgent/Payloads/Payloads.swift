@@ -34,6 +34,7 @@ public enum Payloads {
         object.add("side", state.side.word)
         object.add("tilt", state.tilt * degreesPerRadian, decimals: 1)
         object.add("vibrating", state.isVibrating)
+        object.add("vibration", state.vibration, decimals: 3)
         object.add("simulated", state.isSimulated)
         object.add("stopped", state.isStopped)
         return object
@@ -96,6 +97,8 @@ public struct DeviceState: Equatable, Sendable {
     /// Angle from the reference attitude, or from lying flat, rad.
     public var tilt: Double
     public var isVibrating: Bool
+    /// How strongly it vibrates, m/s².
+    public var vibration: Double
     public var isSimulated: Bool
     /// Sensing is stopped, and the rest is as it was then.
     public var isStopped: Bool
@@ -106,6 +109,7 @@ public struct DeviceState: Equatable, Sendable {
         side = state.side
         tilt = state.tilt
         isVibrating = state.isVibrating
+        vibration = state.vibrationLevel
         self.isSimulated = isSimulated
         self.isStopped = isStopped
     }
@@ -119,5 +123,10 @@ public struct DeviceState: Equatable, Sendable {
     /// Whether the tilt is another one: from 2° on.
     public func isTilted(from other: DeviceState) -> Bool {
         abs(tilt - other.tilt) >= 2 * radiansPerDegree
+    }
+
+    /// Whether it vibrates more or less: by a fifth, and by 0.02 m/s², what a good chip can tell.
+    public func vibratesOtherwise(than other: DeviceState) -> Bool {
+        abs(vibration - other.vibration) >= max(0.02, 0.2 * max(vibration, other.vibration))
     }
 }

@@ -26,9 +26,11 @@ public final class Publisher: Sendable {
         var stamped: (event: GestureEvent, stamp: EventStamp)?
         var attitudeGate: TelemetryGate
         var motionGate: TelemetryGate
-        /// Another side, or that it moves, is told a few times a second at most; another tilt alone once in two seconds.
+        /// Another side, or that it moves, is told a few times a second at most; another tilt alone once in two seconds,
+        /// another vibration alone once in five.
         var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
         var tiltGate = TelemetryGate(rate: 0.5, heartbeat: 0)
+        var vibrationGate = TelemetryGate(rate: 0.2, heartbeat: 0)
         var attitudeDeadband: Double
         var motionDeadband: Double
         var sentAttitude = Quaternion.identity
@@ -259,9 +261,10 @@ public final class Publisher: Sendable {
             if now.differs(from: sent) {
                 guard mutable.stateGate.isDue(at: state.timestamp, hasChanged: { true }) else { return }
             } else {
-                guard now.isTilted(from: sent), mutable.tiltGate.isDue(at: state.timestamp, hasChanged: { true }) else {
-                    return
-                }
+                let time = state.timestamp
+                let isTilted = now.isTilted(from: sent) && mutable.tiltGate.isDue(at: time) { true }
+                let vibrates = now.vibratesOtherwise(than: sent) && mutable.vibrationGate.isDue(at: time) { true }
+                guard isTilted || vibrates else { return }
             }
         }
         let payload = Payloads.state(now, at: WallClock.milliseconds(at: state.timestamp))

@@ -40,6 +40,9 @@ public struct GestureRecognizers: ~Copyable {
     var isMoving: Bool { motion.isMoving }
     var isVibrating: Bool { vibration.isRunning }
 
+    /// How strongly the body vibrates, m/s².
+    var vibrationLevel: Double { vibration.level }
+
     /// Whether near misses are kept for `takeNearMiss()`. Default: no.
     public var explainsNearMisses: Bool {
         get { misses.isWanted }

@@ -35,6 +35,9 @@ struct VibrationRecognizer: ~Copyable {
     /// Whether a machine runs: from `began` to `ended`, pauses included.
     private(set) var isRunning = false
 
+    /// RMS of the vibration in the last window, over all axes, m/s²; 0 before the first.
+    private(set) var level = 0.0
+
     private var window = VibrationWindow()
     private var threshold: Double
     /// Seconds since the start.
@@ -75,6 +78,7 @@ struct VibrationRecognizer: ~Copyable {
     mutating func reset() {
         window.reset()
         isRunning = false
+        level = 0
         isUntold = false
         evidence = 0
         mostEvidence = 0
@@ -95,6 +99,7 @@ struct VibrationRecognizer: ~Copyable {
     private mutating func read(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
         let limit = isRunning ? Rule.hysteresis * threshold : threshold
         let reading = window.read(limit: limit, lowest: settings.minimumFrequency)
+        level = reading.level
         return isRunning
             ? follow(reading, limit: limit, at: sample.timestamp)
             : judge(reading, at: sample.timestamp, &misses)
