@@ -36,6 +36,11 @@ extension JostleSettings {
         var options = MQTTOptions(brokers: brokers, clientID: "jostle-\(clientID)")
         // A house notices a quarter of a minute; a broker that comes back to a thousand devices takes them in a second.
         options.backoff.cap = .seconds(15)
+        if homeAssistant.discovery {
+            // Home Assistant's event entities show the last of those that come together: in bursts they need time.
+            options.spacing = MQTTSpacing(
+                prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(20))
+        }
         options.keepAlive = .milliseconds(Int64(mqtt.keepAlive * 1000))
         options.tls.caFile = mqtt.caFile
         options.tls.caDirectory = mqtt.caDirectory

@@ -54,6 +54,7 @@ public final class Agent {
     let outbox: OutboxCourier
     let settingsDesk: SettingsDesk
     let live: LiveSettings
+    let announcements: AnnouncementDesk?
     private let observer: Observer
     private let actions: ActionResponders
 
@@ -104,6 +105,14 @@ public final class Agent {
         settingsDesk = SettingsDesk(
             stack, topics: topics, store: store, log: log, send: Agent.sender(to: client))
         live = LiveSettings(manager: manager, publisher: publisher, health: health)
+        announcements = AnnouncementDesk(
+            settings,
+            DiscoveryFacts(
+                id: id, topics: topics, version: version, sensor: device?.title ?? "switched off",
+                hasGyroscope: device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
+                commands: settings.commands.allow.map(\.rawValue)),
+            topics: AnnouncedTopics(stateDirectory: stateDirectory), client: client, bell: bell, log: log,
+            send: Agent.sender(to: client))
         embeddedBroker = embedded
         self.bell = bell
         self.health = health
@@ -244,6 +253,7 @@ public final class Agent {
         let log = self.log
         let mailbox = self.mailbox
         let settingsDesk = self.settingsDesk
+        let announcements = self.announcements
         let bell = self.bell
         let brokerEnded = self.brokerEnded
         let connectionEnded: @Sendable ([MQTTToken]) -> Void = { undelivered in
@@ -252,6 +262,7 @@ public final class Agent {
             bell.ring()
         }
         return { event in
+            if announcements?.take(event) == true { return }
             switch event {
             case .connected:
                 publisher.connected()

@@ -85,6 +85,17 @@ extension ConfigurationSchema {
                 ]),
         ])
 
+    static let homeAssistant = Section(
+        "home_assistant", "What Home Assistant is told.",
+        [
+            .key(
+                "discovery", \.homeAssistant.discovery, .boolean,
+                "Whether it is told of the device, its entities and triggers; false takes them away again."),
+            .key(
+                "prefix", \.homeAssistant.prefix, .topicPrefix,
+                "What the topics of announcements begin with, as set in its MQTT integration."),
+        ])
+
     /// The three keys of a quantity that is published when it changes.
     private static func stream(
         _ name: String, rate: WritableKeyPath<JostleSettings, Double> & Sendable,

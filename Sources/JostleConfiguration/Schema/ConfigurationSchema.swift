@@ -12,7 +12,7 @@ public enum ConfigurationSchema {
         "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",
         [
             .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures), actions,
-            .section(publish), .section(commands), .section(mqtt), .section(log),
+            .section(publish), .section(commands), .section(mqtt), .section(homeAssistant), .section(log),
         ])
 
     private static let device = Section(
@@ -25,6 +25,12 @@ public enum ConfigurationSchema {
             .key(
                 "name", optional: \.device.name, .text(maximum: 128), example: "Washing machine",
                 "The device's name for people. Without it, the id is shown."),
+            .key(
+                "area", optional: \.device.area, .text(maximum: 128), example: "Laundry",
+                "Where it is: Home Assistant suggests it as the device's area."),
+            .key(
+                "configuration_url", optional: \.device.configurationURL, .webAddress,
+                example: "http://washer-1.local/", "A page about the device, to which Home Assistant links."),
         ])
 
     private static let sensor = Section(

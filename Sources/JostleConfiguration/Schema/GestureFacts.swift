@@ -1,4 +1,4 @@
-internal import MotionCore
+public import MotionCore
 
 /// The table of gestures in the README, for checking what is asked of their events: it grows with the table.
 extension Gesture {
@@ -11,7 +11,7 @@ extension Gesture {
     }
 
     /// The phases that it goes through.
-    var phases: [GesturePhase] {
+    public var phases: [GesturePhase] {
         switch self {
         case .turn: [.began, .changed, .ended, .cancelled]
         case _ where hasDuration: [.began, .ended, .cancelled]

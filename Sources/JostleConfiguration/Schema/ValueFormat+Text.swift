@@ -79,6 +79,25 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
+    /// The address of a page: http or https, a host, no spaces.
+    static var webAddress: ValueFormat {
+        ValueFormat(
+            allowed: "a URL that begins with http:// or https://", wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^https?://[^/\\s]+(/\\S*)?$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: 1024)
+                guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else {
+                    throw ValueRefusal("is not the URL of a page: it begins neither with http:// nor with https://")
+                }
+                let rest = text.dropFirst(scheme.count)
+                guard let first = rest.first, first != "/", !text.contains(where: \.isWhitespace) else {
+                    throw ValueRefusal("is not the URL of a page: it has no host, or a space")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+
     /// `a, b or c`.
     static func list(_ names: [String], _ conjunction: String = "or") -> String {
         guard let last = names.last, names.count > 1 else { return names.first ?? "" }

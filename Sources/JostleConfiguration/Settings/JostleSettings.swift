@@ -33,6 +33,9 @@ public struct JostleSettings: Equatable, Sendable {
     /// The way to the broker.
     public var mqtt = MQTT()
 
+    /// What Home Assistant is told.
+    public var homeAssistant = HomeAssistant()
+
     /// What is logged.
     public var log = Log()
 
@@ -48,6 +51,12 @@ extension JostleSettings {
 
         /// The name for people. Default: none, the agent shows the id.
         public var name: String?
+
+        /// Where it is, for Home Assistant to suggest as its area. Default: none.
+        public var area: String?
+
+        /// A page about it, to which Home Assistant links. Default: none.
+        public var configurationURL: String?
 
         /// Makes the default settings.
         public init() {}
@@ -226,6 +235,19 @@ extension JostleSettings {
         case embedded
         /// Brokers to try in this order; there is at least one.
         case remote([BrokerAddress])
+    }
+
+    /// What Home Assistant is told.
+    public struct HomeAssistant: Equatable, Sendable {
+        /// Whether entities and triggers are announced. Default true.
+        public var discovery = true
+
+        /// What the topics of announcements begin with, as set in Home Assistant's MQTT integration. Default
+        /// `homeassistant`.
+        public var prefix = "homeassistant"
+
+        /// Makes the default settings.
+        public init() {}
     }
 
     /// What is logged.

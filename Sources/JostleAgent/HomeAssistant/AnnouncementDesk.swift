@@ -1,0 +1,129 @@
+internal import JostleConfiguration
+internal import LinuxSystem
+internal import MosquittoClient
+internal import MotionCore
+internal import Synchronization
+
+/// Announces the device to Home Assistant: brings what the network thread hears to the announcer, and on the main thread
+/// carries out what that decides.
+final class AnnouncementDesk: Sendable {
+    private let client: MQTTClient
+    private let send: Publisher.Send
+    private let topics: AnnouncedTopics
+    private let facts: DiscoveryFacts
+    private let log: Log
+    private let state: Mutex<State>
+
+    /// Behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around so large a structure.
+    private final class State: @unchecked Sendable {
+        var announcer: Announcer
+        var set: DiscoverySet
+        /// What the file has, or should have.
+        var kept: Set<String>
+
+        init(_ announcer: Announcer, _ set: DiscoverySet, kept: Set<String>) {
+            self.announcer = announcer
+            self.set = set
+            self.kept = kept
+        }
+    }
+
+    /// Makes a desk, and subscribes to Home Assistant's birth message; `nil` where there is nothing to announce and nothing
+    /// to take away.
+    init?(
+        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: AnnouncedTopics, client: MQTTClient, log: Log,
+        send: @escaping Publisher.Send
+    ) {
+        // Nobody but programs on this machine ever hears the embedded broker.
+        guard settings.mqtt.broker != .embedded else { return nil }
+        let remembered = topics.load()
+        guard settings.homeAssistant.discovery || !remembered.isEmpty else { return nil }
+        let announcer = Announcer(prefix: settings.homeAssistant.prefix, id: facts.id, remembered: remembered)
+        self.client = client
+        self.send = send
+        self.topics = topics
+        self.facts = facts
+        self.log = log
+        state = Mutex(State(announcer, DiscoverySet(settings, facts), kept: remembered))
+        if settings.homeAssistant.discovery { subscribe(to: announcer.statusTopic) }
+    }
+
+    /// Filters are made of settings that were checked; one that is refused all the same is told and left out.
+    private func subscribe(to filter: String) {
+        do throws(MQTTError) {
+            try client.subscribe(to: filter, qos: .atLeastOnce)
+        } catch {
+            log.warning("no subscription to \(filter): \(error)")
+        }
+    }
+
+    // MARK: On the network thread
+
+    /// Hears what happens; true where nobody else need hear of it.
+    func take(_ event: MQTTEvent) -> Bool {
+        let now = WallClock.monotonic
+        switch event {
+        case .connected:
+            let filter = state.withLock { state in
+                state.announcer.connected(at: now)
+                return state.announcer.readingFilter
+            }
+            subscribe(to: filter)
+            return false
+        case .subscribed(let filter, _), .subscriptionRefused(let filter, _):
+            state.withLock { $0.announcer.answered(filter, at: now) }
+            return false
+        case .message(let message):
+            let delay = Double.random(in: Announcer.birthDelay)
+            return state.withLock { $0.announcer.take(message, at: now, delay: delay) }
+        case .acknowledged(let token): return state.withLock { $0.announcer.acknowledged(token) }
+        case .rejected(let token, let failure):
+            let (isOurs, isFirst) = state.withLock { state in
+                let before = state.announcer.hasRefusals
+                return (state.announcer.rejected(token), !before)
+            }
+            // A broker that forbids one forbids them all: told once.
+            if isOurs, isFirst { log.warning("the broker does not take announcements to Home Assistant: \(failure)") }
+            return isOurs
+        case .disconnected, .refused, .stopped:
+            state.withLock { $0.announcer.disconnected() }
+            return false
+        case .connecting: return false
+        }
+    }
+
+    // MARK: On the main thread
+
+    /// Announces what is due under these settings.
+    ///
+    /// - Returns: whether what is not retained should be told anew, since somebody listens who did not before.
+    func work(at now: Timestamp, settings: JostleSettings) -> Bool {
+        let (work, filter) = state.withLock { state in
+            if state.set.settings != settings { state.set = DiscoverySet(settings, facts) }
+            return (
+                state.announcer.work(at: now, wanted: state.set.messages), state.announcer.readingFilter
+            )
+        }
+        if work.endsReading { client.unsubscribe(from: filter) }
+        // Before it is sent: what a crash leaves behind is known then.
+        if let remember = work.remember { keep(remember) }
+        for (message, token) in work.messages {
+            // Noted first, since the broker may answer at once.
+            let isTaken = state.withLock { state in
+                guard send(message, token) else { return false }
+                state.announcer.sent(message, token, at: now)
+                return true
+            }
+            guard isTaken else { break }
+        }
+        return work.tellsAnew
+    }
+
+    private func keep(_ remember: Set<String>) {
+        guard state.withLock({ $0.kept != remember }) else { return }
+        let code = topics.save(remember)
+        if code != 0 { log.warning("what Home Assistant was told cannot be remembered: \(systemMessage(code))") }
+        // Where it cannot be written it is not tried twice a second either: only what changes is.
+        state.withLock { $0.kept = remember }
+    }
+}

@@ -1,0 +1,147 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: what a home hears of a device is what the device is now, through restarts, changes and renamings.
+@Suite(.needsBroker) struct HomeAssistantTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {
+        let common = ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"]
+        return try JostleProgram.agent(broker: broker.port, common + settings, state: directory.path("state"))
+    }
+
+    /// What a broker keeps of announcements, by topic.
+    private func announced(_ broker: TestBroker) async throws -> [String: String] {
+        let late = try await Observer(broker.port)
+        // All that is kept has come once this has.
+        try late.publish(MQTTMessage(topic: "marker", text: "", qos: .atLeastOnce))
+        #expect(await late.sees { $0.topics.contains("marker") })
+        let kept = late.all.filter { $0.retain && $0.topic.hasSuffix("/config") }
+        return Dictionary(uniqueKeysWithValues: kept.map { ($0.topic, String(decoding: $0.payload, as: UTF8.self)) })
+    }
+
+    /// Waits until as many announcements came on a topic.
+    private func sees(_ observer: Observer, _ topic: String, count: Int = 1, empty: Bool = false) async -> Bool {
+        await observer.sees { $0.all.filter { $0.topic == topic && $0.payload.isEmpty == empty }.count >= count }
+    }
+
+    private let shake = "homeassistant/device_automation/dut/shake_began/config"
+    private let last = "homeassistant/button/dut/tare/config"
+
+    @Test func aStartOfHomeAssistantIsAnsweredOnce() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker)
+        defer { agent.kill() }
+        #expect(await sees(observer, last), "\(agent.errors)")
+        let before = try await announced(broker)
+        #expect(before.count > 80 && before[shake] != nil)
+
+        try observer.publish(MQTTMessage(topic: "homeassistant/status", text: "online"))
+        #expect(await sees(observer, last, count: 2), "\(agent.errors)")
+        // A value for whoever began to listen, though nothing moves: the heartbeat is 30 s away.
+        let attitudes = observer.messages("attitude").count
+        #expect(await observer.sees { $0.messages("attitude").count > attitudes })
+        for topic in before.keys { #expect(observer.topics.filter { $0 == topic }.count == 2, "\(topic)") }
+        #expect(try await announced(broker) == before)
+        #expect(await agent.terminate() == 0)
+        // They outlive it: automations are not to fall apart where a board is switched off.
+        #expect(try await announced(broker) == before)
+    }
+
+    @Test func whatIsSwitchedOffDisappearsAndComesBack() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let first = try agent(broker)
+        defer { first.kill() }
+        #expect(await sees(observer, last), "\(first.errors)")
+        let set = {
+            try observer.publish(
+                MQTTMessage(topic: "jostle/dut/set/gestures.shake.enabled", text: $0, qos: .atLeastOnce))
+        }
+        try set("false")
+        #expect(await sees(observer, shake, empty: true), "\(first.errors)")
+        let without = try await announced(broker)
+        #expect(!without.keys.contains { $0.contains("/shake_began/") || $0.hasSuffix("/event/dut/shake/config") })
+        #expect(without["homeassistant/switch/dut/shake_enabled/config"] != nil)
+        try set("")
+        #expect(await sees(observer, shake, count: 2), "\(first.errors)")
+        #expect(await first.terminate() == 0)
+
+        let second = try agent(broker, "home_assistant.discovery=false")
+        defer { second.kill() }
+        #expect(await sees(observer, shake, count: 2, empty: true), "\(second.errors)")
+        #expect(
+            await eventually {
+                (try? String(contentsOfFile: directory.path("state/announced-topics"), encoding: .utf8))
+                    == "jostle announced topics 1\n"
+            })
+        #expect(try await announced(broker).isEmpty)
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test func aRenamingLeavesNoGhosts() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let first = try agent(broker)
+        defer { first.kill() }
+        #expect(await sees(observer, last), "\(first.errors)")
+        // Killed: what it remembers must have been written before.
+        first.kill()
+
+        let second = try agent(broker, "device.id=new", "home_assistant.prefix=ha")
+        defer { second.kill() }
+        #expect(await sees(observer, "ha/button/new/tare/config"), "\(second.errors)")
+        #expect(await sees(observer, last, empty: true), "\(second.errors)")
+        #expect(
+            await eventually {
+                !((try? String(contentsOfFile: directory.path("state/announced-topics"), encoding: .utf8)) ?? "/dut/")
+                    .contains("/dut/")
+            })
+        #expect(try await announced(broker).keys.allSatisfy { $0.hasPrefix("ha/") && $0.contains("/new/") })
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test func ghostsThatNobodyRemembersAreFoundAtTheBroker() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let ghost = "homeassistant/sensor/dut/gone/config"
+        let stranger = "homeassistant/sensor/dut/foreign/config"
+        for (topic, origin) in [(ghost, "Jostle"), (stranger, "Somebody")] {
+            let text = "{\"name\":\"x\",\"origin\":{\"name\":\"\(origin)\"}}"
+            try observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
+        }
+        let agent = try agent(broker)
+        defer { agent.kill() }
+        #expect(await sees(observer, ghost, empty: true), "\(agent.errors)")
+        #expect(await sees(observer, last), "\(agent.errors)")
+        let kept = try await announced(broker)
+        #expect(kept[ghost] == nil && kept[stranger] != nil)
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func aBrokerThatForbidsItIsToldOfOnce() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try directory.write("topic readwrite jostle/#\n", to: "acl")
+        let broker = try await TestBroker.started(
+            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
+        defer { broker.kill() }
+        let agent = try agent(broker)
+        defer { agent.kill() }
+        #expect(await agent.logs("does not take announcements to Home Assistant"), "\(agent.errors)")
+        let observer = try await Observer(broker.port)
+        #expect(await observer.availability("online"))
+        #expect(agent.errors.split(separator: "\n").filter { $0.contains("announcements") }.count == 1)
+        #expect(await agent.terminate() == 0)
+    }
+}

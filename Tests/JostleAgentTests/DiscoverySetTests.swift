@@ -1,0 +1,174 @@
+import Foundation
+import JostleConfiguration
+import MotionCore
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: Home Assistant is told everything that the device can do before it first does it, in words that all its
+/// versions take, and each thing once.
+@Suite struct DiscoverySetTests {
+    private let facts = DiscoveryFacts(
+        id: "dut", topics: Topics(prefix: "jostle", id: "dut"), version: "1.2.3",
+        sensor: "MPU-6050 at 0x68 on /dev/i2c-1", hasGyroscope: true,
+        board: BoardFacts(model: "Raspberry Pi 4", serial: "1000"), commands: ["tare", "simulate"])
+
+    private func set(
+        _ facts: DiscoveryFacts? = nil, _ change: (inout JostleSettings) -> Void = { _ in }
+    ) -> [String: [String: Any]] {
+        var settings = JostleSettings()
+        change(&settings)
+        let messages = DiscoverySet(settings, facts ?? self.facts).messages
+        let pairs = messages.compactMap { message -> (String, [String: Any])? in
+            let object = try? JSONSerialization.jsonObject(with: Data(message.payload.utf8)) as? [String: Any]
+            return object.map { (message.topic.replacing("homeassistant/", with: ""), $0) }
+        }
+        #expect(pairs.count == messages.count)
+        return Dictionary(pairs) { first, _ in
+            Issue.record("a topic occurs twice")
+            return first
+        }
+    }
+
+    /// The subtypes of the triggers of a gesture.
+    private func subtypes(_ set: [String: [String: Any]], _ type: String) -> Set<String> {
+        let triggers = set.values.filter {
+            $0["automation_type"] as? String == "trigger" && $0["type"] as? String == type
+        }
+        return Set(triggers.compactMap { $0["subtype"] as? String })
+    }
+
+    @Test func aTriggerIsAsHomeAssistantWantsIt() throws {
+        let settings = JostleSettings()
+        let message = try #require(
+            DiscoverySet(settings, facts).messages.first {
+                $0.topic == "homeassistant/device_automation/dut/shake_began/config"
+            })
+        #expect(
+            message.payload == """
+                {"automation_type": "trigger", "type": "shake", "subtype": "began", "topic": "jostle/dut/event/shake", \
+                "qos": 0, "value_template": "{{ value_json.phase }}", "payload": "began", "device": \
+                {"identifiers": ["jostle_dut"], "name": "dut", "manufacturer": "Jostle", "model": \
+                "Raspberry Pi 4 with MPU-6050", "hw_version": "MPU-6050 at 0x68 on /dev/i2c-1", "serial_number": "1000", \
+                "sw_version": "1.2.3"}, "origin": {"name": "Jostle", "sw_version": "1.2.3"}}
+                """)
+    }
+
+    @Test func everyGestureHasItsTriggersAndAnEventOfTheSameWords() throws {
+        let set = set { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
+        let expected: [String: Set<String>] = [
+            "shake": ["began", "ended", "cancelled"], "tap": ["single", "double", "triple"],
+            "flick": ["left", "right", "up", "down", "forward", "backward", "any"],
+            "turn": ["left", "right", "changed", "ended", "cancelled"],
+            "flip": ["x_up", "x_down", "y_up", "y_down", "z_up", "z_down", "any"],
+            "tilt": ["began", "ended", "cancelled"], "fall": ["began", "ended", "cancelled"],
+            "impact": ["recognized"], "motion": ["began", "ended", "cancelled"],
+            "vibration": ["began", "ended", "cancelled"],
+        ]
+        for (gesture, words) in expected {
+            #expect(subtypes(set, gesture) == words, "\(gesture)")
+            let event = try #require(set["event/dut/\(gesture)/config"])
+            #expect(Set(event["event_types"] as? [String] ?? []) == words.subtracting(["any"]), "\(gesture)")
+            #expect(event["state_topic"] as? String == "jostle/dut/event/\(gesture)")
+        }
+        // Type and subtype say which trigger is meant.
+        let triggers = set.values.filter { $0["automation_type"] != nil }
+        let names = triggers.compactMap { "\($0["type"] ?? "") \($0["subtype"] ?? "")" }
+        #expect(Set(names).count == triggers.count && triggers.count == 38)
+        #expect(triggers.allSatisfy { $0["retain"] == nil && $0["qos"] as? Int == 0 })
+    }
+
+    @Test func everyEntityHasAnIdAnOriginAvailabilityAndADevice() {
+        let set = set()
+        let entities = set.filter { !$0.key.hasPrefix("device_automation/") }
+        #expect(entities.count > 45)
+        #expect(Set(entities.values.compactMap { $0["unique_id"] as? String }).count == entities.count)
+        for (topic, entity) in set {
+            #expect((entity["origin"] as? [String: String])?["name"] == "Jostle", "\(topic)")
+            #expect((entity["device"] as? [String: Any])?["identifiers"] as? [String] == ["jostle_dut"], "\(topic)")
+            guard entity["automation_type"] == nil else { continue }
+            #expect(
+                (entity["availability"] as? [[String: String]]) == [["topic": "jostle/dut/availability"]], "\(topic)")
+            #expect(entity["name"] is String && entity["unique_id"] is String, "\(topic)")
+            // What one version wants another drops.
+            #expect(entity["object_id"] == nil && entity["default_entity_id"] == nil)
+        }
+    }
+
+    @Test func whatIsSwitchedOffIsNotAnnouncedButCanBeSwitchedOn() {
+        let set = set { settings in
+            settings.motion.gestures.shake.common.isEnabled = false
+            settings.publish.attitude.rate = 0
+            settings.publish.health.interval = 0
+        }
+        #expect(subtypes(set, "shake").isEmpty && set["event/dut/shake/config"] == nil)
+        #expect(set["switch/dut/shake_enabled/config"] != nil && set["number/dut/shake_sensitivity/config"] != nil)
+        #expect(set["sensor/dut/roll/config"] == nil && set["number/dut/attitude_rate/config"] != nil)
+        #expect(set["sensor/dut/temperature/config"] == nil && set["binary_sensor/dut/problem/config"] == nil)
+        #expect(set["sensor/dut/tilt_angle/config"] != nil)
+        #expect(self.set { $0.homeAssistant.discovery = false }.isEmpty)
+    }
+
+    @Test func aSensorWithoutAGyroscopeHasNoTurnsAndNoHeading() {
+        var facts = facts
+        facts.hasGyroscope = false
+        let set = set(facts)
+        #expect(subtypes(set, "turn").isEmpty && set["switch/dut/turn_enabled/config"] == nil)
+        #expect(set["sensor/dut/yaw/config"] == nil && set["sensor/dut/roll/config"] != nil)
+    }
+
+    @Test func buttonsAreThoseOfTheCommandsThatThereAre() {
+        var facts = facts
+        #expect(set().keys.filter { $0.hasPrefix("button/") } == ["button/dut/tare/config"])
+        facts.commands = ["tare", "calibrate", "identify", "restart", "ping"]
+        let buttons = set(facts).filter { $0.key.hasPrefix("button/") }
+        #expect(buttons.count == 4)
+        #expect(buttons["button/dut/restart/config"]?["command_topic"] as? String == "jostle/dut/command/restart")
+        #expect(RemoteCommands.names.contains("tare"))
+    }
+
+    @Test func valuesExpireWhereSomethingComesAtIntervalsAndNowhereElse() {
+        let set = set { $0.publish.attitude.heartbeat = 0 }
+        #expect(set["sensor/dut/roll/config"]?["expire_after"] == nil)
+        #expect(set["sensor/dut/temperature/config"]?["expire_after"] as? Int == 180)
+        #expect(set["sensor/dut/tilt_angle/config"]?["expire_after"] == nil)
+        #expect(self.set()["sensor/dut/roll/config"]?["expire_after"] as? Int == 90)
+        // Rarer than its heartbeat: the rate is what counts.
+        let slow = self.set { $0.publish.attitude.rate = 0.01 }
+        #expect(slow["sensor/dut/roll/config"]?["expire_after"] as? Int == 300)
+    }
+
+    @Test func controlsSetKeysThatMayBeSet() throws {
+        let stack = ConfigurationStack(
+            LoadedConfiguration(settings: JostleSettings(), provenance: Provenance()),
+            layers: [ConfigurationLayer("local")])
+        let topics = set().values.compactMap { $0["command_topic"] as? String }.filter { $0.contains("/set/") }
+        #expect(topics.count == 24)
+        for topic in topics {
+            var stack = stack
+            let key = topic.replacing("jostle/dut/set/", with: "")
+            let value: JSONValue = key.hasSuffix("enabled") ? false : key == "attitude.reference" ? "start" : 7
+            #expect(throws: Never.self, "\(key)") { try stack.set(key, to: value, in: "local") }
+        }
+    }
+
+    @Test func theDeviceSaysWhatTheConfigurationSays() throws {
+        let set = set { settings in
+            settings.device.name = "Lamp \"shaker\""
+            settings.device.area = "Laundry"
+            settings.device.configurationURL = "http://lamp.local/"
+            settings.homeAssistant.prefix = "ha/x"
+        }
+        let device = try #require(set["ha/x/sensor/dut/roll/config"]?["device"] as? [String: Any])
+        #expect(device["name"] as? String == "Lamp \"shaker\"" && device["suggested_area"] as? String == "Laundry")
+        #expect(device["configuration_url"] as? String == "http://lamp.local/")
+    }
+
+    @Test(arguments: [
+        ("Raspberry Pi 4 Model B Rev 1.2\u{0}", "Raspberry Pi 4 Model B Rev 1.2"), ("Standard  PC\n", "Standard PC"),
+        ("To Be Filled By O.E.M.\n", nil), ("Default string", nil), ("", nil), ("\u{0}", nil), ("None", nil),
+    ])
+    func whatFirmwareLeavesOutIsLeftOut(_ text: String, _ name: String?) {
+        #expect(BoardFacts.meaning(of: text) == name)
+    }
+}
