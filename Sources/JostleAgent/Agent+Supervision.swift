@@ -31,6 +31,7 @@ extension Agent {
                 publisher.publishHealth(report)
             }
             settingsDesk.work(at: now)
+            if announcements?.work(at: now, settings: settingsDesk.settingsToOffer) == true { publisher.tellAnew() }
             keep(&watch.quietHours)
             if brokerEnded.take() { reviveBroker() }
             if signals.wait(seconds: pause(of: watch), or: bell) { return }
@@ -40,8 +41,10 @@ extension Agent {
     /// Seconds until something is due; `nil` where nothing is.
     private func pause(of watch: Watch) -> Double? {
         let now = WallClock.monotonic
-        var pauses = [watch.end, health.nextReport, settingsDesk.nextWork, host.nextDeadline]
-            .compactMap { $0?.seconds(since: now) }
+        let deadlines = [
+            watch.end, health.nextReport, settingsDesk.nextWork, announcements?.nextWork, host.nextDeadline,
+        ]
+        var pauses = deadlines.compactMap { $0?.seconds(since: now) }
         if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
         // Nothing can begin while nothing is sensed.
         if !watch.quietHours.isEmpty, !sensor.isStopped { pauses.append(LocalTime.secondsToNextMinute) }

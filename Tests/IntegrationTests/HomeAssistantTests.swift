@@ -56,36 +56,59 @@ import Testing
         #expect(try await announced(broker) == before)
     }
 
-    @Test func whatIsSwitchedOffDisappearsAndComesBack() async throws {
+    /// What the agent remembers to have announced.
+    private var remembered: String? {
+        try? String(contentsOfFile: directory.path("state/announced-topics"), encoding: .utf8)
+    }
+
+    @Test func whatIsSwitchedOffDisappears() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let first = try agent(broker)
         defer { first.kill() }
         #expect(await sees(observer, last), "\(first.errors)")
-        let set = {
-            try observer.publish(
-                MQTTMessage(topic: "jostle/dut/set/gestures.shake.enabled", text: $0, qos: .atLeastOnce))
-        }
-        try set("false")
-        #expect(await sees(observer, shake, empty: true), "\(first.errors)")
-        let without = try await announced(broker)
-        #expect(!without.keys.contains { $0.contains("/shake_began/") || $0.hasSuffix("/event/dut/shake/config") })
-        #expect(without["homeassistant/switch/dut/shake_enabled/config"] != nil)
-        try set("")
-        #expect(await sees(observer, shake, count: 2), "\(first.errors)")
         #expect(await first.terminate() == 0)
 
-        let second = try agent(broker, "home_assistant.discovery=false")
+        let second = try agent(broker, "gestures.shake.enabled=false", "publish.health.interval=0")
         defer { second.kill() }
-        #expect(await sees(observer, shake, count: 2, empty: true), "\(second.errors)")
-        #expect(
-            await eventually {
-                (try? String(contentsOfFile: directory.path("state/announced-topics"), encoding: .utf8))
-                    == "jostle announced topics 1\n"
-            })
-        #expect(try await announced(broker).isEmpty)
+        #expect(await sees(observer, shake, empty: true), "\(second.errors)")
+        let rate = "homeassistant/sensor/dut/rate/config"
+        #expect(await sees(observer, rate, empty: true), "\(second.errors)")
+        let without = try await announced(broker)
+        #expect(!without.keys.contains { $0.contains("/shake_began/") || $0.hasSuffix("/event/dut/shake/config") })
+        #expect(without["homeassistant/switch/dut/shake_enabled/config"] != nil && without[rate] == nil)
+        // Switched on in the home it is back, without a restart.
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/gestures.shake.enabled", text: "true", qos: .atLeastOnce))
+        #expect(await sees(observer, shake, count: 2), "\(second.errors)")
         #expect(await second.terminate() == 0)
+
+        let third = try agent(broker, "home_assistant.discovery=false")
+        defer { third.kill() }
+        #expect(await eventually { remembered == "jostle announced topics 1\n" }, "\(third.errors)")
+        #expect(try await announced(broker).isEmpty)
+        #expect(await third.terminate() == 0)
+    }
+
+    @Test func whatIsSwitchedOffInTheHomeStaysThere() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker)
+        defer { agent.kill() }
+        #expect(await sees(observer, last), "\(agent.errors)")
+        let before = try await announced(broker)
+        for (key, value) in [("gestures.shake.enabled", "false"), ("publish.attitude.rate", "0")] {
+            try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce))
+        }
+        // What it does depends on: this one is set last.
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/gestures.tap.counts", text: "double", qos: .atLeastOnce))
+        #expect(await sees(observer, "homeassistant/device_automation/dut/tap_double/config"), "\(agent.errors)")
+        let after = try await announced(broker)
+        #expect(Set(before.keys).subtracting(after.keys) == ["homeassistant/device_automation/dut/tap_single/config"])
+        #expect(await agent.terminate() == 0)
     }
 
     @Test func aRenamingLeavesNoGhosts() async throws {
@@ -102,11 +125,7 @@ import Testing
         defer { second.kill() }
         #expect(await sees(observer, "ha/button/new/tare/config"), "\(second.errors)")
         #expect(await sees(observer, last, empty: true), "\(second.errors)")
-        #expect(
-            await eventually {
-                !((try? String(contentsOfFile: directory.path("state/announced-topics"), encoding: .utf8)) ?? "/dut/")
-                    .contains("/dut/")
-            })
+        #expect(await eventually { remembered?.contains("/dut/") == false })
         #expect(try await announced(broker).keys.allSatisfy { $0.hasPrefix("ha/") && $0.contains("/new/") })
         #expect(await second.terminate() == 0)
     }

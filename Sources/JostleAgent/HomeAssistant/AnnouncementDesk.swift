@@ -7,10 +7,14 @@ internal import Synchronization
 /// Announces the device to Home Assistant: brings what the network thread hears to the announcer, and on the main thread
 /// carries out what that decides.
 final class AnnouncementDesk: Sendable {
+    /// Seconds until what the client had no room for is handed to it again.
+    private static let retry = 0.2
+
     private let client: MQTTClient
     private let send: Publisher.Send
     private let topics: AnnouncedTopics
     private let facts: DiscoveryFacts
+    private let bell: Bell
     private let log: Log
     private let state: Mutex<State>
 
@@ -20,6 +24,8 @@ final class AnnouncementDesk: Sendable {
         var set: DiscoverySet
         /// What the file has, or should have.
         var kept: Set<String>
+        /// Whether the client did not take everything: when to try again.
+        var retry: Timestamp?
 
         init(_ announcer: Announcer, _ set: DiscoverySet, kept: Set<String>) {
             self.announcer = announcer
@@ -31,8 +37,8 @@ final class AnnouncementDesk: Sendable {
     /// Makes a desk, and subscribes to Home Assistant's birth message; `nil` where there is nothing to announce and nothing
     /// to take away.
     init?(
-        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: AnnouncedTopics, client: MQTTClient, log: Log,
-        send: @escaping Publisher.Send
+        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: AnnouncedTopics, client: MQTTClient, bell: Bell,
+        log: Log, send: @escaping Publisher.Send
     ) {
         // Nobody but programs on this machine ever hears the embedded broker.
         guard settings.mqtt.broker != .embedded else { return nil }
@@ -43,6 +49,7 @@ final class AnnouncementDesk: Sendable {
         self.send = send
         self.topics = topics
         self.facts = facts
+        self.bell = bell
         self.log = log
         state = Mutex(State(announcer, DiscoverySet(settings, facts), kept: remembered))
         if settings.homeAssistant.discovery { subscribe(to: announcer.statusTopic) }
@@ -61,7 +68,12 @@ final class AnnouncementDesk: Sendable {
 
     /// Hears what happens; true where nobody else need hear of it.
     func take(_ event: MQTTEvent) -> Bool {
-        let now = WallClock.monotonic
+        let before = nextWork
+        defer { if nextWork != before { bell.ring() } }
+        return hear(event, at: WallClock.monotonic)
+    }
+
+    private func hear(_ event: MQTTEvent, at now: Timestamp) -> Bool {
         switch event {
         case .connected:
             let filter = state.withLock { state in
@@ -86,13 +98,21 @@ final class AnnouncementDesk: Sendable {
             if isOurs, isFirst { log.warning("the broker does not take announcements to Home Assistant: \(failure)") }
             return isOurs
         case .disconnected, .refused, .stopped:
-            state.withLock { $0.announcer.disconnected() }
+            state.withLock { state in
+                state.announcer.disconnected()
+                state.retry = nil
+            }
             return false
         case .connecting: return false
         }
     }
 
     // MARK: On the main thread
+
+    /// When there is something to do although nothing more happens; the bell is rung where it changes.
+    var nextWork: Timestamp? {
+        state.withLock { state in [state.announcer.nextWork, state.retry].compactMap { $0 }.min() }
+    }
 
     /// Announces what is due under these settings.
     ///
@@ -107,6 +127,7 @@ final class AnnouncementDesk: Sendable {
         if work.endsReading { client.unsubscribe(from: filter) }
         // Before it is sent: what a crash leaves behind is known then.
         if let remember = work.remember { keep(remember) }
+        state.withLock { $0.retry = nil }
         for (message, token) in work.messages {
             // Noted first, since the broker may answer at once.
             let isTaken = state.withLock { state in
@@ -114,7 +135,10 @@ final class AnnouncementDesk: Sendable {
                 state.announcer.sent(message, token, at: now)
                 return true
             }
-            guard isTaken else { break }
+            guard isTaken else {
+                state.withLock { $0.retry = now.advanced(bySeconds: AnnouncementDesk.retry) }
+                break
+            }
         }
         return work.tellsAnew
     }
@@ -123,7 +147,7 @@ final class AnnouncementDesk: Sendable {
         guard state.withLock({ $0.kept != remember }) else { return }
         let code = topics.save(remember)
         if code != 0 { log.warning("what Home Assistant was told cannot be remembered: \(systemMessage(code))") }
-        // Where it cannot be written it is not tried twice a second either: only what changes is.
+        // Where it cannot be written it is not tried each time: only what changes is.
         state.withLock { $0.kept = remember }
     }
 }

@@ -139,6 +139,15 @@ struct Announcer {
         var tellsAnew = false
     }
 
+    /// When there is something to do although nothing more happens; `nil` where there is not.
+    var nextWork: Timestamp? {
+        switch phase {
+        case .offline: nil
+        case .reading(let end): end
+        case .announcing: [birth, settled].compactMap { $0 }.min()
+        }
+    }
+
     /// What is due at `now`, where these are the announcements that there should be. Each message is to be handed to
     /// `sent` once the client took it.
     mutating func work(at now: Timestamp, wanted: [DiscoveryMessage]) -> Work {

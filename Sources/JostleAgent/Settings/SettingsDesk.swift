@@ -63,6 +63,22 @@ final class SettingsDesk: Sendable {
     /// What is in force.
     var settings: JostleSettings { state.withLock { $0.stack.resolution.settings } }
 
+    /// What is in force, except that what was only switched off in the home counts as switched on: it is offered there on.
+    ///
+    /// An entity that disappears sets off the automations that look at it, and takes what was made of it with it: not at
+    /// every press of a switch.
+    var settingsToOffer: JostleSettings {
+        state.withLock { state in
+            let base = state.stack.base.settings
+            var settings = state.stack.resolution.settings
+            for gesture in Gesture.allCases where base.motion.gestures[gesture].isEnabled {
+                settings.motion.gestures[gesture].isEnabled = true
+            }
+            if settings.publish.attitude.rate == 0 { settings.publish.attitude.rate = base.publish.attitude.rate }
+            return settings
+        }
+    }
+
     // MARK: What arrives
 
     /// Deals with a message that may be a value; false where it is none.

@@ -15,7 +15,8 @@ public struct ConfigurationStack: Equatable, Sendable {
         public var refused: [ConfigurationProblem] = []
     }
 
-    private let base: LoadedConfiguration
+    /// What the layers stand upon.
+    public let base: LoadedConfiguration
     private let keys: RemoteKeys
 
     /// The layers, lowest first.
