@@ -164,6 +164,35 @@ import Testing
         #expect(device["configuration_url"] as? String == "http://lamp.local/")
     }
 
+    /// The rows of a table in the README, cell by cell.
+    private func rows(_ name: String) throws -> [[String]] {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("README.md")
+        let readme = try String(contentsOf: file, encoding: .utf8)
+        let start = try #require(readme.range(of: "<!-- \(name) -->\n"))
+        let end = try #require(readme.range(of: "<!-- /\(name) -->"))
+        let lines = readme[start.upperBound..<end.lowerBound].split(separator: "\n").dropFirst(2)
+        return lines.map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+    }
+
+    @Test func theREADMEListsWhatIsAnnounced() throws {
+        let set = set { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
+        let triggers = try rows("triggers")
+        #expect(triggers.count == Gesture.allCases.count)
+        for row in triggers {
+            // Words before a colon, without what stands in brackets.
+            let words = row[1].prefix { $0 != ":" }.replacing(#/ \([^)]*\)/#, with: "").split(separator: ", ").map(
+                String.init)
+            #expect(Set(words) == subtypes(set, row[0]), "\(row[0])")
+        }
+        let text = try rows("entities").map { $0[1] }.joined(separator: ", ")
+        for (topic, entity) in set where entity["automation_type"] == nil {
+            let name = try #require(entity["name"] as? String)
+            let isOfAGesture = name.hasSuffix(" recognition") || name.hasSuffix(" sensitivity")
+            #expect(text.contains(isOfAGesture ? "… " + (name.split(separator: " ").last ?? "") : name), "\(topic)")
+        }
+    }
+
     @Test(arguments: [
         ("Raspberry Pi 4 Model B Rev 1.2\u{0}", "Raspberry Pi 4 Model B Rev 1.2"), ("Standard  PC\n", "Standard PC"),
         ("To Be Filled By O.E.M.\n", nil), ("Default string", nil), ("", nil), ("\u{0}", nil), ("None", nil),
