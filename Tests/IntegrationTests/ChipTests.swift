@@ -54,6 +54,7 @@ import Testing
                 try observer.objects("health").contains {
                     $0["sensor_state"] as? String == "streaming" && ($0["recoveries"] as? Int ?? 0) >= 1
                         && ($0["bus_errors"] as? [String: Int])?["not_acknowledged"] ?? 0 > 0
+                        && $0["problem"] as? Bool == false && $0["problems"] as? [String] == []
                 }
             }, "\(agent.errors)")
         let count = observer.messages("attitude").count

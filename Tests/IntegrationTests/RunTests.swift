@@ -92,6 +92,8 @@ import Testing
             Set(object.keys).isSuperset(of: [
                 "t", "version", "uptime", "sensor", "sensor_state", "rate", "period_ppm", "samples", "gaps",
                 "lost_samples", "bus_errors", "recoveries", "outbox", "cpu_percent", "memory_mb", "clock",
+                "temperature",
+                "problem", "problems",
             ]))
         #expect(object["sensor_state"] as? String == "streaming")
         #expect(try #require(object["samples"] as? Int) > 0)

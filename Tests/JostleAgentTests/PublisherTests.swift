@@ -107,6 +107,63 @@ import Testing
         #expect(news.map { $0.token != nil } == [false, false, false, false, true, true])
     }
 
+    @Test func anotherVibrationIsToldWhereItIsClearlyAnotherAndNotTooOften() {
+        publisher.connected()
+        _ = wire.news()
+        var told: [Double] = []
+        // Every second: nothing, then more by a fifth and a bit each time.
+        for second in 1...21 {
+            var state = state(at: Double(second))
+            state.vibrationLevel = second < 5 ? 0.01 : 0.3 * (second < 15 ? 1 : 1.1)
+            publisher.publish(state)
+            if wire.news().contains(where: { $0.topic == "state" }) { told.append(Double(second)) }
+        }
+        // The first state of all, and the machine's start; a tenth more is none.
+        #expect(told == [1, 5])
+        for second in 22...31 {
+            var state = state(at: Double(second))
+            state.vibrationLevel = Double(second)
+            publisher.publish(state)
+            if wire.news().contains(where: { $0.topic == "state" }) { told.append(Double(second)) }
+        }
+        #expect(told.count == 4 && told[3] - told[2] >= 5, "\(told)")
+    }
+
+    @Test func otherRatesAreInForceAtOnce() {
+        publisher.connected()
+        publisher.publish(state(at: 1))
+        _ = wire.news()
+        var publish = JostleSettings().publish
+        publish.attitude = JostleSettings.Stream(rate: 1, deadband: 20 * radiansPerDegree, heartbeat: 0)
+        publish.motion.rate = 0
+        publisher.change(publish)
+        // The first is told as after a connection.
+        publisher.publish(state(at: 1.1, yaw: 2))
+        #expect(wire.news().map(\.topic) == ["attitude"])
+        for (time, degrees) in [(1.2, 90.0), (2.3, 12), (2.4, 30), (2.5, 90)] {
+            publisher.publish(state(at: time, yaw: degrees))
+        }
+        #expect(wire.news().map(\.topic) == ["attitude"])
+    }
+
+    @Test func whoListensAnewIsToldTheAttitudeAlthoughNothingMoves() {
+        publisher.connected()
+        publisher.publish(state(at: 1))
+        publisher.publish(state(at: 2))
+        _ = wire.news()
+        publisher.publish(state(at: 3))
+        #expect(wire.news().isEmpty)
+        publisher.tellAnew()
+        publisher.publish(state(at: 3.02))
+        #expect(wire.news().map(\.topic) == ["attitude", "motion"])
+    }
+
+    @Test func aHealthReportSaysWhatHasToBeLookedAfter() {
+        #expect(HealthReporter.problems(measures: true, hasTime: true, lostEvents: false).isEmpty)
+        #expect(
+            HealthReporter.problems(measures: false, hasTime: false, lostEvents: true) == ["sensor", "clock", "outbox"])
+    }
+
     @Test func eventsAreNumberedAfterTheRun() throws {
         publisher.connected()
         for phase in [GesturePhase.began, .ended, .began] { publisher.publish(shake(phase)) }

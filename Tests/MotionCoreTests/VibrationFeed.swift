@@ -89,6 +89,7 @@ final class VibrationFeed {
 
     var phases: [GesturePhase] { events.map(\.phase) }
     var isVibrating: Bool { pipeline.state.isVibrating }
+    var level: Double { pipeline.state.vibrationLevel }
 
     /// Random numbers that are the same in every run.
     private struct Numbers {
