@@ -90,6 +90,12 @@ import Testing
         #expect(settings.brokersInTheClear(brokers).map(\.host) == ["c.example"])
     }
 
+    @Test func eventsAreKeptApartWhereHomeAssistantListens() throws {
+        let options = try options { $0.mqtt.prefix = "home/first" }
+        #expect(options.spacing == MQTTSpacing(prefix: "home/first/washer-1/event/", interval: .milliseconds(20)))
+        #expect(try self.options { $0.homeAssistant.discovery = false }.spacing == nil)
+    }
+
     @Test func brokersAreThoseThatAreSetInTheirOrder() throws {
         #expect(try options { _ in }.brokers == [BrokerAddress(host: "localhost")])
         #expect(

@@ -117,7 +117,8 @@ import Testing
         #expect(hear(&announcer, "homeassistant/sensor/dut/gone/config", ours, retain: true))
         #expect(hear(&announcer, "homeassistant/sensor/dut/other/config", #"{"origin":{"name":"x"}}"#, retain: true))
         #expect(hear(&announcer, "homeassistant/sensor/dut/broken/config", "{", retain: true))
-        #expect(!hear(&announcer, "jostle/dut/command/tare", ""))
+        #expect(!hear(&announcer, "jostle/dut/command/config", ours, retain: true))
+        #expect(!hear(&announcer, "homeassistant/sensor/other/gone/config", ours, retain: true))
         #expect(work(&announcer, 0.5).removed == ["homeassistant/sensor/dut/gone/config"])
         // Later on these are our own words.
         #expect(hear(&announcer, "homeassistant/sensor/dut/late/config", ours, retain: true))

@@ -25,8 +25,9 @@ struct Announcer {
     let statusTopic: String
     /// What matches the device's announcements.
     let readingFilter: String
-    private let topicEnd = "/config"
+    private let topicStart: String
     private let topicMiddle: String
+    private let topicEnd = "/config"
 
     private enum Phase: Equatable {
         case offline
@@ -50,6 +51,7 @@ struct Announcer {
     init(prefix: String, id: String, remembered: Set<String>) {
         statusTopic = "\(prefix)/status"
         readingFilter = "\(prefix)/+/\(id)/#"
+        topicStart = "\(prefix)/"
         topicMiddle = "/\(id)/"
         self.remembered = remembered
     }
@@ -91,8 +93,9 @@ struct Announcer {
             }
             return true
         }
-        guard message.topic.hasSuffix(topicEnd), message.topic.contains(topicMiddle) else { return false }
-        if message.retain, case .reading = phase, Announcer.isOurs(message.payload) { found.insert(message.topic) }
+        let topic = message.topic
+        guard topic.hasPrefix(topicStart), topic.hasSuffix(topicEnd), topic.contains(topicMiddle) else { return false }
+        if message.retain, case .reading = phase, Announcer.isOurs(message.payload) { found.insert(topic) }
         return true
     }
 
