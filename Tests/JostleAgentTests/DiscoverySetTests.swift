@@ -124,7 +124,6 @@ import Testing
         let buttons = set(facts).filter { $0.key.hasPrefix("button/") }
         #expect(buttons.count == 4)
         #expect(buttons["button/dut/restart/config"]?["command_topic"] as? String == "jostle/dut/command/restart")
-        #expect(RemoteCommands.names.contains("tare"))
     }
 
     @Test func valuesExpireWhereSomethingComesAtIntervalsAndNowhereElse() {

@@ -46,9 +46,6 @@ enum RemoteCommands {
         }
     }
 
-    /// The names of the commands that this device takes: what a home is offered buttons for.
-    static var names: [String] { all.map { $0.name } }
-
     /// Reads a command: its name, and its arguments, a JSON object or nothing at all.
     static func read(
         _ name: String, _ arguments: [UInt8], allowed: [JostleSettings.Command] = JostleSettings.Command.allCases
