@@ -49,7 +49,7 @@ def main(path, seconds):
         set_up(bus)
         bus.write_byte_data(ADDRESS, 0x6A, 0x04)
         bus.write_byte_data(ADDRESS, 0x6A, 0x40)
-        taken = overflows = 0
+        taken = bursts = overflows = 0
         total = 0.0
         before = processor_time()
         start = due = time.monotonic()
@@ -74,11 +74,12 @@ def main(path, seconds):
                 for ax, ay, az, t, gx, gy, gz in struct.iter_unpack(">7h", data)
             ]
             taken += len(samples)
+            bursts += 1
             total += samples[-1][2]
         used = processor_time() - before
         elapsed = time.monotonic() - start
         bus.write_byte_data(ADDRESS, 0x6B, 0x40)
-    if taken == 0 or not 9 < total / (elapsed / INTERVAL) < 11:
+    if bursts == 0 or not 9 < total / bursts < 11:
         sys.exit("the samples do not show gravity")
     print(json.dumps({
         "samples": taken, "seconds": round(elapsed, 3), "overflows": overflows,
