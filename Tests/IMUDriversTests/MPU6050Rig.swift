@@ -220,9 +220,19 @@ extension BusScript {
         read(0x72, [UInt8(bytes >> 8), UInt8(bytes & 0xFF)], at: location)
     }
 
-    /// A count and the frames that it announces, in one transaction.
+    /// A count and the frames that it announces.
     func expectFIFO(_ frames: [TestFrame], at location: SourceLocation = #_sourceLocation) {
         expectCount(14 * frames.count, at: location)
-        if !frames.isEmpty { read(0x74, frames.flatMap(\.bytes), at: location) }
+        expectBursts(frames, isLate: frames.count > 36, at: location)
+    }
+
+    /// The reads of frames: in one transaction, or in several of nine frames where more than half of the FIFO waits.
+    func expectBursts(_ frames: [TestFrame], isLate: Bool, at location: SourceLocation = #_sourceLocation) {
+        var rest = frames[...]
+        while !rest.isEmpty {
+            let burst = rest.prefix(isLate ? 9 : rest.count)
+            read(0x74, burst.flatMap(\.bytes), at: location)
+            rest = rest.dropFirst(burst.count)
+        }
     }
 }

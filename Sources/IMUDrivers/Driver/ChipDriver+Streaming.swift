@@ -126,8 +126,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
         let wanted = min(fill.frames, batch.capacity - batch.count - owedFrames)
+        // A host that is late reads in small bursts, each of which makes room before the next frames come.
+        let mostAtOnce = fill.frames > part.fifo.longestBatch ? part.fifo.mostFrames / 8 : part.fifo.mostFrames
         let atOnce = max(
-            1, min(min(bus.maximumReadLength, part.fifo.longestRead) / part.fifo.frameLength, part.fifo.mostFrames))
+            1, min(min(bus.maximumReadLength, part.fifo.longestRead) / part.fifo.frameLength, mostAtOnce))
         var done = 0
         while done < wanted {
             let frames = min(wanted - done, atOnce)
