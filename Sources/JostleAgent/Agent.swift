@@ -120,7 +120,8 @@ public final class Agent {
         mailbox = CommandMailbox(bell: bell)
         let identity = CommandHost.Identity(
             id: id, version: version, stateDirectory: stateDirectory, isSupervised: ServiceManager.isSupervised)
-        host = CommandHost(identity: identity, settings: settings, sensor: sensor, log: log)
+        let outlet = StreamOutlet(topic: topics.stream, send: Agent.sender(to: client)) { client.statistics.queued }
+        host = CommandHost(identity: identity, settings: settings, sensor: sensor, outlet: outlet, log: log)
         desk = CommandDesk(
             topics: topics, prefix: settings.mqtt.prefix, host: host, send: Agent.sender(to: client))
         relay.handler.withLock { $0 = mqttHandler() }

@@ -51,6 +51,13 @@ extension MotionManager {
         handlers.sensor.add { handler($0.event, $0.time) }
     }
 
+    /// Adds a handler of every sample as the pipeline worked with it: calibrated, along the body's axes, with the attitude, in
+    /// batches and in order.
+    @discardableResult
+    public func addMeasuredSampleHandler(_ handler: @escaping @Sendable ([MeasuredSample]) -> Void) -> HandlerToken {
+        handlers.measured.add(handler)
+    }
+
     /// Adds a handler of every sample, along the sensor's axes, in batches and in order.
     @discardableResult
     public func addSampleHandler(_ handler: @escaping @Sendable ([MotionSample]) -> Void) -> HandlerToken {

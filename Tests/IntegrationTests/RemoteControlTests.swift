@@ -82,7 +82,8 @@ import Testing
         let answer = try #require(try result("record", observer))
         #expect(answer["file"] as? String == "recording-1.csv" && answer["end"] as? String == "time", "\(answer)")
         let file = directory.path("state/recordings/recording-1.csv")
-        #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == answer["bytes"] as? Int)
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
+        #expect(size == answer["bytes"] as? Int)
         let replay = try await jostle("replay", file, "--attitude", "-")
         #expect(replay.status == 0 && replay.lines.count == (answer["samples"] as? Int ?? 0) + 1, "\(replay.errors)")
         #expect(await agent.terminate() == 0)
@@ -147,6 +148,48 @@ import Testing
                 (try $0.objects("health").last?["calibration"] as? [String: Any])?["gyroscope"] as? String
                     == "rest: 10 s"
             })
+        #expect(await agent.terminate() == 0)
+    }
+}
+
+/// Requirement: samples are streamed on demand over a real broker, and none is missing.
+@Suite(.needsBroker) struct StreamTests {
+    @Test func aStreamHasNoGapAndEndsOnDemand() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo")
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("attitude").isEmpty }, "\(agent.errors)")
+        func send(_ arguments: String) throws {
+            let topic = "jostle/dut/command/stream"
+            try observer.publish(MQTTMessage(topic: topic, text: arguments, qos: .atLeastOnce))
+        }
+        try send("{\"duration\":100,\"fields\":[\"acceleration\",\"rotation\",\"attitude\"]}")
+        #expect(await observer.sees { $0.messages("stream").count >= 30 }, "\(agent.errors)")
+        try send("{\"stop\":true}")
+        #expect(
+            await observer.sees { try $0.objects("command/stream/result").last?["stopped"] as? Bool == true })
+        let end = try #require(
+            try observer.objects("command/stream/result").first { $0["done"] as? Bool == true }, "\(agent.errors)")
+        #expect(end["end"] as? String == "stopped" && end["refused"] as? Int == 0, "\(end)")
+
+        let messages = try observer.objects("stream")
+        #expect(messages.count == end["messages"] as? Int)
+        var next = 0
+        var last = 0.0
+        for (index, message) in messages.enumerated() {
+            let count = try #require(message["rotation"] as? [[Double]]).count
+            #expect((message["attitude"] as? [[Double]])?.count == count)
+            #expect(message["seq"] as? Int == index && message["n"] as? Int == next, "\(message)")
+            let time = try #require(message["t"] as? Double)
+            #expect(time > last)
+            // 50 Hz, but for the chip's oscillator.
+            if let period = message["period"] as? Double { #expect(abs(period - 0.02) < 0.002) }
+            last = time
+            next += count
+        }
+        #expect(next == end["samples"] as? Int)
         #expect(await agent.terminate() == 0)
     }
 }

@@ -43,7 +43,8 @@ import Testing
         var settings = JostleSettings()
         settings.commands.allow = JostleSettings.Command.allCases.filter { $0 != .restart }
         host = CommandHost(
-            identity: identity, settings: settings, sensor: sensor, log: Log(level: .error),
+            identity: identity, settings: settings, sensor: sensor,
+            outlet: StreamOutlet(topic: topics.stream, send: send, backlog: { 0 }), log: Log(level: .error),
             lights: directory.path("leds"))
         desk = CommandDesk(
             topics: topics, prefix: "jostle", host: host, budget: CommandBudget(capacity: 40, rate: 0), send: send)
@@ -165,7 +166,8 @@ import Testing
         #expect(try text(light.brightness) == "0")
         #expect(try answer(to: "identify", "").contains("\"error\":\"busy\""))
         host.look(at: start.advanced(bySeconds: 2.1))
-        #expect(try text(light.brightness) == "7" && text(light.trigger) == "mmc0")
+        #expect(try text(light.brightness) == "7")
+        #expect(try text(light.trigger) == "mmc0")
         #expect(answers.last?.contains("\"light\":\"ACT\",\"done\":true}") == true && host.nextDeadline == nil)
 
         _ = try makeLight("ACT")
@@ -173,7 +175,8 @@ import Testing
         outgoing.messages.withLock { $0 = [] }
         desk.take(MQTTMessage(topic: "jostle/a/command/identify", text: "{\"stop\":true}"))
         #expect(answers.count == 2 && answers.last?.contains("\"ok\":true,\"stopped\":true}") == true)
-        #expect(try text(light.brightness) == "7" && text(light.trigger) == "mmc0")
+        #expect(try text(light.brightness) == "7")
+        #expect(try text(light.trigger) == "mmc0")
         #expect(try answer(to: "identify", "{\"stop\":true}").contains("\"stopped\":false}"))
     }
 
@@ -190,7 +193,10 @@ import Testing
         outgoing.messages.withLock { $0 = [] }
         #expect(await eventually { answers.contains { $0.contains("\"end\":\"time\",\"done\":true}") } })
         let file = try text(directory.path("recordings/recording-1.csv"))
-        #expect(file.split(separator: "\n").count > 190 && file.hasSuffix("\n"))
+        // Two comments and the columns' names come before the rows.
+        let rows = file.split(separator: "\n").count - 3
+        #expect(rows > 0 && file.hasSuffix("\n"))
+        #expect(answers.contains { $0.contains("\"samples\":\(rows),\"bytes\":\(file.utf8.count),") }, "\(answers)")
 
         // What is under way when sensing stops ends first.
         #expect(try answer(to: "record", "{\"seconds\":600}").contains("recording-2.csv"))
@@ -198,6 +204,48 @@ import Testing
         desk.take(MQTTMessage(topic: "jostle/a/command/stop", payload: []))
         #expect(answers.first?.contains("\"end\":\"stopped\",\"done\":true}") == true, "\(answers)")
         #expect(answers.count == 2)
+    }
+
+    /// What came on the stream's topic, as JSON.
+    private func streamed() throws -> [[String: Any]] {
+        try outgoing.messages.withLock { $0 }.filter { $0.topic == "jostle/a/stream" }.map { message in
+            #expect(message.qos == .atMostOnce && !message.retain)
+            return try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
+        }
+    }
+
+    @Test func samplesAreStreamedForAWhileWithoutAGap() async throws {
+        #expect(try answer(to: "stream", "").contains("\"error\":\"sensor_unavailable\""))
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        outgoing.messages.withLock { $0 = [] }
+        desk.take(
+            MQTTMessage(topic: "jostle/a/command/stream", text: "{\"fields\":[\"attitude\",\"acceleration\"]}"))
+        let started = try #require(answers.first { $0.contains("\"ok\"") })
+        #expect(
+            started.contains("\"duration\":60,\"rate\":200,\"fields\":[\"acceleration\",\"attitude\"],\"done\":false}"),
+            "\(started)")
+        #expect(await eventually { (try? streamed().count) ?? 0 >= 10 })
+        desk.take(MQTTMessage(topic: "jostle/a/command/stream", text: "{}"))
+        #expect(answers.last?.contains("\"error\":\"busy\"") == true)
+        let deadline = try #require(host.nextDeadline)
+        host.look(at: deadline)
+        let end = try #require(answers.last)
+        #expect(end.contains("\"refused\":0,") && end.contains("\"end\":\"time\",\"done\":true}"), "\(end)")
+
+        let messages = try streamed()
+        var next = 0
+        for (index, message) in messages.enumerated() {
+            let rows = try #require(message["acceleration"] as? [[Double]])
+            #expect(message["seq"] as? Int == index && message["n"] as? Int == next && message["rotation"] == nil)
+            #expect((message["attitude"] as? [[Double]])?.count == rows.count && rows.allSatisfy { $0.count == 3 })
+            #expect(rows.allSatisfy { abs($0[2] - 9.8) < 1 })
+            next += rows.count
+        }
+        #expect(end.contains("\"messages\":\(messages.count),\"refused\":0,\"samples\":\(next),"), "\(end)")
+        host.look(at: deadline)
+        #expect(host.nextDeadline == nil)
     }
 
     @Test func theOriginIsToldAsFarAsItIsKnown() {

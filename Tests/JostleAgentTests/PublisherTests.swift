@@ -346,6 +346,36 @@ import Testing
         #expect(lastText(wire.news()).contains("\"stopped\":false}"))
     }
 
+    /// Either dead band is enough for `motion`, and each is the configured one.
+    @Test func rotationHasADeadBandOfItsOwn() {
+        var publish = JostleSettings().publish
+        publish.attitude.rate = 0
+        publish.motion = JostleSettings.Stream(rate: 5, deadband: 0.5, heartbeat: 0)
+        publish.rotationDeadband = 10 * radiansPerDegree
+        let wire = wire
+        let publisher = Publisher(
+            topics: Topics(prefix: "jostle", id: "a"), publish: publish, run: "f00d", isSimulated: false
+        ) {
+            wire.send($0, $1)
+        }
+        publisher.connected()
+        var state = state(at: 1)
+        publisher.publish(state)
+        _ = wire.news()
+        func isTold(at seconds: Double, rotation degrees: Double, acceleration: Double) -> Bool {
+            state.timestamp = Timestamp(seconds: seconds)
+            state.rotationRate = Vector3(0, degrees * radiansPerDegree, 0)
+            state.linearAcceleration = Vector3(0, 0, acceleration)
+            publisher.publish(state)
+            return wire.topics() == ["motion"]
+        }
+        #expect(!isTold(at: 2, rotation: 9, acceleration: 0.4))
+        #expect(isTold(at: 3, rotation: 11, acceleration: 0))
+        #expect(!isTold(at: 3.1, rotation: 90, acceleration: 9))
+        #expect(isTold(at: 4, rotation: 11, acceleration: -0.6))
+        #expect(!isTold(at: 5, rotation: 2, acceleration: -0.6))
+    }
+
     private func lastText(_ news: [(topic: String, message: MQTTMessage, token: MQTTToken?)]) -> String {
         String(decoding: news.last?.message.payload ?? [], as: UTF8.self)
     }

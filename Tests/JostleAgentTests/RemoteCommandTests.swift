@@ -72,6 +72,14 @@ import Testing
             ("identify", "{\"light\":\"ACT\"}", "identify has no argument \"light\"; it has seconds and stop"),
             ("record", "{\"seconds\":601}", "601.0 s are not possible"), ("record", "{\"seconds\":\"5\"}", "no number"),
             ("record", "{\"stop\":1}", "stop is neither true nor false"),
+            ("stream", "{\"duration\":3601}", "3601.0 s are not possible; 1.0 to 3600.0 are"),
+            ("stream", "{\"rate\":0}", "a rate of 0.0 Hz is not possible"),
+            ("stream", "{\"fields\":[]}", "fields is empty"),
+            ("stream", "{\"fields\":\"rotation\"}", "fields is no list of texts"),
+            ("stream", "{\"fields\":[1]}", "fields is no list of texts"),
+            ("stream", "{\"fields\":[\"gravity\"]}", "there are acceleration, rotation and attitude"),
+            ("stream", "{\"stop\":true,\"rate\":5}", "alone, without other arguments"),
+            ("stream", "{\"seconds\":5}", "stream has no argument \"seconds\""),
             ("calibrate", "", "what is missing; there are gyroscope and accelerometer"),
             ("calibrate", "{\"what\":\"temperature\"}", "there is no calibration \"temperature\""),
             ("calibrate", "{\"what\":\"gyroscope\",\"poses\":8}", "takes one rest"),
@@ -90,7 +98,8 @@ import Testing
         for command in JostleSettings.Command.allCases {
             let arguments =
                 [.simulate: "{\"movement\":\"tap\"}", .calibrate: "{\"what\":\"gyroscope\"}"][command] ?? ""
-            #expect(type(of: try RemoteCommands.read(command.rawValue, Array(arguments.utf8))).command == command)
+            let read = try RemoteCommands.read(command.rawValue, Array(arguments.utf8))
+            #expect(type(of: read).command == command)
             let refusal = refusal(of: command.rawValue, "{\"no such argument\":1}")
             #expect(refusal?.code == .badArguments)
         }

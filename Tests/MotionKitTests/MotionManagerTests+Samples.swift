@@ -29,6 +29,34 @@ import VirtualIMU
         expectEqual(received.entries, fed)
     }
 
+    /// Along the body's axes, and numbered also while nobody listens.
+    @Test func measuredSamplesAreThoseOfTheBody() async throws {
+        let manager = MotionManager()
+        // The sensor's x is the body's y.
+        manager.settings.mount = Matrix3(Vector3(0, -1, 0), Vector3(1, 0, 0), Vector3(0, 0, 1))
+        let received = Journal<MeasuredSample>()
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.rest(0.5))])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { manager.sensorStatus?.samples == 100 && device.isExhausted })
+        #expect(await eventually { manager.state?.timestamp == Timestamp(seconds: 100.495) })
+        let token = manager.addMeasuredSampleHandler { received.append(contentsOf: $0) }
+        let fed = movement.wholeShake()
+        device.feed(fed)
+        #expect(await eventually { received.count >= fed.count })
+        token.remove()
+        let samples = received.entries
+        #expect(samples.map(\.number) == (100..<UInt64(100 + fed.count)).map { $0 })
+        #expect(samples.map(\.timestamp) == fed.map(\.timestamp))
+        let wrong = zip(samples, fed).first { pair in
+            let raw = pair.1.acceleration
+            return (pair.0.acceleration - Vector3(-raw.y, raw.x, raw.z)).length > 1e-9
+        }
+        #expect(wrong == nil)
+        #expect(samples.last?.attitude == manager.attitude)
+    }
+
     /// A handler that comes while samples flow, with others coming and going, misses none from its first on.
     @Test func aStreamThatBeganHasNoHole() async throws {
         let manager = MotionManager()

@@ -66,6 +66,22 @@ struct CommandArguments {
         return number
     }
 
+    /// An argument that is a list of texts; `nil` where it is not there.
+    func texts(_ name: String) throws(CommandRefusal) -> [String]? {
+        guard let node = node(name) else { return nil }
+        guard case .sequence(let nodes) = node.value else {
+            throw CommandRefusal(.badArguments, "\(name) is no list of texts")
+        }
+        var texts: [String] = []
+        for node in nodes {
+            guard case .scalar(let text, .quoted) = node.value else {
+                throw CommandRefusal(.badArguments, "\(name) is no list of texts")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
     /// An argument that is a whole number; `nil` where it is not there.
     func wholeNumber(_ name: String) throws(CommandRefusal) -> Int? {
         guard let number = try number(name) else { return nil }
@@ -75,16 +91,18 @@ struct CommandArguments {
         return whole
     }
 
-    /// How long something is to last: the argument `seconds`, or the default; `nil` where the one argument is
+    /// How long something is to last: the argument of this name, or the default; `nil` where the one argument is
     /// `"stop":true`, which ends it.
-    func duration(within bounds: ClosedRange<Double>, default usual: Double) throws(CommandRefusal) -> Double? {
+    func duration(
+        _ name: String = "seconds", within bounds: ClosedRange<Double>, default usual: Double
+    ) throws(CommandRefusal) -> Double? {
         if try truth("stop") ?? false {
             guard isAlone("stop") else {
                 throw CommandRefusal(.badArguments, "stop ends what is under way: alone, without other arguments")
             }
             return nil
         }
-        let seconds = try number("seconds") ?? usual
+        let seconds = try number(name) ?? usual
         guard bounds.contains(seconds) else {
             throw CommandRefusal(
                 .badArguments, "\(seconds) s are not possible; \(bounds.lowerBound) to \(bounds.upperBound) are")

@@ -36,6 +36,8 @@ final class CommandHost {
     let settings: JostleSettings
     let sensor: SensorSwitch
     let log: Log
+    /// Where samples go that somebody wants to have streamed.
+    let outlet: StreamOutlet
     /// Where the board's lights are.
     let lights: String
     var manager: MotionManager { sensor.manager }
@@ -46,12 +48,13 @@ final class CommandHost {
     private var jobs: [String: any CommandJob] = [:]
 
     init(
-        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, log: Log,
+        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, outlet: StreamOutlet, log: Log,
         lights: String = StatusLight.systemDirectory
     ) {
         self.identity = identity
         self.settings = settings
         self.sensor = sensor
+        self.outlet = outlet
         self.log = log
         self.lights = lights
     }

@@ -40,6 +40,7 @@ enum RemoteCommands {
         case .simulate: RemoteSimulate.self
         case .start: RemoteStart.self
         case .stop: RemoteStop.self
+        case .stream: RemoteStream.self
         case .record: RemoteRecord.self
         case .calibrate: RemoteCalibrate.self
         case .restart: RemoteRestart.self

@@ -51,6 +51,27 @@ public struct JSONObject: Sendable {
         text += "[" + values.map { JSONObject.number($0, decimals: decimals) }.joined(separator: ",") + "]"
     }
 
+    /// Adds an array of arrays of numbers; left out where one of them is not finite.
+    public mutating func add(_ name: String, _ rows: [[Double]], decimals: Int) {
+        guard rows.allSatisfy({ $0.allSatisfy(\.isFinite) }) else { return }
+        begin(name)
+        text += "["
+        for (index, row) in rows.enumerated() {
+            text += index == 0 ? "[" : ",["
+            for (column, value) in row.enumerated() {
+                if column > 0 { text += "," }
+                text += JSONObject.number(value, decimals: decimals)
+            }
+            text += "]"
+        }
+        text += "]"
+    }
+
+    /// Adds an array of vectors as arrays; left out where one of them is not finite.
+    public mutating func add(_ name: String, _ vectors: [Vector3], decimals: Int) {
+        add(name, vectors.map { [$0.x, $0.y, $0.z] }, decimals: decimals)
+    }
+
     /// Adds a vector as an array.
     public mutating func add(_ name: String, _ vector: Vector3, decimals: Int) {
         add(name, [vector.x, vector.y, vector.z], decimals: decimals)

@@ -33,6 +33,7 @@ public final class Publisher: Sendable {
         var vibrationGate = TelemetryGate(rate: 0.2, heartbeat: 0)
         var attitudeDeadband: Double
         var motionDeadband: Double
+        var rotationDeadband: Double
         var sentAttitude = Quaternion.identity
         var sentMotion = MotionState()
         var sentState: DeviceState?
@@ -58,7 +59,8 @@ public final class Publisher: Sendable {
             Mutable(
                 attitudeGate: TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat),
                 motionGate: TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat),
-                attitudeDeadband: publish.attitude.deadband, motionDeadband: publish.motion.deadband))
+                attitudeDeadband: publish.attitude.deadband, motionDeadband: publish.motion.deadband,
+                rotationDeadband: publish.rotationDeadband))
     }
 
     /// Changes rates, dead bands and heartbeats; the next state is published whatever the last was.
@@ -242,11 +244,11 @@ public final class Publisher: Sendable {
     private func publishMotion(_ state: MotionState, _ mutable: inout Mutable) {
         let sent = mutable.sentMotion
         let deadband = mutable.motionDeadband
+        let rotationDeadband = mutable.rotationDeadband
         let isDue = mutable.motionGate.isDue(at: state.timestamp) {
-            // A turn of 1 °/s is told as well, although the dead band is one of acceleration.
             (state.linearAcceleration - sent.linearAcceleration).length >= deadband
                 || (state.gravity - sent.gravity).length >= deadband
-                || (state.rotationRate - sent.rotationRate).length >= radiansPerDegree
+                || (state.rotationRate - sent.rotationRate).length >= rotationDeadband
         }
         guard isDue else { return }
         mutable.sentMotion = state

@@ -18,6 +18,8 @@ public struct Topics: Equatable, Sendable {
     public var motion: String { "\(root)/motion" }
     /// What lasts until it changes; retained.
     public var state: String { "\(root)/state" }
+    /// Every sample, while somebody asked for it.
+    public var stream: String { "\(root)/stream" }
     /// How the device is; retained.
     public var health: String { "\(root)/health" }
     /// What is in force, and what was refused; retained.

@@ -5,9 +5,12 @@ public import MotionCore
 /// Turns instants of the monotonic clock into wall-clock time.
 public enum WallClock {
     /// Milliseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
-    public static func milliseconds(at timestamp: Timestamp) -> Int64 {
+    public static func milliseconds(at timestamp: Timestamp) -> Int64 { microseconds(at: timestamp) / 1000 }
+
+    /// Microseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
+    static func microseconds(at timestamp: Timestamp) -> Int64 {
         let age = nanoseconds(CLOCK_MONOTONIC) - timestamp.nanoseconds
-        return (nanoseconds(CLOCK_REALTIME) - age) / 1_000_000
+        return (nanoseconds(CLOCK_REALTIME) - age) / 1000
     }
 
     /// The present instant of the monotonic clock.

@@ -14,7 +14,13 @@ extension ConfigurationSchema {
                     "motion", rate: \.publish.motion.rate, deadband: \.publish.motion.deadband,
                     heartbeat: \.publish.motion.heartbeat,
                     as: .quantity(.acceleration, 0...100), unit: "m/s²",
-                    "Linear acceleration, gravity and rotation.")),
+                    "Linear acceleration, gravity and rotation.",
+                    more: [
+                        .key(
+                            "rotation_deadband", \.publish.rotationDeadband,
+                            .quantity(.rotationRange, 0...(2000 * radiansPerDegree)),
+                            "The change of rotation that is worth a message as well (°/s). Smaller is finer.")
+                    ])),
             .group(
                 "health", "The report on the device's own state.",
                 [
@@ -96,12 +102,12 @@ extension ConfigurationSchema {
                 "What the topics of announcements begin with, as set in its MQTT integration."),
         ])
 
-    /// The three keys of a quantity that is published when it changes.
+    /// The keys of a quantity that is published when it changes.
     private static func stream(
         _ name: String, rate: WritableKeyPath<JostleSettings, Double> & Sendable,
         deadband: WritableKeyPath<JostleSettings, Double> & Sendable,
         heartbeat: WritableKeyPath<JostleSettings, Double> & Sendable, as deadbandFormat: ValueFormat<Double>,
-        unit: String, _ summary: String
+        unit: String, _ summary: String, more: [Section.Member] = []
     ) -> Section {
         Section(
             name, summary,
@@ -116,6 +122,6 @@ extension ConfigurationSchema {
                     "heartbeat", heartbeat,
                     .quantity(.duration, 0.1...3600, zeroIsOff: true),
                     "Time after which a message is sent although nothing changed (s). 0 is off."),
-            ])
+            ] + more)
     }
 }

@@ -8,6 +8,7 @@ extension JostleSettings {
         case simulate
         case start
         case stop
+        case stream
         case record
         case calibrate
         case restart
@@ -17,7 +18,7 @@ extension JostleSettings {
     public struct Commands: Equatable, Sendable {
         /// Those that are; the others are refused. Default: those after which the device is as before at its next start at
         /// the latest, and of which none fills its disk. `tare` is one unless `attitude.reference` is `stored`.
-        public var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop]
+        public var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
 
         /// Makes the default settings.
         public init() {}

@@ -113,6 +113,10 @@ extension JostleSettings {
         /// Linear acceleration, gravity and rotation; the dead band is in m/s², 0.05 by default.
         public var motion = Stream(rate: 5, deadband: 0.05, heartbeat: 30)
 
+        /// The change of rotation that is worth a message beside that of acceleration, rad/s; 1 °/s by default. Smaller is
+        /// finer, larger is quieter.
+        public var rotationDeadband = 1 * radiansPerDegree
+
         /// The health report.
         public var health = Health()
 

@@ -49,5 +49,8 @@ struct Delivery: Sendable {
         var batch: [MotionSample] = []
         while let sample = exchange.samples.pop() { batch.append(sample) }
         if !batch.isEmpty { handlers.samples.tell(batch) }
+        var measured: [MeasuredSample] = []
+        while let sample = exchange.measured.pop() { measured.append(sample) }
+        if !measured.isEmpty { handlers.measured.tell(measured) }
     }
 }

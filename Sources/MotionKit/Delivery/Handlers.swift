@@ -8,6 +8,7 @@ final class Handlers: Sendable {
     let motion = Listeners<MotionState>()
     let sensor = Listeners<(event: IMUPoll.Event, time: Timestamp)>()
     let samples = Listeners<[MotionSample]>()
+    let measured = Listeners<[MeasuredSample]>()
     let nearMisses = Listeners<NearMiss>()
 
     private let turn = Mutex(())

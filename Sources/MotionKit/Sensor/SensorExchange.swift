@@ -65,6 +65,9 @@ final class SensorExchange: Sendable {
     let states = Ring<MotionState>(capacity: 64)
     let samples = Ring<MotionSample>(capacity: 4096)
 
+    /// What samples came to, where somebody wants to know.
+    let measured = Ring<MeasuredSample>(capacity: 2048)
+
     /// What a simulation brings about. Its producer is the simulation's thread, of which there is one at a time.
     let simulatedGestures = Ring<GestureEvent>(capacity: 32)
 

@@ -10,6 +10,7 @@ struct SensorLoop: ~Copyable {
     private let device: any SensorDevice
     private let exchange: SensorExchange
     private let sampleListeners: Listeners<[MotionSample]>
+    private let measuredListeners: Listeners<[MeasuredSample]>
     private let nearMissListeners: Listeners<NearMiss>
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
@@ -19,6 +20,8 @@ struct SensorLoop: ~Copyable {
     private var nextUpdate = Timestamp(nanoseconds: .min)
     private var reference: Quaternion?
     private var hasSamples = false
+    /// Samples that went through the pipeline.
+    private var count: UInt64 = 0
     /// A reference is to be taken and there has been no sample to take it from.
     private var owedReference: ReferenceOrder?
     /// When the present rest is told, where it lasts.
@@ -43,6 +46,7 @@ struct SensorLoop: ~Copyable {
         self.device = device
         self.exchange = exchange
         sampleListeners = handlers.samples
+        measuredListeners = handlers.measured
         nearMissListeners = handlers.nearMisses
         pipeline = MotionPipeline(
             settings: settings, storedReference: storedReference, calibration: calibration.chip,
@@ -143,7 +147,8 @@ struct SensorLoop: ~Copyable {
         guard !batch.isEmpty else { return }
         let exchange = self.exchange
         let wantsSamples = !sampleListeners.isEmpty
-        var isNews = wantsSamples
+        let wantsMeasured = !measuredListeners.isEmpty
+        var isNews = wantsSamples || wantsMeasured
         pipeline.explainsNearMisses = !nearMissListeners.isEmpty
         for index in 0..<batch.count {
             let sample = batch[index]
@@ -156,6 +161,10 @@ struct SensorLoop: ~Copyable {
                 isNews = true
             }
             if wantsSamples, !exchange.samples.push(sample) { exchange.droppedSamples.add(1, ordering: .relaxed) }
+            if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count, sample, in: pipeline)) {
+                exchange.droppedSamples.add(1, ordering: .relaxed)
+            }
+            count += 1
             if sample.timestamp >= nextUpdate {
                 // On a grid of its own, so that a rate of 10 Hz stays one whatever the sample rate.
                 let next = nextUpdate.advanced(bySeconds: updateInterval)

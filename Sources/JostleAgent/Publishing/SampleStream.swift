@@ -1,0 +1,109 @@
+internal import MotionCore
+internal import MotionKit
+
+/// Makes messages of samples, many in one. A pure rule: it sends nothing and asks no clock.
+///
+/// Within a message samples follow one another in equal steps: one ends where a sample is missing, too.
+struct SampleStream {
+    /// What is told of each sample.
+    struct Fields: OptionSet {
+        let rawValue: Int
+
+        static let acceleration = Fields(rawValue: 1)
+        static let rotation = Fields(rawValue: 2)
+        static let attitude = Fields(rawValue: 4)
+    }
+
+    /// A message before its sending.
+    struct Batch {
+        /// Counts the messages, whether they are taken or not.
+        var sequence: UInt64
+        /// The first sample's number since the stream's start, and by how much numbers grow from one sample to the next.
+        var first: UInt64
+        var step: UInt64
+        var samples: [MeasuredSample]
+        let fields: Fields
+    }
+
+    /// Seconds of samples in a message, and how many at most.
+    static let interval = 0.1
+    static let most = 128
+
+    let fields: Fields
+
+    /// Every which sample is told.
+    let step: UInt64
+    /// Samples in a message.
+    private let capacity: Int
+    private var sequence: UInt64 = 0
+    private var origin: UInt64?
+    private var next: UInt64 = 0
+    private var waiting: [MeasuredSample] = []
+
+    /// Makes a stream of samples that come with `sensorRate`, at most `rate` of them a second.
+    init(fields: Fields, rate: Double?, sensorRate: Double) {
+        self.fields = fields
+        // Not just above a whole number where the rates are alike but for rounding.
+        step = rate.map { UInt64(max(1, min((sensorRate / $0 - 1e-6).rounded(.up), 1e9))) } ?? 1
+        let count = (SampleStream.interval * sensorRate / Double(step) + 1e-6).rounded(.down)
+        capacity = max(1, min(SampleStream.most, Int(count)))
+        waiting.reserveCapacity(capacity)
+    }
+
+    /// Takes a sample, and hands the message that it completes to `emit`.
+    mutating func take(_ sample: MeasuredSample, emit: (Batch) -> Void) {
+        guard sample.number >= next else { return }
+        let start = origin ?? sample.number
+        origin = start
+        if let last = waiting.last, isGap(from: last, to: sample) { flush(emit) }
+        waiting.append(sample)
+        next = sample.number + step
+        if waiting.count >= capacity { flush(emit) }
+    }
+
+    /// Hands what waits to `emit`.
+    mutating func flush(_ emit: (Batch) -> Void) {
+        guard let first = waiting.first, let origin else { return }
+        emit(
+            Batch(
+                sequence: sequence, first: first.number - origin, step: step, samples: waiting, fields: fields))
+        sequence += 1
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether something is missing between two samples: one that found no room on its way here, or several that the sensor
+    /// lost.
+    private func isGap(from last: MeasuredSample, to sample: MeasuredSample) -> Bool {
+        if sample.number - last.number != step { return true }
+        guard waiting.count > 1 else { return false }
+        let period = last.timestamp.seconds(since: waiting[0].timestamp) / Double(waiting.count - 1)
+        return sample.timestamp.seconds(since: last.timestamp) > 1.5 * period
+    }
+}
+
+extension SampleStream.Batch {
+    /// Seconds from one sample to the next; zero where there is only one.
+    var period: Double {
+        guard let first = samples.first, let last = samples.last, samples.count > 1 else { return 0 }
+        return last.timestamp.seconds(since: first.timestamp) / Double(samples.count - 1)
+    }
+
+    /// The message's payload; `time` is when the first sample was measured, milliseconds since 1970.
+    func payload(at time: Double) -> JSONObject {
+        var object = JSONObject()
+        object.add("seq", Int64(clamping: sequence))
+        object.add("n", Int64(clamping: first))
+        if step > 1 { object.add("every", Int64(clamping: step)) }
+        object.add("t", time, decimals: 3)
+        if samples.count > 1 { object.add("period", period, decimals: 7) }
+        if fields.contains(.acceleration) { object.add("acceleration", samples.map(\.acceleration), decimals: 4) }
+        if fields.contains(.rotation) {
+            object.add("rotation", samples.map { $0.rotationRate * degreesPerRadian }, decimals: 3)
+        }
+        if fields.contains(.attitude) {
+            object.add(
+                "attitude", samples.map { [$0.attitude.w, $0.attitude.x, $0.attitude.y, $0.attitude.z] }, decimals: 6)
+        }
+        return object
+    }
+}

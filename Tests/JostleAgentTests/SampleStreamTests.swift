@@ -1,0 +1,88 @@
+import MotionCore
+import MotionKit
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: of a stream's messages one can tell which samples are there, when they were measured, and what is missing.
+@Suite struct SampleStreamTests {
+    private func sample(_ number: UInt64, at seconds: Double? = nil) -> MeasuredSample {
+        MeasuredSample(
+            number: number, timestamp: Timestamp(seconds: seconds ?? 100 + 0.005 * Double(number)),
+            acceleration: Vector3(Double(number), -1.23456, 9.80665), rotationRate: Vector3(0, .pi / 180, -.pi),
+            attitude: Quaternion(0.8, 0, -0.6, 0))
+    }
+
+    private func batches(_ stream: inout SampleStream, _ samples: [MeasuredSample]) -> [SampleStream.Batch] {
+        var batches: [SampleStream.Batch] = []
+        for sample in samples { stream.take(sample) { batches.append($0) } }
+        return batches
+    }
+
+    @Test func aMessageHasATenthOfASecond() {
+        var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 200)
+        var all = batches(&stream, (1000..<1050).map { sample($0) })
+        stream.flush { all.append($0) }
+        #expect(all.map(\.sequence) == [0, 1, 2] && all.map(\.first) == [0, 20, 40])
+        #expect(all.map(\.samples.count) == [20, 20, 10])
+        #expect(all.allSatisfy { abs($0.period - 0.005) < 1e-9 && $0.step == 1 })
+        stream.flush { _ in Issue.record("there is nothing left") }
+    }
+
+    @Test func samplesOfAFastSensorFitIntoAMessage() {
+        var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 8000)
+        let all = batches(&stream, (0..<1000).map { sample($0, at: Double($0) / 8000) })
+        #expect(all.allSatisfy { $0.samples.count == SampleStream.most } && all.count == 7)
+    }
+
+    @Test func ofASlowSensorEachSampleIsToldSoon() {
+        var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 4)
+        let all = batches(&stream, (0..<5).map { sample($0, at: 0.25 * Double($0)) })
+        #expect(all.map(\.samples.count) == [1, 1, 1, 1, 1] && all.map(\.first) == [0, 1, 2, 3, 4])
+    }
+
+    @Test(arguments: [(100.0, 2), (200, 1), (199.9, 2), (1000, 1), (60, 4), (1, 200)] as [(Double, UInt64)])
+    func aRateIsMadeOfEverySoManySamples(rate: Double, step: UInt64) {
+        var stream = SampleStream(fields: .acceleration, rate: rate, sensorRate: 200)
+        #expect(stream.step == step)
+        var all = batches(&stream, (7..<1007).map { sample($0) })
+        stream.flush { all.append($0) }
+        let numbers = all.flatMap { batch in batch.samples.indices.map { batch.first + UInt64($0) * batch.step } }
+        let expected = stride(from: 0, to: 1000, by: Int(step)).map { UInt64($0) }
+        #expect(numbers == expected)
+        #expect(all.flatMap { $0.samples.map { $0.number - 7 } } == numbers)
+    }
+
+    /// A sample that found no room on its way shows in the numbers, samples that the sensor lost in the time.
+    @Test func whatIsMissingEndsAMessage() {
+        var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 200)
+        let samples =
+            (0..<5).map { sample($0) } + (8..<12).map { sample($0) }
+            + (12..<16).map { sample($0, at: 103 + 0.005 * Double($0)) }
+        var all = batches(&stream, samples)
+        stream.flush { all.append($0) }
+        #expect(all.map(\.first) == [0, 8, 12] && all.map(\.samples.count) == [5, 4, 4])
+        #expect(all.map(\.sequence) == [0, 1, 2])
+        #expect(abs(all[2].samples[0].timestamp.seconds(since: Timestamp(seconds: 103.06))) < 1e-9)
+    }
+
+    @Test func thePayloadIsSmallAndInTheUnitsOfTheContract() {
+        var stream = SampleStream(fields: [.acceleration, .rotation, .attitude], rate: 100, sensorRate: 200)
+        var all = batches(&stream, [sample(3), sample(4), sample(5)])
+        stream.flush { all.append($0) }
+        #expect(all.count == 1)
+        #expect(
+            all[0].payload(at: 1_795_182_603_123.4567).description
+                == #"{"seq":0,"n":0,"every":2,"t":1795182603123.457,"period":0.01,"#
+                + #""acceleration":[[3,-1.2346,9.8067],[5,-1.2346,9.8067]],"rotation":[[0,1,-180],[0,1,-180]],"#
+                + #""attitude":[[0.8,0,-0.6,0],[0.8,0,-0.6,0]]}"#)
+
+        var none = SampleStream(fields: [.acceleration, .rotation], rate: nil, sensorRate: 200)
+        var still = sample(0)
+        still.rotationRate = Vector3(.nan, .nan, .nan)
+        none.take(still) { _ in }
+        none.flush {
+            #expect($0.payload(at: 7).description == #"{"seq":0,"n":0,"t":7,"acceleration":[[0,-1.2346,9.8067]]}"#)
+        }
+    }
+}
