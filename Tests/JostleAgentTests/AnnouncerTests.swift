@@ -157,6 +157,8 @@ import Testing
         #expect(file.load() == [old, "a/b c/config"])
         #expect(file.save([]) == 0)
         #expect(file.load().isEmpty)
+        try directory.write("jostle announced topics 1\na/#\n\n\(old)\n", to: "state/announced-topics")
+        #expect(file.load() == [old])
         try directory.write("something else\n\(old)\n", to: "state/announced-topics")
         #expect(file.load().isEmpty)
     }

@@ -1,3 +1,4 @@
+internal import MosquittoClient
 internal import MotionKit
 
 /// Remembers in a file of the state directory, `announced-topics`, what was announced: so that what is no longer so can be
@@ -20,7 +21,17 @@ struct AnnouncedTopics: Sendable {
         }
         let lines = text.split(separator: "\n")
         guard lines.first == AnnouncedTopics.title[...] else { return [] }
-        return Set(lines.dropFirst().map(String.init))
+        return Set(lines.dropFirst().map(String.init).filter(isName))
+    }
+
+    /// Whether a line is a topic: what the client would never take would be tried again and again.
+    private func isName(_ line: String) -> Bool {
+        do throws(MQTTError) {
+            try MQTTTopic.validate(name: line)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Remembers these topics and no others.
