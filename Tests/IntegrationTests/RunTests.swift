@@ -115,7 +115,7 @@ import Testing
         let observer = try await Observer(broker.port)
         let agent = try JostleProgram.virtualAgent(
             broker: broker.port, "rest", "publish.attitude.deadband=5°", "publish.attitude.heartbeat=0.7 s",
-            "publish.motion.heartbeat=0", "publish.motion.deadband=2")
+            "publish.motion.heartbeat=0", "publish.motion.deadband=2", "home_assistant.discovery=false")
         defer { agent.kill() }
         #expect(await observer.sees { $0.messages("attitude").count >= 5 }, "\(agent.errors)")
         let times = try observer.objects("attitude").map { try #require($0["t"] as? Double) / 1000 }
@@ -131,7 +131,8 @@ import Testing
         let observer = try await Observer(broker.port)
         let agent = try JostleProgram.virtualAgent(
             broker: broker.port, shakes, "publish.attitude.rate=0", "publish.motion.rate=0",
-            "publish.health.interval=0", "mqtt.prefix=home/first", "gestures.shake.enabled=false")
+            "publish.health.interval=0", "mqtt.prefix=home/first", "gestures.shake.enabled=false",
+            "home_assistant.discovery=false")
         defer { agent.kill() }
         #expect(await observer.sees { $0.topics.contains("home/first/dut/state") }, "\(agent.errors)")
         // Two shakes later there would be something.
@@ -140,7 +141,7 @@ import Testing
         #expect(await observer.sees { $0.topics.filter { $0.hasSuffix("/availability") }.count == 2 })
         // Other gestures may come of a shaken board.
         let topics = Set(observer.topics.filter { !$0.contains("/event/") || $0.hasSuffix("/shake") })
-        #expect(topics == ["home/first/dut/availability", "home/first/dut/state"])
+        #expect(topics == ["home/first/dut/availability", "home/first/dut/config/reported", "home/first/dut/state"])
     }
 
     @Test func anOpenShakeIsClosedBeforeTheFarewell() async throws {

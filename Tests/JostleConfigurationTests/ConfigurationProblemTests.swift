@@ -60,7 +60,10 @@ import Testing
         ("log.lvl=info", "allowed: level"),
         ("sensitivity=7", "did you mean \"gestures.shake.sensitivity\" or \"gestures.tap.sensitivity\""),
         ("rate=7", "did you mean \"sensor.rate\" or \"publish.attitude.rate\" or \"publish.motion.rate\"?"),
-        ("frobnicate=1", "allowed: device, sensor, attitude, motion, gestures, actions, publish, mqtt, log"),
+        (
+            "frobnicate=1",
+            "allowed: device, sensor, attitude, motion, gestures, actions, publish, mqtt, home_assistant, log"
+        ),
     ])
     func unknownKeysAreRefusedWithASuggestion(_ override: String, _ expected: String) {
         let problems = build(overrides: [override]).problems
