@@ -66,10 +66,16 @@ let package = Package(
             path: "Tests/LinuxSensorsTestHelper"),
         .testTarget(
             name: "LinuxSensorsTests",
-            dependencies: ["FakeI2CAdapter", "IMUDrivers", "LinuxSensors", "LinuxSensorsTestHelper", "MotionCore"]),
+            dependencies: [
+                "FakeI2CAdapter", "IMUDrivers", "LinuxSensors", "LinuxSensorsTestHelper", "MotionCore",
+                "MotionTestSupport",
+            ]),
         .testTarget(
             name: "MotionKitTests",
-            dependencies: ["IMUDrivers", "LinuxSensors", "MotionCore", "MotionKit", "ShakeExample", "VirtualIMU"]),
+            dependencies: [
+                "IMUDrivers", "LinuxSensors", "MotionCore", "MotionKit", "MotionTestSupport", "ShakeExample",
+                "VirtualIMU",
+            ]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
         .testTarget(

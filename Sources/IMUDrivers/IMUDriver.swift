@@ -116,13 +116,13 @@ public struct IMUInfo: Sendable, BitwiseCopyable {
     /// The nominal sample rate, Hz: what the chip would do with a perfect oscillator.
     public var nominalRate: Double
 
-    /// Full scale of the accelerometer, ±m/s².
+    /// Full scale of the accelerometer, ±m/s²; infinite where nobody tells it.
     public var accelerometerRange: Double
 
-    /// Full scale of the gyroscope, ±rad/s; zero where the part has none.
+    /// Full scale of the gyroscope, ±rad/s; zero where the part has none, infinite where nobody tells it.
     public var gyroscopeRange: Double
 
-    /// -3 dB bandwidth of the low-pass in the chip, Hz.
+    /// -3 dB bandwidth of the low-pass in the chip, Hz; not-a-number where nobody tells it.
     public var bandwidth: Double
 
     /// Makes a description.

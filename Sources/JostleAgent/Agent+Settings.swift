@@ -9,8 +9,10 @@ extension JostleSettings {
     /// Which sensor is meant.
     public var sensorSelection: SensorSelection {
         switch sensor.driver {
-        case .automatic: .chip(bus: sensor.bus, address: sensor.address)
+        case .automatic where sensor.device != nil: .kernel(device: sensor.device)
+        case .automatic: .any(bus: sensor.bus, address: sensor.address)
         case .family(let family): .chip(family: family, bus: sensor.bus, address: sensor.address)
+        case .kernel: .kernel(device: sensor.device, bus: sensor.bus, address: sensor.address)
         case .virtual: .virtual(sensor.trajectory)
         }
     }

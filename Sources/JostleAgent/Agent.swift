@@ -163,6 +163,11 @@ public final class Agent {
         log.info(
             "\(id): \(what), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "nobody")"
         )
+        if let matrix = sensor.mountMatrix {
+            let isUsed = settings.motion.mount == .identity
+            let consequence = isUsed ? "holds, as sensor.mount_matrix is not set" : "gives way to sensor.mount_matrix"
+            log.info("the kernel's mount matrix of the sensor, \(matrix.rows), \(consequence)")
+        }
         log.report(manager.calibration, warning: manager.calibrationWarning)
         services.ready()
         self.watch(&watch, signals)

@@ -37,6 +37,9 @@ final class SensorSwitch {
     /// The sensor in a few words; `nil` before it was opened.
     var title: String? { device?.title }
 
+    /// How the sensor is mounted, where the system knows it.
+    var mountMatrix: Matrix3? { device?.mountMatrix }
+
     /// Begins to read the sensor, which is opened where it is not yet; does nothing where it is read.
     ///
     /// - Returns: whether that is a change.

@@ -41,7 +41,10 @@ public enum ConfigurationSchema {
                 "Whether the sensor is read from the start on; false leaves it alone until somebody commands start."),
             .key(
                 "driver", \.sensor.driver, .driver,
-                "The chip's driver: auto takes the preferred one of the chips that are found, virtual simulates one."),
+                """
+                The chip's driver: auto takes the preferred one of the chips that are found, or else what a kernel driver \
+                owns; iio insists on a kernel driver's device, virtual simulates a chip.
+                """),
             .key(
                 "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them."),
             .key(
@@ -50,6 +53,9 @@ public enum ConfigurationSchema {
             .key(
                 "identity", \.imu.assumedIdentity, .identity,
                 "What a chip is taken for whose number no driver knows; needs the driver. For copies of known chips."),
+            .key(
+                "device", \.sensor.device, .kernelDevice,
+                "The kernel driver's device (IIO): auto takes the preferred one; naming one means driver iio."),
             .key(
                 "rate", \.imu.rate, .quantity(.frequency, 4...1000),
                 "Samples a second (Hz). Smaller costs less processor and power, larger catches shorter movements."),

@@ -19,11 +19,27 @@ extension ValueFormat<String?> {
     }
 }
 
+extension ValueFormat<String?> {
+    /// `auto`, which is `nil`, or a device's identifier in sysfs, its name or its label.
+    static var kernelDevice: ValueFormat {
+        ValueFormat(
+            allowed: "auto, or a device's identifier, name or label, such as iio:device0", wantsExample: false,
+            constraints: [.init("type", "string"), .init("pattern", "^[^/]+$"), .init("maxLength", .number("64"))],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try ValueFormat<String>.lineOfText(node, maximum: 64)
+                if text == "auto" { return nil }
+                guard !text.contains("/") else { throw ValueRefusal("is a path, not the name of a device") }
+                return text
+            },
+            write: { .string($0 ?? "auto") })
+    }
+}
+
 extension ValueFormat<JostleSettings.Driver> {
-    /// `auto`, a family of chips, or `virtual`.
+    /// `auto`, a family of chips, `iio`, or `virtual`.
     static var driver: ValueFormat {
-        .choice(
-            [("auto", .automatic)] + IMUFamily.allCases.map { ($0.name, .family($0)) } + [("virtual", .virtual)])
+        let families = IMUFamily.allCases.map { ($0.name, JostleSettings.Driver.family($0)) }
+        return .choice([("auto", .automatic)] + families + [("iio", .kernel), ("virtual", .virtual)])
     }
 }
 

@@ -88,6 +88,9 @@ extension JostleSettings {
         /// The 7-bit address on the bus. Default: none, the driver's usual addresses are searched.
         public var address: UInt8?
 
+        /// The kernel driver's device: its identifier, name or label. Default: none, the preferred one that there is.
+        public var device: String?
+
         /// What the virtual sensor does: the name of a trajectory or the path of a recording. Default `demo`.
         public var trajectory = "demo"
 
@@ -97,10 +100,12 @@ extension JostleSettings {
 
     /// A choice of driver.
     public enum Driver: Equatable, Sendable {
-        /// The preferred one of the chips that are found.
+        /// The preferred one of the chips that are found, or else a kernel driver's device.
         case automatic
         /// A chip of this family and no other.
         case family(IMUFamily)
+        /// The device of a kernel driver (IIO).
+        case kernel
         /// A simulated chip, for trying things without hardware.
         case virtual
     }

@@ -49,6 +49,14 @@ public struct I2CBus: Equatable, Sendable {
         }
     }
 
+    /// Looks up what the system tells of the bus with this device file, which need not exist; `nil` where the path does
+    /// not lead to the file of a numbered bus.
+    public init?(path: String) {
+        let name = SystemFiles.lastComponent(of: SystemFiles.resolved(path) ?? path)
+        guard let number = I2CBus.number(inName: name) else { return nil }
+        self.init(number: number)
+    }
+
     /// The name of the kernel driver that is bound to a chip of this bus, nil where none is.
     public func kernelDriver(at address: UInt8, in places: Places = Places()) -> String? {
         let digits = String(address, radix: 16)

@@ -13,20 +13,18 @@ public struct RecordingWriter: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: the file; what it held is lost.
-    ///   - accelerometerRange: full scale, ±m/s².
-    ///   - gyroscopeRange: full scale, ±rad/s.
+    ///   - accelerometerRange: full scale, ±m/s²; infinite where it is not known.
+    ///   - gyroscopeRange: full scale, ±rad/s; infinite where it is not known.
     ///   - hasTemperature: whether a column for the chip's temperature is written.
     /// - Throws: `RecordingError.system` where the file cannot be written.
     public init(
         path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool
     ) throws(RecordingError) {
         let file = try OutputFile(path: path)
-        let header = """
-            # \(RecordingFormat.accelerometerRange): \(accelerometerRange)
-            # \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)
-            \(RecordingFormat.header)\(hasTemperature ? ",temp_c" : "")
-
-            """
+        var header = ""
+        if accelerometerRange.isFinite { header += "# \(RecordingFormat.accelerometerRange): \(accelerometerRange)\n" }
+        if gyroscopeRange.isFinite { header += "# \(RecordingFormat.gyroscopeRange): \(gyroscopeRange)\n" }
+        header += "\(RecordingFormat.header)\(hasTemperature ? ",temp_c" : "")\n"
         try file.write(header)
         bytes = header.utf8.count
         self.file = file

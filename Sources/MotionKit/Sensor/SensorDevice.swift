@@ -18,6 +18,9 @@ public protocol SensorDevice: AnyObject, Sendable {
 
     /// What differs from what was wanted, or may not work, a sentence each.
     var notes: [String] { get }
+    /// The matrix that turns the sensor's axes into the board's, where the system knows it; `nil` where it does not. It
+    /// holds where the settings have none.
+    var mountMatrix: Matrix3? { get }
 
     /// The chip and what it was configured to.
     var info: IMUInfo { get }
@@ -34,6 +37,16 @@ public protocol SensorDevice: AnyObject, Sendable {
 
 extension SensorDevice {
     public var notes: [String] { [] }
+    /// None: of a chip that is driven here nobody but the settings knows how it is mounted.
+    public var mountMatrix: Matrix3? { nil }
+
+    /// The settings as they hold for this sensor: where they have no mount matrix, with the one that the system knows.
+    public func effective(_ settings: MotionSettings) -> MotionSettings {
+        guard settings.mount == .identity, let mountMatrix else { return settings }
+        var effective = settings
+        effective.mount = mountMatrix
+        return effective
+    }
 }
 
 /// A driver as a device. It is handed from the thread that opened it to the sensor thread and used there alone.
@@ -60,4 +73,16 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
     var status: IMUStatus { driver.status }
     func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
     func stop() throws(BusError) { try driver.stop() }
+}
+
+extension Matrix3 {
+    /// Its rows as a configuration has them: "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]".
+    public var rows: String {
+        let rows = [row0, row1, row2].map { row in
+            "[" + [row.x, row.y, row.z].map(Matrix3.text).joined(separator: ", ") + "]"
+        }
+        return "[" + rows.joined(separator: ", ") + "]"
+    }
+
+    private static func text(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
 }

@@ -12,6 +12,8 @@ public enum SensorError: Error, Sendable {
     case rate(SensorRateError)
     /// The data-ready line cannot be had.
     case dataReadyLine(GPIOError)
+    /// The kernel driver's device cannot be used.
+    case kernelDevice(IIOError)
     /// There is no trajectory of this name.
     case unknownTrajectory(String, known: [String])
     /// The recording to be played cannot be.
@@ -26,6 +28,7 @@ public enum SensorError: Error, Sendable {
         switch self {
         case .unavailable(let error): error.busError.kind == .accessDenied
         case .dataReadyLine(let error): error.reason == .accessDenied
+        case .kernelDevice(let error): error.busError.kind == .accessDenied
         case .notFound(let scan): scan.buses.contains { $0.failure?.busError.kind == .accessDenied }
         default: false
         }
@@ -39,6 +42,7 @@ extension SensorError: CustomStringConvertible {
         case .unavailable(let error): SensorError.withAdvice(error)
         case .rate(let error): "\(error)"
         case .dataReadyLine(let error): "sensor.interrupt: \(error)\(error.advice.map { "; \($0)" } ?? "")"
+        case .kernelDevice(let error): error.advice.map { "\(error); \($0)" } ?? "\(error)"
         case .unknownTrajectory(let name, let known):
             "there is no trajectory \"\(name)\"; known are \(known.joined(separator: ", ")), or the path of a recording"
         case .recording(let error): "the recording cannot be played: \(error)"
@@ -55,6 +59,12 @@ extension SensorError: CustomStringConvertible {
 extension SensorScan {
     /// Why nothing was chosen, in a sentence a finding.
     public var explanation: String {
+        guard let kernelDevice = KernelSensorChoice(among: kernelDevices) else { return chipExplanation }
+        return "\(chipExplanation); a kernel driver has \(kernelDevice.name), which sensor.driver: iio reads"
+    }
+
+    /// Why no chip was chosen.
+    private var chipExplanation: String {
         guard !buses.isEmpty else {
             return "there is no I2C bus: enable I2C with sudo raspi-config nonint do_i2c 0, then sudo modprobe i2c-dev"
         }

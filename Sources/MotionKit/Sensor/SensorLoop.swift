@@ -48,9 +48,13 @@ struct SensorLoop: ~Copyable {
         sampleListeners = handlers.samples
         measuredListeners = handlers.measured
         nearMissListeners = handlers.nearMisses
+        let info = device.info
+        var untold: UntoldRanges = []
+        if info.accelerometerRange.isInfinite { untold.insert(.accelerometer) }
+        if info.gyroscopeRange.isInfinite { untold.insert(.gyroscope) }
         pipeline = MotionPipeline(
-            settings: settings, storedReference: storedReference, calibration: calibration.chip,
-            learntScale: calibration.learntScale)
+            settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
+            learntScale: calibration.learntScale, untoldRanges: untold)
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
         self.updateInterval = SensorLoop.usable(updateInterval)
@@ -127,7 +131,7 @@ struct SensorLoop: ~Copyable {
     private mutating func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
         let exchange = self.exchange
         let oldPolicy = pipeline.settings.reference
-        pipeline.apply(settings, storedReference: storedReference) { exchange.post(.gesture($0)) }
+        pipeline.apply(device.effective(settings), storedReference: storedReference) { exchange.post(.gesture($0)) }
         guard settings.reference == .stored, oldPolicy != .stored else { return }
         if let attitude = pipeline.reference.attitude, attitude != storedReference {
             // The reference in force is the one last taken: from now on it is kept.

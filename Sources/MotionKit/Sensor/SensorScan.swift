@@ -59,6 +59,12 @@ public struct SensorScan: Sendable {
     /// The chip that is taken; `nil` where there is none.
     public let choice: Choice?
 
+    /// The kernel drivers' devices (IIO), in the order of their numbers.
+    public let kernelDevices: [IIODevice]
+
+    /// The kernel's device that is taken where no chip is; `nil` where there is none, or where a family was named.
+    public let kernelChoice: KernelSensorChoice?
+
     /// Looks at one bus or all, at one address or all that a chip with a driver can have.
     ///
     /// - Parameters:
@@ -75,15 +81,33 @@ public struct SensorScan: Sendable {
         let addresses = address.map { [$0] } ?? usual
         self.init(
             paths.map { SensorScan.look(at: $0, addresses: addresses, family: family) }, chips: chips, family: family,
-            assumedIdentity: assumedIdentity)
+            assumedIdentity: assumedIdentity, kernelDevices: IIODevice.all(), bus: bus, address: address)
     }
 
     /// Chooses among what was found.
     init(
-        _ buses: [BusReport], chips: [RegisteredChip], family: IMUFamily? = nil, assumedIdentity: UInt8? = nil
+        _ buses: [BusReport], chips: [RegisteredChip], family: IMUFamily? = nil, assumedIdentity: UInt8? = nil,
+        kernelDevices: [IIODevice] = [], bus: String? = nil, address: UInt8? = nil
     ) {
         self.buses = buses
+        self.kernelDevices = kernelDevices
+        kernelChoice =
+            family == nil ? SensorScan.kernelChoice(among: kernelDevices, named: nil, bus: bus, address: address) : nil
         choice = Choice(among: buses, chips: chips, family: family, assumedIdentity: assumedIdentity)
+    }
+
+    /// The kernel's device that is preferred; of the chip on the I2C bus of this path and at this address, where they are
+    /// given.
+    static func kernelChoice(
+        among devices: [IIODevice], named name: String?, bus: String?, address: UInt8?
+    ) -> KernelSensorChoice? {
+        var number: Int?
+        if let bus {
+            // A path that leads to no numbered bus is that of none with a kernel driver.
+            guard let known = I2CBus(path: bus) else { return nil }
+            number = known.number
+        }
+        return KernelSensorChoice(among: devices, named: name, bus: number, address: address)
     }
 
     private static func look(at path: String, addresses: [UInt8], family: IMUFamily?) -> BusReport {

@@ -8,6 +8,8 @@ internal import VirtualIMU
 public struct SensorSelection: Equatable, Sendable {
     private enum Kind: Equatable, Sendable {
         case chip(family: IMUFamily?, bus: String?, address: UInt8?)
+        case kernel(device: String?, bus: String?, address: UInt8?)
+        case any(bus: String?, address: UInt8?)
         case virtual(trajectory: String, seed: UInt64)
     }
 
@@ -17,10 +19,24 @@ public struct SensorSelection: Equatable, Sendable {
     /// are worked out from the fill of the chip's FIFO. A virtual chip has a virtual wire in its place.
     public var dataReadyLine: GPIOPlace?
 
-    /// The chip with a driver that `SensorScan` prefers, on any bus.
-    public static let automatic = SensorSelection.chip()
+    /// The chip with a driver that `SensorScan` prefers, on any bus; where there is none, a kernel driver's device.
+    public static let automatic = SensorSelection.any()
 
-    /// A chip of a certain family, on a certain bus or at a certain address; what is `nil` is searched.
+    /// A chip with a driver, or else a kernel driver's device, on a certain bus or at a certain address; what is `nil` is
+    /// searched.
+    public static func any(bus: String? = nil, address: UInt8? = nil) -> SensorSelection {
+        SensorSelection(kind: .any(bus: bus, address: address))
+    }
+
+    /// The device of a kernel driver (IIO): any, the one of this identifier, name or label, or that of the chip on a certain
+    /// I2C bus or at a certain address.
+    public static func kernel(
+        device: String? = nil, bus: String? = nil, address: UInt8? = nil
+    ) -> SensorSelection {
+        SensorSelection(kind: .kernel(device: device, bus: bus, address: address))
+    }
+
+    /// A chip that is driven here, of a certain family, on a certain bus or at a certain address; what is `nil` is searched.
     public static func chip(
         family: IMUFamily? = nil, bus: String? = nil, address: UInt8? = nil
     ) -> SensorSelection {
@@ -57,7 +73,22 @@ public struct SensorSelection: Equatable, Sendable {
     public func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
         switch kind {
         case .chip(let family, let bus, let address):
-            return try openChip(family, bus: bus, address: address, settings)
+            return try openChip(
+                SensorScan(bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity),
+                settings)
+        case .kernel(let device, let bus, let address):
+            let devices = IIODevice.all()
+            guard let choice = SensorScan.kernelChoice(among: devices, named: device, bus: bus, address: address) else {
+                throw SensorError.kernelDevice(
+                    IIOError(.notFound(known: devices.map(\.title)), device: device ?? "auto"))
+            }
+            return try SensorSelection.openKernelDevice(choice, settings)
+        case .any(let bus, let address):
+            let scan = SensorScan(bus: bus, address: address, assumedIdentity: settings.assumedIdentity)
+            if scan.choice == nil, let choice = scan.kernelChoice {
+                return try SensorSelection.openKernelDevice(choice, settings)
+            }
+            return try openChip(scan, settings)
         case .virtual(let name, let seed):
             return try openVirtual(name, seed: seed, settings)
         }
@@ -121,16 +152,24 @@ public struct SensorSelection: Equatable, Sendable {
             guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return [] }
             let clock = bus.flatMap { path in I2CBus.all().first { $0.path == path } }?.clockFrequency
             rate = chip.rate(settings, identity: settings.assumedIdentity, bus: clock == nil ? .none : SensorBusClock(clock))
+        case .any, .kernel:
+            return []
         }
         if let refusal = rate?.refusal { throw .rate(refusal) }
         return rate?.notes ?? []
     }
 
-    private func openChip(
-        _ family: IMUFamily?, bus: String?, address: UInt8?, _ settings: IMUSettings
+    private static func openKernelDevice(
+        _ choice: KernelSensorChoice, _ settings: IMUSettings
     ) throws(SensorError) -> any SensorDevice {
-        let scan = SensorScan(
-            bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity)
+        do throws(IIOError) {
+            return try KernelSensor(choice, settings)
+        } catch {
+            throw SensorError.kernelDevice(error)
+        }
+    }
+
+    private func openChip(_ scan: SensorScan, _ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
         guard let choice = scan.choice, let chip = ChipRegistry.all.first(where: { $0.family == choice.family }) else {
             throw SensorError.notFound(scan)
         }

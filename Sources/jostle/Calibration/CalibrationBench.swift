@@ -44,11 +44,13 @@ final class CalibrationBench {
     init(
         _ settings: JostleSettings, dialogue: Dialogue, limit: Double, storesWithoutAsking: Bool
     ) throws(CommandFailure) {
-        self.settings = settings
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
         manager = MotionManager(settings: settings.motion, updateInterval: 1)
         let device = try OpenSensor.open(settings, before: "calibrate")
+        var effective = settings
+        effective.motion = device.effective(settings.motion)
+        self.settings = effective
         title = device.title
         storage = CalibrationStorage(
             stateDirectory: Configuration.stateDirectory, name: device.storageName,

@@ -53,7 +53,7 @@ struct CommandFailure: Error {
             case .dataReadyLine(let error): error.isConfiguration ? .configuration : error.reason == .accessDenied ? .permission : .unavailable
             case .recording(let error): CommandFailure(reading: error).status
             case .resources: .system
-            case .notFound, .unavailable: error.isPermission ? .permission : .unavailable
+            case .notFound, .unavailable, .kernelDevice: error.isPermission ? .permission : .unavailable
             case .stillStopping: .unavailable
             }
         self.init(status, "\(error)")

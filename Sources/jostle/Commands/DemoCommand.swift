@@ -18,7 +18,7 @@ enum DemoCommand {
         let seconds = try arguments.seconds("for")
         if settings.sensor.driver == .automatic {
             let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
-            if scan.choice == nil {
+            if scan.choice == nil, scan.kernelChoice == nil, settings.sensor.device == nil {
                 print("No sensor: \(scan.explanation).\nA virtual MPU-6050 takes its place.")
                 configuration.settings.sensor.driver = .virtual
             }

@@ -35,7 +35,11 @@ enum RecordCommand {
             case .none, .streaming: break
             }
         }
-        do throws(SensorError) { try manager.start() } catch { throw CommandFailure(error) }
+        let device = try OpenSensor.open(settings, before: "record")
+        if let matrix = device.mountMatrix, settings.motion.mount == .identity {
+            Tool.printError("jostle: to replay it as this board has it, set sensor.mount_matrix: \(matrix.rows)")
+        }
+        do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         while recorder.failure == nil {
             let left = end.map { $0.seconds(since: WallClock.monotonic) } ?? 0.2

@@ -1,5 +1,6 @@
 internal import IMUDrivers
 internal import JostleAgent
+internal import LinuxSensors
 internal import MotionKit
 
 /// `jostle scan`: which chips there are, and which one `auto` would take.
@@ -9,7 +10,8 @@ enum ScanCommand {
         summary: "look for sensors on the I2C buses; nothing is written to any chip unless it is to be tested",
         details: """
             At each address that a chip with a driver can have, the identity registers of such chips are read. Of the chips
-            found, auto takes the one whose family is preferred, then the first by bus and address.
+            found, auto takes the one whose family is preferred, then the first by bus and address. A chip that a kernel
+            driver owns is left to it; where no other is found, auto reads it through the kernel's device (iio).
 
             The self-test, which is that of an MPU-6050 only, moves the proof masses of the chip that auto would take by electrostatic forces, and compares the
             response with what the factory noted in the chip. The board has to lie still meanwhile, for 1.2 s, and nobody
@@ -42,7 +44,7 @@ enum ScanCommand {
             if let table = test?.table { print("\n\(table)", terminator: "") }
         }
         if let test { return try test.check() }
-        guard scan.choice == nil else { return }
+        guard scan.choice == nil, scan.kernelChoice == nil else { return }
         let failure = CommandFailure(SensorError.notFound(scan))
         throw CommandFailure(failure.status, failure.message)
     }
@@ -82,10 +84,32 @@ enum ScanCommand {
                 print("  nobody answers at \(addresses.joined(separator: ", "))")
             }
         }
+        if !scan.kernelDevices.isEmpty {
+            print("devices of kernel drivers (iio)")
+            let taken = scan.choice == nil ? scan.kernelChoice : nil
+            let rows = scan.kernelDevices.map { row(for: $0, taken) }
+            print(
+                TextTable([["device", "name", "label", "measures", "driver", ""]] + rows).description, terminator: "")
+        }
         if let choice = scan.choice {
             let place = "\(hexadecimal(choice.place.address)) on \(choice.place.bus)"
             print("auto takes the \(choice.name) at \(place): \(choice.reason)")
+        } else if let choice = scan.kernelChoice {
+            print("auto takes the kernel's \(choice.name): no other chip is free, and it is \(choice.reason)")
         }
+    }
+
+    private static func row(for device: IIODevice, _ choice: KernelSensorChoice?) -> [String] {
+        let isTaken = device == choice?.accelerometer || device == choice?.gyroscope
+        return [
+            device.identifier, device.name ?? "-", device.label ?? "-", words(for: device.quantities),
+            "\(device.driver ?? "unknown") on \(device.hardware)", isTaken ? "<- auto takes this" : "",
+        ]
+    }
+
+    private static func words(for quantities: [IIOQuantity]) -> String {
+        let words = quantities.map { $0 == .acceleration ? "acceleration" : "rotation" }
+        return words.isEmpty ? "other things" : words.joined(separator: ", ")
     }
 
     private static func place(_ chip: SensorScan.ChipReport, on bus: SensorScan.BusReport) -> SensorScan.Place {
@@ -138,7 +162,28 @@ enum ScanCommand {
             entry.add("reason", choice.reason)
             object.add("choice", entry)
         }
+        object.add("kernel_devices", scan.kernelDevices.map(ScanCommand.json))
+        if scan.choice == nil, let choice = scan.kernelChoice {
+            var entry = JSONObject()
+            entry.add("device", choice.accelerometer.identifier)
+            entry.add("gyroscope_device", choice.gyroscope?.identifier)
+            entry.add("name", choice.name)
+            entry.add("reason", choice.reason)
+            object.add("kernel_choice", entry)
+        }
         return object
+    }
+
+    private static func json(_ device: IIODevice) -> JSONObject {
+        var entry = JSONObject()
+        entry.add("device", device.identifier)
+        entry.add("name", device.name)
+        entry.add("label", device.label)
+        entry.add("driver", device.driver)
+        entry.add("hardware", device.hardware)
+        entry.add("accelerometer", device.quantities.contains(.acceleration))
+        entry.add("gyroscope", device.quantities.contains(.rotationRate))
+        return entry
     }
 
     private static func json(_ chip: SensorScan.ChipReport) -> JSONObject {

@@ -1,0 +1,73 @@
+internal import Glibc
+internal import LinuxSystem
+
+/// What was changed in sysfs, so that it can be put back.
+struct IIOChanges {
+    private enum Change {
+        case attribute(path: String, old: String)
+        /// A directory that was made: a trigger in configfs.
+        case directory(path: String)
+    }
+
+    private var changes: [Change] = []
+
+    /// Sets an attribute where it does not hold that already; as it is read afterwards, or `value` where it cannot be read.
+    @discardableResult
+    mutating func set(_ path: String, to value: String) throws(SystemFailure) -> String {
+        let old = SystemFiles.line(of: path) ?? ""
+        guard !IIOChanges.isSame(old, value) else { return old }
+        try IIOChanges.write(path, value)
+        changes.append(.attribute(path: path, old: old))
+        return SystemFiles.line(of: path) ?? value
+    }
+
+    /// Makes a directory: mkdir(2).
+    mutating func makeDirectory(_ path: String) throws(SystemFailure) {
+        guard mkdir(path, 0o755) == 0 else { throw SystemFailure(code: errno) }
+        changes.append(.directory(path: path))
+    }
+
+    /// Puts everything back, the last change first. What cannot be put back, as the device is gone, say, stays as it is.
+    ///
+    /// Returns the first errno, 0 where there was none.
+    @discardableResult
+    mutating func undo() -> Int32 {
+        var first: Int32 = 0
+        for change in changes.reversed() {
+            switch change {
+            case .attribute(let path, let old):
+                do throws(SystemFailure) {
+                    try IIOChanges.write(path, old)
+                } catch {
+                    if first == 0 { first = error.code }
+                }
+            case .directory(let path):
+                if rmdir(path) != 0, first == 0 { first = errno }
+            }
+        }
+        changes = []
+        return first
+    }
+
+    /// Whether two texts are the same word or the same number: 200 is 200.000000.
+    static func isSame(_ a: String, _ b: String) -> Bool {
+        if a == b { return true }
+        guard let a = Double(a), let b = Double(b) else { return false }
+        return a == b
+    }
+
+    /// Writes an attribute: open(2), write(2).
+    ///
+    /// A line's end is written where there is nothing else: without a byte the kernel would not be called.
+    static func write(_ path: String, _ value: String) throws(SystemFailure) {
+        let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+        guard file >= 0 else { throw SystemFailure(code: errno) }
+        defer { close(file) }
+        var text = value + "\n"
+        let (written, code) = text.withUTF8 { bytes in
+            let written = Glibc.write(file, bytes.baseAddress, bytes.count)
+            return (written, errno)
+        }
+        guard written > 0 else { throw SystemFailure(code: written < 0 ? code : EIO) }
+    }
+}

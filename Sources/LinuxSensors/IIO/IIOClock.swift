@@ -1,0 +1,58 @@
+internal import Glibc
+internal import LinuxSystem
+internal import MotionCore
+
+/// The clock whose time a device's samples carry, and the way from it to ours, `CLOCK_MONOTONIC`.
+enum IIOClock: Equatable, Sendable {
+    /// Ours.
+    case monotonic
+    /// It also counts while the system is suspended.
+    case bootTime
+    /// There are no timestamps.
+    case none
+
+    /// Has the samples of a device carry our clock's time; where that is not allowed, one that can be converted will do.
+    ///
+    /// The kernel's default is the wall clock (industrialio-core.c), which is set while a program runs: no conversion is
+    /// right then.
+    /// - Throws: `wallClock`; `cannotWrite` where another clock is in force and this program may not change it.
+    static func choose(on device: IIODevice, _ changes: inout IIOChanges) throws(IIOError) -> IIOClock {
+        let attribute = "current_timestamp_clock"
+        guard let current = device.text(attribute) else {
+            throw IIOError(.cannotRead(attribute: attribute), device: device.title)
+        }
+        if let clock = IIOClock(current) { return clock }
+        let taken: String
+        do throws(SystemFailure) {
+            taken = try changes.set("\(device.path)/\(attribute)", to: "monotonic")
+        } catch {
+            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, code: error.code)
+        }
+        guard let clock = IIOClock(taken) else { throw IIOError(.wallClock(taken), device: device.title) }
+        return clock
+    }
+
+    private init?(_ name: String) {
+        switch name {
+        case "monotonic": self = .monotonic
+        case "boottime": self = .bootTime
+        default: return nil
+        }
+    }
+
+    /// What is to be added to this clock's time for ours, ns (`clock_gettime`).
+    func offset() -> Int64 {
+        guard self == .bootTime else { return 0 }
+        // Ours before and after: whatever comes between is shared out.
+        let before = IIOClock.now(CLOCK_MONOTONIC)
+        let theirs = IIOClock.now(CLOCK_BOOTTIME)
+        let after = IIOClock.now(CLOCK_MONOTONIC)
+        return before + (after - before) / 2 - theirs
+    }
+
+    private static func now(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,108 @@
+public import MotionCore
+
+/// What one frame of a kernel driver's device holds, along the sensor's axes.
+public struct IIOReading: Equatable, Sendable, BitwiseCopyable {
+    /// When it was measured; `nil` where the driver does not say.
+    public var time: Timestamp?
+    /// m/s²; zero where the device has no accelerometer.
+    public var acceleration = Vector3.zero
+    /// rad/s; zero where the device has no gyroscope.
+    public var rotationRate = Vector3.zero
+    /// °C; not-a-number where the frame does not say.
+    public var temperature = Double.nan
+    /// Which axes were at the end of their range, and whether there is a rotation rate.
+    public var flags: MotionSample.Flags = []
+
+    /// Makes an empty reading.
+    public init() {}
+}
+
+/// One axis as a frame has it: `(raw + bias) · scale` is SI units, and for a temperature thousandths of a degree.
+struct IIOAxis: Sendable, BitwiseCopyable {
+    var offset: Int
+    var type: IIOScanType
+    var scale: Double
+    var bias: Double
+    /// Raw values from here on are the end of the range.
+    var high: Int64
+    var low: Int64
+
+    init(offset: Int, type: IIOScanType, scale: Double, bias: Double) {
+        self.offset = offset
+        self.type = type
+        self.scale = scale
+        self.bias = bias
+        // Filters in chips and the factory's trim end the range a little before the last number.
+        let margin = type.maximum / (type.isSigned ? 1024 : 2048)
+        high = type.maximum - margin
+        low = type.minimum + max(1, margin)
+    }
+
+    /// Full scale, in the axis's unit.
+    var range: Double {
+        let top = abs(Double(type.maximum) + 1 + bias)
+        return abs(scale) * max(top, abs(Double(type.minimum) + bias))
+    }
+
+    @inline(__always)
+    func value(_ raw: Int64) -> Double { (Double(raw) + bias) * scale }
+
+    @inline(__always)
+    func isClipped(_ raw: Int64) -> Bool { raw >= high || raw <= low }
+}
+
+/// The three axes of a quantity.
+struct IIOAxes: Sendable, BitwiseCopyable {
+    var x: IIOAxis
+    var y: IIOAxis
+    var z: IIOAxis
+
+    /// Full scale of the axis that has the least, in the quantity's unit.
+    var range: Double { min(x.range, y.range, z.range) }
+
+    /// The values of a frame, and which are at the end of the range: bit 0 is x.
+    @inline(__always)
+    func values(at frame: UnsafeRawPointer) -> (values: Vector3, clipped: UInt16) {
+        let a = x.type.value(at: frame + x.offset)
+        let b = y.type.value(at: frame + y.offset)
+        let c = z.type.value(at: frame + z.offset)
+        var clipped: UInt16 = 0
+        if x.isClipped(a) { clipped |= 1 }
+        if y.isClipped(b) { clipped |= 2 }
+        if z.isClipped(c) { clipped |= 4 }
+        return (Vector3(x.value(a), y.value(b), z.value(c)), clipped)
+    }
+}
+
+/// Where everything is in a frame.
+struct IIOFrame: Sendable, BitwiseCopyable {
+    var length: Int
+    var acceleration: IIOAxes?
+    var rotationRate: IIOAxes?
+    var temperature: IIOAxis?
+    var time: IIOAxis?
+
+    /// Reads a frame; `clockOffset` nanoseconds lead from its clock to ours.
+    @inline(__always)
+    func reading(at frame: UnsafeRawPointer, clockOffset: Int64) -> IIOReading {
+        var reading = IIOReading()
+        if let acceleration {
+            let (values, clipped) = acceleration.values(at: frame)
+            reading.acceleration = values
+            reading.flags = MotionSample.Flags(rawValue: reading.flags.rawValue | clipped << 2)
+        }
+        if let rotationRate {
+            let (values, clipped) = rotationRate.values(at: frame)
+            reading.rotationRate = values
+            reading.flags = MotionSample.Flags(
+                rawValue: reading.flags.rawValue | clipped << 5 | MotionSample.Flags.rotationRate.rawValue)
+        }
+        if let temperature {
+            reading.temperature = temperature.value(temperature.type.value(at: frame + temperature.offset)) / 1000
+        }
+        if let time {
+            reading.time = Timestamp(nanoseconds: time.type.value(at: frame + time.offset) &+ clockOffset)
+        }
+        return reading
+    }
+}

@@ -1,0 +1,146 @@
+internal import Glibc
+internal import IMUDrivers
+internal import LinuxSystem
+internal import MotionCore
+
+/// Brings a device's attributes to what is wanted, and remembers what they were.
+struct IIOSetUp {
+    let device: IIODevice
+    let places: IIOPlaces
+    var changes = IIOChanges()
+
+    init(_ device: IIODevice, in places: IIOPlaces) {
+        self.device = device
+        self.places = places
+    }
+
+    /// Sets an attribute; returns what it holds afterwards.
+    @discardableResult
+    mutating func set(_ attribute: String, to value: String) throws(IIOError) -> String {
+        do throws(SystemFailure) {
+            return try changes.set("\(device.path)/\(attribute)", to: value)
+        } catch {
+            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, code: error.code)
+        }
+    }
+
+    /// Sets rate and ranges to the nearest that there is and that is not less; returns the rate, where the driver tells it.
+    mutating func configure(_ settings: IMUSettings) throws(IIOError) -> Double? {
+        var rate: Double?
+        for quantity in device.quantities {
+            if let attribute = device.rateAttribute(of: quantity) {
+                // 12.5 Hz may be listed as 12.4.
+                let real = try choose(attribute, atLeast: settings.rate, tolerance: 0.01)
+                if rate == nil { rate = real }
+            }
+            try configureRange(of: quantity, settings)
+        }
+        return rate.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Chooses the scale for the wanted full scale, where the size of a raw value is known and there is a choice.
+    private mutating func configureRange(of quantity: IIOQuantity, _ settings: IMUSettings) throws(IIOError) {
+        guard let type = scanType(of: "\(quantity.rawValue)_x"), type.isSigned else { return }
+        let attribute = "\(quantity.rawValue)_scale"
+        guard device.available(attribute) != nil else { return }
+        let range = quantity == .acceleration ? settings.accelerometerRange : settings.gyroscopeRange
+        // A chip's full scale is nominal: ±8 g of an LSM6DSO end at 7.995 g.
+        _ = try choose(attribute, atLeast: range / (Double(type.maximum) + 1), tolerance: 0.025)
+    }
+
+    /// Sets an attribute to the smallest value that suffices; returns what it holds then.
+    private mutating func choose(
+        _ attribute: String, atLeast wanted: Double, tolerance: Double
+    ) throws(IIOError) -> Double? {
+        let choice = device.available(attribute)?.text(atLeast: wanted, tolerance: tolerance)
+        let value = choice ?? IIOAvailable.text(wanted)
+        guard isWritable(attribute) else { return device.number(attribute) }
+        return Double(try set(attribute, to: value))
+    }
+
+    /// Whether the driver lets anybody at all change an attribute.
+    private func isWritable(_ attribute: String) -> Bool {
+        var status = stat()
+        return stat("\(device.path)/\(attribute)", &status) == 0 && status.st_mode & 0o222 != 0
+    }
+
+    // MARK: The buffer
+
+    /// The directory of the switches of the channels; `nil` where the device has no buffer. Since Linux 5.13 they are in
+    /// buffer0, and before in scan_elements, which is still there.
+    var elementsDirectory: String? {
+        ["buffer0", "scan_elements"].first { directory in
+            device.quantities.contains { device.text("\(directory)/\($0.rawValue)_x_en") != nil }
+        }
+    }
+
+    /// The directory of the buffer's own attributes.
+    var bufferDirectory: String? { ["buffer0", "buffer"].first { device.text("\($0)/enable") != nil } }
+
+    /// How a channel is stored; `nil` where it cannot be captured or is stored in a way that is not known.
+    func scanType(of channel: String) -> IIOScanType? {
+        elementsDirectory.flatMap { device.text("\($0)/\(channel)_type") }.flatMap { IIOScanType($0) }
+    }
+
+    /// Switches on the channels that are of use and no other; returns where they are in a frame.
+    mutating func selectChannels(in directory: String) throws(IIOError) -> IIOFrame {
+        let axes = device.quantities.flatMap { quantity in ["x", "y", "z"].map { "\(quantity.rawValue)_\($0)" } }
+        let wanted = axes + ["in_temp", "in_timestamp"]
+        var elements: [IIOFrameLayout.Element] = []
+        for file in SystemFiles.names(in: "\(device.path)/\(directory)").sorted() where file.hasSuffix("_en") {
+            let name = String(file.dropLast(3))
+            let isWanted = wanted.contains(name)
+            try set("\(directory)/\(file)", to: isWanted ? "1" : "0")
+            guard isWanted else { continue }
+            elements.append(try element(name, in: directory))
+        }
+        let names = elements.map(\.name)
+        if let missing = axes.first(where: { !names.contains($0) }) {
+            throw IIOError(.cannotRead(attribute: "\(directory)/\(missing)_en"), device: device.title)
+        }
+        return frame(IIOFrameLayout(elements))
+    }
+
+    private func element(_ name: String, in directory: String) throws(IIOError) -> IIOFrameLayout.Element {
+        guard let index = device.text("\(directory)/\(name)_index").flatMap({ Int($0) }) else {
+            throw IIOError(.cannotRead(attribute: "\(directory)/\(name)_index"), device: device.title)
+        }
+        let text = device.text("\(directory)/\(name)_type") ?? ""
+        guard let type = IIOScanType(text), type.repeats == 1 else {
+            throw IIOError(.unknownFormat(channel: name, text), device: device.title)
+        }
+        return IIOFrameLayout.Element(name: name, index: index, type: type)
+    }
+
+    private func frame(_ layout: IIOFrameLayout) -> IIOFrame {
+        func axis(_ name: String, scale: Double, bias: Double) -> IIOAxis? {
+            guard let offset = layout.offsets[name], let type = layout.types[name] else { return nil }
+            return IIOAxis(offset: offset, type: type, scale: scale, bias: bias)
+        }
+        func axes(_ quantity: IIOQuantity) -> IIOAxes? {
+            let three = ["x", "y", "z"].compactMap { letter in
+                axis(
+                    "\(quantity.rawValue)_\(letter)",
+                    scale: device.number(of: quantity, axis: letter, "scale") ?? 1,
+                    bias: device.number(of: quantity, axis: letter, "offset") ?? 0)
+            }
+            return three.count == 3 ? IIOAxes(x: three[0], y: three[1], z: three[2]) : nil
+        }
+        return IIOFrame(
+            length: layout.frameLength, acceleration: axes(.acceleration), rotationRate: axes(.rotationRate),
+            temperature: axis(
+                "in_temp", scale: device.number("in_temp_scale") ?? 1, bias: device.number("in_temp_offset") ?? 0),
+            time: axis("in_timestamp", scale: 1, bias: 0))
+    }
+
+    /// Sets how many frames the kernel keeps, and after how many it lets a chip with a FIFO be read.
+    mutating func setLength(in directory: String, rate: Double, _ settings: IMUSettings) throws(IIOError) {
+        let length = max(64, Int(rate * max(1, 4 * settings.batchInterval)))
+        // A buffer of a fixed length will do where it is.
+        if isWritable("\(directory)/length") { try set("\(directory)/length", to: "\(length)") }
+        if isWritable("\(directory)/watermark") {
+            let frames = min(length / 2, max(1, Int(rate * settings.batchInterval)))
+            try set("\(directory)/watermark", to: "\(frames)")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+public import LinuxSensors
+
+/// The kernel's devices that make one sensor: an accelerometer, and the gyroscope of the same chip.
+public struct KernelSensorChoice: Equatable, Sendable {
+    /// The device with the accelerometer.
+    public let accelerometer: IIODevice
+
+    /// The device with the gyroscope where it is another: some drivers make two of a chip.
+    public let gyroscope: IIODevice?
+
+    /// Why it is taken, in words that can follow a colon.
+    public let reason: String
+
+    /// Whether there is a gyroscope.
+    public var hasGyroscope: Bool { gyroscope != nil || accelerometer.quantities.contains(.rotationRate) }
+
+    /// The devices for people: "iio:device0 (mpu6050)", "iio:device0 (lsm6dso_accel) with iio:device1 (lsm6dso_gyro)".
+    public var name: String {
+        gyroscope.map { "\(accelerometer.title) with \($0.title)" } ?? accelerometer.title
+    }
+
+    /// Chooses among the kernel's devices; `nil` where none has an accelerometer, or none that is called `name`.
+    ///
+    /// - Parameters:
+    ///   - devices: those that there are.
+    ///   - name: a device's identifier, name or label; any of a chip's two will do.
+    ///   - bus: only a chip on the I2C bus of this number.
+    ///   - address: only a chip at this I2C address.
+    init?(among devices: [IIODevice], named name: String? = nil, bus: Int? = nil, address: UInt8? = nil) {
+        let accelerometers = devices.filter { device in
+            guard device.quantities.contains(.acceleration) else { return false }
+            if let bus, device.i2cPlace?.bus != bus { return false }
+            if let address, device.i2cPlace?.address != address { return false }
+            return true
+        }
+        let sensors = accelerometers.map { device -> (accelerometer: IIODevice, gyroscope: IIODevice?) in
+            guard !device.quantities.contains(.rotationRate) else { return (device, nil) }
+            let partner = devices.first {
+                $0.chip == device.chip && $0.quantities.contains(.rotationRate)
+                    && !$0.quantities.contains(.acceleration)
+            }
+            return (device, partner)
+        }
+        let named = sensors.filter { sensor in
+            guard let name else { return true }
+            return sensor.accelerometer.isNamed(name) || sensor.gyroscope?.isNamed(name) == true
+        }
+        let turning = named.filter { $0.gyroscope != nil || $0.accelerometer.quantities.contains(.rotationRate) }
+        guard let best = turning.first ?? named.first else { return nil }
+        accelerometer = best.accelerometer
+        gyroscope = best.gyroscope
+        if let name {
+            reason = "the one called \(name)"
+        } else if named.count == 1 {
+            reason = "the only device of a kernel driver with an accelerometer"
+        } else if turning.isEmpty {
+            reason = "the first of \(named.count) kernel devices with an accelerometer"
+        } else {
+            reason = "the first of \(named.count) kernel devices with an accelerometer that has a gyroscope, too"
+        }
+    }
+
+    /// The same sensor among other devices: after its driver was bound again its numbers may be others.
+    func found(among devices: [IIODevice]) -> (accelerometer: IIODevice, gyroscope: IIODevice?)? {
+        func again(_ device: IIODevice) -> IIODevice? {
+            let same = devices.filter { $0.name == device.name && $0.quantities == device.quantities }
+            // Plugged in elsewhere it has another parent.
+            return same.first { $0.chip == device.chip } ?? same.first { $0.label == device.label }
+        }
+        guard let accelerometer = again(accelerometer) else { return nil }
+        guard let gyroscope else { return (accelerometer, nil) }
+        guard let partner = again(gyroscope), partner.chip == accelerometer.chip else { return nil }
+        return (accelerometer, partner)
+    }
+}

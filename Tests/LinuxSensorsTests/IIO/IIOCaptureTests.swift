@@ -1,0 +1,247 @@
+import Foundation
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import Testing
+
+@testable import LinuxSensors
+
+extension FakeIIO {
+    var places: IIOPlaces { IIOPlaces(devices: devices, system: system) }
+
+    /// The device of a number, which must be there.
+    func device(_ number: Int) throws -> IIODevice {
+        try #require(IIODevice.all(in: places).first { $0.number == number })
+    }
+}
+
+private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
+    do {
+        _ = try body()
+        return nil
+    } catch {
+        return error as? IIOError
+    }
+}
+
+/// Requirement: a kernel driver's device is configured, read and left as it was found.
+@Suite struct IIOCaptureTests {
+    private let fake: FakeIIO
+    private var settings = IMUSettings()
+
+    init() throws {
+        fake = try FakeIIO()
+        settings.rate = 120
+        settings.accelerometerRange = 4 * standardGravity
+        settings.gyroscopeRange = 500 * .pi / 180
+    }
+
+    private let time: Int64 = 1_234_567_890_123
+
+    @Test("Devices are listed in order, with what they measure and where they are")
+    func list() throws {
+        try fake.add(10, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
+        try fake.add(2, hardware: "soc/i2c-1/1-0068", FakeIIO.mpu6050.merging(["label": "lid"]) { $1 })
+        try fake.add(3, hardware: "adc", ["name": "adc", "in_voltage0_raw": "1"])
+        let devices = IIODevice.all(in: fake.places)
+        #expect(devices.map(\.identifier) == ["iio:device2", "iio:device3", "iio:device10"])
+        #expect(devices.map(\.quantities) == [[.acceleration, .rotationRate], [], [.acceleration]])
+        #expect(devices[0].i2cPlace?.bus == 1 && devices[0].i2cPlace?.address == 0x68)
+        #expect(devices[2].i2cPlace?.address == 0x1D && devices[1].i2cPlace == nil)
+        #expect(devices[0].title == "iio:device2 (mpu6050)")
+        #expect(devices[0].isNamed("lid") && devices[0].isNamed("mpu6050") && devices[0].isNamed("iio:device2"))
+        #expect(!devices[2].isNamed("lid"))
+        #expect(IIODevice.all(in: IIOPlaces(devices: "/nowhere", system: "/nowhere")).isEmpty)
+    }
+
+    @Test("An MPU-6050 is set to the nearest rate and ranges, and every axis is its own")
+    func capture() throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
+        #expect(fake.value("iio:device0", "sampling_frequency") == "200" && capture.rate == 200)
+        #expect(fake.value("iio:device0", "in_accel_scale") == "0.001196")
+        #expect(fake.value("iio:device0", "in_anglvel_scale") == "0.000266181")
+        #expect(fake.value("iio:device0", "current_timestamp_clock") == "monotonic")
+        #expect(fake.value("iio:device0", "buffer0/in_temp_en") == "1")
+        #expect(fake.value("iio:device0", "buffer0/length") == "200")
+        #expect(fake.value("iio:device0", "buffer0/watermark") == "4")
+        #expect(fake.value("iio:device0", "buffer0/enable") == "1")
+        #expect(abs(capture.accelerometerRange - 4 * standardGravity) < 0.1)
+        #expect(abs(capture.gyroscopeRange - 500 * .pi / 180) < 0.01)
+        #expect(capture.hasTime && capture.hasTemperature && capture.trigger == "mpu6050-dev0")
+
+        #expect(try capture.read(atMost: 10) == 0)
+        // Seven values of 2 bytes, two of padding, the time: 24 bytes.
+        fake.feed(
+            0, FakeIIO.bytes([8192, -4096, 2048, -521, 300, -200, 100], bigEndian: true, padding: 2, time: time))
+        fake.feed(
+            0, FakeIIO.bytes([32767, 1, -32768, -521, 0, -32768, 0], bigEndian: true, padding: 2, time: time + 5))
+        #expect(try capture.read(atMost: 1) == 1)
+        let first = capture.reading(at: 0)
+        #expect(first.acceleration == Vector3(8192 * 0.001196, -4096 * 0.001196, 2048 * 0.001196))
+        #expect(first.rotationRate == Vector3(300 * 0.000266181, -200 * 0.000266181, 100 * 0.000266181))
+        // (-521 + 12420) · 2.941176 thousandths of a degree.
+        #expect(abs(first.temperature - 34.997) < 0.001)
+        #expect(first.time == Timestamp(nanoseconds: time) && first.flags == .rotationRate)
+        #expect(try capture.read(atMost: 10) == 1)
+        let second = capture.reading(at: 0)
+        #expect(second.time == Timestamp(nanoseconds: time + 5))
+        let clipped: [MotionSample.Flags] = [
+            .rotationRate, .accelerationClipped(axis: 0), .accelerationClipped(axis: 2), .rotationRateClipped(axis: 1),
+        ]
+        #expect(second.flags == clipped.reduce([]) { $0.union($1) })
+        #expect(try capture.read(atMost: 10) == 0)
+
+        try capture.stop()
+        for (attribute, value) in FakeIIO.mpu6050 {
+            #expect(fake.value("iio:device0", attribute) == value, "\(attribute)")
+        }
+    }
+
+    @Test("Half a frame waits for its other half")
+    func half() throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
+        let frame = FakeIIO.bytes([1, -2, 3, 4, 5, -6, 7], bigEndian: true, padding: 2, time: time)
+        fake.feed(0, Array(frame.prefix(9)))
+        #expect(try capture.read(atMost: 4) == 0)
+        fake.feed(0, Array(frame.dropFirst(9)) + Array(frame.prefix(5)))
+        #expect(try capture.read(atMost: 4) == 1)
+        fake.feed(0, Array(frame.dropFirst(5)))
+        #expect(try capture.read(atMost: 4) == 1)
+        #expect(capture.reading(at: 0).acceleration == Vector3(1 * 0.001196, -2 * 0.001196, 3 * 0.001196))
+    }
+
+    @Test("A kernel from before buffer0; an axis with a scale and an offset of its own; 12 bits, shifted")
+    func oldKernel() throws {
+        var attributes = FakeIIO.channels(
+            "scan_elements",
+            [
+                ("in_accel_x", "le:s12/16>>4"), ("in_accel_y", "le:s12/16>>4"), ("in_accel_z", "le:s12/16>>4"),
+                ("in_timestamp", "le:s64/64>>0"), ("in_voltage0", "le:u12/16>>0"),
+            ])
+        attributes["scan_elements/in_voltage0_en"] = "1"
+        attributes.merge([
+            "buffer/enable": "1", "buffer/length": "128", "current_timestamp_clock": "monotonic", "name": "lis3dh",
+            "in_accel_x_raw": "0", "in_accel_y_raw": "0", "in_accel_z_raw": "0", "in_accel_scale": "0.5",
+            "in_accel_y_scale": "0.25", "in_accel_z_offset": "-10",
+        ]) { $1 }
+        try fake.add(0, hardware: "i2c-1/1-0018", attributes)
+        let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
+        // It was left on by somebody who reads it no more, with a channel that is of no use.
+        #expect(fake.value("iio:device0", "scan_elements/in_voltage0_en") == "0")
+        #expect(capture.rate == nil && capture.gyroscopeRange == 0)
+        fake.feed(0, FakeIIO.bytes([100 << 4, -100 << 4, 40 << 4], bigEndian: false, padding: 2, time: time))
+        #expect(try capture.read(atMost: 4) == 1)
+        let reading = capture.reading(at: 0)
+        #expect(reading.acceleration == Vector3(50, -25, 15) && reading.flags == [] && reading.temperature.isNaN)
+        try capture.stop()
+        #expect(fake.value("iio:device0", "scan_elements/in_voltage0_en") == "1")
+        #expect(fake.value("iio:device0", "buffer/enable") == "0")
+    }
+
+    @Test("Times of the clock that counts in suspend are converted; a wall clock that cannot be changed is refused")
+    func clocks() throws {
+        try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
+        try fake.set("iio:device0", "current_timestamp_clock", to: "boottime")
+        let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
+        var boot = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &boot)
+        let now = SystemClock().now()
+        let bootTime = Int64(boot.tv_sec) * 1_000_000_000 + Int64(boot.tv_nsec)
+        fake.feed(0, FakeIIO.bytes([1, 2, 3], bigEndian: false, padding: 2, time: bootTime))
+        #expect(try capture.read(atMost: 4) == 1)
+        #expect(abs(try #require(capture.reading(at: 0).time).seconds(since: now)) < 0.01)
+        try capture.stop()
+
+        // Nobody, not even root, may write this file, and what it says is no clock.
+        try fake.link("iio:device0", "current_timestamp_clock", to: "/proc/sys/kernel/ostype")
+        let device = try fake.device(0)
+        let error = try #require(failure { try IIOCapture.open(device, settings, in: fake.places) })
+        #expect(error.reason == .cannotWrite(attribute: "current_timestamp_clock"))
+        #expect(error.busError.kind == .accessDenied && error.advice?.contains("usermod -aG iio") == true)
+        // What had been set before is as it was.
+        #expect(fake.value("iio:device0", "sampling_frequency") == "12.500")
+        #expect(fake.value("iio:device0", "buffer0/in_accel_x_en") == "0")
+        #expect(IIOError(.wallClock("tai"), device: "d").advice?.contains("current_timestamp_clock") == true)
+    }
+
+    @Test("Its own trigger is taken, else a timer that nobody uses; without one there is no buffer")
+    func triggers() throws {
+        let attributes = FakeIIO.mpu6050.merging(["trigger/current_trigger": ""]) { $1 }
+        try fake.add(4, hardware: "i2c-1/1-0068", attributes)
+        let device = try fake.device(4)
+        #expect(try IIOCapture.open(device, settings, in: fake.places) == nil)
+        #expect(fake.value("iio:device4", "sampling_frequency") == "50")
+
+        try fake.addTrigger(0, hardware: "i2c-1/1-0068", ["name": "mpu6050-any-motion-dev4"])
+        try fake.addTrigger(1, ["name": "taken", "sampling_frequency": "100"])
+        try fake.addTrigger(2, ["name": "mine", "sampling_frequency": "100"])
+        try fake.add(5, hardware: "i2c-1/1-001d", ["name": "other", "trigger/current_trigger": "taken"])
+        let timed = try #require(try IIOCapture.open(device, settings, in: fake.places))
+        #expect(timed.trigger == "mine" && timed.rate == 120)
+        #expect(fake.value("iio:device4", "trigger/current_trigger") == "mine")
+        #expect(fake.value("trigger2", "sampling_frequency") == "120")
+        try timed.stop()
+        #expect(fake.value("iio:device4", "trigger/current_trigger") == "")
+        #expect(fake.value("trigger2", "sampling_frequency") == "100")
+
+        try fake.addTrigger(3, hardware: "i2c-1/1-0068", ["name": "mpu6050-dev4"])
+        let own = try #require(try IIOCapture.open(device, settings, in: fake.places))
+        #expect(own.trigger == "mpu6050-dev4" && own.rate == 200)
+    }
+
+    @Test("A device that is gone, a format that is not known, an attribute that is missing: each is told")
+    func faults() throws {
+        try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
+        let device = try fake.device(0)
+        let capture = try #require(try IIOCapture.open(device, settings, in: fake.places))
+        try fake.remove(0)
+        var gone: BusError?
+        do throws(BusError) { _ = try capture.read(atMost: 4) } catch { gone = error }
+        #expect(gone?.kind == .absent)
+        #expect(throws: BusError.self) { try capture.stop() }
+        #expect(try IIOCapture.open(device, settings, in: fake.places) == nil)
+
+        try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
+        try fake.set("iio:device0", "buffer0/in_accel_y_type", to: "le:f32/32>>0")
+        #expect(
+            failure { try IIOCapture.open(device, settings, in: fake.places) }?.reason
+                == .unknownFormat(channel: "in_accel_y", "le:f32/32>>0"))
+        try FileManager.default.removeItem(atPath: fake.devices + "/iio:device0")
+        let missing = try #require(failure { try IIOCapture.open(device, settings, in: fake.places) })
+        #expect(missing.reason == .cannotOpen && missing.busError.kind == .absent)
+        let busy = IIOError(.cannotOpen, device: "iio:device0", code: EBUSY)
+        #expect(busy.busError.kind == .busy && busy.advice?.contains("iio-sensor-proxy") == true)
+    }
+
+    @Test("Values are read one by one where there is no buffer, and every time anew")
+    func values() throws {
+        try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
+        let device = try fake.device(0)
+        #expect(try IIOCapture.open(device, settings, in: fake.places) == nil)
+        let reader = try IIORawReader.open(device, settings, in: fake.places)
+        #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "200")
+        #expect(try reader.read().acceleration == Vector3(31 * 0.0383, -62 * 0.0383, 256 * 0.0383))
+        try fake.set("iio:device0", "in_accel_y_raw", to: "-4096")
+        #expect(try reader.read().acceleration.y == -4096 * 0.0383)
+        try fake.set("iio:device0", "in_accel_z_raw", to: "none")
+        #expect(throws: BusError.self) { try reader.read() }
+        try reader.stop()
+        #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "100.000000")
+    }
+
+    @Test("A mount matrix is that of the quantity, or the common one; what is no rotation is none")
+    func mountMatrix() throws {
+        let matrix = ["mount_matrix": "0, 1, 0; -1, 0, 0; 0, 0, 1"]
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050.merging(matrix) { $1 })
+        let device = try fake.device(0)
+        let quarter = Matrix3(Vector3(0, 1, 0), Vector3(-1, 0, 0), Vector3(0, 0, 1))
+        #expect(device.mountMatrix(of: .acceleration) == quarter && device.mountMatrix(of: .rotationRate) == quarter)
+        try fake.link("iio:device0", "in_accel_mount_matrix", to: "mount_matrix")
+        try fake.set("iio:device0", "mount_matrix", to: "1, 0, 0; 0, 1, 0; 0, 0, -1")
+        #expect(device.mountMatrix(of: .acceleration) == nil)
+        try fake.set("iio:device0", "mount_matrix", to: "1, 0, 0; 0, 1, 0")
+        #expect(device.mountMatrix(of: .acceleration) == nil)
+    }
+}
