@@ -49,7 +49,7 @@ let package = Package(
         .target(name: "CCounters", path: "Benchmarks/CCounters"),
         .executableTarget(
             name: "JostleBench",
-            dependencies: ["CCounters", "IMUDrivers", "LinuxSensors", "MotionCore", "VirtualIMU"],
+            dependencies: ["CCounters", "IMUDrivers", "LinuxSensors", "MotionCore", "MotionKit", "VirtualIMU"],
             path: "Benchmarks/JostleBench"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 

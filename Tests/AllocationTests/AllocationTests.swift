@@ -18,7 +18,7 @@ struct AllocationTests {
         // A counter that stands still would find nothing either.
         #expect(result.output.contains("counted 100 of 100 deliberate allocations"), "\(result.output)")
         // A check that ran no stage would have passed as well.
-        for stage in ["pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst"] {
+        for stage in ["pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst", "kernel-to-sample"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(stage + " ") }
             #expect(line?.hasSuffix("no allocation") == true, "\(stage): \(line ?? "not checked")")
         }

@@ -95,7 +95,7 @@ extension FakeIIO {
         #expect(samples[2].timestamp.nanoseconds == samples[1].timestamp.nanoseconds + 1)
         #expect(samples[3].flags == [.rotationRate, .afterGap])
         // Both came with one poll, which tells the last.
-        guard case .gap(let seconds, .overflow) = events.last else {
+        guard case .gap(let seconds, .stalled) = events.last else {
             Issue.record("\(events)")
             return
         }
@@ -213,6 +213,22 @@ extension FakeIIO {
         #expect(events.first == .streaming(afterGap: 0))
         #expect(samples.allSatisfy { $0.acceleration == Vector3(31 * 0.0383, -62 * 0.0383, 256 * 0.0383) })
         #expect(samples.allSatisfy { !$0.flags.contains(.rotationRate) && $0.timestamp > before })
+    }
+
+    @Test("Two devices without buffers are read value by value, too")
+    func pairOfValues() async throws {
+        let isValue = { (attribute: (key: String, value: String)) in !attribute.key.hasPrefix("buffer0") }
+        try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer.filter(isValue))
+        try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoGyroscope.filter(isValue))
+        let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        let (samples, _) = try await poll(sensor, samples: 2)
+        #expect(samples[1].acceleration == Vector3(11 * 0.000598, -12 * 0.000598, 13 * 0.000598))
+        #expect(samples[1].rotationRate == Vector3(11 * 0.000152716, -12 * 0.000152716, 13 * 0.000152716))
+        #expect(samples[1].flags.contains(.rotationRate) && sensor.info.gyroscopeRange.isInfinite)
+        // Once the gyroscope fails, the accelerometer alone is not the sensor that it was.
+        try fake.set("iio:device1", "in_anglvel_y_raw", to: "gone")
+        let (_, events) = try await poll(sensor) { if case .failed = $0 { true } else { false } }
+        #expect(events == [.failed(.bus(BusError(.inputOutput, code: EIO)))])
     }
 
     @Test(

@@ -7,6 +7,7 @@ enum Stage: String, CaseIterable {
     case hotPath = "fifo-to-event"
     case hotPathAtWorst = "fifo-to-event-worst"
     case driver = "driver"
+    case kernel = "kernel-to-sample"
     case attitude = "attitude"
     case gestures = "gestures"
     case ring = "ring"
@@ -20,6 +21,7 @@ enum Stage: String, CaseIterable {
         case .hotPath: "FIFO bytes -> driver -> pipeline -> event"
         case .hotPathAtWorst: "the same mounted askew, clipping, on a bad bus"
         case .driver: "FIFO bytes -> driver -> sample"
+        case .kernel: "two kernel devices' frames -> pair -> sample"
         case .attitude: "attitude filter alone"
         case .gestures: "all recognizers, without the attitude filter"
         case .ring: "ring: push and pop of a sample"
@@ -34,7 +36,7 @@ enum Stage: String, CaseIterable {
     var recognizesGestures: Bool {
         switch self {
         case .pipelineInMotion, .hotPath, .hotPathAtWorst, .gestures: true
-        case .pipelineAtRest, .driver, .attitude, .ring, .chip: false
+        case .pipelineAtRest, .driver, .kernel, .attitude, .ring, .chip: false
         }
     }
 
@@ -46,6 +48,7 @@ enum Stage: String, CaseIterable {
         case .hotPath: Runner(HotPathWork(material.movement))
         case .hotPathAtWorst: Runner(HotPathWork.atWorst(material.clipped))
         case .driver: Runner(DriverWork(material.movement))
+        case .kernel: Runner(KernelWork())
         case .attitude: Runner(AttitudeWork(material.movement))
         case .gestures: Runner(GesturesWork(material.movement))
         case .ring: Runner(RingWork(material.movement))

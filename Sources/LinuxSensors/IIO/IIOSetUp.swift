@@ -90,7 +90,13 @@ struct IIOSetUp {
         for file in SystemFiles.names(in: "\(device.path)/\(directory)").sorted() where file.hasSuffix("_en") {
             let name = String(file.dropLast(3))
             let isWanted = wanted.contains(name)
-            try set("\(directory)/\(file)", to: isWanted ? "1" : "0")
+            do throws(IIOError) {
+                try set("\(directory)/\(file)", to: isWanted ? "1" : "0")
+            } catch {
+                // Some chips cannot measure it together with the rest.
+                guard name == "in_temp" else { throw error }
+                continue
+            }
             guard isWanted else { continue }
             elements.append(try element(name, in: directory))
         }

@@ -49,6 +49,9 @@ extension KernelSensor {
         let frames = try capture.read(atMost: room)
         let after = clock.now()
         if frames > 0 { lastArrival = after }
+        let isFull = frames == room && room > 0
+        // The samples of a full look end where the buffer was full, those of the next begin behind it.
+        defer { wasBacklogged = isFull }
         if !source.hasTime { estimator.observe(completed: taken + Int64(frames), from: before, to: after) }
         for index in 0..<frames {
             var reading = capture.reading(at: index)
@@ -57,7 +60,7 @@ extension KernelSensor {
             let time = reading.time ?? estimator.timestamp(ofSample: taken)
             deliver(reading, at: time, now: after, into: &batch, &event)
         }
-        return frames == room && room > 0
+        return isFull
     }
 
     // MARK: Two devices
@@ -77,7 +80,9 @@ extension KernelSensor {
         let now = clock.now()
         if first > 0 { lastArrival = now }
         if second > 0 { lastGyroscopeArrival = now }
-        return (first == firstRoom && first > 0) || (second == secondRoom && second > 0)
+        let isFull = (first == firstRoom && first > 0) || (second == secondRoom && second > 0)
+        wasBacklogged = isFull
+        return isFull
     }
 
     /// Delivers what has its rotation rate; returns whether there was no room for all of it.
@@ -103,6 +108,11 @@ extension KernelSensor {
         let before = clock.now()
         guard before >= nextRaw else { return IMUPoll(next: nextRaw) }
         var reading = try values.read()
+        if let gyroscope = source?.gyroscopeValues {
+            let rate = try gyroscope.read()
+            reading.rotationRate = rate.rotationRate
+            reading.flags.formUnion(rate.flags)
+        }
         let after = clock.now()
         failedPolls = 0
         taken += 1
@@ -177,13 +187,16 @@ extension KernelSensor {
             return .streaming(afterGap: gap)
         }
         guard gap > KernelSensorTiming.gapPeriods * period else { return .none }
-        // The kernel's buffer was full, or the driver emptied the chip's FIFO without a word.
+        // The kernel's buffer ran over where there was more in it than one look takes, and what is read value by value has
+        // none. Else it was the chip or its driver.
+        let isLate = wasBacklogged || source?.values != nil
+        let fault: IMUFault = isLate ? .overflow : .stalled
         flags.insert(.afterGap)
         status.gaps += 1
         status.lostSamples += lost
-        status.overflows += 1
-        status.lastFault = .overflow
-        return .gap(gap, .overflow)
+        if fault == .overflow { status.overflows += 1 }
+        status.lastFault = fault
+        return .gap(gap, fault)
     }
 
     /// Notices that nothing comes any more.

@@ -39,6 +39,8 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     var hasStreamed = false
     var lastReading = IIOReading()
     var repetitions = 0
+    /// The last look found as many samples as it could take.
+    var wasBacklogged = false
     var failedPolls = 0
     var nextTemperature = Timestamp(nanoseconds: .min)
     var temperature = Double.nan
@@ -110,6 +112,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         lastGyroscopeArrival = streamStart
         hasStreamed = false
         repetitions = 0
+        wasBacklogged = false
         failedPolls = 0
         nextTemperature = streamStart
         temperature = .nan

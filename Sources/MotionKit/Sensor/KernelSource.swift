@@ -11,6 +11,9 @@ struct KernelSource {
     let accelerometer: IIOCapture?
     let gyroscope: IIOCapture?
     let values: IIORawReader?
+    let gyroscopeValues: IIORawReader?
+    /// What people should know of the way it is read.
+    let remark: String
     /// Turns the gyroscope's axes into the accelerometer's; `nil` where they are the same.
     let gyroscopeTurn: Matrix3?
 
@@ -19,12 +22,6 @@ struct KernelSource {
 
     /// Whether a living sensor never gives the same sample for a second: a gyroscope of 16 bits does not.
     var isNoisy: Bool { info.gyroscopeRange > 0 && (gyroscope ?? accelerometer).map { $0.resolution >= 16 } == true }
-
-    /// What people should know of the way it is read.
-    var remark: String {
-        if values != nil { return ", value by value (no buffer, or no trigger to fill it)" }
-        return accelerometer?.trigger.map { ", trigger \($0)" } ?? ""
-    }
 
     /// Opens the devices of a sensor.
     ///
@@ -35,25 +32,31 @@ struct KernelSource {
         let turn = turn(of: gyroscope ?? accelerometer, to: accelerometer)
         guard let main = try IIOCapture.open(accelerometer, settings, in: places) else {
             let values = try IIORawReader.open(accelerometer, settings, in: places)
+            var second: IIORawReader?
+            if let gyroscope { second = try IIORawReader.open(gyroscope, settings, in: places) }
+            let hasGyroscope = gyroscope != nil || accelerometer.quantities.contains(.rotationRate)
             return KernelSource(
                 device: accelerometer,
                 info: info(
                     rate: min(settings.rate, IIORawReader.fastest), accelerometerRange: .infinity,
-                    gyroscopeRange: accelerometer.quantities.contains(.rotationRate) ? .infinity : 0),
-                accelerometer: nil, gyroscope: nil, values: values, gyroscopeTurn: turn)
+                    gyroscopeRange: hasGyroscope ? .infinity : 0),
+                accelerometer: nil, gyroscope: nil, values: values, gyroscopeValues: second,
+                remark: ", value by value (no buffer, or no trigger to fill it)", gyroscopeTurn: turn)
         }
-        // A gyroscope that cannot be captured, or not in the same time, is none: the accelerometer works alone.
+        var remark = main.trigger.map { ", trigger \($0)" } ?? ""
         var second: IIOCapture?
-        if let gyroscope, main.hasTime {
-            second = try IIOCapture.open(gyroscope, settings, in: places)
+        if let gyroscope {
+            second = main.hasTime ? try IIOCapture.open(gyroscope, settings, in: places) : nil
             if second?.hasTime == false { second = nil }
+            if second == nil { remark += ", without the gyroscope: it has no buffer, or no times" }
         }
         return KernelSource(
             device: accelerometer,
             info: info(
                 rate: main.rate ?? settings.rate, accelerometerRange: main.accelerometerRange,
                 gyroscopeRange: second?.gyroscopeRange ?? main.gyroscopeRange),
-            accelerometer: main, gyroscope: second, values: nil, gyroscopeTurn: turn)
+            accelerometer: main, gyroscope: second, values: nil, gyroscopeValues: nil, remark: remark,
+            gyroscopeTurn: turn)
     }
 
     /// Switches the devices off and puts back what was changed.
@@ -63,6 +66,7 @@ struct KernelSource {
         var failure: BusError?
         do throws(BusError) { try gyroscope?.stop() } catch { failure = error }
         do throws(BusError) { try accelerometer?.stop() } catch { failure = failure ?? error }
+        do throws(BusError) { try gyroscopeValues?.stop() } catch { failure = failure ?? error }
         do throws(BusError) { try values?.stop() } catch { failure = failure ?? error }
         if let failure { throw failure }
     }

@@ -77,12 +77,7 @@ public struct SensorSelection: Equatable, Sendable {
                 SensorScan(bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity),
                 settings)
         case .kernel(let device, let bus, let address):
-            let devices = IIODevice.all()
-            guard let choice = SensorScan.kernelChoice(among: devices, named: device, bus: bus, address: address) else {
-                throw SensorError.kernelDevice(
-                    IIOError(.notFound(known: devices.map(\.title)), device: device ?? "auto"))
-            }
-            return try SensorSelection.openKernelDevice(choice, settings)
+            return try SensorSelection.openKernelDevice(device, bus: bus, address: address, settings)
         case .any(let bus, let address):
             let scan = SensorScan(bus: bus, address: address, assumedIdentity: settings.assumedIdentity)
             if scan.choice == nil, let choice = scan.kernelChoice {
@@ -159,11 +154,23 @@ public struct SensorSelection: Equatable, Sendable {
         return rate?.notes ?? []
     }
 
+    /// Opens the kernel's device that is preferred, or meant.
+    package static func openKernelDevice(
+        _ name: String? = nil, bus: String? = nil, address: UInt8? = nil, _ settings: IMUSettings,
+        in places: IIOPlaces = IIOPlaces()
+    ) throws(SensorError) -> any SensorDevice {
+        let devices = IIODevice.all(in: places)
+        guard let choice = SensorScan.kernelChoice(among: devices, named: name, bus: bus, address: address) else {
+            throw SensorError.kernelDevice(IIOError(.notFound(known: devices.map(\.title)), device: name ?? "auto"))
+        }
+        return try openKernelDevice(choice, settings, in: places)
+    }
+
     private static func openKernelDevice(
-        _ choice: KernelSensorChoice, _ settings: IMUSettings
+        _ choice: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(SensorError) -> any SensorDevice {
         do throws(IIOError) {
-            return try KernelSensor(choice, settings)
+            return try KernelSensor(choice, settings, in: places)
         } catch {
             throw SensorError.kernelDevice(error)
         }
