@@ -252,6 +252,12 @@ extension FakeIIO {
         // What both matrices make of either sensor's reading is the board's.
         let rate = (1 / 0.001064724) * (matrix * samples[0].rotationRate)
         #expect(abs(rate.x - 50) < 1e-6 && abs(rate.y + 60) < 1e-6 && abs(rate.z - 70) < 1e-6)
+        try sensor.stop()
+        try fake.set("iio:device0", "in_accel_mount_matrix", to: "1, 0, 0; 0, 1, 0; 0, 0, -1")
+        let mirrored = try KernelSensor(try fake.choice(), settings, in: fake.places)
+        #expect(mirrored.mountMatrix == nil)
+        #expect(
+            mirrored.title.hasSuffix("its mount matrix \"1, 0, 0; 0, 1, 0; 0, 0, -1\" is no rotation and is left out"))
     }
 }
 

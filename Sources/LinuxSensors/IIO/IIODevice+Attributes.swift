@@ -73,8 +73,7 @@ extension IIODevice {
     /// The matrix that turns the axes of a quantity into the board's, as the device tree or the firmware has it
     /// (Documentation/ABI/testing/sysfs-bus-iio, `mount_matrix`); `nil` where there is none, or none that is a rotation.
     public func mountMatrix(of quantity: IIOQuantity) -> Matrix3? {
-        let names = ["\(quantity.rawValue)_mount_matrix", "in_mount_matrix", "mount_matrix"]
-        guard let text = first(of: names).flatMap({ self.text($0) }) else { return nil }
+        guard let text = mountMatrixText(of: quantity) else { return nil }
         let rows = text.split(separator: ";").map { row in
             row.split { $0 == "," || $0 == " " }.compactMap { Double($0) }
         }
@@ -82,5 +81,11 @@ extension IIODevice {
         let vectors = rows.map { Vector3($0[0], $0[1], $0[2]) }
         let matrix = Matrix3(vectors[0], vectors[1], vectors[2])
         return matrix.orthonormalityError <= 1e-3 && matrix.determinant > 0 ? matrix : nil
+    }
+
+    /// The matrix as the kernel has it, be it what it may; `nil` where there is none.
+    public func mountMatrixText(of quantity: IIOQuantity) -> String? {
+        let names = ["\(quantity.rawValue)_mount_matrix", "in_mount_matrix", "mount_matrix"]
+        return first(of: names).flatMap { text($0) }
     }
 }

@@ -93,7 +93,8 @@ public final class IIORawReader {
 
     private func value(_ index: Int) throws(BusError) -> Double {
         let value = values[index]
-        return (Double(try IIONumber.read(value.file)) + value.bias) * value.scale
+        let raw = try IIONumber.read(value.file)
+        return (Double(raw) + value.bias) * value.scale
     }
 
     /// Closes the values and puts back what was changed.
@@ -163,7 +164,8 @@ public final class IIOThermometer {
     /// °C; not-a-number where the driver cannot say at the moment: many cannot while their buffer is on.
     public func celsius() -> Double {
         do throws(BusError) {
-            return (Double(try IIONumber.read(file)) + bias) * scale / 1000
+            let raw = try IIONumber.read(file)
+            return (Double(raw) + bias) * scale / 1000
         } catch {
             return .nan
         }

@@ -63,7 +63,11 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         self.choice = choice
         self.settings = settings
         self.places = places
-        title = "\(choice.name)\(driver)\(source.remark)"
+        var remark = source.remark
+        if matrix == nil, let text = choice.accelerometer.mountMatrixText(of: .acceleration) {
+            remark += ", its mount matrix \"\(text)\" is no rotation and is left out"
+        }
+        title = "\(choice.name)\(driver)\(remark)"
         storageName = KernelSensor.storageName(choice.accelerometer)
         mountMatrix = matrix == .identity ? nil : matrix
         info = source.info

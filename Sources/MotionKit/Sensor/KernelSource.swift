@@ -20,8 +20,13 @@ struct KernelSource {
     var hasTemperature: Bool { accelerometer?.hasTemperature == true }
     var hasTime: Bool { accelerometer?.hasTime == true }
 
-    /// Whether a living sensor never gives the same sample for a second: a gyroscope of 16 bits does not.
-    var isNoisy: Bool { info.gyroscopeRange > 0 && (gyroscope ?? accelerometer).map { $0.resolution >= 16 } == true }
+    /// Whether a living sensor never gives the same sample for a second: accelerometer and gyroscope together do not where
+    /// both have 16 bits of usual ranges. Sensor hubs round to larger steps than their noise.
+    var isNoisy: Bool {
+        guard let accelerometer, info.gyroscopeRange > 0 else { return false }
+        return accelerometer.resolution >= 16 && (gyroscope ?? accelerometer).resolution >= 16
+            && info.accelerometerRange < 17 * standardGravity && info.gyroscopeRange < 45
+    }
 
     /// Opens the devices of a sensor.
     ///
@@ -46,7 +51,7 @@ struct KernelSource {
         var remark = main.trigger.map { ", trigger \($0)" } ?? ""
         var second: IIOCapture?
         if let gyroscope {
-            second = main.hasTime ? try IIOCapture.open(gyroscope, settings, in: places) : nil
+            if main.hasTime { second = try IIOCapture.open(gyroscope, settings, in: places) }
             if second?.hasTime == false { second = nil }
             if second == nil { remark += ", without the gyroscope: it has no buffer, or no times" }
         }

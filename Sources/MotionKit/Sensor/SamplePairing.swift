@@ -6,8 +6,8 @@ internal import MotionCore
 ///
 /// Its memory is allocated once.
 struct SamplePairing: ~Copyable {
-    private var accelerations = ReadingQueue()
-    private var rotationRates = ReadingQueue()
+    private let accelerations = ReadingQueue()
+    private let rotationRates = ReadingQueue()
 
     /// How many readings there is room for.
     var accelerationRoom: Int { ReadingQueue.capacity - accelerations.count }
@@ -60,7 +60,7 @@ struct SamplePairing: ~Copyable {
 }
 
 /// Readings in order, in memory that is allocated once.
-private struct ReadingQueue: ~Copyable {
+private final class ReadingQueue {
     /// As many as two reads bring.
     static let capacity = 2 * IIOCapture.capacity
 
@@ -76,18 +76,18 @@ private struct ReadingQueue: ~Copyable {
     var second: IIOReading { storage[(head + 1) % ReadingQueue.capacity] }
 
     /// Appends a reading; there must be room.
-    mutating func append(_ reading: IIOReading) {
+    func append(_ reading: IIOReading) {
         precondition(count < ReadingQueue.capacity, "no room")
         storage[(head + count) % ReadingQueue.capacity] = reading
         count += 1
     }
 
-    mutating func removeFirst() {
+    func removeFirst() {
         head = (head + 1) % ReadingQueue.capacity
         count -= 1
     }
 
-    mutating func removeAll() {
+    func removeAll() {
         head = 0
         count = 0
     }

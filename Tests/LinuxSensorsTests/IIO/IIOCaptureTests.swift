@@ -151,7 +151,8 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         let bootTime = Int64(boot.tv_sec) * 1_000_000_000 + Int64(boot.tv_nsec)
         fake.feed(0, FakeIIO.bytes([1, 2, 3], bigEndian: false, padding: 2, time: bootTime))
         #expect(try capture.read(atMost: 4) == 1)
-        #expect(abs(try #require(capture.reading(at: 0).time).seconds(since: now)) < 0.01)
+        let converted = try #require(capture.reading(at: 0).time)
+        #expect(abs(converted.seconds(since: now)) < 0.01)
         try capture.stop()
 
         // Nobody, not even root, may write this file, and what it says is no clock.
@@ -205,9 +206,8 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
 
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
         try fake.set("iio:device0", "buffer0/in_accel_y_type", to: "le:f32/32>>0")
-        #expect(
-            failure { try IIOCapture.open(device, settings, in: fake.places) }?.reason
-                == .unknownFormat(channel: "in_accel_y", "le:f32/32>>0"))
+        let unknown = failure { try IIOCapture.open(device, settings, in: fake.places) }
+        #expect(unknown?.reason == .unknownFormat(channel: "in_accel_y", "le:f32/32>>0"))
         try FileManager.default.removeItem(atPath: fake.devices + "/iio:device0")
         let missing = try #require(failure { try IIOCapture.open(device, settings, in: fake.places) })
         #expect(missing.reason == .cannotOpen && missing.busError.kind == .absent)
