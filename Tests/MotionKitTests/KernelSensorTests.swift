@@ -28,9 +28,11 @@ extension FakeIIO {
     }
 
     /// Polls as the sensor thread does, until there are `count` samples or an event that `ends`.
+    ///
+    /// It blocks meanwhile: a task that waits may be left waiting for longer than a kernel's samples are worth something.
     private func poll(
         _ sensor: KernelSensor, samples count: Int = .max, ends: (IMUPoll.Event) -> Bool = { _ in false }
-    ) async throws -> (samples: [MotionSample], events: [IMUPoll.Event]) {
+    ) throws -> (samples: [MotionSample], events: [IMUPoll.Event]) {
         var batch = SampleBatch(capacity: 128)
         var samples: [MotionSample] = []
         var events: [IMUPoll.Event] = []
@@ -43,7 +45,7 @@ extension FakeIIO {
             if ends(poll.event) { break }
             try #require(clock.now() < deadline, "\(samples.count) samples, \(events), \(sensor.status)")
             let pause = poll.next.seconds(since: clock.now())
-            if pause > 0 { try await Task.sleep(for: .seconds(min(pause, 0.05))) }
+            if pause > 0 { SystemClock.sleep(until: min(poll.next, clock.now().advanced(bySeconds: 0.05))) }
         }
         return (samples, events)
     }
@@ -53,7 +55,7 @@ extension FakeIIO {
     }
 
     @Test("An MPU-6050's samples carry the kernel's times, and its settings are told")
-    func single() async throws {
+    func single() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         #expect(sensor.title == "iio:device0 (mpu6050), trigger mpu6050-dev0")
@@ -66,7 +68,7 @@ extension FakeIIO {
             let time = start.advanced(bySeconds: 0.005 * Double(index))
             fake.feed(0, mpuFrame([Int16(index), -2, 4096, -521, 3, -4, 5], time))
         }
-        let (samples, events) = try await poll(sensor, samples: 5)
+        let (samples, events) = try poll(sensor, samples: 5)
         #expect(events == [.streaming(afterGap: 0)])
         #expect(samples.map(\.timestamp) == (0..<5).map { start.advanced(bySeconds: 0.005 * Double($0)) })
         #expect(samples[3].acceleration == Vector3(3 * 0.002392, -2 * 0.002392, 4096 * 0.002392))
@@ -77,12 +79,12 @@ extension FakeIIO {
         #expect(sensor.status.state == .asleep && fake.value("iio:device0", "buffer0/enable") == "0")
         #expect(fake.value("iio:device0", "sampling_frequency") == "50")
         // A driver that was stopped is woken by the next poll.
-        _ = try await poll(sensor) { _ in fake.value("iio:device0", "buffer0/enable") == "1" }
+        _ = try poll(sensor) { _ in fake.value("iio:device0", "buffer0/enable") == "1" }
         try sensor.stop()
     }
 
     @Test("A gap is told, an impossible time is left out, equal times are put in order")
-    func times() async throws {
+    func times() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         let start = clock.now().advanced(bySeconds: -0.1)
@@ -90,7 +92,7 @@ extension FakeIIO {
         for (index, offset) in [0, 0.005, 3600, -60, 0.005, 0.045].enumerated() {
             fake.feed(0, mpuFrame([Int16(index), 1, 2, 3, 4, 5, 6], start.advanced(bySeconds: offset)))
         }
-        let (samples, events) = try await poll(sensor, samples: 4)
+        let (samples, events) = try poll(sensor, samples: 4)
         #expect(samples.map { ($0.acceleration.x / 0.002392).rounded() } == [0, 1, 4, 5])
         #expect(samples[2].timestamp.nanoseconds == samples[1].timestamp.nanoseconds + 1)
         #expect(samples[3].flags == [.rotationRate, .afterGap])
@@ -104,7 +106,7 @@ extension FakeIIO {
     }
 
     @Test("A gyroscope that is a device of its own is interpolated at the accelerometer's instants")
-    func pair() async throws {
+    func pair() throws {
         try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
         try fake.add(2, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoGyroscope)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
@@ -120,7 +122,7 @@ extension FakeIIO {
         for (index, time) in [4.0, 8, 12, 15].enumerated() {
             feed(2, [Int16(100 * index), -40, Int16(-8 * index)], time)
         }
-        let (samples, _) = try await poll(sensor, samples: 3)
+        let (samples, _) = try poll(sensor, samples: 3)
         let scale = 0.001221730
         #expect(samples.map { ($0.acceleration.x / 0.002392).rounded() } == [1, 2, 3])
         // At 5 ms a quarter of the way from 4 ms to 8 ms, at 10 ms half of that from 8 ms to 12 ms, at 15 ms the reading.
@@ -132,32 +134,32 @@ extension FakeIIO {
         }
         // The gyroscope's next reading is late: the last is held.
         feed(1, [9, -10, 20], 19)
-        let (late, _) = try await poll(sensor, samples: 1)
+        let (late, _) = try poll(sensor, samples: 1)
         #expect(abs(late[0].rotationRate.x / scale - 300) < 1e-6 && late[0].acceleration.z == 20 * 0.002392)
         try sensor.stop()
         #expect(fake.value("iio:device2", "buffer0/enable") == "0")
     }
 
     @Test("A device that goes is told once, and found again under another number")
-    func lossAndReturn() async throws {
+    func lossAndReturn() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         fake.feed(0, mpuFrame([1, 2, 3, 4, 5, 6, 7], clock.now()))
-        let (first, _) = try await poll(sensor, samples: 1)
+        let (first, _) = try poll(sensor, samples: 1)
         try fake.remove(0)
-        let (_, events) = try await poll(sensor) { if case .failed = $0 { true } else { false } }
+        let (_, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         let gone = IMUFault.bus(BusError(.absent, code: ENODEV))
         #expect(events == [.failed(gone)] && sensor.status.state == .recovering && sensor.status.lastFault == gone)
         // Another chip in the meantime is not taken for it.
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
         let before = clock.now()
-        let (_, more) = try await poll(sensor) { _ in clock.now().seconds(since: before) > 0.5 }
+        let (_, more) = try poll(sensor) { _ in clock.now().seconds(since: before) > 0.5 }
         #expect(more.allSatisfy { if case .failed = $0 { true } else { false } } && more.count <= 1)
         try fake.add(7, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let isOn = { fake.value("iio:device7", "buffer0/enable") == "1" }
-        _ = try await poll(sensor) { _ in isOn() }
+        _ = try poll(sensor) { _ in isOn() }
         fake.feed(7, mpuFrame([-1, 2, 3, 4, 5, 6, 7], clock.now()))
-        let (second, back) = try await poll(sensor, samples: 1)
+        let (second, back) = try poll(sensor, samples: 1)
         guard case .streaming(let gap) = back.last else {
             Issue.record("\(back)")
             return
@@ -168,26 +170,26 @@ extension FakeIIO {
     }
 
     @Test("A device that is silent, and one whose gyroscope's noise stands still, have failed")
-    func silence() async throws {
+    func silence() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         fake.feed(0, mpuFrame([1, 2, 3, 4, 5, 6, 7], clock.now()))
-        _ = try await poll(sensor, samples: 1)
-        let (_, events) = try await poll(sensor) { if case .failed = $0 { true } else { false } }
+        _ = try poll(sensor, samples: 1)
+        let (_, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         #expect(events == [.failed(.stalled)])
         #expect(fake.value("iio:device0", "buffer0/enable") == "0")
 
-        _ = try await poll(sensor) { _ in fake.value("iio:device0", "buffer0/enable") == "1" }
+        _ = try poll(sensor) { _ in fake.value("iio:device0", "buffer0/enable") == "1" }
         let start = clock.now().advanced(bySeconds: -1.5)
         for index in 0..<300 {
             fake.feed(0, mpuFrame([1, 2, 3, 4, 5, 6, 7], start.advanced(bySeconds: 0.005 * Double(index))))
         }
-        let (frozen, _) = try await poll(sensor) { if case .failed = $0 { true } else { false } }
+        let (frozen, _) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         #expect(sensor.status.lastFault == .stalled && frozen.count < 300)
     }
 
     @Test("The period is measured from the kernel's times")
-    func period() async throws {
+    func period() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         let start = clock.now().advanced(bySeconds: -4)
@@ -195,19 +197,19 @@ extension FakeIIO {
             let time = start.advanced(bySeconds: 0.005 * 1.01 * Double(index))
             fake.feed(0, mpuFrame([Int16(index % 3), 2, 3, 4, 5, 6, 7], time))
         }
-        let (samples, _) = try await poll(sensor, samples: 700)
+        let (samples, _) = try poll(sensor, samples: 700)
         #expect(samples.count == 700 && abs(sensor.status.periodDeviation - 10_000) < 5)
         #expect(abs(sensor.status.period - 0.00505) < 1e-8)
     }
 
     @Test("An accelerometer alone without a buffer is read value by value")
-    func values() async throws {
+    func values() throws {
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         #expect(sensor.title == "iio:device0 (adxl345), value by value (no buffer, or no trigger to fill it)")
         #expect(sensor.info.nominalRate == 50 && sensor.info.gyroscopeRange == 0)
         let before = clock.now()
-        let (samples, events) = try await poll(sensor, samples: 6)
+        let (samples, events) = try poll(sensor, samples: 6)
         // Five intervals of 20 ms.
         #expect(clock.now().seconds(since: before) > 0.09)
         #expect(events.first == .streaming(afterGap: 0))
@@ -216,24 +218,24 @@ extension FakeIIO {
     }
 
     @Test("Two devices without buffers are read value by value, too")
-    func pairOfValues() async throws {
+    func pairOfValues() throws {
         let isValue = { (attribute: (key: String, value: String)) in !attribute.key.hasPrefix("buffer0") }
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer.filter(isValue))
         try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoGyroscope.filter(isValue))
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
-        let (samples, _) = try await poll(sensor, samples: 2)
+        let (samples, _) = try poll(sensor, samples: 2)
         #expect(samples[1].acceleration == Vector3(11 * 0.000598, -12 * 0.000598, 13 * 0.000598))
         #expect(samples[1].rotationRate == Vector3(11 * 0.000152716, -12 * 0.000152716, 13 * 0.000152716))
         #expect(samples[1].flags.contains(.rotationRate) && sensor.info.gyroscopeRange.isInfinite)
         // Once the gyroscope fails, the accelerometer alone is not the sensor that it was.
         try fake.set("iio:device1", "in_anglvel_y_raw", to: "gone")
-        let (_, events) = try await poll(sensor) { if case .failed = $0 { true } else { false } }
+        let (_, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         #expect(events == [.failed(.bus(BusError(.inputOutput, code: EIO)))])
     }
 
     @Test(
         "Without a mount matrix in the settings the kernel's holds; the gyroscope's axes are made the accelerometer's")
-    func mounting() async throws {
+    func mounting() throws {
         let quarter = "0, 1, 0; -1, 0, 0; 0, 0, 1"
         try fake.add(
             0, hardware: "i2c-1/1-0068",
@@ -248,7 +250,7 @@ extension FakeIIO {
         motion.mount = matrix.transposed
         #expect(sensor.effective(motion).mount == matrix.transposed)
         fake.feed(0, mpuFrame([1, 2, 3, 4, 50, -60, 70], clock.now()))
-        let (samples, _) = try await poll(sensor, samples: 1)
+        let (samples, _) = try poll(sensor, samples: 1)
         // What both matrices make of either sensor's reading is the board's.
         let rate = (1 / 0.001064724) * (matrix * samples[0].rotationRate)
         #expect(abs(rate.x - 50) < 1e-6 && abs(rate.y + 60) < 1e-6 && abs(rate.z - 70) < 1e-6)
