@@ -47,7 +47,7 @@ import Testing
         ("mqqt={}", "did you mean \"mqtt\"?"),
         ("device.nmae=x", "did you mean \"name\"?"),
         ("sensor.gyro=250", "did you mean \"gyroscope_range\"?"),
-        ("sensor.colour=red", "allowed: driver, bus, address"),
+        ("sensor.colour=red", "allowed: enabled, driver, bus, address"),
         ("sensor.mount=x", "did you mean \"mount_matrix\"?"),
         ("sensor.accelerometerRange=8", "did you mean \"accelerometer_range\"?"),
         ("attitude.low-pass=8", "did you mean \"low_pass\"?"),
@@ -62,7 +62,7 @@ import Testing
         ("rate=7", "did you mean \"sensor.rate\" or \"publish.attitude.rate\" or \"publish.motion.rate\"?"),
         (
             "frobnicate=1",
-            "allowed: device, sensor, attitude, motion, gestures, actions, publish, mqtt, home_assistant, log"
+            "allowed: device, sensor, attitude, motion, gestures, actions, publish, commands, mqtt, home_assistant, log"
         ),
     ])
     func unknownKeysAreRefusedWithASuggestion(_ override: String, _ expected: String) {

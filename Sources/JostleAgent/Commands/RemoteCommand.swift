@@ -2,7 +2,7 @@ internal import JostleConfiguration
 
 /// What somebody may ask of the device on `…/command/<name>`: how its arguments are read, and what is done.
 ///
-/// A new command is a case of `JostleSettings.Command`, a type like this, and a line in `RemoteCommands.type`.
+/// A new command is a case of `JostleSettings.Command`, a type like this, and a line in `RemoteCommands.implementation`.
 protocol RemoteCommand: Sendable {
     /// The last level of its topic, by which `commands.allow` knows it.
     static var command: JostleSettings.Command { get }
@@ -31,7 +31,7 @@ extension RemoteCommand {
 
 /// The commands there are.
 enum RemoteCommands {
-    private static func type(of command: JostleSettings.Command) -> any RemoteCommand.Type {
+    private static func implementation(of command: JostleSettings.Command) -> any RemoteCommand.Type {
         switch command {
         case .ping: RemotePing.self
         case .getState: RemoteGetState.self
@@ -58,8 +58,9 @@ enum RemoteCommands {
         guard allowed.contains(command) else {
             throw CommandRefusal(.notAllowed, "commands.allow in the device's configuration leaves \(name) out")
         }
-        let type = type(of: command)
-        return try type.init(CommandArguments(arguments, of: name, names: type.argumentNames))
+        let implementation = implementation(of: command)
+        return try implementation.init(
+            CommandArguments(arguments, of: name, names: implementation.argumentNames))
     }
 }
 

@@ -28,7 +28,7 @@ struct StatusLight {
                 failure = failure ?? error
             }
         }
-        throw failure ?? .none(root)
+        throw failure ?? StatusLightError.absent(root)
     }
 
     private static func candidates(in root: String) -> [String] {
@@ -90,12 +90,12 @@ struct StatusLight {
 
 /// Why no light of the board can be switched.
 enum StatusLightError: Error, CustomStringConvertible {
-    case none(String)
+    case absent(String)
     case notWritable(String, code: Int32)
 
     var description: String {
         switch self {
-        case .none(let root): "this board has no status light in \(root)"
+        case .absent(let root): "this board has no status light in \(root)"
         case .notWritable(let path, let code): "\(path) cannot be written: \(systemMessage(code))"
         }
     }
