@@ -24,7 +24,9 @@ let package = Package(
         .target(name: "LinuxSystem"),
         .target(name: "MotionCore", dependencies: ["CMotionMath"]),
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
-        .target(name: "LinuxSensors", dependencies: ["CLinuxGPIO", "CLinuxI2C", "IMUDrivers", "LinuxSystem", "MotionCore"]),
+        .target(
+            name: "LinuxSensors",
+            dependencies: ["CLinuxGPIO", "CLinuxI2C", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
         .target(
             name: "MotionKit",
@@ -35,8 +37,8 @@ let package = Package(
         .target(
             name: "JostleAgent",
             dependencies: [
-                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "LinuxSystem", "MosquittoClient",
-                "MotionCore", "MotionKit", "SQLiteDatabase",
+                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "LinuxSensors", "LinuxSystem",
+                "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
             ]),
         .executableTarget(
             name: "jostle",

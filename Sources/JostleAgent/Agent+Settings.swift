@@ -1,5 +1,6 @@
 internal import Glibc
 public import JostleConfiguration
+internal import LinuxSensors
 internal import LinuxSystem
 internal import MosquittoClient
 public import MotionKit
@@ -8,13 +9,22 @@ public import MotionKit
 extension JostleSettings {
     /// Which sensor is meant.
     public var sensorSelection: SensorSelection {
-        switch sensor.driver {
-        case .automatic where sensor.device != nil: .kernel(device: sensor.device)
-        case .automatic: .any(bus: sensor.bus, address: sensor.address)
-        case .family(let family): .chip(family: family, bus: sensor.bus, address: sensor.address)
-        case .kernel: .kernel(device: sensor.device, bus: sensor.bus, address: sensor.address)
-        case .virtual: .virtual(sensor.trajectory)
-        }
+        var selection: SensorSelection =
+            switch sensor.driver {
+            case .automatic where sensor.device != nil: .kernel(device: sensor.device)
+            case .automatic: .any(bus: sensor.bus, address: sensor.address)
+            case .family(let family): .chip(family: family, bus: sensor.bus, address: sensor.address)
+            case .kernel: .kernel(device: sensor.device, bus: sensor.bus, address: sensor.address)
+            case .virtual: .virtual(sensor.trajectory)
+            }
+        selection.dataReadyLine = dataReadyLine
+        return selection
+    }
+
+    /// The GPIO line that the chip's data-ready pin is wired to.
+    private var dataReadyLine: GPIOPlace? {
+        guard let line = sensor.interrupt.line else { return nil }
+        return GPIOPlace(chip: sensor.interrupt.chip, line: UInt32(line).map { .number($0) } ?? .name(line))
     }
 
     /// Seconds between two motion states: as often as the quickest of the topics wants, and ten times a second for the

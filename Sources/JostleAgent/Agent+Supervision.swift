@@ -11,6 +11,9 @@ extension Agent {
         var quietHours: QuietHours
         /// When the service manager wants the next sign of life.
         var nextAlive = WallClock.monotonic
+        /// When the sensor's counters are looked at next, and what was seen there.
+        var nextLook = WallClock.monotonic
+        var sensor = SensorWatch()
         /// The sensor thread's turns at the last one.
         var turns = -1
     }
@@ -27,6 +30,7 @@ extension Agent {
             if host.isRestartWanted { return }
             if wasStopped, !sensor.isStopped { watch.turns = -1 }
             feedWatchdog(&watch, at: now)
+            lookAtSensor(&watch, at: now)
             if let report = health.report(at: now, sensor: sensor, client: client, outbox: outbox.figures) {
                 publisher.publishHealth(report)
             }
@@ -47,7 +51,10 @@ extension Agent {
         var pauses = deadlines.compactMap { $0?.seconds(since: now) }
         if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
         // Nothing can begin while nothing is sensed.
-        if !watch.quietHours.isEmpty, !sensor.isStopped { pauses.append(LocalTime.secondsToNextMinute) }
+        if !sensor.isStopped {
+            if !watch.quietHours.isEmpty { pauses.append(LocalTime.secondsToNextMinute) }
+            pauses.append(watch.nextLook.seconds(since: now))
+        }
         return pauses.min()
     }
 
@@ -59,6 +66,16 @@ extension Agent {
         if sensor.isStopped || turns != watch.turns { services.alive() }
         watch.turns = turns
         watch.nextAlive = now.advanced(bySeconds: interval)
+    }
+
+    /// Says what of the sensor's counters somebody can do something about.
+    private func lookAtSensor(_ watch: inout Watch, at now: Timestamp) {
+        guard now >= watch.nextLook else { return }
+        watch.nextLook = now.advanced(bySeconds: SensorWatch.interval)
+        guard !sensor.isStopped, let status = manager.sensorStatus else { return }
+        for remark in watch.sensor.remarks(on: status, manager.sensorInfo, at: now) {
+            if remark.isWarning { log.warning(remark.text) } else { log.info(remark.text) }
+        }
     }
 
     /// Silences gestures in their quiet hours.

@@ -168,6 +168,7 @@ public final class Agent {
             let consequence = isUsed ? "holds, as sensor.mount_matrix is not set" : "gives way to sensor.mount_matrix"
             log.info("the kernel's mount matrix of the sensor, \(matrix.rows), \(consequence)")
         }
+        for note in sensor.notes { log.warning(note) }
         log.report(manager.calibration, warning: manager.calibrationWarning)
         services.ready()
         self.watch(&watch, signals)

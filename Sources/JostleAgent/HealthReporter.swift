@@ -99,6 +99,9 @@ final class HealthReporter: Sendable {
         report.add("misalignments", Int64(clamping: status.misalignments))
         report.add("recoveries", Int64(clamping: status.recoveries))
         report.add("clipped_samples", Int64(clamping: status.clippedSamples))
+        report.add("clipped_accelerations", Int64(clamping: status.clippedAccelerations))
+        report.add("clipped_rotation_rates", Int64(clamping: status.clippedRotationRates))
+        report.add("data_ready", HealthReporter.dataReady(status.dataReady))
         report.add("bus_errors", HealthReporter.counts(status.busErrors))
         report.add("dropped_deliveries", Int64(manager.droppedDeliveries))
         report.add("outbox", Int64(outbox.count))
@@ -133,6 +136,20 @@ final class HealthReporter: Sendable {
         [(!measures, "sensor"), (!hasTime, "clock"), (lostEvents, "outbox")].filter(\.0).map(\.1)
     }
 
+    /// What becomes of the data-ready line; `nil` where there is none.
+    static func dataReady(_ status: DataReadyStatus) -> JSONObject? {
+        guard status.state != .none else { return nil }
+        var object = JSONObject()
+        object.add("state", status.state.word)
+        object.add("fault", status.lastFault?.word)
+        object.add("failures", Int64(clamping: status.failures))
+        object.add("edges", Int64(clamping: status.edges))
+        object.add("lost_edges", Int64(clamping: status.lostEdges))
+        object.add("odd_edges", Int64(clamping: status.oddEdges))
+        object.add("timed_samples", Int64(clamping: status.timedSamples))
+        return object
+    }
+
     private static func counts(_ errors: BusErrorCounts) -> JSONObject {
         var object = JSONObject()
         object.add("not_acknowledged", Int64(clamping: errors.notAcknowledged))
@@ -141,6 +158,28 @@ final class HealthReporter: Sendable {
         object.add("input_output", Int64(clamping: errors.inputOutput))
         object.add("other", Int64(clamping: errors.other))
         return object
+    }
+}
+
+extension DataReadyStatus.State {
+    /// The state's name for outside programs.
+    var word: String {
+        switch self {
+        case .none: "none"
+        case .seeking: "seeking"
+        case .used: "used"
+        case .unused: "unused"
+        }
+    }
+}
+
+extension DataReadyFault {
+    /// The fault's name for outside programs.
+    var word: String {
+        switch self {
+        case .silent: "silent"
+        case .mismatched: "mismatched"
+        }
     }
 }
 

@@ -40,6 +40,9 @@ final class SensorSwitch {
     /// How the sensor is mounted, where the system knows it.
     var mountMatrix: Matrix3? { device?.mountMatrix }
 
+    /// What differs from what was wanted, or may not work, a sentence each.
+    var notes: [String] { device?.notes ?? [] }
+
     /// Begins to read the sensor, which is opened where it is not yet; does nothing where it is read.
     ///
     /// - Returns: whether that is a change.

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "adapter.h"
+#include "gpiochip.h"
 
 typedef int (*open_function)(const char *, int, ...);
 typedef int (*ioctl_function)(int, unsigned long, ...);
@@ -32,6 +33,14 @@ static int next_close(int descriptor) {
 
 static int open_or_fake(open_function real, const char *path, int flags, mode_t mode) {
     adapter_attach_from_environment();
+    gpiochip_attach_from_environment();
+    if (path && gpiochip_is_at(path)) {
+        errno = gpiochip_open_error();
+        if (errno != 0) return -1;
+        int descriptor = real("/dev/null", flags & (O_ACCMODE | O_CLOEXEC));
+        if (descriptor >= 0) gpiochip_own(descriptor);
+        return descriptor;
+    }
     adapter *adapter = path ? adapter_at(path) : NULL;
     if (!adapter) return real(path, flags, mode);
     errno = adapter_open_error(adapter);
@@ -74,10 +83,12 @@ int ioctl(int descriptor, unsigned long request, ...) {
     va_start(arguments, request);
     void *argument = va_arg(arguments, void *);
     va_end(arguments);
-    if (!adapter_owns(descriptor)) {
+    bool is_chip = gpiochip_owns(descriptor);
+    if (!is_chip && !adapter_owns(descriptor)) {
         return ((ioctl_function)next(&known, "ioctl"))(descriptor, request, argument);
     }
-    int answer = adapter_request(descriptor, request, argument);
+    int answer = is_chip ? gpiochip_request(descriptor, request, argument)
+                         : adapter_request(descriptor, request, argument);
     if (answer >= 0) return answer;
     errno = -answer;
     return -1;
@@ -86,5 +97,6 @@ int ioctl(int descriptor, unsigned long request, ...) {
 int close(int descriptor) {
     // First: the number may be another's as soon as it is closed.
     adapter_disown(descriptor);
+    gpiochip_disown(descriptor);
     return next_close(descriptor);
 }

@@ -1,5 +1,7 @@
 #include "mpu6050.h"
 
+#include "gpiochip.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -36,6 +38,7 @@ enum {
     GYRO_CONFIG = 0x1B,
     ACCEL_CONFIG = 0x1C,
     FIFO_EN = 0x23,
+    INT_PIN_CFG = 0x37,
     INT_ENABLE = 0x38,
     INT_STATUS = 0x3A,
     ACCEL_XOUT_H = 0x3B,
@@ -221,7 +224,11 @@ void mpu6050_advance(mpu6050 *chip, int64_t now_ns) {
     while (chip->next_sample_ns <= (double)now_ns) {
         measure(chip, chip->next_sample_ns);
         store(chip);
-        if (chip->registers[INT_ENABLE] & DATA_RDY) chip->registers[INT_STATUS] |= DATA_RDY;
+        if (chip->registers[INT_ENABLE] & DATA_RDY) {
+            chip->registers[INT_STATUS] |= DATA_RDY;
+            // RM section 4.14: zeros are push-pull, active high, and a pulse.
+            if ((chip->registers[INT_PIN_CFG] & 0xE0) == 0) gpiochip_raise_wired((int64_t)chip->next_sample_ns);
+        }
         chip->next_sample_ns += period;
     }
 }

@@ -21,6 +21,8 @@ final class VirtualRig {
     let chip: VirtualMPU6050
     var driver: MPU6050<VirtualBus<ManualClock>, ManualClock>
     let lateness: Double
+    /// Of so many polls one comes 20 ms late; zero for none.
+    var stallEvery: UInt64 = 0
     /// Whether the driver reads this very chip's temperature.
     let checksTemperature: Bool
 
@@ -37,12 +39,12 @@ final class VirtualRig {
 
     private var batch = SampleBatch(capacity: 80)
     private var next: Timestamp
-    private var random: UInt64 = 7
+    private var random: UInt64
 
     init(
         _ model: VirtualMPUModel = .mpu6050, answering identity: UInt8? = nil,
         settings: IMUSettings = IMUSettings(), oscillatorError: Double = 0.03, lateness: Double = 0.003,
-        maximumReadLength: Int = 8192, change: (inout Imperfections) -> Void = { _ in }
+        maximumReadLength: Int = 8192, seed: UInt64 = 7, change: (inout Imperfections) -> Void = { _ in }
     ) {
         var imperfections = Imperfections.ideal
         // Without noise a living chip could not be told from a frozen one.
@@ -56,6 +58,7 @@ final class VirtualRig {
             bus: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), clock: clock,
             settings: settings)
         self.lateness = lateness
+        random = seed
         checksTemperature = identity == nil
         next = clock.now()
         if let identity { chip.inject(.wrongIdentity(identity)) }
@@ -88,6 +91,7 @@ final class VirtualRig {
     private func poll() {
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         clock.advance(to: next.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
+        if stallEvery > 0, random >> 33 % stallEvery == 0 { clock.advance(bySeconds: 0.02) }
         batch.removeAll()
         let poll = driver.poll(into: &batch)
         next = poll.next
@@ -125,6 +129,25 @@ final class VirtualRig {
         rig.run(1)
         #expect(rig.wrongSamples == 0)
         #expect(rig.events == [.streaming(afterGap: 0)])
+    }
+
+    @Test(
+        "Polls up to 3 ms late and one in fifty 20 ms late: 0.2 ms RMS, period known within 2 s and to 100 ppm in a minute",
+        arguments: [-0.05, -0.02, 0.0003, 0.05], [1, 2, 3] as [UInt64])
+    func stalls(oscillatorError: Double, seed: UInt64) {
+        let rig = VirtualRig(oscillatorError: oscillatorError, seed: seed)
+        rig.stallEvery = 50
+        #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
+        rig.run(2)
+        // The period is told once it rests on measurement; a nominal one has no deviation at all.
+        #expect(rig.driver.status.periodDeviation != 0)
+        #expect(abs(rig.driver.status.periodDeviation - oscillatorError * 1e6) < 5000)
+        rig.measureTimestamps()
+        rig.run(60)
+        #expect(rig.timestampError < 0.0002)
+        #expect(abs(rig.driver.status.periodDeviation - oscillatorError * 1e6) < 100)
+        #expect(rig.reversals == 0)
+        #expect(rig.driver.status.gaps == 0)
     }
 
     @Test(

@@ -262,5 +262,7 @@ import Testing
         ]
         #expect(rig.samples.map(\.flags) == expected)
         #expect(rig.status.clippedSamples == 3)
+        #expect(rig.status.clippedAccelerations == 2)
+        #expect(rig.status.clippedRotationRates == 1)
     }
 }

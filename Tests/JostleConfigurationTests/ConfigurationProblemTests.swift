@@ -8,7 +8,7 @@ import Testing
         let builder = try build("sensor:\n  bus: auto\n  rate: fast\n")
         #expect(
             builder.problems.map(\.description) == [
-                "jostle.yaml:3:9: sensor.rate: \"fast\" is not a frequency; allowed: 4 Hz … 1000 Hz, for example 200 Hz"
+                "jostle.yaml:3:9: sensor.rate: \"fast\" is not a frequency; allowed: 4 Hz … 2000 Hz, for example 200 Hz"
             ])
     }
 
@@ -17,7 +17,7 @@ import Testing
             """
             sensr: {}
             sensor:
-              rate: 2000
+              rate: 5000
               driver: virtual
               acelerometer_range: 8 g
             gestures:
@@ -29,7 +29,7 @@ import Testing
         #expect(
             builder.problems.map(\.description) == [
                 "jostle.yaml:1:1: sensr: unknown key; did you mean \"sensor\"?",
-                "jostle.yaml:3:9: sensor.rate: \"2000\" is out of bounds; allowed: 4 Hz … 1000 Hz, for example 200 Hz",
+                "jostle.yaml:3:9: sensor.rate: \"5000\" is out of bounds; allowed: 4 Hz … 2000 Hz, for example 200 Hz",
                 "jostle.yaml:5:3: sensor.acelerometer_range: unknown key; did you mean \"accelerometer_range\"?",
                 "jostle.yaml:8:5: gestures.shake.sensitvity: unknown key; did you mean \"sensitivity\"?",
                 "jostle.yaml:9:14: gestures.shake.enabled: \"yes\" is neither true nor false; allowed: true or false",

@@ -4,9 +4,9 @@ internal import MotionCore
 ///
 /// Edges and frames are both counted, so all there is to find is one number, the `offset` between them. A look that
 /// finds `n` frames between the host's instants `a` and `b` bounds it: the edges up to `a` have their frames in the FIFO,
-/// and no more edges than those up to `b` can have. Looks that come between two samples pin it down. From then on every look is held
-/// against it, and every edge against the line through those before: an edge that is off it gives no instant, and where several in a row
-/// are, the match is given up.
+/// and no more edges than those up to `b` can have. Looks that come between two samples pin it down. From then on every
+/// look is held against it, and every edge against the line through those before: an edge that is off it gives no
+/// instant, and where several in a row are, the match is given up.
 ///
 /// Memory is fixed at `init`.
 struct EdgeMatcher: ~Copyable {
@@ -96,9 +96,9 @@ struct EdgeMatcher: ~Copyable {
         matchedAt = nil
     }
 
-    /// Takes what has queued up on a line.
+    /// Takes what has queued up on a line; no more than there is room for, however fast a wire picks up edges.
     mutating func gather<Line: DataReadyLine & ~Copyable>(_ line: inout Line) {
-        while true {
+        for _ in 0...capacity / scratch.count {
             let taken = line.takeEdges(into: scratch)
             for index in 0..<taken { append(scratch[index]) }
             guard taken == scratch.count else { return }
@@ -139,9 +139,8 @@ struct EdgeMatcher: ~Copyable {
     /// Takes note of a look between `a` and `b` that found `completed` frames in all, of which `taken` had been read
     /// before. The edges have been gathered after it.
     ///
-    /// - Parameters:
-    ///   - start: the instant that is expected of the first frame that has not been read.
-    ///   - doubt: by how much that may be off, seconds: an offset of which the edges are off by more is none.
+    /// The first frame that has not been read is expected at `start`, by the FIFO's fill, give or take `doubt` seconds: an
+    /// offset of which the edges are off by more is none.
     mutating func look(
         completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, expecting start: Timestamp, doubt: Double,
         period: Double
@@ -180,15 +179,17 @@ struct EdgeMatcher: ~Copyable {
         let slack = min(EdgeLimits.slack, period / 8)
         var sure = oldest
         var possible = oldest
+        let surely = a.advanced(bySeconds: -slack)
+        let possibly = b.advanced(bySeconds: slack)
         for index in 0..<count {
             let edge = edge(index)
-            if edge.time <= a.advanced(bySeconds: -slack) { sure = edge.number }
-            if edge.time <= b.advanced(bySeconds: slack) { possible = edge.number }
+            if edge.time <= surely { sure = edge.number }
+            if edge.time <= possibly { possible = edge.number }
         }
         let low = sure - completed
         let high = possible - completed
         if phase == .matched {
-            contradictions = (low...high).contains(offset) ? 0 : contradictions + 1
+            contradictions = offset >= low && offset <= high ? 0 : contradictions + 1
             if contradictions >= EdgeLimits.contradictions { lose(.mismatched, at: b) }
             return
         }
@@ -336,8 +337,8 @@ struct EdgeMatcher: ~Copyable {
     /// The period of the line through the edges, seconds.
     var period: Double { tracker.period }
 
-    /// When a frame was complete: at its edge, or where that did not come or is not believed, where the line through the others
-    /// is. `nil` where the line is not known. Frames are asked for in order.
+    /// When a frame was complete: at its edge, or where that did not come or is not believed, as the line through the others
+    /// tells; `nil` where that is not known.
     func completion(ofFrame frame: Int64) -> (time: Timestamp, isEdge: Bool)? {
         if let instant = instant(ofFrame: frame) { return (instant, true) }
         return isTracking ? (tracker.instant(ofFrame: frame), false) : nil

@@ -57,8 +57,9 @@ public enum ConfigurationSchema {
                 "device", \.sensor.device, .kernelDevice,
                 "The kernel driver's device (IIO): auto takes the preferred one; naming one means driver iio."),
             .key(
-                "rate", \.imu.rate, .quantity(.frequency, 4...1000),
-                "Samples a second (Hz). Smaller costs less processor and power, larger catches shorter movements."),
+                "rate", \.imu.rate, .quantity(.frequency, 4...2000),
+                "Samples a second (Hz), as far as chip and bus allow. Smaller costs less power, larger catches shorter movements."
+            ),
             .key(
                 "accelerometer_range", \.imu.accelerometerRange,
                 .oneOf([2, 4, 8, 16].map { ($0, $0 * standardGravity) }, .accelerationRange),
@@ -70,6 +71,18 @@ public enum ConfigurationSchema {
             .key(
                 "batch", \.imu.batchInterval, .quantity(.duration, 0.001...1),
                 "Time between two reads of the chip's memory (s). Smaller is prompter, larger costs less processor."),
+            .group(
+                "interrupt",
+                "The GPIO line that the chip's data-ready pin is wired to: samples then have the instants of its edges.",
+                [
+                    .key(
+                        "chip", optional: \.sensor.interrupt.chip, .gpioChip, example: "gpiochip0",
+                        "The GPIO chip. Without it, gpiochip0, or any that has a line of the name."),
+                    .key(
+                        "line", optional: \.sensor.interrupt.line, .gpioLine, example: "17",
+                        "The line's number or name, such as GPIO17. Without it, the FIFO's fill tells when samples were taken."
+                    ),
+                ]),
             .key(
                 "mount_matrix", \.motion.mount, .rotationMatrix,
                 "How the sensor is mounted: the rotation that turns its axes into the device's, row by row."),

@@ -91,8 +91,23 @@ extension JostleSettings {
         /// The kernel driver's device: its identifier, name or label. Default: none, the preferred one that there is.
         public var device: String?
 
+        /// Where the chip's data-ready pin is wired to. Default: nowhere.
+        public var interrupt = Interrupt()
+
         /// What the virtual sensor does: the name of a trajectory or the path of a recording. Default `demo`.
         public var trajectory = "demo"
+
+        /// Makes the default settings.
+        public init() {}
+    }
+
+    /// A line of a GPIO chip.
+    public struct Interrupt: Equatable, Sendable {
+        /// The chip's name or path. Default: none, `gpiochip0`, or any chip that has a line of the name.
+        public var chip: String?
+
+        /// The line's number or name. Default: none, there is no line.
+        public var line: String?
 
         /// Makes the default settings.
         public init() {}

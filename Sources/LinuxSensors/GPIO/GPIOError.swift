@@ -56,8 +56,7 @@ extension GPIOError: CustomStringConvertible {
     public var description: String {
         switch reason {
         case .noChip: "\(place): there is no GPIO chip \(path)"
-        case .accessDenied: "\(place): \(path) cannot be opened: \(systemMessage(code))"
-        case .cannotOpen: "\(place): \(path) cannot be opened: \(systemMessage(code))"
+        case .accessDenied, .cannotOpen: "\(place): \(path) cannot be opened: \(systemMessage(code))"
         case .notAChip: "\(place): \(path) is not a GPIO chip: \(systemMessage(code))"
         case .noLine(let count): "\(place): \(path) has the lines 0 to \(max(1, count) - 1)"
         case .noLineOfThatName: "\(place): no GPIO line has this name"
@@ -72,8 +71,8 @@ extension GPIOError: CustomStringConvertible {
         switch reason {
         case .noChip, .noLineOfThatName, .noLine: "gpioinfo (apt install gpiod) lists chips and lines"
         case .accessDenied:
-            "add the user to the group of \(path): sudo usermod -aG gpio $USER, then log in again; where it belongs to root, "
-                + "install Jostle's udev rule"
+            "add the user to group gpio: sudo usermod -aG gpio $USER, then log in again (deploy/udev has the rule that gives "
+                + "the GPIO chips to that group)"
         case .notAChip: "name one of /dev/gpiochip*; a kernel before 5.10 does not have the interface"
         case .inUse: "wire the pin to another line, or have the other release it"
         case .noInterrupts: "wire the pin to a line of the processor's own GPIO"

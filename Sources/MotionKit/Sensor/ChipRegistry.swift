@@ -34,7 +34,8 @@ struct RegisteredChip: Sendable {
     let open: @Sendable (consuming I2CDevice, IMUSettings, DeviceNames) -> any SensorDevice
 
     /// The same with a wire from the chip's data-ready pin.
-    var openWithLine: (@Sendable (consuming I2CDevice, consuming GPIOLine, IMUSettings, DeviceNames) -> any SensorDevice)?
+    var openWithLine:
+        (@Sendable (consuming I2CDevice, consuming GPIOLine, IMUSettings, DeviceNames) -> any SensorDevice)?
 
     /// What the settings ask of a bus with this clock, Hz, and the highest rate that it carries; for the part with this
     /// identity, or the usual one.

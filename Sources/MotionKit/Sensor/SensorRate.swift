@@ -40,7 +40,8 @@ public struct SensorRate: Equatable, Sendable {
                 "nothing tells the bus's clock; if it is \(Self.kilohertz(clock)), "
                     + SensorRateError(.beyondBus, self).description)
         }
-        if abs(load.rate - wanted) > 0.01 * wanted {
+        // 208 Hz for 200 Hz are nothing to speak of.
+        if abs(load.rate - wanted) > 0.1 * wanted {
             notes.append("sensor.rate: the \(chip) has \(load.rate.short) Hz for \(wanted.short) Hz")
         }
         if load.wantedBatch > load.batch {
@@ -79,7 +80,8 @@ extension SensorRateError: CustomStringConvertible {
     public var description: String {
         let load = rate.load
         guard reason == .beyondBus, let clock = rate.clock else {
-            return "sensor.rate: the \(rate.chip) measures up to \(load.highestRate.short) Hz; \(rate.wanted.short) Hz were asked for"
+            return "sensor.rate: the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
+                + "\(rate.wanted.short) Hz were asked for"
         }
         let bits = Int(load.bitsPerSecond.rounded())
         let limit = Int((100 * BusLoad.usableShare).rounded())

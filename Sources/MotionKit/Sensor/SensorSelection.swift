@@ -67,9 +67,11 @@ public struct SensorSelection: Equatable, Sendable {
         return duration.isFinite ? duration : nil
     }
 
-    /// Finds and opens the sensor.
+    /// Finds and opens the sensor. Chip, bus and FIFO are checked for the wanted rate and batch: `notes` of the device say what
+    /// differs from what is wanted.
     ///
-    /// - Throws: `SensorError`, which says what can be done about it.
+    /// - Throws: `SensorError`, which says what can be done about it; `.rate` where the chip has no such rate, or the bus, whose
+    ///   clock the system tells, does not carry it.
     public func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
         switch kind {
         case .chip(let family, let bus, let address):
@@ -146,7 +148,8 @@ public struct SensorSelection: Equatable, Sendable {
         case .chip(let family, let bus, _):
             guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return [] }
             let clock = bus.flatMap { path in I2CBus.all().first { $0.path == path } }?.clockFrequency
-            rate = chip.rate(settings, identity: settings.assumedIdentity, bus: clock == nil ? .none : SensorBusClock(clock))
+            rate = chip.rate(
+                settings, identity: settings.assumedIdentity, bus: clock == nil ? .none : SensorBusClock(clock))
         case .any, .kernel:
             return []
         }

@@ -1,4 +1,5 @@
 internal import JostleAgent
+internal import LinuxSensors
 internal import MotionKit
 
 /// How a command ended: the statuses of sysexits.h.
@@ -50,7 +51,8 @@ struct CommandFailure: Error {
         let status: ExitStatus =
             switch error {
             case .unknownTrajectory, .rate: .configuration
-            case .dataReadyLine(let error): error.isConfiguration ? .configuration : error.reason == .accessDenied ? .permission : .unavailable
+            case .dataReadyLine(let cause) where cause.isConfiguration: .configuration
+            case .dataReadyLine: error.isPermission ? .permission : .unavailable
             case .recording(let error): CommandFailure(reading: error).status
             case .resources: .system
             case .notFound, .unavailable, .kernelDevice: error.isPermission ? .permission : .unavailable

@@ -1,4 +1,6 @@
+internal import JostleAgent
 internal import JostleConfiguration
+internal import MotionKit
 
 /// `jostle check-config`: is the configuration right, and what does it amount to?
 enum CheckConfigCommand {
@@ -17,10 +19,17 @@ enum CheckConfigCommand {
         }
         let file = arguments.operand(0) ?? arguments.value("config") ?? ConfigurationFile.standard()
         let loaded = try Configuration.load(arguments, file: file)
+        let notes: [String]
+        do throws(SensorError) {
+            notes = try loaded.settings.sensorSelection.check(loaded.settings.imu)
+        } catch {
+            throw CommandFailure(error)
+        }
         if arguments.has("show") {
             print(ConfigurationSchema.describe(loaded.settings, loaded.provenance), terminator: "")
         } else {
             print("\(file ?? "the built-in defaults"): right")
+            for note in notes { print("note: \(note)") }
         }
     }
 }

@@ -94,6 +94,7 @@ enum ScanCommand {
         if let choice = scan.choice {
             let place = "\(hexadecimal(choice.place.address)) on \(choice.place.bus)"
             print("auto takes the \(choice.name) at \(place): \(choice.reason)")
+            if let rate = scan.rate(of: choice, IMUSettings()) { print(rate.summary) }
         } else if let choice = scan.kernelChoice {
             print("auto takes the kernel's \(choice.name): no other chip is free, and it is \(choice.reason)")
         }
@@ -161,6 +162,7 @@ enum ScanCommand {
             entry.add("name", choice.name)
             entry.add("reason", choice.reason)
             object.add("choice", entry)
+            object.add("rate", scan.rate(of: choice, IMUSettings()).flatMap(ScanCommand.json))
         }
         object.add("kernel_devices", scan.kernelDevices.map(ScanCommand.json))
         if scan.choice == nil, let choice = scan.kernelChoice {
@@ -183,6 +185,16 @@ enum ScanCommand {
         entry.add("hardware", device.hardware)
         entry.add("accelerometer", device.quantities.contains(.acceleration))
         entry.add("gyroscope", device.quantities.contains(.rotationRate))
+        return entry
+    }
+
+    /// What the usual rate takes of the bus, and which is the highest that it carries.
+    private static func json(_ rate: SensorRate) -> JSONObject? {
+        guard let clock = rate.clock else { return nil }
+        var entry = JSONObject()
+        entry.add("rate_hz", rate.load.rate, decimals: 1)
+        entry.add("bus_percent", 100 * rate.load.share(ofClock: clock), decimals: 0)
+        entry.add("highest_rate_hz", rate.allowed, decimals: 1)
         return entry
     }
 

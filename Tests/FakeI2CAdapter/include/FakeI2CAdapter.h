@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "FakeGPIOChip.h"
 #include "mpu6050.h"
 
 // What an adapter and its chip are. The errors are 0 where it works; `functionality_error` is that of I2C_FUNCS.

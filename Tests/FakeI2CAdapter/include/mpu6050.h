@@ -1,7 +1,7 @@
 // A simple MPU-6050 at register level, as RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4 describe it: what the chip
 // does when it is asked, not how a driver asks. It makes its samples by the time that it is shown.
 //
-// Not modelled: the auxiliary bus, the motion processor, cycle mode, and interrupts on a pin.
+// Not modelled: the auxiliary bus, the motion processor and cycle mode. Its INT pin leads to the fake GPIO chip.
 #ifndef MPU6050_H
 #define MPU6050_H
 

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import IMUDrivers
+
+/// Requirement: what a rate asks of a bus is worked out with everything that the bus carries.
+@Suite struct BusLoadTests {
+    private func settings(rate: Double, batch: Double = 0.02) -> IMUSettings {
+        var settings = IMUSettings()
+        settings.rate = rate
+        settings.batchInterval = batch
+        return settings
+    }
+
+    private func load<Part: ChipPart>(_ part: Part.Type, rate: Double, batch: Double = 0.02) -> BusLoad {
+        let settings = settings(rate: rate, batch: batch)
+        return BusLoad(Part(settings: settings), settings: settings)
+    }
+
+    @Test("An MPU-6050 at 200 Hz: 4 frames of 14 bytes and a count, fifty times a second, and ten looks of 4 bytes")
+    func mpu6050() {
+        let load = load(MPUFamily.self, rate: 200)
+        #expect(load.rate == 200 && load.highestRate == 1000)
+        #expect(load.frameLength == 14 && load.batch == 4 && load.fifoFrames == 73)
+        // A read has 30 bits beside its bytes, of nine bits each.
+        let data = 50.0 * (30 + 9 * 56)
+        let count = 50.0 * (30 + 9 * 2)
+        #expect(abs(load.bitsPerSecond - (data + count + 10 * (30 + 9 * 4))) < 1e-6)
+        #expect(load.fits(clock: 100_000))
+        #expect(abs(load.share(ofClock: 100_000) - 0.2976) < 1e-4)
+    }
+
+    @Test("1000 Hz need more than a bus of 100 kHz has, and half of one of 400 kHz; the fastest at 100 kHz is 500 Hz")
+    func bounds() {
+        let load = load(MPUFamily.self, rate: 1000)
+        #expect(load.share(ofClock: 100_000) > 1)
+        #expect(load.fits(clock: 400_000))
+        let make = { (settings: IMUSettings) in MPUFamily(settings: settings) }
+        #expect(BusLoad.highestRate(of: make, settings: settings(rate: 1e9), clock: 100_000) == 500)
+        #expect(BusLoad.highestRate(of: make, settings: settings(rate: 1e9), clock: 400_000) == 1000)
+        #expect(BusLoad.highestRate(of: make, settings: settings(rate: 1e9), clock: 100) == nil)
+    }
+
+    @Test("An ADXL345's samples are a read each")
+    func adxl345() {
+        let load = load(ADXL345Family.self, rate: 800)
+        #expect(load.highestRate == 800)
+        let reads = 800.0 * (30 + 9 * 6)
+        let counts = 50.0 * (30 + 9)
+        #expect(abs(load.bitsPerSecond - (reads + counts + 660)) < 1e-6)
+        #expect(!load.fits(clock: 80_000))
+    }
+
+    @Test("A batch has half of the FIFO's frames at most")
+    func fifo() {
+        let load = load(MPUFamily.self, rate: 200, batch: 1)
+        #expect(load.wantedBatch == 200 && load.batch == 36)
+        #expect(load.bitsPerSecond > 200 * 14 * 9)
+    }
+
+    @Test(
+        "Highest rates of the families",
+        arguments: [(0, 1000.0), (1, 1600), (2, 1000), (3, 1660), (4, 800)] as [(Int, Double)])
+    func highest(index: Int, rate: Double) {
+        let loads = [
+            load(MPUFamily.self, rate: 200), load(BMI160Family.self, rate: 200), load(ICM42688Family.self, rate: 200),
+            load(LSM6DSFamily.self, rate: 200), load(ADXL345Family.self, rate: 200),
+        ]
+        #expect(loads[index].highestRate == rate)
+    }
+}

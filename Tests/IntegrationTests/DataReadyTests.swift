@@ -1,0 +1,91 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: the agent takes samples' instants from a GPIO line, says what is wrong with one, and refuses a rate that cannot
+/// be.
+@Suite(.needsProgram, .needsFakeAdapter) struct DataReadyTests {
+    private let bus = FakeBus.unusedPath()
+    private var chip: String { bus.replacingOccurrences(of: "i2c-", with: "gpiochip") }
+
+    private func agent(_ broker: TestBroker, gpio: String, _ settings: String...) throws -> JostleProgram {
+        let all = [
+            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.rate=50Hz",
+            "publish.health.interval=1 s", "sensor.interrupt.chip=\(chip)", "sensor.interrupt.line=17",
+        ]
+        return try JostleProgram(
+            ["run", "--for", "120"] + (all + settings).flatMap { ["--set", $0] },
+            environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
+    }
+
+    @Test(.needsBroker) func samplesAreTimedByTheLine() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, gpio: "wire=17")
+        defer { agent.kill() }
+        #expect(await agent.logs("the data-ready line times the samples"), "\(agent.errors)")
+        #expect(
+            await observer.sees { observer in
+                try observer.objects("health").contains {
+                    let line = $0["data_ready"] as? [String: Any]
+                    return line?["state"] as? String == "used" && (line?["timed_samples"] as? Int ?? 0) > 50
+                }
+            }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test(.needsBroker) func aWireThatLeadsNowhereIsToldOnce() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, gpio: "wire=4", "publish.attitude.deadband=0")
+        defer { agent.kill() }
+        #expect(await agent.logs("no edge comes on the data-ready line"), "\(agent.errors)")
+        #expect(
+            await observer.sees { observer in
+                try observer.objects("health").contains {
+                    ($0["data_ready"] as? [String: Any])?["fault"] as? String == "silent"
+                }
+            })
+        let count = observer.messages("attitude").count
+        #expect(await observer.sees { $0.messages("attitude").count >= count + 20 })
+        #expect(agent.errors.components(separatedBy: "no edge comes").count == 2, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test(arguments: [
+        ("busy=17:spi0", 69, "\"spi0\" uses it"), ("open=EACCES", 77, "usermod -aG gpio"), ("lines=8", 78, "0 to 7"),
+    ])
+    func aLineThatCannotBeHadEndsTheProgram(gpio: String, status: Int32, text: String) async throws {
+        let outcome = try JostleProgram(
+            [
+                "run", "--set", "sensor.bus=\(bus)", "--set", "sensor.interrupt.chip=\(chip)", "--set",
+                "sensor.interrupt.line=17", "--set", "mqtt.broker=mqtt://127.0.0.1:1",
+            ], environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
+        defer { outcome.kill() }
+        #expect(await outcome.exitStatus() == status)
+        #expect(outcome.errors.contains(text), "\(outcome.errors)")
+        #expect(outcome.errors.contains("sensor.interrupt: line 17"))
+    }
+
+    @Test(arguments: [["run", "--set", "sensor.driver=virtual"], ["check-config", "--set", "sensor.driver=virtual"]])
+    func aRateBeyondTheChipIsAWrongConfiguration(command: [String]) async throws {
+        let program = try JostleProgram(
+            command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"])
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 78)
+        #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were asked for"))
+    }
+
+    @Test func anUnknownBusClockIsAWarning() async throws {
+        let program = try JostleProgram(
+            [
+                "run", "--for", "2", "--set", "sensor.bus=\(bus)", "--set", "sensor.rate=1000Hz", "--set",
+                "mqtt.broker=mqtt://127.0.0.1:1",
+            ], fake: (bus, ""))
+        defer { program.kill() }
+        #expect(await program.logs("nothing tells the bus's clock; if it is 100 kHz"), "\(program.errors)")
+        #expect(program.errors.contains("1000 Hz need 131 %"))
+    }
+}

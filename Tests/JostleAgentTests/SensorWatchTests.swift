@@ -1,0 +1,90 @@
+import IMUDrivers
+import MotionCore
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: the log says what to set where readings are clipped, and once what is wrong with a data-ready line.
+@Suite struct SensorWatchTests {
+    private func info(_ acceleration: Double, _ rotation: Double) -> IMUInfo {
+        IMUInfo(
+            name: "MPU-6050", identity: 0x68, nominalRate: 200, accelerometerRange: acceleration * standardGravity,
+            gyroscopeRange: rotation * radiansPerDegree, bandwidth: 98)
+    }
+
+    private func instant(_ seconds: Double) -> Timestamp { Timestamp(seconds: 100 + seconds) }
+
+    @Test func clippingIsToldWithTheRangeToSetAndOnceAMinute() {
+        var watch = SensorWatch()
+        var status = IMUStatus()
+        #expect(watch.remarks(on: status, info(8, 500), at: instant(0)).isEmpty)
+        status.clippedAccelerations = 7
+        #expect(
+            watch.remarks(on: status, info(8, 500), at: instant(1)).map(\.text) == [
+                "the accelerometer was at its limit in 7 samples: set sensor.accelerometer_range: 16 g"
+            ])
+        status.clippedAccelerations = 9
+        status.clippedRotationRates = 3
+        #expect(watch.remarks(on: status, info(8, 500), at: instant(60)).isEmpty)
+        #expect(
+            watch.remarks(on: status, info(8, 500), at: instant(61)).map(\.text) == [
+                "the accelerometer was at its limit in 2 samples: set sensor.accelerometer_range: 16 g",
+                "the gyroscope was at its limit in 3 samples: set sensor.gyroscope_range: 1000 °/s",
+            ])
+        #expect(watch.remarks(on: status, info(8, 500), at: instant(200)).isEmpty)
+    }
+
+    @Test func atTheLargestRangeItIsSaidThatThereIsNone() {
+        var watch = SensorWatch()
+        var status = IMUStatus()
+        status.clippedAccelerations = 1
+        status.clippedRotationRates = 2
+        // An LSM6DS's ±2000 °/s is 2293.8 °/s in counts.
+        #expect(
+            watch.remarks(on: status, info(16, 2000), at: instant(0)).map(\.text) == [
+                "the accelerometer was at its limit in 1 samples: ±16 g is the largest range there is",
+                "the gyroscope was at its limit in 2 samples: ±2000 °/s is the largest range there is",
+            ])
+        #expect(SensorWatch.advice("key", 4, [2, 4, 8, 16], "g") == "set key: 8 g")
+    }
+
+    @Test func aLineIsToldWhenItWorksAndOnceWhenItDoesNot() {
+        var watch = SensorWatch()
+        var status = IMUStatus()
+        func texts(_ second: Double) -> [SensorWatch.Remark] {
+            watch.remarks(on: status, info(8, 2000), at: instant(second))
+        }
+        status.dataReady.state = .seeking
+        #expect(texts(0).isEmpty)
+        status.dataReady.state = .unused
+        status.dataReady.failures = 1
+        status.dataReady.lastFault = .silent
+        let silent = texts(1)
+        #expect(silent.count == 1 && silent[0].isWarning && silent[0].text.contains("check sensor.interrupt"))
+        status.dataReady.failures = 2
+        #expect(texts(2).isEmpty)
+        status.dataReady.state = .used
+        #expect(texts(3).map(\.isWarning) == [false])
+        #expect(texts(4).isEmpty)
+        status.dataReady.state = .unused
+        status.dataReady.failures = 3
+        status.dataReady.lastFault = .mismatched
+        #expect(texts(5).map(\.isWarning) == [true])
+    }
+
+    @Test func healthNamesTheLine() {
+        var status = DataReadyStatus()
+        #expect(HealthReporter.dataReady(status) == nil)
+        status.state = .unused
+        status.lastFault = .silent
+        status.failures = 2
+        status.edges = 5
+        status.lostEdges = 1
+        status.oddEdges = 3
+        status.timedSamples = 4
+        #expect(
+            HealthReporter.dataReady(status)?.description
+                == #"{"state":"unused","fault":"silent","failures":2,"edges":5,"lost_edges":1,"odd_edges":3,"timed_samples":4}"#
+        )
+    }
+}
