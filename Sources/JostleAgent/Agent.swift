@@ -218,7 +218,7 @@ public final class Agent {
     }
 
     /// What hands messages to the client; false where it does not take one now.
-    static func sender(to client: MQTTClient) -> Publisher.Send {
+    private static func sender(to client: MQTTClient) -> Publisher.Send {
         { message, token in
             do throws(MQTTError) {
                 try client.publish(message, token: token)

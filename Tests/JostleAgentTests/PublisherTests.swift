@@ -354,7 +354,8 @@ import Testing
         publish.rotationDeadband = 10 * radiansPerDegree
         let wire = wire
         let publisher = Publisher(
-            topics: Topics(prefix: "jostle", id: "a"), publish: publish, run: "f00d", isSimulated: false
+            topics: Topics(prefix: "jostle", id: "a"), publish: publish, run: "f00d", isSimulated: false,
+            outbox: outbox
         ) {
             wire.send($0, $1)
         }

@@ -39,7 +39,8 @@ import Testing
     private func set(_ desk: SettingsDesk, _ key: String, _ value: String, retain: Bool = false) -> Int? {
         var applied: Int?
         let message = MQTTMessage(topic: "jostle/a/set/\(key)", text: value, qos: .atLeastOnce, retain: retain)
-        #expect(desk.take(message) { applied = $0.motion.gestures.shake.common.sensitivity })
+        let isTaken = desk.take(message) { applied = $0.motion.gestures.shake.common.sensitivity }
+        #expect(isTaken)
         return applied
     }
 
@@ -98,7 +99,8 @@ import Testing
     @Test func otherTopicsAreNotItsOwn() {
         let desk = desk()
         for topic in ["jostle/a/command/tare", "jostle/b/set/attitude.low_pass", "homeassistant/status"] {
-            #expect(!desk.take(MQTTMessage(topic: topic, text: "1")) { _ in })
+            let isTaken = desk.take(MQTTMessage(topic: topic, text: "1")) { _ in }
+            #expect(!isTaken, "\(topic)")
         }
     }
 

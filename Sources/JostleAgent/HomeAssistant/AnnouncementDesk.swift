@@ -120,16 +120,14 @@ final class AnnouncementDesk: Sendable {
     func work(at now: Timestamp, settings: JostleSettings) -> Bool {
         let (work, filter) = state.withLock { state in
             if state.set.settings != settings { state.set = DiscoverySet(settings, facts) }
-            return (
-                state.announcer.work(at: now, wanted: state.set.messages), state.announcer.readingFilter
-            )
+            return (state.announcer.work(at: now, wanted: state.set.messages), state.announcer.readingFilter)
         }
         if work.endsReading { client.unsubscribe(from: filter) }
         // Before it is sent: what a crash leaves behind is known then.
         if let remember = work.remember { keep(remember) }
         state.withLock { $0.retry = nil }
         for (message, token) in work.messages {
-            // Noted first, since the broker may answer at once.
+            // Under the lock, since the broker may answer at once.
             let isTaken = state.withLock { state in
                 guard send(message, token) else { return false }
                 state.announcer.sent(message, token, at: now)
