@@ -51,7 +51,7 @@ extension JostleSettings {
         if homeAssistant.discovery {
             // Home Assistant's event entities show the last of those that come together: in bursts they need time.
             options.spacing = MQTTSpacing(
-                prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(20))
+                prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(10))
         }
         options.keepAlive = .milliseconds(Int64(mqtt.keepAlive * 1000))
         options.tls.caFile = mqtt.caFile

@@ -22,6 +22,9 @@ public struct MQTTMessage: Equatable, Sendable {
     /// What MQTT 5 adds; left out on an MQTT 3.1.1 connection.
     public var properties: Properties
 
+    /// Whether `MQTTOptions.spacing` holds for it. Default true.
+    public var isSpaced = true
+
     /// Makes a message of bytes.
     public init(
         topic: String, payload: [UInt8], qos: MQTTQoS = .atMostOnce, retain: Bool = false,

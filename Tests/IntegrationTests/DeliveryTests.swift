@@ -60,6 +60,7 @@ import Testing
         #expect(late.isEmpty, "no later than seconds, and in the same boot")
 
         // What had begun is cancelled, by the new run and before anything else of it.
+        #expect(await observer.sees { try $0.ids().count > left.count }, "\(second.errors)")
         let own = try #require(try observer.allEvents().first { !left.contains($0["id"] as? String ?? "") })
         #expect(
             ["motion", "turn"].contains(own["gesture"] as? String) && own["phase"] as? String == "cancelled", "\(own)")

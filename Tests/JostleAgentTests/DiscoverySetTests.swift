@@ -47,7 +47,9 @@ import Testing
         #expect(
             message.payload == """
                 {"automation_type": "trigger", "type": "shake", "subtype": "began", "topic": "jostle/dut/event/shake", \
-                "qos": 0, "value_template": "{{ value_json.phase }}", "payload": "began", "device": \
+                "qos": 0, "value_template": \
+                "{% if not value_json.delayed | default(false) %}{{ value_json.phase }}{% endif %}", "payload": "began", \
+                "device": \
                 {"identifiers": ["jostle_dut"], "name": "dut", "manufacturer": "Jostle", "model": \
                 "Raspberry Pi 4 with MPU-6050", "hw_version": "MPU-6050 at 0x68 on /dev/i2c-1", "serial_number": "1000", \
                 "sw_version": "1.2.3"}, "origin": {"name": "Jostle", "sw_version": "1.2.3"}}

@@ -68,7 +68,8 @@ import Testing
         let payload = Payloads.state(DeviceState(state, isSimulated: true), at: 7)
         #expect(
             payload.description
-                == #"{"t":7,"moving":true,"side":"-y","tilt":90,"vibrating":false,"vibration":0,"simulated":true,"stopped":false}"#)
+                == #"{"t":7,"moving":true,"side":"-y","tilt":90,"vibrating":false,"vibration":0,"simulated":true,"stopped":false}"#
+        )
     }
 
     @Test func anEventSaysWhatIsKnownAndNoMore() {

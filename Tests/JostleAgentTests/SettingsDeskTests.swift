@@ -71,7 +71,7 @@ import Testing
         let second = desk()
         #expect(second.settings.motion.gestures.shake.common.sensitivity == 7)
         #expect(set(second, "gestures.shake.sensitivity", "") == 5)
-        second.keep(at: WallClock.monotonic)
+        second.keep(at: WallClock.monotonic, isLast: true)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "{}\n")
     }
 
@@ -111,7 +111,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file + ".bad"))
         #expect(!FileManager.default.fileExists(atPath: file))
         _ = set(first, "gestures.shake.sensitivity", "4")
-        first.keep(at: WallClock.monotonic)
+        first.keep(at: WallClock.monotonic, isLast: true)
         #expect(desk().settings.motion.gestures.shake.common.sensitivity == 4)
     }
 

@@ -44,4 +44,27 @@ import Testing
         #expect(begin.duration(to: .now) >= .milliseconds(180))
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
+
+    /// What need not be kept apart, and what is left at the end, does not wait.
+    @Test(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+    func whatIsNotSpacedAndTheRestAtTheEndGoAtOnce() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "hurry")
+        options.spacing = MQTTSpacing(prefix: "e/", interval: .seconds(600))
+        let listener = try await RecordedClient.connected(.local(broker.port, id: "listener"), subscribingTo: ["#"])
+        let client = try await RecordedClient.connected(options)
+        for number in 0..<10 {
+            var message = MQTTMessage(topic: "e/shake", text: "\(number)", qos: .atLeastOnce)
+            message.isSpaced = false
+            try client.client.publish(message)
+        }
+        #expect(await eventually { listener.messages.count == 10 })
+        for number in 10..<13 {
+            try client.client.publish(MQTTMessage(topic: "e/shake", text: "\(number)", qos: .atLeastOnce))
+        }
+        #expect(client.client.stop(within: .seconds(30)) == .stopped(undelivered: 0))
+        #expect(await eventually { listener.messages.count == 13 })
+        #expect(listener.messages.map(\.text) == (0..<13).map { "\($0)" })
+    }
 }

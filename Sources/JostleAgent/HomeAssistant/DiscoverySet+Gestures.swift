@@ -35,6 +35,14 @@ extension EventWords {
     }
 }
 
+extension EventWords {
+    /// A template that makes nothing of an event that comes too late to act on: neither a trigger fires nor an entity
+    /// changes.
+    static func timely(_ template: String) -> String {
+        "{% if not value_json.delayed | default(false) %}\(template){% endif %}"
+    }
+}
+
 extension DiscoverySet {
     /// The triggers and the event entity of each gesture that is recognised.
     mutating func addGestures() {
@@ -66,14 +74,15 @@ extension DiscoverySet {
             [
                 .init("type", .string(gesture.word)), .init("subtype", .string(subtype)),
                 .init("topic", .string(facts.topics.event(gesture))), .init("qos", 0),
-                .init("value_template", .string(template)), .init("payload", .string(payload)),
+                .init("value_template", .string(EventWords.timely(template))), .init("payload", .string(payload)),
             ])
     }
 
     /// An entity that shows the last event with everything that it told; `simulated` is among its attributes.
     private mutating func addEvent(of gesture: Gesture, _ events: EventWords) {
         // Set before, so that the template of the word may contain statements.
-        let template = "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}"
+        let template = EventWords.timely(
+            "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}")
         addEntity(
             "event", gesture.word, gesture.title,
             [

@@ -42,6 +42,8 @@ struct OutgoingMessage: Equatable, Sendable {
     /// The message as it is sent now; a broker keeps an event for `eventExpiry` seconds for those who are not there.
     func message(at clocks: ClockReading, eventExpiry: Double?) -> MQTTMessage {
         var message = MQTTMessage(topic: topic, payload: payload(at: clocks), qos: qos, retain: isRetained)
+        // Nobody acts on what comes late: a backlog goes as fast as it can.
+        message.isSpaced = !isDelayed(at: clocks)
         if let lifetime {
             let left = lifetime - (time.age(at: clocks) ?? 0)
             message.properties.messageExpiry = UInt32(min(max(left.rounded(.up), 1), 4e9))
@@ -51,6 +53,11 @@ struct OutgoingMessage: Equatable, Sendable {
         return message
     }
 
+    /// Whether it is too late to act on it. Of another boot: whoever made the movement has long gone away.
+    private func isDelayed(at clocks: ClockReading) -> Bool {
+        time.boot != clocks.boot || (time.age(at: clocks) ?? 0) > OutgoingMessage.delay
+    }
+
     private func payload(at clocks: ClockReading) -> [UInt8] {
         switch content {
         case .fixed(let bytes): return bytes
@@ -58,10 +65,7 @@ struct OutgoingMessage: Equatable, Sendable {
             let told = time.corrected(clocks)
             var object = Payloads.head(id: id, at: told.wall)
             if !told.isClockSet { object.add("clock", "unset") }
-            // Of another boot: whoever made the movement has long gone away.
-            if told.boot != clocks.boot || (told.age(at: clocks) ?? 0) > OutgoingMessage.delay {
-                object.add("delayed", true)
-            }
+            if isDelayed(at: clocks) { object.add("delayed", true) }
             object.add(fields: fields)
             return object.bytes
         }

@@ -160,8 +160,11 @@ final class ClientCore: Sendable {
         return withState { state in
             state.isSignalled = false
             var work = Work(stop: state.stop)
-            while work.messages.count < limit, let topic = state.queue.first?.message.topic {
-                work.nextMessage = state.pacer.delay(of: topic, at: .now)
+            while work.messages.count < limit, let next = state.queue.first?.message {
+                // At the end there is no time for it.
+                if next.isSpaced, state.stop == nil {
+                    work.nextMessage = state.pacer.delay(of: next.topic, at: .now)
+                }
                 guard work.nextMessage == nil, let outgoing = state.queue.popFirst() else { break }
                 state.queuedBytes -= outgoing.message.payload.count
                 work.messages.append(outgoing)
