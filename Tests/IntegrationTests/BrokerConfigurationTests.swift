@@ -211,7 +211,7 @@ struct BrokerConfigurationTests {
             ("a\na", "twice"), ("a b,+", "name of a group"), ("a - x/#", "not a topic"),
             ("a - jostle/b/state", "not a topic"),
         ])
-    func aWrongListOfDevicesIsRefused(list: String, reason: String) throws {
+    func aWrongListOfDevicesIsRefused(list: String, reason: String) async throws {
         defer { broker.kill() }
         let path = try directory.write("# devices\n\(list)\n", to: "devices")
         do {
@@ -222,7 +222,7 @@ struct BrokerConfigurationTests {
         }
     }
 
-    @Test func otherPrefixesCanBeNamed() throws {
+    @Test func otherPrefixesCanBeNamed() async throws {
         defer { broker.kill() }
         let list = try Self.accessList(Self.shipped.appendingPathComponent("devices").path, "plant/jostle", "ha")
         #expect(list.contains("topic read plant/jostle/_group/laundry/config\n"))

@@ -123,7 +123,18 @@ public struct ChipDriver<
 extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
     /// Makes a driver of a chip whose data-ready pin leads nowhere; it has not touched the bus yet.
     public init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
-        self.init(bus: bus, clock: clock, settings: settings, line: NoDataReadyLine())
+        // Not by self.init: Swift 6.0.3 takes that for a copy of a noncopyable value.
+        let part = Part(settings: settings)
+        self.bus = bus
+        line = NoDataReadyLine()
+        matcher = EdgeMatcher(capacity: 0)
+        self.clock = clock
+        self.settings = settings
+        self.part = part
+        buffer = FrameBuffer(bytes: Part.largestFIFO)
+        estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
+        info = IMUInfo(part, identity: 0)
+        status.period = 1 / part.rate
     }
 }
 

@@ -10,8 +10,8 @@ struct SamplePairing: ~Copyable {
     private let rotationRates = ReadingQueue()
 
     /// How many readings there is room for.
-    var accelerationRoom: Int { ReadingQueue.capacity - accelerations.count }
-    var rotationRateRoom: Int { ReadingQueue.capacity - rotationRates.count }
+    var accelerationRoom: Int { accelerations.room }
+    var rotationRateRoom: Int { rotationRates.room }
 
     mutating func addAcceleration(_ reading: IIOReading) { accelerations.append(reading) }
     mutating func addRotationRate(_ reading: IIOReading) { rotationRates.append(reading) }
@@ -69,6 +69,8 @@ private final class ReadingQueue {
     private(set) var count = 0
 
     deinit { storage.deallocate() }
+
+    var room: Int { ReadingQueue.capacity - count }
 
     var first: IIOReading? { count > 0 ? storage[head] : nil }
 
