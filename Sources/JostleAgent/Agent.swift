@@ -46,7 +46,7 @@ public final class Agent {
     let desk: CommandDesk
     let mailbox: CommandMailbox
     /// Ends the main thread's sleep.
-    let bell: Bell
+    let bell: WakeSignal
     /// Whether a connection ended, or was not made, since the main thread last looked after the embedded broker.
     let brokerEnded = SharedFlag()
 
@@ -75,7 +75,7 @@ public final class Agent {
         let manager = MotionManager(
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
             updateInterval: settings.updateInterval, stateDirectory: stateDirectory)
-        guard let bell = Bell() else { throw AgentError.sensor(.resources) }
+        guard let bell = WakeSignal() else { throw AgentError.sensor(.resources) }
         let device = settings.sensor.isEnabled ? try Agent.open(settings) : nil
         let isSimulated = device?.isSimulated ?? (settings.sensor.driver == .virtual)
         let embedded = settings.mqtt.broker == .embedded ? try EmbeddedBroker() : nil

@@ -10,7 +10,7 @@ final class HealthReporter: Sendable {
     private static let reaction = 1.0
 
     private let version: String
-    private let bell: Bell
+    private let bell: WakeSignal
     private let start = WallClock.monotonic
     private let mutable: Mutex<Mutable>
 
@@ -23,7 +23,7 @@ final class HealthReporter: Sendable {
     /// Makes a reporter with `interval` seconds between two reports; 0 draws none up.
     ///
     /// The bell is rung where the next one is due earlier than `nextReport` said.
-    init(version: String, interval: Double, bell: Bell) {
+    init(version: String, interval: Double, bell: WakeSignal) {
         self.version = version
         self.bell = bell
         mutable = Mutex(

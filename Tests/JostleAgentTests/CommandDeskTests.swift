@@ -34,7 +34,7 @@ import Testing
         let publisher = Publisher(
             topics: topics, publish: JostleSettings().publish, run: "f00d", isSimulated: true,
             outbox: try #require(OutboxCourier.inMemory(send)), send: send)
-        let health = HealthReporter(version: "0", interval: 60, bell: try #require(Bell()))
+        let health = HealthReporter(version: "0", interval: 60, bell: try #require(WakeSignal()))
         sensor = SensorSwitch(
             manager: manager, selection: .virtual("rest"), imu: IMUSettings(), device: nil, publisher: publisher,
             health: health)

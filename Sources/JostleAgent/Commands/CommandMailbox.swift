@@ -1,4 +1,5 @@
 internal import MosquittoClient
+internal import MotionKit
 internal import Synchronization
 
 /// Commands on their way from the network thread, which must not wait for what they do, to the main thread.
@@ -7,10 +8,10 @@ final class CommandMailbox: Sendable {
     static let capacity = 32
 
     private let messages = Mutex<[MQTTMessage]>([])
-    private let bell: Bell
+    private let bell: WakeSignal
 
     /// Makes a mailbox that rings `bell` where something comes.
-    init(bell: Bell) {
+    init(bell: WakeSignal) {
         self.bell = bell
     }
 

@@ -2,6 +2,7 @@ internal import JostleConfiguration
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
+internal import MotionKit
 internal import Synchronization
 
 /// Announces the device to Home Assistant: brings what the network thread hears to the announcer, and on the main thread
@@ -14,7 +15,7 @@ final class AnnouncementDesk: Sendable {
     private let send: Publisher.Send
     private let topics: AnnouncedTopics
     private let facts: DiscoveryFacts
-    private let bell: Bell
+    private let bell: WakeSignal
     private let log: Log
     private let state: Mutex<State>
 
@@ -37,7 +38,8 @@ final class AnnouncementDesk: Sendable {
     /// Makes a desk, and subscribes to Home Assistant's birth message; `nil` where there is nothing to announce and nothing
     /// to take away.
     init?(
-        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: AnnouncedTopics, client: MQTTClient, bell: Bell,
+        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: AnnouncedTopics, client: MQTTClient,
+        bell: WakeSignal,
         log: Log, send: @escaping Publisher.Send
     ) {
         // Nobody but programs on this machine ever hears the embedded broker.

@@ -1,5 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import MotionKit
 
 /// Waits for the signals that end the agent: sigtimedwait(2), signalfd(2).
 ///
@@ -35,7 +36,7 @@ public struct SignalWaiter: Sendable {
     /// Waits for one of the signals or for the bell, at most `seconds`, or for as long as it takes where that is `nil`.
     ///
     /// - Returns: whether a signal came.
-    func wait(seconds: Double?, or bell: Bell) -> Bool {
+    func wait(seconds: Double?, or bell: WakeSignal) -> Bool {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: bell.descriptor, events: Int16(POLLIN), revents: 0),

@@ -4,7 +4,8 @@ internal import MotionCore
 
 /// A thread's alarm clock that others may ring: eventfd(2) and ppoll(2).
 package final class WakeSignal: Sendable {
-    private let descriptor: Int32
+    /// Readable while somebody has rung: for who waits for other descriptors, too.
+    package let descriptor: Int32
 
     /// Makes a signal that nobody has rung, or `nil` with errno set where the system has no descriptor left.
     package init?() {
@@ -28,7 +29,7 @@ package final class WakeSignal: Sendable {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         if let seconds {
             guard seconds > 0 else {
-                drain()
+                silence()
                 return
             }
             let whole = seconds.rounded(.down)
@@ -37,10 +38,11 @@ package final class WakeSignal: Sendable {
         } else {
             _ = ppoll(&poll, 1, nil, nil)
         }
-        drain()
+        silence()
     }
 
-    private func drain() {
+    /// Takes the ringing back.
+    package func silence() {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
     }
