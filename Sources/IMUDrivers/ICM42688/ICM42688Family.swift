@@ -3,8 +3,8 @@ public import MotionCore
 /// TDK InvenSense's ICM-42688-P, as scripts.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which say by themselves whether it has slipped. It has address and
-/// identity register of the MPU family and another identity. Sources: Linux inv_icm42600, Betaflight; no
-/// figure has been compared with DS-000347 page by page yet.
+/// identity register of the MPU family and another identity. Its registers, codes and packets
+/// are as in Linux inv_icm42600 and Betaflight, to which they were compared; DS-000347 itself was not at hand.
 public struct ICM42688Family: ChipPart {
     let configuration: ICM42688Configuration
 
@@ -25,8 +25,9 @@ public struct ICM42688Family: ChipPart {
     public var name: StaticString { "ICM-42688-P" }
     public var rate: Double { configuration.rate }
     public var bandwidth: Double { configuration.bandwidth }
-    /// Linux (inv_icm42600.h) says that the low-pass is of third order by default: as a Butterworth, 2/(2π·f).
-    public var delay: Double { 0.3183 / configuration.bandwidth }
+    /// Of a low-pass of second order, which the driver sets, as a Butterworth: √2/(2π·f). DS-000347 has a table that could
+    /// not be had.
+    public var delay: Double { 0.2251 / configuration.bandwidth }
     public var accelerometerRange: Double { configuration.accelerometerRange }
     public var gyroscopeRange: Double { configuration.gyroscopeRange }
     public var accelerometerScale: Double { configuration.accelerometerRange / 32768 }
@@ -59,14 +60,16 @@ public struct ICM42688Family: ChipPart {
         case 6: configure(ICM42688Register.gyroscope)
         case 7: configure(ICM42688Register.accelerometer)
         case 8: configure(ICM42688Register.lowPass)
-        case 9: configure(ICM42688Register.fifoContent)
-        case 10: .write(ICM42688Register.power, ICM42688Value.lowNoise)
-        case 11: .settle(ICM42688Timing.gyroscopeStartUp)
-        case 12: .wait(ICM42688Timing.power)
-        case 13: .check(ICM42688Register.power, ICM42688Value.lowNoise)
-        case 14 where configuration.signalsDataReady: configure(ICM42688Register.interruptPin)
-        case 15 where configuration.signalsDataReady: configure(ICM42688Register.interruptPulse)
-        case 16 where configuration.signalsDataReady: configure(ICM42688Register.interruptSource)
+        case 9: configure(ICM42688Register.gyroscopeFilter)
+        case 10: configure(ICM42688Register.accelerometerFilter)
+        case 11: configure(ICM42688Register.fifoContent)
+        case 12: .write(ICM42688Register.power, ICM42688Value.lowNoise)
+        case 13: .settle(ICM42688Timing.gyroscopeStartUp)
+        case 14: .wait(ICM42688Timing.power)
+        case 15: .check(ICM42688Register.power, ICM42688Value.lowNoise)
+        case 16 where configuration.signalsDataReady: configure(ICM42688Register.interruptPin)
+        case 17 where configuration.signalsDataReady: configure(ICM42688Register.interruptPulse)
+        case 18 where configuration.signalsDataReady: configure(ICM42688Register.interruptSource)
         default: nil
         }
     }
@@ -89,7 +92,7 @@ public struct ICM42688Family: ChipPart {
     public func healthGroup(_ number: Int) -> ChipRegisters? {
         switch number {
         case 0: ChipRegisters(first: ICM42688Register.interface, count: 4)
-        case 1: ChipRegisters(first: ICM42688Register.accelerometer, count: 3)
+        case 1: ChipRegisters(first: ICM42688Register.accelerometer, count: 4)
         case 2: ChipRegisters(first: ICM42688Register.fifoMode, count: 1)
         case 3: ChipRegisters(first: ICM42688Register.fifoContent, count: 1)
         case 4 where configuration.signalsDataReady: ChipRegisters(first: ICM42688Register.interruptPin, count: 1)
@@ -104,6 +107,8 @@ public struct ICM42688Family: ChipPart {
         case ICM42688Register.gyroscope: configuration.gyroscopeBits
         case ICM42688Register.accelerometer: configuration.accelerometerBits
         case ICM42688Register.lowPass: configuration.lowPass
+        case ICM42688Register.gyroscopeFilter: ICM42688Value.gyroscopeSecondOrder
+        case ICM42688Register.accelerometerFilter: ICM42688Value.accelerometerSecondOrder
         case ICM42688Register.fifoContent: ICM42688Value.packet3
         case ICM42688Register.power: ICM42688Value.lowNoise
         case ICM42688Register.fifoMode: ICM42688Value.stream
@@ -114,8 +119,8 @@ public struct ICM42688Family: ChipPart {
         }
     }
 
-    /// INTF_CONFIG1 and GYRO_CONFIG1, which lie between the others, keep their reset values.
-    public func mask(_ register: UInt8) -> UInt8 { register == 0x4D || register == 0x51 ? 0 : 0xFF }
+    /// INTF_CONFIG1, which lies between the others, keeps its reset value.
+    public func mask(_ register: UInt8) -> UInt8 { register == 0x4D ? 0 : 0xFF }
 
     private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
 

@@ -21,6 +21,9 @@ enum ICM42688Register {
     /// GYRO_CONFIG0, ACCEL_CONFIG0: the range in bits 7…5, the rate in 3…0.
     static var gyroscope: UInt8 { 0x4F }
     static var accelerometer: UInt8 { 0x50 }
+    /// GYRO_CONFIG1: GYRO_UI_FILT_ORD in bits 3…2; ACCEL_CONFIG1: ACCEL_UI_FILT_ORD in bits 4…3; 0 is the first order.
+    static var gyroscopeFilter: UInt8 { 0x51 }
+    static var accelerometerFilter: UInt8 { 0x53 }
     /// GYRO_ACCEL_CONFIG0: the low-pass of the accelerometer in bits 7…4, of the gyroscope in 3…0.
     static var lowPass: UInt8 { 0x52 }
     /// FIFO_CONFIG1: what goes into the FIFO.
@@ -44,13 +47,16 @@ enum ICM42688Value {
     static var bigEndianBytes: UInt8 { 0x30 }
     /// PWR_MGMT0: both sensors in low-noise mode, the thermometer on.
     static var lowNoise: UInt8 { 0x0F }
+    /// GYRO_CONFIG1 and ACCEL_CONFIG1: the low-passes of the second order, those before them of the third; the reset values.
+    static var gyroscopeSecondOrder: UInt8 { 0x16 }
+    static var accelerometerSecondOrder: UInt8 { 0x0D }
     /// FIFO_CONFIG: bypass, stream-to-FIFO.
     static var bypass: UInt8 { 0x00 }
     static var stream: UInt8 { 0x40 }
     static var flush: UInt8 { 0x02 }
     /// FIFO_CONFIG1: temperature, gyroscope, accelerometer: packets of structure 3.
     static var packet3: UInt8 { 0x07 }
-    /// The header of such a packet: neither a message nor 20 bits, both sensors there. Timestamp and changes of rate, in
+    /// The header of such a packet: neither a message nor 20 bits, both sensors there (Linux inv_icm42600_buffer.c). Timestamp and changes of rate, in
     /// the low bits, do not matter.
     static var header: UInt8 { 0x60 }
     static var headerBits: UInt8 { 0xF0 }
@@ -61,7 +67,7 @@ enum ICM42688Value {
     static var shortPulse: UInt8 { 0x00 }
     /// INT_SOURCE0: data ready, and no longer the end of a reset, goes to INT1.
     static var dataReadyOnPin1: UInt8 { 0x08 }
-    /// What a value is that the chip does not have yet.
+    /// What a value is that the chip does not have yet (Linux `INV_ICM42600_DATA_INVALID`).
     static var invalid: Int16 { .min }
 }
 

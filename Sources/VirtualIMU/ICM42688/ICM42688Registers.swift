@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MotionCore
 
 /// An ICM-42688-P's bank 0 and its FIFO of packets (DS-000347).
@@ -18,7 +19,9 @@ struct ICM42688Registers: VirtualRegisters {
         registers[0x4D] = 0x91
         registers[0x4F] = 0x06
         registers[0x50] = 0x06
+        registers[0x51] = 0x16
         registers[0x52] = 0x11
+        registers[0x53] = 0x0D
         registers[0x64] = 0x10
         registers[0x65] = 0x10
         registers[0x75] = 0x47
@@ -87,9 +90,12 @@ struct ICM42688Registers: VirtualRegisters {
         }
         let force = bandwidth(registers[0x52] >> 4)
         let turn = bandwidth(registers[0x52] & 0x0F)
+        // Of a Butterworth low-pass of the order that GYRO_UI_FILT_ORD sets.
+        let order = Double(registers[0x51] >> 2 & 0x03) + 1
+        let turnDelay = 1 / (sin(.pi / (2 * order)) * 2 * .pi * turn)
         let runs = registers[0x4E] & 0x0F == 0x0F && resetEnd == nil
         engine.run(
-            period: runs ? 1 / rate : nil, lowPass: LowPassSetting(force, turn, 1 / (.pi * turn)))
+            period: runs ? 1 / rate : nil, lowPass: LowPassSetting(force, turn, turnDelay))
     }
 
     mutating func take(_ reading: SensorEngine.Reading) {
