@@ -43,8 +43,8 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
 
     /// The slowest of the rates that both sensors have and that is not below `rate` Hz.
     ///
-    /// Rates: registers 0x40 and 0x42, 100 Hz times two to the code less eight; the gyroscope has none
-    /// below 25 Hz, the accelerometer none above 1600 Hz.
+    /// Rates: 100 Hz times two to the code less eight; the gyroscope has none below 25 Hz, the accelerometer none above
+    /// 1600 Hz (Linux `bmi160_accel_odr`, `bmi160_gyro_odr`). Bandwidths: data sheet, section 2.4, not compared.
     static func rate(for rate: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
         let wanted = rate * rounding
         if !(wanted > 25) { return (6, 25, 10.7) }
@@ -56,7 +56,8 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
         return (12, 1600, 523.9)
     }
 
-    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (register 0x41; counts per g: table 2).
+    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (Linux `bmi160_accel_scale`:
+    /// 598 µm/s² a count is 16384 a g).
     static func accelerometer(for range: Double) -> (bits: UInt8, full: Double) {
         let wanted = range / standardGravity * rounding
         if wanted <= 2 { return (0x3, 2) }
@@ -65,7 +66,8 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
         return (0xC, 16)
     }
 
-    /// The smallest range of ±125 … 2000 °/s not less than `range` rad/s (register 0x43; counts per °/s: table 3).
+    /// The smallest range of ±125 … 2000 °/s not less than `range` rad/s (Linux `bmi160_gyro_scale`:
+    /// 1065 µrad/s a count is 16.4 a °/s).
     static func gyroscope(for range: Double) -> (bits: UInt8, full: Double, countsPerDegree: Double) {
         let wanted = range * degreesPerRadian * rounding
         if wanted <= 125 { return (4, 125, 262.4) }

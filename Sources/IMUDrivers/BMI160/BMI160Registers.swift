@@ -70,7 +70,7 @@ enum BMI160Value {
 
 /// How long the chip may take, seconds (Linux bmi160_core.c waits alike).
 enum BMI160Timing {
-    /// From a reset to the first access: 1 ms; Bosch's API waits 15 at most.
+    /// From a reset to the first access: 1 ms in Linux, 15 ms in Bosch's API (`BMI160_SOFT_RESET_DELAY_MS`).
     static var reset: Double { 0.015 }
     /// The accelerometer's start: 3.8 ms.
     static var accelerometerStart: Double { 0.005 }
