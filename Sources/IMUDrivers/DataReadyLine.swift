@@ -82,6 +82,8 @@ public enum DataReadyFault: UInt8, Error, Sendable, BitwiseCopyable {
     case silent
     /// Edges come that do not fit the samples.
     case mismatched
+    /// The chip's pin cannot tell when a sample is there.
+    case unsupported
 }
 
 /// When a data-ready line pulses.
@@ -90,4 +92,6 @@ public enum DataReadyPulse: UInt8, Sendable, BitwiseCopyable {
     case everySample
     /// With the first sample since the FIFO was read empty: the pin stays high while there is something in it.
     case whenFilled
+    /// Never: the pin can be made to rise, but nothing that a reader of the FIFO does lets it fall again.
+    case never
 }

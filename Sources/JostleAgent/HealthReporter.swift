@@ -179,6 +179,7 @@ extension DataReadyFault {
         switch self {
         case .silent: "silent"
         case .mismatched: "mismatched"
+        case .unsupported: "unsupported"
         }
     }
 }

@@ -75,6 +75,9 @@ struct SensorWatch {
         case .mismatched:
             let fault = "the data-ready line's edges do not fit the samples, whose instants the FIFO's fill tells; "
             return Remark(text: fault + "if this lasts, check sensor.interrupt and the wire")
+        case .unsupported:
+            let fault = "this chip's pin does not pulse with its samples, whose instants the FIFO's fill tells; "
+            return Remark(text: fault + "take sensor.interrupt out of the configuration")
         case nil:
             return nil
         }

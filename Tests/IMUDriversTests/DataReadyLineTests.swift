@@ -63,7 +63,7 @@ private struct Truth {
 
 /// The chips whose pin is wired in these tests.
 enum WiredChip: CaseIterable {
-    case mpu6050, icm20602, lsm6ds3, lsm6dso, bmi160, icm42688, adxl345
+    case mpu6050, icm20602, lsm6ds3trc, lsm6dso, bmi160, icm42688, adxl345
 }
 
 /// A driver whose polls come up to 3 ms late, and one in fifty 20 ms late.
@@ -145,7 +145,7 @@ private final class LineRig {
             switch chip {
             case .mpu6050: mpu(.mpu6050)
             case .icm20602: mpu(.icm20602)
-            case .lsm6ds3: lsm(.lsm6ds3)
+            case .lsm6ds3trc: lsm(.lsm6ds3trc)
             case .lsm6dso: lsm(.lsm6dso)
             case .bmi160: other(.bmi160, BMI160Family.self)
             case .icm42688: other(.icm42688, ICM42688Family.self)
@@ -367,7 +367,7 @@ private final class LineRig {
     @Test(
         "A flipped bit of the pin's registers is noticed and mended",
         arguments: [
-            (.mpu6050, 0x38, 0), (.mpu6050, 0x37, 7), (.lsm6ds3, 0x0D, 1), (.lsm6dso, 0x0B, 7), (.bmi160, 0x51, 4),
+            (.mpu6050, 0x38, 0), (.mpu6050, 0x37, 7), (.lsm6ds3trc, 0x0D, 1), (.lsm6dso, 0x0B, 7), (.bmi160, 0x51, 4),
             (.bmi160, 0x53, 3), (.bmi160, 0x56, 7), (.icm42688, 0x14, 0), (.icm42688, 0x64, 4), (.icm42688, 0x65, 3),
             (.adxl345, 0x2E, 7), (.adxl345, 0x2F, 7),
         ] as [(WiredChip, UInt8, UInt8)])
@@ -377,5 +377,28 @@ private final class LineRig {
         rig.truth.inject(.bitFlip(register: register, bit: bit))
         #expect(rig.run(atMost: 1) { rig.driver.status.lastFault == .configurationLost(register: register) })
         #expect(rig.run(atMost: 2) { rig.status.state == .used })
+    }
+
+    @Test("A line on a chip that has no pulse is told to be of no use, once, and the samples come without it")
+    func withoutPulse() {
+        let clock = ManualClock()
+        let chip = VirtualLSM6DS(.lsm6ds3, trajectory: LineRig.Steady(), seed: 1, start: clock.now())
+        let wire = VirtualWire(seed: 1)
+        chip.connect(wire)
+        let wired = Wired<LSM6DSFamily>(chip, wire, clock, IMUSettings(), frequency: BusFrequency(400_000))
+        var batch = SampleBatch(capacity: 128)
+        var samples = 0
+        let start = clock.now()
+        while clock.now().seconds(since: start) < 5 {
+            batch.removeAll()
+            let next = wired.poll(into: &batch).next
+            samples += batch.count
+            clock.advance(to: next)
+        }
+        #expect(samples > 900)
+        let status = wired.status.dataReady
+        #expect(status.state == .unused && status.lastFault == .unsupported)
+        #expect(status.failures == 1 && status.edges == 0)
+        #expect(wired.status.gaps == 0 && wire.raised == 0)
     }
 }

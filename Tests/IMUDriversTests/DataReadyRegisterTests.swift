@@ -48,11 +48,19 @@ import Testing
         #expect(MPUFamily(settings: IMUSettings()).expected(0x37) == 0)
     }
 
-    @Test("LSM6DS family: pulses, and the gyroscope's data-ready on INT1", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    @Test("LSM6DS family: pulses, and the gyroscope's data-ready on INT1", arguments: [0x6A, 0x6C] as [UInt8])
     func lsm6ds(identity: UInt8) throws {
         let found = try difference(LSM6DSFamily.self, identity: identity)
         #expect(found.steps == [.set(0x0B, 0x80), .set(0x0D, 0x02)])
         #expect(Set(found.registers) == [0x0B, 0x0D])
+    }
+
+    @Test("LSM6DS3: it has no pulse, and where the others have theirs is ORIENT_CFG_G: nothing is touched")
+    func lsm6ds3() throws {
+        let found = try difference(LSM6DSFamily.self, identity: 0x69)
+        #expect(found.steps.isEmpty && found.registers.isEmpty)
+        let part = try #require(LSM6DSFamily(identity: 0x69, settings: IMUSettings()))
+        #expect(part.dataReadyPulse == .never)
     }
 
     @Test("BMI160: INT_OUT_CTRL, INT_LATCH, INT_MAP_1, INT_EN_1")

@@ -72,6 +72,18 @@ import Testing
         #expect(texts(5).map(\.isWarning) == [true])
     }
 
+    @Test func aLineOnAChipThatHasNoPulseIsToldOnce() {
+        var watch = SensorWatch()
+        var status = IMUStatus()
+        status.dataReady.state = .unused
+        status.dataReady.failures = 1
+        status.dataReady.lastFault = .unsupported
+        let remarks = watch.remarks(on: status, info(8, 2000), at: instant(0))
+        #expect(remarks.map(\.isWarning) == [true] && remarks[0].text.contains("sensor.interrupt"))
+        #expect(watch.remarks(on: status, info(8, 2000), at: instant(1)).isEmpty)
+        #expect(DataReadyFault.unsupported.word == "unsupported")
+    }
+
     @Test func healthNamesTheLine() {
         var status = DataReadyStatus()
         #expect(HealthReporter.dataReady(status) == nil)

@@ -7,7 +7,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func restartLine() {
         guard Line.isWired else { return }
         matcher.pulse = part.dataReadyPulse
-        matcher.restart()
+        if part.dataReadyPulse == .never { matcher.refuse() } else { matcher.restart() }
         status.dataReady = matcher.status
     }
 

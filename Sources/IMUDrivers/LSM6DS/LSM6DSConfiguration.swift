@@ -33,8 +33,9 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Chooses registers for `settings`.
     init(_ settings: IMUSettings, variant: LSM6DSVariant) {
         rateCode = Self.rateCode(for: settings.rate)
-        interrupts = settings.signalsDataReady ? LSM6DSValue.gyroscopeReady : 0
-        pulses = settings.signalsDataReady ? LSM6DSValue.pulse : 0
+        let signals = settings.signalsDataReady && variant.pulsesDataReady
+        interrupts = signals ? LSM6DSValue.gyroscopeReady : 0
+        pulses = signals ? LSM6DSValue.pulse : 0
         rate = Self.rate(code: rateCode)
         let filter = Self.lowPass(code: rateCode, variant: variant)
         bandwidth = filter.bandwidth

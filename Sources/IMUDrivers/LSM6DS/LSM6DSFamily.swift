@@ -45,6 +45,8 @@ public struct LSM6DSFamily: ChipPart {
         return fifo
     }
 
+    public var dataReadyPulse: DataReadyPulse { variant.pulsesDataReady ? .everySample : .never }
+
     public func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / variant.countsPerKelvin }
 
     /// An untagged FIFO also says which word of a frame comes next, FIFO_STATUS3 and 4: any but the first, and frames

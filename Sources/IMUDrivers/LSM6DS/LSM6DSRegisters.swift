@@ -15,8 +15,8 @@ enum LSM6DSRegister {
     static var taggedControl3: UInt8 { 0x09 }
     /// FIFO_CTRL4: mode in bits 2…0, temperature and timestamps above (lsm6dso_reg.h).
     static var taggedControl4: UInt8 { 0x0A }
-    /// DRDY_PULSE_CFG_G, or COUNTER_BDR_REG1 of the tagged kind: in bit 7 of both, data-ready is a pulse of 75 µs (reg.h,
-    /// `data_ready_mode_set`).
+    /// DRDY_PULSE_CFG_G of the LSM6DS3TR-C, COUNTER_BDR_REG1 of the tagged kind: in bit 7 of both, data-ready is a pulse
+    /// (lsm6ds3tr-c_reg.h `drdy_pulsed`, lsm6dso_reg.h `dataready_pulsed`). The LSM6DS3 has ORIENT_CFG_G there, and no pulse.
     static var dataReadyPulse: UInt8 { 0x0B }
     /// INT1_CTRL: INT1_DRDY_G in bit 1 (reg.h).
     static var interrupt1: UInt8 { 0x0D }

@@ -34,6 +34,10 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
     /// Whether the gyroscope has a low-pass of its own beside that of its rate.
     var filtersGyroscope: Bool { self != .lsm6ds3 }
 
+    /// Whether data-ready can be a pulse. On the LSM6DS3 it stays until somebody reads the output registers, which a reader
+    /// of the FIFO does not, and bit 7 of register 0x0B is reserved (lsm6ds3_reg.h, `lsm6ds3_orient_cfg_g_t`).
+    var pulsesDataReady: Bool { self != .lsm6ds3 }
+
     /// Bytes that the FIFO holds, tags included: 4096, 2048 words of two bytes, 512 words of seven (Linux
     /// `max_fifo_size` in frames of six bytes, and the masks of `fifo_diff`).
     var fifoSize: Int {

@@ -29,7 +29,7 @@ struct EdgeMatcher: ~Copyable {
     /// The number of a frame's edge is the frame's plus this, while the phase is `matched`.
     private(set) var offset: Int64 = 0
 
-    /// Whether edges come with every sample, or only with the one that finds the FIFO empty.
+    /// Whether edges come with every sample, only with the one that finds the FIFO empty, or not at all.
     var pulse = DataReadyPulse.everySample
 
     private let edges: UnsafeMutablePointer<Edge>
@@ -78,6 +78,16 @@ struct EdgeMatcher: ~Copyable {
     mutating func restart() {
         seek()
         pause = EdgeLimits.firstPause
+    }
+
+    /// The chip's pin is of no use: no edge is waited for.
+    mutating func refuse() {
+        if status.lastFault != .unsupported { status.failures += 1 }
+        status.lastFault = .unsupported
+        status.state = .unused
+        phase = .lost
+        retry = nil
+        dropAll()
     }
 
     private mutating func seek() {
@@ -160,6 +170,7 @@ struct EdgeMatcher: ~Copyable {
             lookAtAll(completed: completed, from: a, to: b, period: period)
             if phase == .seeking { tryOffset(taken + 1, expecting: start, doubt: doubt, period: period, at: b) }
         case .whenFilled: lookAtOne(completed: completed, taken: taken, to: b)
+        case .never: dropAll()
         }
         if phase == .matched, let matchedAt, b.seconds(since: matchedAt) > EdgeLimits.trustAfter {
             pause = EdgeLimits.firstPause

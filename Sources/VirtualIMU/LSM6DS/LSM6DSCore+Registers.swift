@@ -18,7 +18,7 @@ extension LSM6DSCore {
         let address = register & 0x7F
         guard !isResetting, isWritable(address) else { return }
         let before = registers[Int(address)]
-        registers[Int(address)] = value
+        registers[Int(address)] = value & kind.writableBits(address)
         follow(address, before: before)
     }
 

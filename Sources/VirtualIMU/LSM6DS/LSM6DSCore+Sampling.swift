@@ -43,8 +43,8 @@ extension LSM6DSCore {
             storeOutputs(temperature: temperature + temperatureError)
         }
         registers[Int(LSM6DSAddress.status)] |= 0x07
-        // INT1_DRDY_G, pulsed; H_LACTIVE and PP_OD clear.
-        if registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0,
+        // INT1_DRDY_G, pulsed, which an LSM6DS3 cannot be; H_LACTIVE and PP_OD clear.
+        if kind.pulsesDataReady, registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0,
             registers[Int(LSM6DSAddress.dataReadyPulse)] & 0x80 != 0,
             registers[Int(LSM6DSAddress.control3)] & 0x30 == 0, registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0
         {

@@ -21,6 +21,14 @@ public enum LSM6DSModel: String, CaseIterable, Sendable {
     /// Whether words have a tag: seven bytes instead of two.
     var isTagged: Bool { self == .lsm6dso }
 
+    /// Whether data-ready can be a pulse.
+    var pulsesDataReady: Bool { self != .lsm6ds3 }
+
+    /// The bits of a register that keep what is written: ORIENT_CFG_G has six, where the others' pulse is in bit 7.
+    func writableBits(_ register: UInt8) -> UInt8 {
+        self == .lsm6ds3 && register == LSM6DSAddress.dataReadyPulse ? 0x3F : 0xFF
+    }
+
     /// Bytes of a word, and words of a FIFO.
     var wordLength: Int { isTagged ? 7 : 2 }
     var words: Int {
