@@ -92,7 +92,7 @@ import Testing
 
     @Test func eventsAreKeptApartWhereHomeAssistantListens() throws {
         let options = try options { $0.mqtt.prefix = "home/first" }
-        #expect(options.spacing == MQTTSpacing(prefix: "home/first/washer-1/event/", interval: .milliseconds(20)))
+        #expect(options.spacing == MQTTSpacing(prefix: "home/first/washer-1/event/", interval: .milliseconds(10)))
         #expect(try self.options { $0.homeAssistant.discovery = false }.spacing == nil)
     }
 
