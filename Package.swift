@@ -88,6 +88,7 @@ let package = Package(
                 "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "MosquittoClient",
                 "MotionCore", "MotionKit", "SQLiteDatabase",
             ]),
+        .testTarget(name: "JostleTests", dependencies: ["JostleAgent", "MosquittoClient", "MotionCore", "jostle"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),

@@ -4,7 +4,7 @@ import Testing
 /// Requirement: the command line explains itself, and wrong words end with status 64 and what would have been right.
 @Suite(.needsProgram) struct CommandLineTests {
     private static let commands = [
-        "run", "demo", "simulate", "scan", "record", "replay", "calibrate", "noise", "check-config",
+        "run", "demo", "simulate", "watch", "scan", "record", "replay", "calibrate", "noise", "check-config",
     ]
 
     @Test(arguments: commands)
@@ -56,6 +56,8 @@ import Testing
             (["simulate", "shake", "--on", "a/b"], "--on is \"a/b\""),
             (["simulate", "shake", "--on", "#"], "--on is \"#\""),
             (["simulate", "shake", "--on", "dut", "--once"], "with --on a movement is made once"),
+            (["watch", "--device", "a/+"], "--device is \"a/+\""),
+            (["watch", "--plain", "--json"], "--plain and --json"),
             (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
         ])
     func wrongWordsAreStatus64(words: [String], message: String) async throws {

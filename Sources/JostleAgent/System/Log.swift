@@ -39,14 +39,22 @@ public struct Log: Sendable {
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// A text without control characters: what came over the network must not look like lines of our own.
-    static func oneLine(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
+    /// A text without control characters: what came over the network must not look like lines of our own, nor command a
+    /// terminal, to which U+009B is as good as ESC [.
+    public static func oneLine(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
         var line = ""
         for scalar in text.unicodeScalars {
-            let isControl = scalar.value < 0x20 || scalar.value == 0x7F
-            line += isControl ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+            line += isControl(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
         }
         return line
+    }
+
+    /// Control characters, C0 and C1, separators of lines, and what turns the direction of writing.
+    private static func isControl(_ scalar: UnicodeScalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }

@@ -11,6 +11,7 @@ struct Command {
             Command(usage: RunCommand.usage, run: RunCommand.run),
             Command(usage: DemoCommand.usage, run: DemoCommand.run),
             Command(usage: SimulateCommand.usage, run: SimulateCommand.run),
+            Command(usage: WatchCommand.usage, run: WatchCommand.run),
             Command(usage: SwitchCommand.stopUsage, run: SwitchCommand.stop),
             Command(usage: SwitchCommand.startUsage, run: SwitchCommand.start),
             Command(usage: ScanCommand.usage, run: ScanCommand.run),

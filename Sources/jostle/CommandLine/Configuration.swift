@@ -4,13 +4,15 @@ internal import JostleConfiguration
 
 /// The configuration that a command line asks for: defaults, file, `--set`.
 enum Configuration {
-    /// Reads it.
+    /// Reads it; `overrides`, `key=value`, go above all else.
     ///
     /// - Throws: status 78 with every problem on a line of its own, or 66 where the file cannot be read.
-    static func load(_ arguments: Arguments, file: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
+    static func load(
+        _ arguments: Arguments, file: String? = nil, overrides: [String] = []
+    ) throws(CommandFailure) -> LoadedConfiguration {
         let file = file ?? arguments.value("config") ?? ConfigurationFile.standard()
         do throws(ConfigurationErrors) {
-            return try JostleSettings.load(file: file, overrides: arguments.values("set"))
+            return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
         } catch {
             if case .unreadable = error { throw CommandFailure(.noInput, "\(error)") }
             throw CommandFailure(.configuration, "\(error)")

@@ -3,10 +3,10 @@ internal import JostleConfiguration
 
 /// What the commands that ask a running agent have in common.
 enum RemoteAsking {
-    /// Checks what was given with --on.
-    static func check(_ id: String) throws(CommandFailure) {
+    /// Checks what was given with --on, or with another option.
+    static func check(_ id: String, option: String = "on") throws(CommandFailure) {
         guard JostleSettings.Device.isID(id) else {
-            throw CommandFailure(.usage, "--on is \"\(id)\", not the id of a device: letters, digits, _ and -")
+            throw CommandFailure(.usage, "--\(option) is \"\(id)\", not the id of a device: letters, digits, _ and -")
         }
     }
 }

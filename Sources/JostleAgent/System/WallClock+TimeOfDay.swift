@@ -1,0 +1,14 @@
+internal import Glibc
+
+extension WallClock {
+    /// The time of day in the system's time zone, or that of `TZ`, of an instant in milliseconds since 1970: `17:04:09`.
+    ///
+    /// For one thread (tzset(3), localtime_r(3)).
+    public static func timeOfDay(milliseconds: Int64) -> String {
+        tzset()
+        var instant = time_t(milliseconds / 1000)
+        var local = tm()
+        guard localtime_r(&instant, &local) != nil else { return "--:--:--" }
+        return [local.tm_hour, local.tm_min, local.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+    }
+}

@@ -1,0 +1,87 @@
+internal import Glibc
+internal import MotionCore
+
+/// The horizon as somebody sees it who looks along the body's x axis, its z axis up: the ground is filled.
+///
+/// Positive pitch lowers the nose, so that there is more ground; positive roll leans to the right, so that the ground rises
+/// at the right. Vertically it shows 60° up and down; beyond that a sliver of sky or ground is left.
+enum ArtificialHorizon {
+    /// Degrees from the middle to the upper end.
+    private static let range = 60.0
+
+    private static let lowerBlocks: [Character] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+    private static let asciiBlocks: [Character] = [" ", " ", ".", ".", ":", ":", "#", "#", "#"]
+
+    /// The picture for angles in degrees; a character is taken to be twice as high as wide.
+    static func lines(roll: Double, pitch: Double, size: ScreenSize, glyphs: Glyphs) -> [String] {
+        let angle = roll * radiansPerDegree
+        let perRow = 2 * range / Double(max(1, size.rows))
+        let shown = max(-range + perRow / 2, min(range - perRow / 2, pitch))
+        let up = (sine: sin(angle), cosine: cos(angle))
+        var picture: [[Character]] = []
+        for row in 0..<size.rows {
+            let line: [Character] = (0..<size.columns).map { column in
+                let x = (Double(column) - Double(size.columns - 1) / 2) * perRow / 2
+                let y = (Double(size.rows - 1) / 2 - Double(row)) * perRow
+                return cell(x, y, shown, up.sine, up.cosine, perRow, glyphs)
+            }
+            picture.append(line)
+        }
+        mark(&picture, glyphs)
+        return picture.map { String($0) }
+    }
+
+    /// How much of a cell is ground: as many eighths of its height as lie on the ground's side of the horizon.
+    private static func cell(
+        _ x: Double, _ y: Double, _ pitch: Double, _ sine: Double, _ cosine: Double, _ height: Double,
+        _ glyphs: Glyphs
+    ) -> Character {
+        var eighths = 0
+        var isLowestGround = false
+        for part in 0..<8 {
+            let level = y + (Double(part) - 3.5) / 8 * height
+            guard level * cosine - x * sine < pitch else { continue }
+            eighths += 1
+            if part == 0 { isLowestGround = true }
+        }
+        guard glyphs.isUnicode else { return asciiBlocks[eighths] }
+        if isLowestGround || eighths == 0 { return lowerBlocks[eighths] }
+        // Upside down, the ground hangs from above, for which there is a half block alone.
+        return eighths < 3 ? " " : eighths < 6 ? "▀" : "█"
+    }
+
+    /// The board itself, in the middle.
+    private static func mark(_ picture: inout [[Character]], _ glyphs: Glyphs) {
+        guard let width = picture.first?.count, width >= 13 else { return }
+        let row = (picture.count - 1) / 2
+        let middle = (width - 1) / 2
+        let wing: Character = glyphs.isUnicode ? "─" : "-"
+        for distance in 2...5 {
+            picture[row][middle - distance] = wing
+            picture[row][middle + distance] = wing
+        }
+        picture[row][middle] = glyphs.isUnicode ? "┼" : "+"
+    }
+}
+
+/// A band of angles about the heading, as in a cockpit: turning left, to larger angles, moves it to the right.
+enum HeadingTape {
+    /// Degrees that a column stands for.
+    private static let perColumn = 3.0
+
+    /// The mark above, and the band.
+    static func lines(heading: Double, columns: Int, glyphs: Glyphs) -> [String] {
+        let middle = (columns - 1) / 2
+        var band = Array(repeating: Character(glyphs.isUnicode ? "·" : "."), count: max(0, columns))
+        for angle in stride(from: -720.0, through: 720, by: 30) {
+            let column = middle - Int(((angle - heading) / perColumn).rounded())
+            let wrapped = Int(angle.truncatingRemainder(dividingBy: 360))
+            let label = "\(wrapped > 180 ? wrapped - 360 : wrapped <= -180 ? wrapped + 360 : wrapped)"
+            let start = column - label.count / 2
+            guard start >= 0, start + label.count <= columns else { continue }
+            for (offset, character) in label.enumerated() { band[start + offset] = character }
+        }
+        let mark = String(repeating: " ", count: max(0, middle)) + (glyphs.isUnicode ? "▼" : "v")
+        return [mark, String(band)]
+    }
+}

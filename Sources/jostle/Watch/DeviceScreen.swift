@@ -1,0 +1,175 @@
+internal import JostleAgent
+internal import MotionCore
+
+/// The screen of one device, in whatever room there is: the smaller the window, the more is left out.
+struct DeviceScreen {
+    let glyphs: Glyphs
+    /// The time of day of milliseconds since 1970.
+    let timeOfDay: (Int64) -> String
+
+    /// The columns beside the horizon.
+    private static let figures = 30
+
+    /// Seconds after which an attitude may have changed unnoticed: twice the usual heartbeat.
+    private static let freshness = 60.0
+
+    /// The screen's lines, none longer than the window is wide, and no more than it has rows.
+    func lines(_ device: WatchedDevice, _ link: WatchLink, at now: Timestamp, size: ScreenSize) -> [ScreenLine] {
+        var lines = head(device, link, size)
+        let isLarge = size.columns >= 60 && size.rows >= 18
+        if isLarge {
+            let health = health(device, now, size.columns)
+            let room = size.rows - lines.count - health.count - 2 - 4
+            lines += instruments(device, now, size, room: room)
+            lines += health
+            lines.append(ScreenLine(""))
+        } else {
+            lines += brief(device, now)
+            if size.rows >= 10 { lines += health(device, now, size.columns) }
+        }
+        lines += gestures(device, room: size.rows - lines.count)
+        return lines.prefix(max(0, size.rows)).map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
+    }
+
+    // MARK: Above
+
+    /// The title, and a line where something is wrong.
+    private func head(_ device: WatchedDevice, _ link: WatchLink, _ size: ScreenSize) -> [ScreenLine] {
+        let availability = device.isOnline.map { $0 ? "● online" : "○ offline" } ?? "○ not heard of yet"
+        let stopped = device.isStopped ? ", stopped" : ""
+        let left = glyphs.clean(" \(device.id)  \(availability)\(stopped)")
+        var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(link.text + " "), size.columns), .title)]
+        if let trouble = trouble(device, link) { lines.append(ScreenLine(glyphs.clean(" " + trouble), .warning)) }
+        return lines
+    }
+
+    private func trouble(_ device: WatchedDevice, _ link: WatchLink) -> String? {
+        if let trouble = link.trouble { return trouble }
+        if let health = device.health, !health.problems.isEmpty {
+            let fault = health.sensorFault.map { ": \($0)" } ?? ""
+            return "problems: \(health.problems.joined(separator: ", "))\(fault)"
+        }
+        guard let complaint = device.complaint else { return nil }
+        return "\(device.malformed) messages make no sense, the last: \(complaint)"
+    }
+
+    // MARK: Attitude and state
+
+    /// Horizon and figures side by side, the heading below.
+    private func instruments(
+        _ device: WatchedDevice, _ now: Timestamp, _ size: ScreenSize, room: Int
+    ) -> [ScreenLine] {
+        let height = (max(7, min(15, room - 3)) - 1) / 2 * 2 + 1
+        let width = (min(4 * height, size.columns - DeviceScreen.figures - 3) - 1) / 2 * 2 + 1
+        let figures = figures(device, now)
+        let picture =
+            device.attitude.map {
+                ArtificialHorizon.lines(
+                    roll: $0.roll, pitch: $0.pitch, size: ScreenSize(columns: width, rows: height), glyphs: glyphs)
+            } ?? Array(repeating: String(repeating: " ", count: width), count: height)
+        let wall = glyphs.clean(glyphs.isUnicode ? "│" : "|")
+        var lines = (0..<max(height, min(figures.count, room - 2))).map { row in
+            let left = row < picture.count ? wall + picture[row] + wall : glyphs.fit("", width + 2)
+            return ScreenLine(left + "  " + (row < figures.count ? figures[row] : ""))
+        }
+        if let attitude = device.attitude {
+            lines += HeadingTape.lines(heading: attitude.yaw, columns: width + 2, glyphs: glyphs).map {
+                ScreenLine($0)
+            }
+        }
+        return lines + [ScreenLine("")]
+    }
+
+    /// Name and value, aligned, the most important first.
+    private func figures(_ device: WatchedDevice, _ now: Timestamp) -> [String] {
+        var rows: [(String, String)] = []
+        if let attitude = device.attitude {
+            rows += [
+                ("roll", number(attitude.roll, "%8.1f°")), ("pitch", number(attitude.pitch, "%8.1f°")),
+                ("heading", number(attitude.yaw, "%8.1f°")),
+            ]
+        } else {
+            rows.append(("attitude", "not told yet"))
+        }
+        if let state = device.state {
+            rows.append(("side up", aligned(state.side ?? "-")))
+            if let tilt = state.tilt { rows.append(("tilt", number(tilt, "%8.1f°"))) }
+            rows += [("moving", aligned(word(state.isMoving))), ("vibrating", vibration(state))]
+        }
+        if let motion = device.motion {
+            if let acceleration = motion.acceleration { rows.append(("moved by", number(acceleration, "%8.2f m/s²"))) }
+            if let rotation = motion.rotation { rows.append(("turned by", number(rotation, "%8.1f °/s"))) }
+        }
+        if let temperature = device.motion?.temperature ?? device.health?.temperature {
+            rows.append(("chip", number(temperature, "%8.1f °C")))
+        }
+        if let age = age(device, now) { rows.append(("attitude", age)) }
+        return rows.map { glyphs.fit($0.0, 10) + glyphs.clean($0.1) }
+    }
+
+    /// The same in two lines.
+    private func brief(_ device: WatchedDevice, _ now: Timestamp) -> [ScreenLine] {
+        var first = "attitude not told yet"
+        if let attitude = device.attitude {
+            first =
+                "roll \(number(attitude.roll, "%.1f°"))  pitch \(number(attitude.pitch, "%.1f°"))  "
+                + "heading \(number(attitude.yaw, "%.1f°"))"
+        }
+        guard let state = device.state else { return [ScreenLine(glyphs.clean(first))] }
+        let moving = state.isMoving == true ? "moving" : "still"
+        let vibrating = state.isVibrating == true ? ", vibrating" : ""
+        let second = "\(state.side ?? "-") up, \(moving)\(vibrating)"
+        return [first, second].map { ScreenLine(glyphs.clean($0)) }
+    }
+
+    private func vibration(_ state: WatchedDevice.State) -> String {
+        guard let level = state.vibration, level > 0 else { return aligned(word(state.isVibrating)) }
+        return "\(aligned(word(state.isVibrating))), \(number(level, "%.2f m/s²"))"
+    }
+
+    /// A word that ends where the numbers do.
+    private func aligned(_ word: String) -> String { String(repeating: " ", count: max(0, 8 - word.count)) + word }
+
+    private func word(_ flag: Bool?) -> String { flag.map { $0 ? "yes" : "no" } ?? "-" }
+
+    /// How old the attitude is, where that is to be doubted.
+    private func age(_ device: WatchedDevice, _ now: Timestamp) -> String? {
+        guard let seconds = device.attitude.map({ now.seconds(since: $0.arrival) }) else { return nil }
+        return seconds < DeviceScreen.freshness ? nil : "\(WatchWords.duration(seconds)) old"
+    }
+
+    /// A number as `format` has it, its unit included.
+    private func number(_ value: Double, _ format: String) -> String {
+        let end = format.firstIndex { $0 == "f" } ?? format.startIndex
+        return formatted(value, String(format[...end])) + format[format.index(after: end)...]
+    }
+
+    // MARK: Health
+
+    private func health(_ device: WatchedDevice, _ now: Timestamp, _ columns: Int) -> [ScreenLine] {
+        guard let health = device.health else { return [ScreenLine("health: not told yet", .dim)] }
+        let items = WatchWords.health(health).map(glyphs.clean)
+        var lines: [String] = []
+        for item in items {
+            if let last = lines.last, last.count + item.count + 3 <= columns {
+                lines[lines.count - 1] = last + "   " + item
+            } else {
+                lines.append(item)
+            }
+        }
+        return lines.prefix(4).map { ScreenLine($0, device.isOnline == false ? .dim : .plain) }
+    }
+
+    // MARK: Gestures
+
+    private func gestures(_ device: WatchedDevice, room: Int) -> [ScreenLine] {
+        guard room > 0 else { return [] }
+        guard !device.events.isEmpty else { return [ScreenLine("no gesture yet", .dim)] }
+        return device.events.prefix(room).enumerated().map { index, event in
+            let time = event.time.map(timeOfDay) ?? "--:--:--"
+            let text = "\(time)  \(glyphs.fit(event.gesture, 9)) \(glyphs.fit(event.phase, 10)) \(event.remarks)"
+            let isOld = event.isCancelled || event.isDelayed || event.isSimulated
+            return ScreenLine(glyphs.clean(text), isOld ? .dim : index == 0 ? .bold : .plain)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import JostleAgent
+internal import MotionCore
+
+/// What the views say in the same words.
+enum WatchWords {
+    /// A time span to be read at a glance: `41 s`, `12 min`, `3 h 12 min`, `5 d 3 h`.
+    static func duration(_ seconds: Double) -> String {
+        let whole = Int(max(0, min(seconds, 1e9)))
+        switch whole {
+        case ..<60: return "\(whole) s"
+        case ..<3600: return "\(whole / 60) min"
+        case ..<86_400: return "\(whole / 3600) h \(whole / 60 % 60) min"
+        default: return "\(whole / 86_400) d \(whole / 3600 % 24) h"
+        }
+    }
+
+    /// A health report in items, the most important first.
+    static func health(_ health: WatchedDevice.Health) -> [String] {
+        var items: [String] = []
+        func add(_ value: Double?, _ text: (String) -> String, _ decimals: Int = 0) {
+            if let value { items.append(text(decimal(value, decimals))) }
+        }
+        if let state = health.sensorState { items.append("sensor \(state)") }
+        add(health.rate, { "\($0) Hz" }, 1)
+        add(health.period) { "period \($0) ppm" }
+        add(health.gaps) { "gaps \($0)" }
+        add(health.busErrors) { "bus errors \($0)" }
+        add(health.outbox) { "outbox \($0)" }
+        add(health.processor, { "CPU \($0) %" }, 1)
+        add(health.memory, { "memory \($0) MB" }, 1)
+        if let uptime = health.uptime { items.append("up \(duration(uptime))") }
+        if let sensor = health.sensor { items.append(sensor) }
+        return items
+    }
+
+    /// The state in a few words.
+    static func state(_ state: WatchedDevice.State) -> String {
+        var words = ["\(state.side ?? "-") up", state.isMoving == true ? "moving" : "still"]
+        if state.isVibrating == true { words.append("vibrating") }
+        if state.isSimulated { words.append("virtual sensor") }
+        if state.isStopped { words.append("stopped") }
+        return words.joined(separator: ", ")
+    }
+
+    /// The availability in a word.
+    static func availability(_ device: WatchedDevice) -> String {
+        device.isOnline.map { $0 ? "online" : "offline" } ?? "unknown"
+    }
+
+    /// An event in a line.
+    static func event(_ event: WatchedEvent) -> String {
+        let remarks = event.remarks
+        return "\(event.gesture) \(event.phase)\(remarks.isEmpty ? "" : ", \(remarks)")"
+    }
+}

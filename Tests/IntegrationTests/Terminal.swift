@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+/// A pseudo-terminal at whose other end a test sits.
+final class Terminal {
+    private let descriptor: Int32
+    /// Keeps the terminal's end open, so that nothing is lost when a program leaves it.
+    private let holder: Int32
+    private var read: [UInt8] = []
+
+    /// The device file of the end that is a terminal.
+    let path: String
+
+    // posix_openpt and its relatives are not imported: these are what they ask the kernel for (asm-generic/ioctls.h).
+    private static let unlock: UInt = 0x4004_5431
+    private static let number: UInt = 0x8004_5430
+    private static let setSize: UInt = 0x5414
+
+    init() throws {
+        descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+        var isLocked: Int32 = 0
+        var index: Int32 = -1
+        try #require(descriptor >= 0 && ioctl(descriptor, Self.unlock, &isLocked) == 0)
+        try #require(ioctl(descriptor, Self.number, &index) == 0)
+        path = "/dev/pts/\(index)"
+        holder = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(holder >= 0)
+    }
+
+    deinit {
+        close(holder)
+        close(descriptor)
+    }
+
+    /// What was written to it so far.
+    var text: String {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = Foundation.read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return String(decoding: read, as: UTF8.self) }
+            read += buffer[..<count]
+        }
+    }
+
+    /// Whether what is typed is shown, as at a shell.
+    var echoes: Bool {
+        var settings = termios()
+        return tcgetattr(holder, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Foundation.write(descriptor, bytes, bytes.count)
+    }
+
+    /// Makes the window another size.
+    func resize(columns: UInt16, rows: UInt16) throws {
+        var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        try #require(ioctl(descriptor, Self.setSize, &size) == 0)
+    }
+
+    /// The rows as somebody sees them, of what was drawn since the screen was last cleared.
+    var rows: [String] {
+        let drawn = text.components(separatedBy: "\u{1B}[2J").last ?? ""
+        var rows = Array(repeating: "", count: 100)
+        for match in drawn.matches(of: /\e\[(\d+);1H((?:\e\[[\d;]*m|[^\e])*)\e\[K/) {
+            guard let row = Int(match.1), rows.indices.contains(row - 1) else { continue }
+            rows[row - 1] = String(match.2).replacing(/\e\[[\d;]*m/, with: "")
+        }
+        return rows
+    }
+}

@@ -1,0 +1,182 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: from any machine that reaches the broker one sees live what a device does and how a fleet is.
+@Suite(.needsBroker) struct WatchTests {
+    private func watch(_ port: UInt16, _ words: String..., environment: [String: String] = [:]) throws -> JostleProgram
+    {
+        try JostleProgram(
+            ["watch", "--broker", "mqtt://127.0.0.1:\(port)"] + words,
+            environment: ["LC_ALL": "C.UTF-8"].merging(environment) { $1 })
+    }
+
+    private func retained(_ topic: String, _ text: String) -> MQTTMessage {
+        MQTTMessage(topic: "jostle/" + topic, text: text, qos: .atLeastOnce, retain: true)
+    }
+
+    /// Waits until the program wrote so.
+    private func writes(_ program: JostleProgram, _ condition: (String) -> Bool) async -> Bool {
+        await eventually { condition(program.output) || !program.isRunning } && condition(program.output)
+    }
+
+    // MARK: Lines
+
+    @Test func theOnlyDeviceIsWatchedInLines() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo")
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        let program = try watch(broker.port)
+        defer { program.kill() }
+        let expected = [
+            "dut  online", "dut  attitude  roll ", "dut  state  +z up", "dut  health  sensor ", "shake began, axis x",
+        ]
+        #expect(await writes(program) { text in expected.allSatisfy { text.contains($0) } }, "\(program.output)")
+        #expect(await writes(program) { $0.contains("shake ended, axis x") }, "\(program.output)")
+        // It is no terminal, so there is nothing that only a terminal understands.
+        #expect(!program.output.contains("\u{1B}") && !program.output.contains("\r") && program.errors.isEmpty)
+        #expect(await agent.terminate() == 0)
+        #expect(await writes(program) { $0.contains("dut  offline") }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+    }
+
+    @Test func messagesThatAreWrongOrHostileAreToldAndSurvived() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try observer.publish(retained("dut/availability", "online"))
+        let program = try watch(broker.port, "--device", "dut", environment: ["LC_ALL": "C"])
+        defer { program.kill() }
+        #expect(await writes(program) { $0.contains("dut  online") })
+        let nested = String(repeating: "[", count: 60_000)
+        let colourful = "{\"t\":1e999,\"rate\":1e308,\"sensor\":\"\\u001b[2J\\u009bm°\\n\"}"
+        for text in ["{", "\u{1B}]0;owned\u{7}", nested, colourful] {
+            try observer.publish(MQTTMessage(topic: "jostle/dut/health", text: text, qos: .atLeastOnce))
+        }
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/event/shake", text: "{\"gesture\":\"a\\nb\",\"phase\":\"began\"}"))
+        #expect(await writes(program) { $0.contains("a\\u{a}b began, clock unset") }, "\(program.output)")
+        #expect(program.output.components(separatedBy: "malformed  ").count == 4, "\(program.output)")
+        #expect(program.output.contains("health  \\u{1b}[2J\\u{9b}m deg\\u{a}\n"), "\(program.output)")
+        #expect(program.output.utf8.allSatisfy { $0 == 0x0A || (0x20..<0x7F).contains($0) }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+    }
+
+    @Test func everyMessageIsALineOfJSON() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try observer.publish(retained("dut/availability", "online"))
+        try observer.publish(retained("dut/state", "{\"side\":\n\"+x\"}"))
+        let program = try watch(broker.port, "--device", "dut", "--json")
+        defer { program.kill() }
+        #expect(await writes(program) { $0.split(separator: "\n").count >= 2 })
+        let objects = try program.output.split(separator: "\n").map { try #require(try JSON.object(String($0))) }
+        let state = try #require(objects.first { $0["topic"] as? String == "jostle/dut/state" })
+        #expect(state["retained"] as? Bool == true)
+        #expect((state["payload"] as? [String: Any])?["side"] as? String == "+x")
+        #expect(objects.contains { $0["payload"] as? String == "online" })
+        #expect(await program.terminate() == 0)
+    }
+
+    @Test func aBrokerThatIsAwayIsToldAndTriedAgain() async throws {
+        let broker = try TestBroker()
+        defer { broker.kill() }
+        let program = try watch(broker.port, "--device", "dut")
+        defer { program.kill() }
+        let refused = "not connected: mqtt://127.0.0.1:\(broker.port): Connection refused"
+        #expect(await writes(program) { $0.contains(refused) })
+        try await broker.start()
+        #expect(await writes(program) { $0.contains("connected to mqtt://127.0.0.1:\(broker.port), MQTT 5") })
+        #expect(await program.terminate() == 0)
+    }
+
+    @Test func aBrokerOfAnAgentsOwnIsRefused() async throws {
+        let outcome = try await jostle("watch", "--broker", "embedded")
+        #expect(outcome.status == 78 && outcome.errors.contains("mqtt.broker is embedded"), "\(outcome)")
+        let wrong = try await jostle("watch", "--broker", "http://example.org")
+        #expect(wrong.status == 78 && wrong.errors.contains("mqtt.broker"), "\(wrong)")
+    }
+
+    // MARK: Screens
+
+    /// Starts it on a terminal of 80 columns and 24 rows.
+    private func watch(_ port: UInt16, on terminal: Terminal, in directory: TemporaryDirectory) throws -> ChildProcess {
+        try terminal.resize(columns: 80, rows: 24)
+        return try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "JOSTLE_CONFIG=/dev/null",
+                "LC_ALL=C.UTF-8", "TERM=xterm", Products.program.path, "watch", "--broker", "mqtt://127.0.0.1:\(port)",
+            ], in: directory, errors: directory.path("errors"))
+    }
+
+    private func shows(_ terminal: Terminal, _ texts: String...) async -> Bool {
+        await eventually { texts.allSatisfy { text in terminal.rows.contains { $0.contains(text) } } }
+    }
+
+    /// The terminal is as it was: main screen, cursor, echo.
+    private func expectRestored(_ terminal: Terminal, _ child: ChildProcess) async {
+        #expect(
+            await eventually {
+                _ = terminal.text; return child.exitStatus() != nil
+            })
+        #expect(child.exitStatus() == 0)
+        #expect(terminal.text.hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"), "\(terminal.text.suffix(60))")
+        #expect(terminal.echoes)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT, 0])
+    func aDeviceFillsTheScreenWhichIsGivenBack(signal: Int32) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "demo")
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        let directory = try TemporaryDirectory()
+        let terminal = try Terminal()
+        let child = try watch(broker.port, on: terminal, in: directory)
+        defer {
+            Foundation.kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        #expect(await shows(terminal, "dut  ● online", "roll", "▼", "memory", "shake     ended"), "\(terminal.rows)")
+        #expect(terminal.text.hasPrefix("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l") && !terminal.echoes)
+        try terminal.resize(columns: 40, rows: 6)
+        Foundation.kill(child.identifier, SIGWINCH)
+        #expect(await shows(terminal, "roll "), "\(terminal.rows)")
+        #expect(await eventually { !terminal.rows[0].isEmpty && terminal.rows.allSatisfy { $0.count <= 40 } })
+        #expect(terminal.rows.dropFirst(6).allSatisfy { $0.isEmpty }, "\(terminal.rows)")
+        if signal == 0 { terminal.write("q") } else { Foundation.kill(child.identifier, signal) }
+        await expectRestored(terminal, child)
+    }
+
+    @Test func aFleetIsAListThatStaysWhileTheBrokerIsAway() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try observer.publish(retained("washer-1/availability", "online"))
+        try observer.publish(retained("washer-1/health", "{\"rate\":199.8,\"problems\":[]}"))
+        try observer.publish(retained("washer-2/availability", "offline"))
+        #expect(await observer.availability("offline", of: "washer-2"))
+        let directory = try TemporaryDirectory()
+        let terminal = try Terminal()
+        let child = try watch(broker.port, on: terminal, in: directory)
+        defer {
+            Foundation.kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        #expect(await shows(terminal, "2 devices, 1 online", "washer-1  online     199.8 Hz", "washer-2  offline"))
+        let shake = "{\"id\":\"a-1\",\"t\":1795182603123,\"gesture\":\"shake\",\"phase\":\"began\"}"
+        try observer.publish(MQTTMessage(topic: "jostle/washer-1/event/shake", text: shake, qos: .atLeastOnce))
+        #expect(await shows(terminal, "shake began"), "\(terminal.rows)")
+        broker.kill()
+        #expect(await shows(terminal, "not connected", "tried again in", "washer-1"), "\(terminal.rows)")
+        Foundation.kill(child.identifier, SIGHUP)
+        await expectRestored(terminal, child)
+    }
+}

@@ -1,0 +1,307 @@
+import JostleAgent
+import MosquittoClient
+import MotionCore
+import Testing
+
+@testable import jostle
+
+/// Requirement: `jostle watch` shows a device and a fleet in whatever room there is.
+@Suite struct ScreenTests {
+    private static let start = Timestamp(nanoseconds: 1_000_000_000_000)
+
+    private static let messages = [
+        ("lamp/availability", "online"), ("lamp/attitude", #"{"roll":12.3,"pitch":-14.56,"yaw":78.9}"#),
+        ("lamp/motion", #"{"acceleration":[0.3,-0.4,0],"rotation":[0,0,-12.5],"temperature":23.4}"#),
+        ("lamp/state", #"{"moving":true,"side":"-y","tilt":3.1,"vibrating":true,"vibration":1.25}"#),
+        (
+            "lamp/health",
+            #"{"rate":199.8,"period_ppm":-1234,"gaps":2,"bus_errors":{"timed_out":3},"outbox":1,"cpu_percent":2.14,"#
+                + #""memory_mb":21.5,"uptime":11520,"sensor_state":"streaming","sensor":"MPU-6050","problems":[]}"#
+        ),
+        (
+            "lamp/event/shake",
+            #"{"id":"a-1","t":1795182603123,"gesture":"shake","phase":"began","strength":14.2,"axis":"x"}"#
+        ),
+        (
+            "lamp/event/shake",
+            #"{"id":"a-2","t":1795182604123,"gesture":"shake","phase":"cancelled","reason":"too_weak","delayed":true}"#
+        ),
+        (
+            "lamp/event/flick",
+            #"{"id":"a-3","t":5,"gesture":"flick","phase":"recognized","direction":"left","simulated":true}"#
+        ),
+    ]
+
+    private static func model(_ messages: [(String, String)], only: String? = "lamp") -> WatchModel {
+        var model = WatchModel(prefix: "jostle", only: only)
+        for (topic, text) in messages {
+            _ = model.take(MQTTMessage(topic: "jostle/" + topic, text: text), at: start)
+        }
+        return model
+    }
+
+    /// The time of day in Greenwich.
+    private static func timeOfDay(_ milliseconds: Int64) -> String {
+        let seconds = milliseconds / 1000 % 86_400
+        return [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+            .joined(separator: ":")
+    }
+
+    private static var connected: WatchLink {
+        var link = WatchLink()
+        _ = link.note(.connected(broker: "mqtt://localhost:1883", version: "5"))
+        return link
+    }
+
+    private static func screen(
+        _ columns: Int, _ rows: Int, isUnicode: Bool = true, after seconds: Double = 0, link: WatchLink = connected,
+        _ messages: [(String, String)] = messages
+    ) -> [ScreenLine] {
+        let screen = DeviceScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: timeOfDay)
+        let model = model(messages)
+        return screen.lines(
+            model.devices["lamp"] ?? model.unheard("lamp"), link, at: start.advanced(bySeconds: seconds),
+            size: ScreenSize(columns: columns, rows: rows))
+    }
+
+    /// The text without the blanks at the lines' ends.
+    private static func text(_ lines: [ScreenLine]) -> String {
+        lines.map { line in
+            var text = line.text
+            while text.last == " " { text.removeLast() }
+            return text
+        }.joined(separator: "\n")
+    }
+
+    // MARK: A device
+
+    @Test func aWindowOf80By24() {
+        #expect(
+            Self.text(Self.screen(80, 24)) == """
+                 lamp  ● online                      connected to mqtt://localhost:1883, MQTT 5
+                │                                           │  roll          12.3°
+                │                                           │  pitch        -14.6°
+                │                                           │  heading       78.9°
+                │                                           │  side up         -y
+                │                                       ▁▂▃▃│  tilt           3.1°
+                │                ──── ┼ ────   ▁▂▃▄▄▅▆▇█████│  moving         yes
+                │                     ▁▂▃▄▅▅▆▇██████████████│  vibrating      yes, 1.25 m/s²
+                │            ▁▂▃▄▅▆▆▇███████████████████████│  moved by      0.50 m/s²
+                │  ▁▁▂▃▄▅▆▇▇████████████████████████████████│  turned by     12.5 °/s
+                │▇██████████████████████████████████████████│  chip          23.4 °C
+                │███████████████████████████████████████████│
+                                      ▼
+                ·······120·······90········60········30······
+
+                sensor streaming   199.8 Hz   period -1234 ppm   gaps 2   bus errors 3
+                outbox 1   CPU 2.1 %   memory 21.5 MB   up 3 h 12 min   MPU-6050
+
+                00:00:00  flick     recognized left, simulated
+                13:50:04  shake     cancelled  too_weak, delayed
+                13:50:03  shake     began      axis x, 14.2 m/s²
+                """)
+    }
+
+    @Test func withoutUnicode() {
+        #expect(
+            Self.text(Self.screen(64, 20, isUnicode: false)) == """
+                 lamp  * online      connected to mqtt://localhost:1883, MQTT 5
+                |                           |  roll          12.3 deg
+                |                           |  pitch        -14.6 deg
+                |                           |  heading       78.9 deg
+                |        ---- + ----..::####|  side up         -y
+                |         ...::#############|  tilt           3.1 deg
+                |...::######################|  moving         yes
+                |###########################|  vibrating      yes, 1.25 m/s^2
+                                               moved by      0.50 m/s^2
+                              v
+                .........90........60........
+
+                sensor streaming   199.8 Hz   period -1234 ppm   gaps 2
+                bus errors 3   outbox 1   CPU 2.1 %   memory 21.5 MB
+                up 3 h 12 min   MPU-6050
+
+                00:00:00  flick     recognized left, simulated
+                13:50:04  shake     cancelled  too_weak, delayed
+                13:50:03  shake     began      axis x, 14.2 m/s^2
+                """)
+    }
+
+    @Test func aSmallWindow() {
+        #expect(
+            Self.text(Self.screen(44, 8)) == """
+                 lamp  ● online
+                roll 12.3°  pitch -14.6°  heading 78.9°
+                -y up, moving, vibrating
+                00:00:00  flick     recognized left, simula…
+                13:50:04  shake     cancelled  too_weak, de…
+                13:50:03  shake     began      axis x, 14.2…
+                """)
+    }
+
+    @Test func nothingIsKnownYet() {
+        #expect(
+            Self.text(Self.screen(60, 18, link: WatchLink(), [])) == """
+                 lamp  ○ not heard of yet                 not connected yet
+                │                           │  attitude  not told yet
+                │                           │
+                │                           │
+                │                           │
+                │                           │
+                │                           │
+                │                           │
+
+                health: not told yet
+
+                no gesture yet
+                """)
+    }
+
+    @Test(arguments: [0, 1, 2, 5, 13, 30, 59, 60, 61, 80, 200], [0, 1, 2, 3, 5, 9, 10, 17, 18, 19, 24, 60])
+    func everyWindowIsFilledAndNotMore(columns: Int, rows: Int) {
+        for isUnicode in [true, false] {
+            let lines = Self.screen(columns, rows, isUnicode: isUnicode)
+            #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
+            #expect(rows == 0 || !lines.isEmpty)
+            if !isUnicode { #expect(lines.allSatisfy { $0.text.utf8.count == $0.text.count }) }
+        }
+    }
+
+    @Test func aFaultStandsBelowTheTitle() {
+        var link = Self.connected
+        _ = link.note(.failed("mqtt://localhost:1883: no answer in time", retryAfter: 2.5))
+        let lost = Self.screen(80, 24, link: link)
+        #expect(lost[1] == ScreenLine(" mqtt://localhost:1883: no answer in time, tried again in 2.5 s", .warning))
+        let problems = Self.messages + [("lamp/health", #"{"problems":["sensor"],"sensor_fault":"no\u001b answer"}"#)]
+        #expect(Self.screen(80, 24, problems)[1].text == #" problems: sensor: no\u{1b} answer"#)
+        let wrong = Self.screen(80, 24, Self.messages + [("lamp/state", "{")])
+        #expect(wrong[1].text.hasPrefix(" 1 messages make no sense, the last: state:1:2"), "\(wrong[1])")
+        let offline = Self.screen(80, 24, Self.messages + [("lamp/availability", "offline")])
+        #expect(offline[0].text.hasPrefix(" lamp  ○ offline  "), "\(offline[0])")
+    }
+
+    @Test func anOldAttitudeIsToldToBeOld() {
+        #expect(!Self.text(Self.screen(80, 24, after: 59)).contains(" old"))
+        #expect(Self.text(Self.screen(80, 24, after: 130)).contains("attitude  2 min old"))
+    }
+
+    // MARK: A fleet
+
+    private static let fleet = [
+        ("washer-1/availability", "online"), ("washer-1/health", #"{"rate":199.8,"problems":[]}"#),
+        ("washer-1/state", #"{"moving":false,"side":"+z"}"#),
+        ("washer-1/event/vibration", #"{"t":1795182603123,"gesture":"vibration","phase":"ended","duration":2400}"#),
+        ("washer-2/availability", "offline"), ("washer-2/health", #"{"rate":50,"problems":[]}"#),
+        ("dryer/availability", "online"), ("dryer/health", #"{"rate":0,"problems":["sensor","clock"]}"#),
+        ("attic/availability", "online"),
+    ]
+
+    private static func list(_ columns: Int, _ rows: Int) -> String {
+        let screen = FleetScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: timeOfDay)
+        return text(screen.lines(model(fleet, only: nil), connected, size: ScreenSize(columns: columns, rows: rows)))
+    }
+
+    @Test func aFleetIsAListWithThoseInTroubleFirst() {
+        #expect(
+            Self.list(90, 10) == """
+                 4 devices, 3 online, 1 with problems          connected to mqtt://localhost:1883, MQTT 5
+                device                    rate  state             last gesture
+                dryer     online        0.0 Hz  -                 problems: sensor, clock
+                washer-2  offline      50.0 Hz  -
+                attic     online             -  -
+                washer-1  online      199.8 Hz  +z up, still      13:50:03 vibration ended, after 2400 s
+                """)
+    }
+
+    @Test func aFleetThatDoesNotFitSaysHowManyThereAre() {
+        #expect(
+            Self.list(50, 4) == """
+                 4 devices, 3 online, 1 with problems
+                device                    rate  state            …
+                dryer     online        0.0 Hz  -                …
+                and 3 more
+                """)
+    }
+}
+
+/// Requirement: the terminal shows what is meant, and nothing from outside commands it.
+@Suite struct TerminalDrawingTests {
+    private static let unicode = Glyphs(isUnicode: true)
+    private static let ascii = Glyphs(isUnicode: false)
+
+    @Test func everyCharacterThatIsShownIsOneColumnWide() {
+        #expect(Self.unicode.clean("ä 12° m/s² \u{1B}[2J\u{9B}\u{301}日\u{202E}👍🏽") == "ä 12° m/s² ?[2J??????")
+        #expect(Self.ascii.clean("ä 12° m/s² ●") == "? 12 deg m/s^2 *")
+        #expect(Self.unicode.cut("shaken", 4) == "sha…" && Self.ascii.cut("shaken", 4) == "sha~")
+        #expect(Self.unicode.cut("shaken", 0).isEmpty && Self.unicode.fit("a", 3) == "a  ")
+    }
+
+    private func horizon(_ roll: Double, _ pitch: Double, _ glyphs: Glyphs = ascii) -> [String] {
+        ArtificialHorizon.lines(roll: roll, pitch: pitch, size: ScreenSize(columns: 11, rows: 5), glyphs: glyphs)
+    }
+
+    @Test func theGroundIsBelow() {
+        #expect(horizon(0, 0) == ["           ", "           ", ":::::::::::", "###########", "###########"])
+        #expect(horizon(0, 0, Self.unicode)[2] == "▄▄▄▄▄▄▄▄▄▄▄")
+    }
+
+    @Test func aLoweredNoseSeesMoreGroundAndARaisedOneLess() {
+        #expect(horizon(0, 24)[1] == ":::::::::::" && horizon(0, -24)[3] == ":::::::::::")
+        // However far: a sliver of both is left.
+        #expect(horizon(0, 90)[0] != "###########" && horizon(0, -90)[4] != "           ")
+    }
+
+    @Test func leaningToTheRightTheGroundRisesAtTheRight() {
+        let right = horizon(45, 0)
+        #expect(right[0].last == "#" && right[0].first == " " && right[4].first == " " && right[4].last == "#")
+        #expect(horizon(-45, 0) == right.map { String($0.reversed()) })
+        #expect(horizon(90, 0).allSatisfy { $0.hasPrefix("     ") && $0.hasSuffix("#####") })
+    }
+
+    @Test func upsideDownTheGroundIsAbove() {
+        let full = "███████████"
+        let empty = "           "
+        #expect(horizon(180, 0, Self.unicode) == [full, full, "▀▀▀▀▀▀▀▀▀▀▀", empty, empty])
+    }
+
+    @Test func theHeadingIsInTheMiddleOfItsTape() {
+        let lines = HeadingTape.lines(heading: 60, columns: 41, glyphs: Self.ascii)
+        #expect(lines == ["                    v", ".........90........60........30.........0"])
+        #expect(HeadingTape.lines(heading: -179, columns: 21, glyphs: Self.ascii)[1].contains("180"))
+    }
+
+    @Test func onlyWhatChangedIsDrawn() {
+        let old = [ScreenLine("a"), ScreenLine("b", .bold), ScreenLine("c")]
+        #expect(
+            ScreenDifference.text(from: nil, to: Array(old[..<2]))
+                == "\u{1B}[2J\u{1B}[1;1Ha\u{1B}[K\u{1B}[2;1H\u{1B}[1mb\u{1B}[0m\u{1B}[K")
+        #expect(ScreenDifference.text(from: old, to: old).isEmpty)
+        let new = [ScreenLine("a"), ScreenLine("b")]
+        #expect(ScreenDifference.text(from: old, to: new) == "\u{1B}[2;1Hb\u{1B}[K\u{1B}[3;1H\u{1B}[K")
+    }
+
+    @Test func aMessageOfAnyKindIsOneLineOfJSON() {
+        let object = MQTTMessage(topic: "jostle/a", text: "{\"a\":\n\t\"\u{9B}é\"}", retain: true)
+        #expect(WatchLines.json(object) == #"{"topic":"jostle/a","retained":true,"payload":{"a":  "\u009bé"}}"#)
+        let bytes = MQTTMessage(topic: "jostle/\"b", payload: [0x1B, 0x5B, 0xFF])
+        #expect(WatchLines.json(bytes) == #"{"topic":"jostle/\"b","retained":false,"payload":"\u001b[\#u{FFFD}"}"#)
+    }
+
+    @Test func theAttitudeIsALineASecondAndTheStateOneAChange() {
+        var lines = WatchLines(glyphs: Self.ascii)
+        var model = WatchModel(prefix: "jostle", only: "dut")
+        func told(_ topic: String, _ text: String, at seconds: Double) -> String? {
+            let now = Timestamp(nanoseconds: Int64(seconds * 1e9))
+            let message = MQTTMessage(topic: "jostle/dut/" + topic, text: text)
+            guard let news = model.take(message, at: now)?.news, let device = model.devices["dut"] else { return nil }
+            return lines.line(news, of: device, at: now, time: "12:00:00")
+        }
+        let attitude = #"{"roll":-0.04,"pitch":2,"yaw":3}"#
+        let words = "12:00:00  dut  attitude  roll 0.0 deg  pitch 2.0 deg  heading 3.0 deg"
+        #expect(told("attitude", attitude, at: 1) == words)
+        #expect(told("attitude", attitude, at: 1.9) == nil && told("attitude", attitude, at: 2) != nil)
+        #expect(told("state", #"{"side":"+z","tilt":1}"#, at: 3) == "12:00:00  dut  state  +z up, still")
+        #expect(told("state", #"{"side":"+z","tilt":2}"#, at: 3) == nil)
+        #expect(told("availability", "offline", at: 3) == "12:00:00  dut  offline")
+    }
+}
