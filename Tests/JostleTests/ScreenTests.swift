@@ -171,7 +171,7 @@ import Testing
         var link = Self.connected
         _ = link.note(.failed("mqtt://localhost:1883: no answer in time", retryAfter: 2.5))
         let lost = Self.screen(80, 24, link: link)
-        #expect(lost[1] == ScreenLine(" mqtt://localhost:1883: no answer in time, tried again in 2.5 s", .warning))
+        #expect(lost[1] == ScreenLine(" trying again in 2.5 s: mqtt://localhost:1883: no answer in time", .warning))
         let problems = Self.messages + [("lamp/health", #"{"problems":["sensor"],"sensor_fault":"no\u001b answer"}"#)]
         #expect(Self.screen(80, 24, problems)[1].text == #" problems: sensor: no\u{1b} answer"#)
         let wrong = Self.screen(80, 24, Self.messages + [("lamp/state", "{")])

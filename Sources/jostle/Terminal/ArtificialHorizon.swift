@@ -16,13 +16,17 @@ enum ArtificialHorizon {
     static func lines(roll: Double, pitch: Double, size: ScreenSize, glyphs: Glyphs) -> [String] {
         let angle = roll * radiansPerDegree
         let perRow = 2 * range / Double(max(1, size.rows))
-        let shown = max(-range + perRow / 2, min(range - perRow / 2, pitch))
+        let limit = range - perRow / 2
+        let shown = max(-limit, min(limit, pitch))
+        let center = (column: Double(size.columns - 1) / 2, row: Double(size.rows - 1) / 2)
         let up = (sine: sin(angle), cosine: cos(angle))
         var picture: [[Character]] = []
         for row in 0..<size.rows {
             let line: [Character] = (0..<size.columns).map { column in
-                let x = (Double(column) - Double(size.columns - 1) / 2) * perRow / 2
-                let y = (Double(size.rows - 1) / 2 - Double(row)) * perRow
+                let right: Double = Double(column) - center.column
+                let above: Double = center.row - Double(row)
+                let x = right * perRow / 2
+                let y = above * perRow
                 return cell(x, y, shown, up.sine, up.cosine, perRow, glyphs)
             }
             picture.append(line)
@@ -39,8 +43,10 @@ enum ArtificialHorizon {
         var eighths = 0
         var isLowestGround = false
         for part in 0..<8 {
-            let level = y + (Double(part) - 3.5) / 8 * height
-            guard level * cosine - x * sine < pitch else { continue }
+            let offset: Double = (Double(part) - 3.5) / 8
+            let level = y + offset * height
+            let above = level * cosine - x * sine
+            guard above < pitch else { continue }
             eighths += 1
             if part == 0 { isLowestGround = true }
         }
@@ -74,7 +80,8 @@ enum HeadingTape {
         let middle = (columns - 1) / 2
         var band = Array(repeating: Character(glyphs.isUnicode ? "·" : "."), count: max(0, columns))
         for angle in stride(from: -720.0, through: 720, by: 30) {
-            let column = middle - Int(((angle - heading) / perColumn).rounded())
+            let distance = (angle - heading) / perColumn
+            let column = middle - Int(distance.rounded())
             let wrapped = Int(angle.truncatingRemainder(dividingBy: 360))
             let label = "\(wrapped > 180 ? wrapped - 360 : wrapped <= -180 ? wrapped + 360 : wrapped)"
             let start = column - label.count / 2

@@ -59,8 +59,9 @@ struct DeviceScreen {
     private func instruments(
         _ device: WatchedDevice, _ now: Timestamp, _ size: ScreenSize, room: Int
     ) -> [ScreenLine] {
-        let height = (max(7, min(15, room - 3)) - 1) / 2 * 2 + 1
-        let width = (min(4 * height, size.columns - DeviceScreen.figures - 3) - 1) / 2 * 2 + 1
+        // Odd, so that there is a middle.
+        let height = max(7, min(15, room - 3) - 1) | 1
+        let width = (min(4 * height, size.columns - DeviceScreen.figures - 3) - 1) | 1
         let figures = figures(device, now)
         let picture =
             device.attitude.map {

@@ -2,12 +2,12 @@ internal import JostleAgent
 internal import MotionCore
 
 /// How the connection to the broker stands, for people.
-struct WatchLink: Equatable {
+struct WatchLink {
     /// One word and the broker: `connected to mqtt://localhost:1883, MQTT 5`.
     private(set) var text = "not connected yet"
 
-    /// Why there is none, and when it is tried again.
-    private(set) var failure: String?
+    /// Why there is none, and after how many seconds it is tried again.
+    private var failure: (reason: String, retryAfter: Double?)?
 
     /// What the broker does not let this user listen to.
     private(set) var refusals: [String] = []
@@ -30,10 +30,9 @@ struct WatchLink: Equatable {
             return text
         case .failed(let reason, let seconds):
             text = "not connected"
-            let again = seconds.map { ", tried again in \(decimal($0, 1)) s" } ?? ""
             // The first failure is told, and every other one.
-            let isNews = failure?.hasPrefix(reason) != true
-            failure = reason + again
+            let isNews = failure?.reason != reason
+            failure = (reason, seconds)
             return isNews ? "not connected: \(reason)" : nil
         case .refused(let filter, let reason):
             let refusal = "may not subscribe to \(filter): \(reason)"
@@ -48,7 +47,10 @@ struct WatchLink: Equatable {
 
     /// What is wrong with it; `nil` where nothing is.
     var trouble: String? {
-        if let failure { return failure }
+        if let failure {
+            let again = failure.retryAfter.map { "trying again in \(decimal($0, 1)) s: " } ?? ""
+            return again + failure.reason
+        }
         if let refusal = refusals.first { return refusal }
         return leftOut > 0 ? "too fast: \(leftOut) messages were left out" : nil
     }

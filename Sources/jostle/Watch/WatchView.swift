@@ -75,7 +75,7 @@ final class WatchView {
                 case .suspend: suspend()
                 }
             }
-            if form == .screen, try handleKeys() { return }
+            if form == .screen, handleKeys() { return }
         }
     }
 
@@ -124,8 +124,10 @@ final class WatchView {
         redraw()
     }
 
+    /// Does what keys ask for.
+    ///
     /// - Returns: whether somebody ended it.
-    private func handleKeys() throws(CommandFailure) -> Bool {
+    private func handleKeys() -> Bool {
         for key in screen.takeKeys() {
             switch key {
             case UInt8(ascii: "q"), UInt8(ascii: "Q"): return true
