@@ -114,7 +114,7 @@ private final class LineRig {
         imperfections.gyroscopeNoise = 0.005 * .pi / 180
         imperfections.oscillatorError = oscillatorError * 1e6
         let start = clock.now()
-        func mpu(_ model: VirtualMPUModel) -> (any WiredDriver, Truth) {
+        func mpu(_ model: VirtualPart) -> (any WiredDriver, Truth) {
             let chip = VirtualMPU6050(
                 model, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
             chip.connect(wire)
@@ -123,7 +123,7 @@ private final class LineRig {
                 delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
             return (Wired<MPUFamily>(chip, wire, clock, settings, frequency: frequency), truth)
         }
-        func lsm(_ model: LSM6DSModel) -> (any WiredDriver, Truth) {
+        func lsm(_ model: VirtualPart) -> (any WiredDriver, Truth) {
             let chip = VirtualLSM6DS(
                 model, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
             chip.connect(wire)
@@ -132,7 +132,7 @@ private final class LineRig {
                 delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
             return (Wired<LSM6DSFamily>(chip, wire, clock, settings, frequency: frequency), truth)
         }
-        func other<Part: ChipPart>(_ kind: VirtualIMUChip.Kind, _ part: Part.Type) -> (any WiredDriver, Truth) {
+        func other<Part: ChipPart>(_ kind: VirtualPart, _ part: Part.Type) -> (any WiredDriver, Truth) {
             let chip = VirtualIMUChip(
                 kind, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
             chip.connect(wire)

@@ -6,8 +6,8 @@ import VirtualIMU
 
 /// Requirement: the driver against chips at register level, with both kinds of FIFO.
 @Suite struct LSM6DSOnVirtualChipTests {
-    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: LSM6DSModel.allCases)
-    func start(model: LSM6DSModel) {
+    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: VirtualPart.parts(of: .lsm6ds))
+    func start(model: VirtualPart) {
         let rig = LSM6DSVirtualRig(model)
         let start = rig.clock.now()
         #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
@@ -19,8 +19,8 @@ import VirtualIMU
 
     @Test(
         "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
-        arguments: LSM6DSModel.allCases, [-0.05, -0.011, 0, 0.05])
-    func timestamps(model: LSM6DSModel, oscillatorError: Double) {
+        arguments: VirtualPart.parts(of: .lsm6ds), [-0.05, -0.011, 0, 0.05])
+    func timestamps(model: VirtualPart, oscillatorError: Double) {
         let rig = LSM6DSVirtualRig(model, oscillatorError: oscillatorError)
         rig.run(3)
         rig.measureTimestamps()
@@ -35,9 +35,9 @@ import VirtualIMU
 
     @Test(
         "Every rate, on a bus of 32 bytes, with a FIFO that takes its time to be written",
-        arguments: LSM6DSModel.allCases,
+        arguments: VirtualPart.parts(of: .lsm6ds),
         [12.5, 26, 52, 104, 208, 416, 833, 1660])
-    func rates(model: LSM6DSModel, rate: Double) {
+    func rates(model: VirtualPart, rate: Double) {
         var settings = IMUSettings()
         settings.rate = rate
         let rig = LSM6DSVirtualRig(model, settings: settings, maximumReadLength: 32) { $0.fifoWriteTime = 20e-6 }
@@ -49,9 +49,9 @@ import VirtualIMU
     }
 
     @Test(
-        "Every range tells the same truth", arguments: LSM6DSModel.allCases,
+        "Every range tells the same truth", arguments: VirtualPart.parts(of: .lsm6ds),
         [(2, 250), (4, 500), (8, 1000), (16, 2000)])
-    func ranges(model: LSM6DSModel, range: (Int, Int)) {
+    func ranges(model: VirtualPart, range: (Int, Int)) {
         var settings = IMUSettings()
         settings.accelerometerRange = Double(range.0) * 9.80665
         settings.gyroscopeRange = Double(range.1) * .pi / 180
@@ -66,16 +66,16 @@ import VirtualIMU
 
     @Test(
         "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
-        arguments: LSM6DSModel.allCases,
+        arguments: VirtualPart.parts(of: .lsm6ds),
         [.brownOut, .fifoOverflow, .bitFlip(register: 0x0A, bit: 1), .bitFlip(register: 0x11, bit: 6)] as [FaultEvent])
-    func events(model: LSM6DSModel, event: FaultEvent) {
+    func events(model: VirtualPart, event: FaultEvent) {
         expectRecovery(of: LSM6DSVirtualRig(model), from: event)
     }
 
     @Test(
-        "Slipped words are noticed", arguments: [.lsm6ds3, .lsm6ds3trc] as [LSM6DSModel],
+        "Slipped words are noticed", arguments: [.lsm6ds3, .lsm6ds3trc] as [VirtualPart],
         [.fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 6), .fifoSlip(bytes: 10)] as [FaultEvent])
-    func untaggedSlip(model: LSM6DSModel, event: FaultEvent) {
+    func untaggedSlip(model: VirtualPart, event: FaultEvent) {
         expectRecovery(of: LSM6DSVirtualRig(model), from: event)
     }
 
@@ -102,9 +102,9 @@ import VirtualIMU
     }
 
     @Test(
-        "What lasts is told at its start and at its end, and ends by itself", arguments: LSM6DSModel.allCases,
+        "What lasts is told at its start and at its end, and ends by itself", arguments: VirtualPart.parts(of: .lsm6ds),
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput] as [FaultCondition])
-    func conditions(model: LSM6DSModel, condition: FaultCondition) {
+    func conditions(model: VirtualPart, condition: FaultCondition) {
         let rig = LSM6DSVirtualRig(model)
         rig.run(1)
         rig.chip.inject(condition, lasting: .seconds(3))
@@ -122,8 +122,8 @@ import VirtualIMU
         #expect(rig.driver.status.recoveries >= 1)
     }
 
-    @Test("Another identity is refused until it is right", arguments: LSM6DSModel.allCases)
-    func wrongIdentity(model: LSM6DSModel) {
+    @Test("Another identity is refused until it is right", arguments: VirtualPart.parts(of: .lsm6ds))
+    func wrongIdentity(model: VirtualPart) {
         let rig = LSM6DSVirtualRig(model)
         rig.chip.inject(.wrongIdentity(0x33), lasting: .seconds(1))
         rig.run(0.9)
@@ -131,8 +131,8 @@ import VirtualIMU
         #expect(rig.run(atMost: 2) { rig.driver.status.state == .streaming })
     }
 
-    @Test("One transaction in fifty without an answer costs no sample", arguments: LSM6DSModel.allCases)
-    func flakyBus(model: LSM6DSModel) {
+    @Test("One transaction in fifty without an answer costs no sample", arguments: VirtualPart.parts(of: .lsm6ds))
+    func flakyBus(model: VirtualPart) {
         let rig = LSM6DSVirtualRig(model)
         rig.run(1)
         rig.chip.inject(.randomlyNotAcknowledged(probability: 0.02))
@@ -144,9 +144,9 @@ import VirtualIMU
     }
 
     @Test(
-        "A host that sleeps for seconds loses what the FIFO does not hold, and says so", arguments: LSM6DSModel.allCases
+        "A host that sleeps for seconds loses what the FIFO does not hold, and says so", arguments: VirtualPart.parts(of: .lsm6ds)
     )
-    func sleepyHost(model: LSM6DSModel) {
+    func sleepyHost(model: VirtualPart) {
         let rig = LSM6DSVirtualRig(model)
         rig.run(1)
         rig.clock.advance(bySeconds: 4)
@@ -158,8 +158,8 @@ import VirtualIMU
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("A host that sleeps for less than the FIFO holds loses nothing", arguments: LSM6DSModel.allCases)
-    func drowsyHost(model: LSM6DSModel) {
+    @Test("A host that sleeps for less than the FIFO holds loses nothing", arguments: VirtualPart.parts(of: .lsm6ds))
+    func drowsyHost(model: VirtualPart) {
         let rig = LSM6DSVirtualRig(model)
         rig.run(1)
         rig.clock.advance(bySeconds: 1)
@@ -169,8 +169,8 @@ import VirtualIMU
         #expect(abs(Double(rig.driver.status.samples) - 2.9 * 208 / 1.03) < 20)
     }
 
-    @Test("Stopped, both sensors are off and the chip is left alone", arguments: LSM6DSModel.allCases)
-    func stop(model: LSM6DSModel) throws {
+    @Test("Stopped, both sensors are off and the chip is left alone", arguments: VirtualPart.parts(of: .lsm6ds))
+    func stop(model: VirtualPart) throws {
         let rig = LSM6DSVirtualRig(model)
         rig.run(1)
         try rig.driver.stop()

@@ -39,7 +39,7 @@ final class LSM6DSVirtualRig {
     private var random: UInt64 = 7
 
     init(
-        _ model: LSM6DSModel, settings: IMUSettings = IMUSettings(), oscillatorError: Double = 0.03,
+        _ model: VirtualPart, settings: IMUSettings = IMUSettings(), oscillatorError: Double = 0.03,
         lateness: Double = 0.003, maximumReadLength: Int = 8192, change: (inout Imperfections) -> Void = { _ in }
     ) {
         var imperfections = Imperfections.ideal

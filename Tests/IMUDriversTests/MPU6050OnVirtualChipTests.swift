@@ -42,7 +42,7 @@ final class VirtualRig {
     private var random: UInt64
 
     init(
-        _ model: VirtualMPUModel = .mpu6050, answering identity: UInt8? = nil,
+        _ model: VirtualPart = .mpu6050, answering identity: UInt8? = nil,
         settings: IMUSettings = IMUSettings(), oscillatorError: Double = 0.03, lateness: Double = 0.003,
         maximumReadLength: Int = 8192, seed: UInt64 = 7, change: (inout Imperfections) -> Void = { _ in }
     ) {

@@ -6,10 +6,10 @@ import VirtualIMU
 
 /// Requirement: the driver against the other members of the family, each written from its data sheet a second time.
 @Suite struct MPUVariantsOnVirtualChipTests {
-    static let models: [VirtualMPUModel] = [.mpu6500, .icm20602, .icm20689]
+    static let models: [VirtualPart] = [.mpu6500, .icm20602, .icm20689]
 
     @Test("Identified, up within 300 ms, and no sample wrong", arguments: models)
-    func start(model: VirtualMPUModel) {
+    func start(model: VirtualPart) {
         let rig = VirtualRig(model)
         #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
         rig.run(1)
@@ -22,7 +22,7 @@ import VirtualIMU
     @Test(
         "Timestamps within 0.2 ms RMS, the low-pass's own delay included, at every setting of it", arguments: models,
         [1000, 500, 200, 100, 50, 25] as [Double])
-    func timestamps(model: VirtualMPUModel, rate: Double) {
+    func timestamps(model: VirtualPart, rate: Double) {
         var settings = IMUSettings()
         settings.rate = rate
         let rig = VirtualRig(model, settings: settings, oscillatorError: -0.011)
@@ -37,7 +37,7 @@ import VirtualIMU
     }
 
     @Test("Every range", arguments: models, [(2, 250), (4, 500), (8, 1000), (16, 2000)] as [(Double, Double)])
-    func ranges(model: VirtualMPUModel, ranges: (Double, Double)) {
+    func ranges(model: VirtualPart, ranges: (Double, Double)) {
         var settings = IMUSettings()
         settings.accelerometerRange = ranges.0 * standardGravity
         settings.gyroscopeRange = ranges.1 * .pi / 180
@@ -54,7 +54,7 @@ import VirtualIMU
             .brownOut, .fifoOverflow, .fifoSlip(bytes: 1), .fifoSlip(bytes: 6), .fifoSlip(bytes: 9),
             .bitFlip(register: 0x6A, bit: 6), .bitFlip(register: 0x23, bit: 3),
         ] as [FaultEvent])
-    func events(model: VirtualMPUModel, event: FaultEvent) {
+    func events(model: VirtualPart, event: FaultEvent) {
         let rig = VirtualRig(model)
         rig.run(1)
         rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
@@ -67,8 +67,8 @@ import VirtualIMU
         #expect(rig.driver.status.gaps == 1)
     }
 
-    @Test("An accelerometer's low-pass that flips is noticed", arguments: [.mpu6500, .icm20602] as [VirtualMPUModel])
-    func flippedFilter(model: VirtualMPUModel) {
+    @Test("An accelerometer's low-pass that flips is noticed", arguments: [.mpu6500, .icm20602] as [VirtualPart])
+    func flippedFilter(model: VirtualPart) {
         let rig = VirtualRig(model)
         rig.run(1)
         rig.chip.inject(.bitFlip(register: 0x1D, bit: 0))
@@ -77,8 +77,8 @@ import VirtualIMU
     }
 
     @Test("Each holds what its FIFO does: a host that sleeps for less loses nothing", arguments: models)
-    func capacity(model: VirtualMPUModel) {
-        let frames: [VirtualMPUModel: Double] = [.mpu6500: 36, .icm20602: 72, .icm20689: 36]
+    func capacity(model: VirtualPart) {
+        let frames: [VirtualPart: Double] = [.mpu6500: 36, .icm20602: 72, .icm20689: 36]
         let rig = VirtualRig(model, oscillatorError: 0, lateness: 0)
         rig.run(1)
         // Of all that fits, what a poll finds already there and what the check for an overflow keeps free.
@@ -92,7 +92,7 @@ import VirtualIMU
     }
 
     @Test("What lasts is told, and ends by itself", arguments: models, [.unplugged, .frozenOutput] as [FaultCondition])
-    func conditions(model: VirtualMPUModel, condition: FaultCondition) {
+    func conditions(model: VirtualPart, condition: FaultCondition) {
         let rig = VirtualRig(model)
         rig.run(1)
         rig.chip.inject(condition, lasting: .seconds(3))

@@ -12,7 +12,7 @@ import VirtualIMU
         let chip: VirtualLSM6DS
         private var bus: VirtualBus<ManualClock>
 
-        init(_ model: LSM6DSModel) {
+        init(_ model: VirtualPart) {
             chip = VirtualLSM6DS(model, trajectory: Rest(), imperfections: .ideal, start: clock.now())
             bus = VirtualBus(chip, clock: clock)
         }
@@ -41,8 +41,8 @@ import VirtualIMU
         func samples(_ count: Int) { clock.advance(bySeconds: (Double(count) + 0.5) / 104) }
     }
 
-    @Test("After power-on both sensors are off and the FIFO is empty", arguments: LSM6DSModel.allCases)
-    func defaults(model: LSM6DSModel) throws {
+    @Test("After power-on both sensors are off and the FIFO is empty", arguments: VirtualPart.parts(of: .lsm6ds))
+    func defaults(model: VirtualPart) throws {
         let bench = Bench(model)
         bench.clock.advance(bySeconds: 1)
         #expect(bench.chip.sampleCount == 0)
@@ -51,8 +51,8 @@ import VirtualIMU
         #expect(try bench.read(0x3A, 2) == [0, model == .lsm6dso ? 0 : 0x10])
     }
 
-    @Test("A reset brings the defaults back, and its bit clears itself", arguments: LSM6DSModel.allCases)
-    func reset(model: LSM6DSModel) throws {
+    @Test("A reset brings the defaults back, and its bit clears itself", arguments: VirtualPart.parts(of: .lsm6ds))
+    func reset(model: VirtualPart) throws {
         let bench = Bench(model)
         try bench.start(isTagged: model == .lsm6dso)
         try bench.write(0x12, 0x05)
@@ -65,8 +65,8 @@ import VirtualIMU
 
     @Test(
         "Untagged: three words a sensor, the gyroscope first, and the pattern says which is next",
-        arguments: [.lsm6ds3, .lsm6ds3trc] as [LSM6DSModel])
-    func untagged(model: LSM6DSModel) throws {
+        arguments: [.lsm6ds3, .lsm6ds3trc] as [VirtualPart])
+    func untagged(model: VirtualPart) throws {
         let bench = Bench(model)
         try bench.start(isTagged: false)
         bench.samples(2)
@@ -95,8 +95,8 @@ import VirtualIMU
         #expect(try bench.read(0x3A, 2) == [0, 0])
     }
 
-    @Test("A FIFO that runs over says so; switched off it is empty", arguments: LSM6DSModel.allCases)
-    func overrun(model: LSM6DSModel) throws {
+    @Test("A FIFO that runs over says so; switched off it is empty", arguments: VirtualPart.parts(of: .lsm6ds))
+    func overrun(model: VirtualPart) throws {
         let bench = Bench(model)
         let isTagged = model == .lsm6dso
         try bench.start(isTagged: isTagged)
@@ -117,8 +117,8 @@ import VirtualIMU
         #expect(try bench.read(0x3A) == [isTagged ? 2 : 6])
     }
 
-    @Test("Temperature counts from 25 °C", arguments: LSM6DSModel.allCases)
-    func temperature(model: LSM6DSModel) throws {
+    @Test("Temperature counts from 25 °C", arguments: VirtualPart.parts(of: .lsm6ds))
+    func temperature(model: VirtualPart) throws {
         let clock = ManualClock()
         var imperfections = Imperfections.ideal
         imperfections.ambientTemperature = 21.5

@@ -9,19 +9,17 @@ protocol FaultyChip: VirtualChip {
     func truth(at instant: Timestamp) -> TrueMotion
 }
 
-extension VirtualMPU6050: FaultyChip {}
-extension VirtualLSM6DS: FaultyChip {}
 extension VirtualIMUChip: FaultyChip {}
 
 /// The chips that faults are put on: every family, and its members whose FIFOs differ.
-enum FaultChip: String, CaseIterable {
-    case mpu6050, mpu6500, icm20602, icm20689, lsm6ds3, lsm6ds3trc, lsm6dso, bmi160, icm42688, adxl345
+typealias FaultChip = VirtualPart
 
+extension VirtualPart {
     /// Puts it through one fault, or through none to see it start.
     func outcome(of plan: FaultPlan) -> FaultOutcome {
-        switch self {
-        case .mpu6050, .mpu6500, .icm20602, .icm20689: FaultRun<MPUFamily>.outcome(self, plan)
-        case .lsm6ds3, .lsm6ds3trc, .lsm6dso: FaultRun<LSM6DSFamily>.outcome(self, plan)
+        switch family {
+        case .mpu6050: FaultRun<MPUFamily>.outcome(self, plan)
+        case .lsm6ds: FaultRun<LSM6DSFamily>.outcome(self, plan)
         case .bmi160: FaultRun<BMI160Family>.outcome(self, plan)
         case .icm42688: FaultRun<ICM42688Family>.outcome(self, plan)
         case .adxl345: FaultRun<ADXL345Family>.outcome(self, plan)
@@ -44,19 +42,6 @@ enum FaultChip: String, CaseIterable {
     func make(
         along trajectory: any Trajectory, _ imperfections: Imperfections, seed: UInt64, start: Timestamp
     ) -> any FaultyChip {
-        switch self {
-        case .mpu6050, .mpu6500, .icm20602, .icm20689:
-            VirtualMPU6050(
-                VirtualMPUModel(rawValue: rawValue) ?? .mpu6050, trajectory: trajectory, imperfections: imperfections,
-                seed: seed, start: start)
-        case .lsm6ds3, .lsm6ds3trc, .lsm6dso:
-            VirtualLSM6DS(
-                LSM6DSModel(rawValue: rawValue) ?? .lsm6ds3, trajectory: trajectory, imperfections: imperfections,
-                seed: seed, start: start)
-        case .bmi160, .icm42688, .adxl345:
-            VirtualIMUChip(
-                VirtualIMUChip.Kind(rawValue: rawValue) ?? .bmi160, trajectory: trajectory,
-                imperfections: imperfections, seed: seed, start: start)
-        }
+        VirtualIMUChip(self, trajectory: trajectory, imperfections: imperfections, seed: seed, start: start)
     }
 }

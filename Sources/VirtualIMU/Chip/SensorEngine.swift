@@ -1,6 +1,8 @@
 internal import MotionCore
 
 /// What all virtual chips have behind their registers: an oscillator that makes samples due, and sensors that take them.
+///
+/// What a sample holds depends on its index, not on when the chip is looked at.
 struct SensorEngine {
     let imperfections: Imperfections
     private let trajectory: any Trajectory
@@ -11,10 +13,11 @@ struct SensorEngine {
     /// The instant that the chip has been brought up to.
     private(set) var now: Timestamp
     private(set) var clock: SampleClock
+    /// The clocks before the present one that counted samples, oldest first.
     private var earlierClocks: [SampleClock] = []
     private(set) var nextIndex: UInt64 = 0
     private var nextTime: Timestamp
-    private var setup: SensorModel.Setup
+    private(set) var setup: SensorModel.Setup
     private var model: SensorModel
 
     /// Whether the outputs repeat their last values, and whether no samples are taken: faults.
@@ -26,7 +29,6 @@ struct SensorEngine {
     var wire: VirtualWire?
     /// When the gyroscope was last started.
     var gyroscopeStart: Timestamp
-    private var last = Reading(force: .zero, rate: .zero, temperature: 25)
 
     /// What the sensors say: m/s², rad/s, °C.
     struct Reading {
@@ -35,6 +37,15 @@ struct SensorEngine {
         var temperature: Double
     }
 
+    /// A sample that is due.
+    struct Sample {
+        var index: UInt64
+        var time: Timestamp
+        /// `nil` where the outputs are to repeat their last values.
+        var reading: Reading?
+    }
+
+    /// Makes an engine that stands still.
     init(trajectory: any Trajectory, imperfections: Imperfections, seed: UInt64, start: Timestamp) {
         self.trajectory = trajectory
         self.imperfections = imperfections
@@ -57,48 +68,73 @@ struct SensorEngine {
     /// The chip's true temperature now, °C.
     var temperature: Double { clock.temperature(at: now) + temperatureError }
 
-    /// From now on takes a sample every `period` seconds of the chip's own time; none with `nil`.
-    mutating func run(period: Double?, lowPass: LowPassSetting) {
-        if period != clock.period {
+    /// From now on takes samples as `wanted` says, or none with `nil`.
+    ///
+    /// The clock starts anew where its period or error (ppm, that of the oscillator unless told) changes, the filters where
+    /// anything of theirs does. A chip that is awake is warm, also where it takes no samples.
+    mutating func run(_ wanted: SensorModel.Setup?, oscillatorError: Double? = nil, isAwake: Bool? = nil) {
+        let period = wanted?.period
+        let error = (oscillatorError ?? imperfections.oscillatorError) * 1e-6
+        if period != clock.period || error != clock.error {
             if nextIndex > clock.firstIndex {
-                // More than anybody looks back to.
+                // More than anybody looks back to; a chip may be reconfigured for years.
                 if earlierClocks.count == 64 { earlierClocks.removeFirst() }
                 earlierClocks.append(clock)
             }
+            let heating = isAwake ?? (period != nil) ? imperfections.selfHeating : 0
             clock = SampleClock(
-                origin: now, firstIndex: nextIndex, period: period, error: imperfections.oscillatorError * 1e-6,
+                origin: now, firstIndex: nextIndex, period: period, error: error,
                 drift: imperfections.oscillatorDrift * 1e-6, temperature: clock.temperature(at: now),
-                finalTemperature: imperfections.ambientTemperature + (period == nil ? 0 : imperfections.selfHeating),
+                finalTemperature: imperfections.ambientTemperature + heating,
                 timeConstant: imperfections.thermalTimeConstant)
             nextTime = clock.time(of: nextIndex)
         }
-        guard let period else { return }
-        let wanted = SensorModel.Setup(lowPass: lowPass, period: period)
-        guard wanted != setup else { return }
+        guard let wanted, wanted != setup else { return }
         setup = wanted
         model = SensorModel(imperfections, seed: seed, setup: setup)
     }
 
-    /// Takes the next sample that is due by `instant`; `nil`, and time has passed, where there is none.
-    mutating func nextReading(until instant: Timestamp) -> Reading? {
-        guard nextTime <= instant else {
-            now = max(now, instant)
-            return nil
-        }
-        now = max(now, nextTime)
-        if isFrozen || isStalled {
-            model.reset()
-        } else {
-            let temperature = clock.temperature(at: nextTime)
-            model.take(nextIndex, at: nextTime.seconds(since: start), temperature: temperature, along: trajectory)
-            last = Reading(
-                force: model.specificForce,
-                rate: model.rotationRate + model.startUpError(after: nextTime.seconds(since: gyroscopeStart)),
-                temperature: temperature + temperatureError)
-        }
-        nextIndex += 1
+    /// Forgets the past of the signal paths.
+    mutating func resetFilters() { model.reset() }
+
+    /// Goes to the first sample that matters at `instant`, if that is not the next: after a long time of which nothing can be
+    /// seen any more, only so many are taken as are remembered (`frames`) and settle the filters.
+    mutating func skipUnseenSamples(until instant: Timestamp, remembering frames: Int) {
+        let seen = UInt64(frames + model.memory)
+        guard let period = clock.period, instant.seconds(since: nextTime) > Double(seen) * period,
+            let last = clock.lastIndex(at: instant), last >= nextIndex + seen
+        else { return }
+        nextIndex = last + 1 - seen
         nextTime = clock.time(of: nextIndex)
-        return last
+        model.reset()
+    }
+
+    /// Takes the next sample that is due by `instant`; `nil`, and time has passed, where there is none.
+    mutating func nextSample(until instant: Timestamp) -> Sample? {
+        while nextTime <= instant {
+            now = max(now, nextTime)
+            var sample = Sample(index: nextIndex, time: nextTime)
+            if isFrozen || isStalled {
+                // The filters know nothing of what happens meanwhile.
+                model.reset()
+            } else {
+                sample.reading = reading()
+            }
+            nextIndex += 1
+            nextTime = clock.time(of: nextIndex)
+            if !isStalled { return sample }
+        }
+        now = max(now, instant)
+        return nil
+    }
+
+    private mutating func reading() -> Reading {
+        let temperature = clock.temperature(at: nextTime)
+        model.take(nextIndex, at: nextTime.seconds(since: start), temperature: temperature, along: trajectory)
+        return Reading(
+            force: model.specificForce,
+            rate: model.rotationRate + model.startUpError(after: nextTime.seconds(since: gyroscopeStart)),
+            temperature: temperature + temperatureError)
     }
 
     /// The instant of a sample that was taken; `nil` where it is not yet, or too long ago to know.
@@ -106,54 +142,5 @@ struct SensorEngine {
         guard index < nextIndex else { return nil }
         if index >= clock.firstIndex { return clock.time(of: index) }
         return earlierClocks.last { $0.firstIndex <= index }?.time(of: index)
-    }
-}
-
-/// The registers of one kind of chip: what is its own, beside the engine.
-protocol VirtualRegisters: Sendable {
-    /// The register that says who is there.
-    var identityRegister: UInt8 { get }
-
-    /// Answers one read, or takes one write.
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine)
-    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine)
-
-    /// Whether the next sample lets the data-ready pin rise.
-    var raisesPin: Bool { get }
-
-    /// Takes a sample that is due.
-    mutating func take(_ reading: SensorEngine.Reading)
-
-    /// What was to happen by itself by `instant` happens.
-    mutating func settle(_ engine: inout SensorEngine)
-
-    /// Everything is as after power-on.
-    mutating func powerCycle(_ engine: inout SensorEngine)
-
-    /// Puts frames into the FIFO until the first is lost.
-    mutating func overflow()
-
-    /// Loses the FIFO's oldest bytes.
-    mutating func slip(_ bytes: Int)
-
-    /// Inverts a bit of a register, with all that follows from it.
-    mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine)
-}
-
-extension VirtualRegisters {
-    mutating func settle(_ engine: inout SensorEngine) {}
-}
-
-/// A value as counts of `scale`, within the limits that it saturates at.
-func counts(_ value: Double, scale: Double, within limits: ClosedRange<Double> = -32767...32767) -> Int16 {
-    let value = value / scale
-    return value.isFinite ? Int16(max(limits.lowerBound, min(limits.upperBound, value.rounded()))) : 0
-}
-
-extension Array where Element == UInt8 {
-    /// Appends a value, low byte first.
-    mutating func appendLittleEndian(_ value: Int16) {
-        append(UInt8(truncatingIfNeeded: value))
-        append(UInt8(truncatingIfNeeded: value >> 8))
     }
 }

@@ -1,14 +1,13 @@
 internal import MotionCore
 
 /// An ADXL345's registers and its FIFO of 32 entries (data sheet, Rev. E).
-struct ADXL345Registers: VirtualRegisters {
+struct VirtualADXL345Registers: VirtualRegisters {
     private var registers = [UInt8](repeating: 0, count: 64)
     private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
     private var lastEntry = [UInt8](repeating: 0, count: 6)
 
-    init() { setDefaults() }
-
     var identityRegister: UInt8 { 0x00 }
+    var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
 
     private mutating func setDefaults() {
         for index in registers.indices { registers[index] = 0 }
@@ -45,10 +44,21 @@ struct ADXL345Registers: VirtualRegisters {
         let rate = 100 * (code >= 10 ? Double(1 << (code - 10)) : 1 / Double(1 << (10 - code)))
         let bandwidth = rate / 2
         let lowPass = LowPassSetting(bandwidth, bandwidth, 2.0.squareRoot() / (2 * .pi * bandwidth))
-        engine.run(period: registers[0x2D] & 0x0C == 0x08 ? 1 / rate : nil, lowPass: lowPass)
+        let measures = registers[0x2D] & 0x0C == 0x08
+        engine.run(measures ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }
 
-    mutating func take(_ reading: SensorEngine.Reading) {
+    mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        if let reading = sample.reading { convert(reading) }
+        switch registers[0x38] & 0xC0 {
+        case 0x00: for index in 0..<6 { registers[0x32 + index] = lastEntry[index] }
+        case 0x80: fifo.append(lastEntry)
+        default: break
+        }
+    }
+
+    /// Makes an entry of a reading.
+    private mutating func convert(_ reading: SensorEngine.Reading) {
         let range = 2 << Int(registers[0x31] & 0x03)
         let isFull = registers[0x31] & 0x08 != 0
         // Ten bits over the range, or 256 LSB/g whatever it is.
@@ -58,8 +68,6 @@ struct ADXL345Registers: VirtualRegisters {
         for axis in 0..<3 {
             entry.appendLittleEndian(counts(reading.force[axis], scale: scale, within: -end...end - 1))
         }
-        for index in 0..<6 where registers[0x38] & 0xC0 == 0 { registers[0x32 + index] = entry[index] }
-        if registers[0x38] & 0xC0 == 0x80 { fifo.append(entry) }
         lastEntry = entry
     }
 

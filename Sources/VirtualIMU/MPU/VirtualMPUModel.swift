@@ -3,7 +3,7 @@
 /// The figures are those of the data sheets (RM-MPU-6000A-00 r4.2, RM-MPU-6500A-00 r2.1, RM-MPU-9250A-00 r1.6, DS-000176,
 /// DS-000143) and, where those were not at hand, of Linux' inv_mpu6050 and PX4's drivers, written down here a second time so
 /// that a slip in the driver's own table shows.
-public enum VirtualMPUModel: String, CaseIterable, Sendable {
+enum VirtualMPUModel: Sendable {
     case mpu6050
     case mpu6500
     case icm20602

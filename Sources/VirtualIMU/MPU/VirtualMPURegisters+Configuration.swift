@@ -1,30 +1,30 @@
 internal import Glibc
 internal import MotionCore
 
-extension ChipCore {
+extension VirtualMPURegisters {
     /// Brings clock, filters and FIFO frame in line with the registers.
     ///
     /// The clock starts anew where the rate or the clock's source changes, the filters where they or the self-test do.
-    mutating func configure() {
+    mutating func configure(_ engine: inout SensorEngine) {
         frameRegisters = frameRegisters(enabled: registers[Int(Register.fifoEnable)])
         let lowPass = variant.lowPass(
             configuration: registers[Int(Register.configuration)],
             accelerometerConfiguration2: registers[Int(Register.accelerometerConfiguration2)])
-        let period = nominalPeriod(baseRate: lowPass.baseRate)
-        let clockError =
-            registers[Int(Register.powerManagement1)] & 0x07 == 0
-            ? imperfections.internalOscillatorError : imperfections.oscillatorError
-        startClock(period: period, error: clockError * 1e-6)
-        guard let period else { return }
-
-        var wanted = SensorModel.Setup(lowPass: lowPass, period: period)
-        if variant.hasSelfTest {
-            wanted.selfTestForce = selfTestForce
-            wanted.selfTestRate = selfTestRate
+        let power = registers[Int(Register.powerManagement1)]
+        let imperfections = engine.imperfections
+        var wanted: SensorModel.Setup?
+        if let period = nominalPeriod(baseRate: lowPass.baseRate) {
+            var setup = SensorModel.Setup(lowPass: lowPass, period: period)
+            if variant.hasSelfTest {
+                setup.selfTestForce = selfTestForce(imperfections)
+                setup.selfTestRate = selfTestRate(imperfections)
+            }
+            wanted = setup
         }
-        guard wanted != setup else { return }
-        setup = wanted
-        model = SensorModel(imperfections, seed: seed, setup: setup)
+        engine.run(
+            wanted,
+            oscillatorError: power & 0x07 == 0 ? imperfections.internalOscillatorError : imperfections.oscillatorError,
+            isAwake: power & Bit.sleep == 0)
     }
 
     /// Nominal seconds between samples; `nil` where the chip takes none.
@@ -42,23 +42,6 @@ extension ChipCore {
             }
         }
         return (1 + Double(registers[Int(Register.sampleRateDivider)])) / baseRate
-    }
-
-    /// Lets the clock run from now on with another period or error, if they are other ones.
-    private mutating func startClock(period: Double?, error: Double) {
-        guard period != clock.period || error != clock.error else { return }
-        if nextIndex > clock.firstIndex {
-            // More than anybody looks back to; a chip may be reconfigured for years.
-            if earlierClocks.count == 64 { earlierClocks.removeFirst() }
-            earlierClocks.append(clock)
-        }
-        let heating = registers[Int(Register.powerManagement1)] & Bit.sleep == 0 ? imperfections.selfHeating : 0
-        clock = SampleClock(
-            origin: now, firstIndex: nextIndex, period: period, error: error,
-            drift: imperfections.oscillatorDrift * 1e-6, temperature: clock.temperature(at: now),
-            finalTemperature: imperfections.ambientTemperature + heating,
-            timeConstant: imperfections.thermalTimeConstant)
-        nextTime = clock.time(of: nextIndex)
     }
 
     /// The registers that a frame copies, in the order of their numbers (RM p. 16, 44). The auxiliary bus has no
@@ -81,9 +64,9 @@ extension ChipCore {
 }
 
 // The self-test (RM p. 9 to 11): electrostatic forces that move the proof masses as a known movement would.
-extension ChipCore {
+extension VirtualMPURegisters {
     /// Writes the factory's codes into SELF_TEST_X, _Y, _Z and _A.
-    mutating func setSelfTestTrim() {
+    mutating func setSelfTestTrim(_ imperfections: Imperfections) {
         guard variant.hasSelfTest else { return }
         let force = imperfections.accelerometerTrim
         let rate = imperfections.gyroscopeTrim
@@ -95,16 +78,18 @@ extension ChipCore {
     }
 
     /// What the accelerometer's self-test adds now, m/s²: 4096·0.34·(0.92/0.34)^((code - 1)/30) LSB at ±8 g.
-    var selfTestForce: Vector3 {
+    private func selfTestForce(_ imperfections: Imperfections) -> Vector3 {
         response(
-            enabled: registers[Int(Register.accelerometerConfiguration)], codes: imperfections.accelerometerTrim
+            enabled: registers[Int(Register.accelerometerConfiguration)], codes: imperfections.accelerometerTrim,
+            deviation: imperfections.selfTestDeviation
         ) { standardGravity * 0.34 * pow(0.92 / 0.34, (Double($0) - 1) / 30) }
     }
 
     /// What the gyroscope's self-test adds now, rad/s: 25·131·1.046^(code - 1) LSB at ±250 °/s, y the other way.
-    var selfTestRate: Vector3 {
+    private func selfTestRate(_ imperfections: Imperfections) -> Vector3 {
         var result = response(
-            enabled: registers[Int(Register.gyroscopeConfiguration)], codes: imperfections.gyroscopeTrim
+            enabled: registers[Int(Register.gyroscopeConfiguration)], codes: imperfections.gyroscopeTrim,
+            deviation: imperfections.selfTestDeviation
         ) { radiansPerDegree * 25 * pow(1.046, Double($0) - 1) }
         result.y = -result.y
         return result
@@ -112,10 +97,10 @@ extension ChipCore {
 
     /// The factory's response on the axes whose bit (7, 6, 5) is set; none where there is no code.
     private func response(
-        enabled: UInt8, codes: SelfTestCodes, factory: (UInt8) -> Double
+        enabled: UInt8, codes: SelfTestCodes, deviation: Double, factory: (UInt8) -> Double
     ) -> Vector3 {
         func axis(_ bit: UInt8, _ code: UInt8) -> Double {
-            enabled & bit != 0 && code != 0 ? factory(code) * (1 + imperfections.selfTestDeviation) : 0
+            enabled & bit != 0 && code != 0 ? factory(code) * (1 + deviation) : 0
         }
         return Vector3(axis(0x80, codes.x), axis(0x40, codes.y), axis(0x20, codes.z))
     }

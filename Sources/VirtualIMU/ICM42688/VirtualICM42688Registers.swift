@@ -2,16 +2,15 @@ internal import Glibc
 internal import MotionCore
 
 /// An ICM-42688-P's bank 0 and its FIFO of packets (DS-000347).
-struct ICM42688Registers: VirtualRegisters {
+struct VirtualICM42688Registers: VirtualRegisters {
     private var registers = [UInt8](repeating: 0, count: 128)
     private var fifo = FrameFIFO(capacity: 2048, frameLength: 16)
-    private var lastPacket = [UInt8](repeating: 0, count: 16)
+    private var lastPacket: [UInt8] = [0x68] + [UInt8](repeating: 0, count: 15)
     private var resetEnd: Timestamp?
     private var packets: UInt16 = 0
 
-    init() { setDefaults() }
-
     var identityRegister: UInt8 { 0x75 }
+    var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
 
     private mutating func setDefaults() {
         for index in registers.indices { registers[index] = 0 }
@@ -42,7 +41,7 @@ struct ICM42688Registers: VirtualRegisters {
     }
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
-        var address = Int(register & 0x7F)
+        var address = Int(register)
         for index in buffer.indices {
             switch address {
             case 0x30: buffer[index] = fifo.removeFirst() ?? 0xFF
@@ -67,7 +66,7 @@ struct ICM42688Registers: VirtualRegisters {
         case 0x75, 0x1D...0x30: return
         default:
             if register == 0x4E, registers[0x4E] & 0x0C == 0, value & 0x0C != 0 { engine.gyroscopeStart = engine.now }
-            registers[Int(register & 0x7F)] = value
+            registers[Int(register)] = value
             if register == 0x16, value & 0xC0 == 0 { fifo.removeAll() }
         }
         configure(&engine)
@@ -94,11 +93,20 @@ struct ICM42688Registers: VirtualRegisters {
         let order = Double(registers[0x51] >> 2 & 0x03) + 1
         let turnDelay = 1 / (sin(.pi / (2 * order)) * 2 * .pi * turn)
         let runs = registers[0x4E] & 0x0F == 0x0F && resetEnd == nil
-        engine.run(
-            period: runs ? 1 / rate : nil, lowPass: LowPassSetting(force, turn, turnDelay))
+        let lowPass = LowPassSetting(force, turn, turnDelay)
+        engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }
 
-    mutating func take(_ reading: SensorEngine.Reading) {
+    mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        if let reading = sample.reading { convert(reading) }
+        packets &+= 1
+        lastPacket[14] = UInt8(packets >> 8)
+        lastPacket[15] = UInt8(packets & 0xFF)
+        if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { fifo.append(lastPacket) }
+    }
+
+    /// Makes a packet of a reading, without its timestamp.
+    private mutating func convert(_ reading: SensorEngine.Reading) {
         let forceRange = Double(16 >> Int(min(3, registers[0x50] >> 5))) * standardGravity
         let rateRange = 2000 / Double(1 << Int(registers[0x4F] >> 5)) * radiansPerDegree
         var packet: [UInt8] = [0x68]
@@ -110,9 +118,7 @@ struct ICM42688Registers: VirtualRegisters {
         for axis in 0..<3 { append(counts(reading.rate[axis], scale: rateRange / 32768)) }
         packet.append(
             UInt8(truncatingIfNeeded: counts(reading.temperature - 25, scale: 1 / 2.07, within: -128...127)))
-        packets &+= 1
-        append(Int16(bitPattern: packets))
-        if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { fifo.append(packet) }
+        append(0)
         lastPacket = packet
     }
 

@@ -1,7 +1,7 @@
 internal import MotionCore
 
-/// The chips of ST's LSM6DS family that `VirtualLSM6DS` can be.
-public enum LSM6DSModel: String, CaseIterable, Sendable {
+/// Which member of ST's LSM6DS family a virtual chip is.
+enum VirtualLSM6DSModel: Sendable {
     /// A FIFO of 8 KiB without tags.
     case lsm6ds3
     /// A FIFO of 4 KiB without tags.

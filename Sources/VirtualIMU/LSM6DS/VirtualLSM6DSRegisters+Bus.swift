@@ -1,36 +1,25 @@
-internal import IMUDrivers
 internal import MotionCore
 
-extension LSM6DSCore {
+extension VirtualLSM6DSRegisters {
     /// Answers a read transaction that begins at `register`.
     ///
     /// With IF_INC the address counts up, and within the FIFO's data it goes round; without, it stays.
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) {
-        var address = register & 0x7F
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
+        var address = register
         for index in buffer.indices {
-            buffer[index] = readByte(address)
-            address = next(address)
+            buffer[index] = readByte(address, at: engine.now)
+            address = self.address(after: address)
         }
     }
 
-    /// Writes one register.
-    mutating func write(_ value: UInt8, to register: UInt8) {
-        let address = register & 0x7F
-        guard !isResetting, isWritable(address) else { return }
-        let before = registers[Int(address)]
-        registers[Int(address)] = value & kind.writableBits(address)
-        follow(address, before: before)
+    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
+        guard !isResetting(at: engine.now), isWritable(register) else { return }
+        let before = registers[Int(register)]
+        registers[Int(register)] = value & kind.writableBits(register)
+        follow(register, before: before, &engine)
     }
 
-    /// Inverts a bit of a register, with all that follows from it.
-    mutating func flip(bit: UInt8, of register: UInt8) {
-        let address = register & 0x7F
-        let before = registers[Int(address)]
-        registers[Int(address)] ^= 1 << (bit & 7)
-        follow(address, before: before)
-    }
-
-    private func next(_ address: UInt8) -> UInt8 {
+    func address(after address: UInt8) -> UInt8 {
         guard registers[Int(LSM6DSAddress.control3)] & 0x04 != 0 else { return address }
         if kind.isTagged { return address == 0x7E ? LSM6DSAddress.taggedData : (address + 1) & 0x7F }
         return address == 0x3F ? LSM6DSAddress.untaggedData : (address + 1) & 0x7F
@@ -42,19 +31,19 @@ extension LSM6DSCore {
             && address < LSM6DSAddress.taggedData
     }
 
-    private mutating func follow(_ address: UInt8, before: UInt8) {
+    mutating func follow(_ address: UInt8, before: UInt8, _ engine: inout SensorEngine) {
         let value = registers[Int(address)]
         switch address {
         case LSM6DSAddress.control3 where value & 0x01 != 0:
-            reset()
+            reset(&engine)
         case LSM6DSAddress.gyroscope:
             if before >> 4 == 0, value >> 4 != 0 {
-                gyroscopeStart = now
-                firstGyroscopeIndex = nextIndex
+                engine.gyroscopeStart = engine.now
+                firstGyroscopeIndex = engine.nextIndex
             }
-            configure()
+            configure(&engine)
         case LSM6DSAddress.accelerometer, LSM6DSAddress.control4:
-            configure()
+            configure(&engine)
         case LSM6DSAddress.untaggedMode:
             if mode == 0 { clearFIFO() }
         default:
@@ -65,12 +54,12 @@ extension LSM6DSCore {
     /// The FIFO's mode, in the same register of both kinds: 0 off, 1 until it is full, 6 the newest.
     var mode: UInt8 { registers[Int(LSM6DSAddress.untaggedMode)] & 0x07 }
 
-    private mutating func readByte(_ address: UInt8) -> UInt8 {
+    private mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
         let words = fifo.count / kind.wordLength
         let isFull = words == kind.words
         switch address {
         case LSM6DSAddress.control3:
-            return registers[Int(address)] | (isResetting ? 0x01 : 0)
+            return registers[Int(address)] | (isResetting(at: now) ? 0x01 : 0)
         case LSM6DSAddress.fifoStatus1:
             return UInt8(words & 0xFF)
         case LSM6DSAddress.fifoStatus2 where kind.isTagged:
@@ -99,28 +88,5 @@ extension LSM6DSCore {
         bytesGone += 1
         isOverrun = true
         isOverrunLatched = true
-    }
-}
-
-extension LSM6DSCore: SimulatedChip {
-    mutating func suffer(_ event: FaultEvent) {
-        switch event {
-        case .brownOut:
-            powerCycle()
-        case .fifoOverflow:
-            guard mode != 0 else { return }
-            // The newest frame again and again, and the first that there is no room for.
-            let filler = frame.isEmpty ? [UInt8](repeating: 0, count: kind.wordLength) : frame
-            for _ in 0...(fifo.capacity - fifo.count) / filler.count {
-                for byte in filler { appendToFIFO(byte) }
-            }
-        case .fifoSlip(let bytes):
-            bytesGone += min(bytes, fifo.count)
-            fifo.drop(bytes)
-        case .bitFlip(let register, let bit):
-            flip(bit: bit, of: register)
-        case .temperatureJump(let difference):
-            temperatureError += difference
-        }
     }
 }

@@ -1,19 +1,19 @@
 internal import MotionCore
 
 /// A BMI160's registers and FIFO (BST-BMI160-DS000): commands that take their time, and frames without headers.
-struct BMI160Registers: VirtualRegisters {
+struct VirtualBMI160Registers: VirtualRegisters {
     private var registers = [UInt8](repeating: 0, count: 128)
     private var fifo = FrameFIFO(capacity: 1024, frameLength: 12)
     private var lastFrame = [UInt8](repeating: 0, count: 12)
+    private var lastTemperature: Int16 = 0
     /// When the accelerometer and the gyroscope will be in normal mode.
     private var accelerometerReady: Timestamp?
     private var gyroscopeReady: Timestamp?
     /// Until when a reset takes, in which nothing is written.
     private var resetEnd: Timestamp?
 
-    init() { setDefaults() }
-
     var identityRegister: UInt8 { 0x00 }
+    var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
 
     /// The reset values of section 2.11.
     private mutating func setDefaults() {
@@ -40,7 +40,7 @@ struct BMI160Registers: VirtualRegisters {
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
         registers[0x22] = UInt8(fifo.count & 0xFF)
         registers[0x23] = UInt8(fifo.count >> 8)
-        var address = Int(register & 0x7F)
+        var address = Int(register)
         for index in buffer.indices {
             if address == 0x24 {
                 // Beyond the last frame: 0x8000 again and again.
@@ -115,10 +115,20 @@ struct BMI160Registers: VirtualRegisters {
             default: (684, 523.9)
             }
         let lowPass = LowPassSetting(bandwidths.0, bandwidths.1, 2.0.squareRoot() / (2 * .pi * bandwidths.1))
-        engine.run(period: runs ? 1 / rate : nil, lowPass: lowPass)
+        engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }
 
-    mutating func take(_ reading: SensorEngine.Reading) {
+    mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        if let reading = sample.reading { convert(reading) }
+        for index in 0..<12 { registers[0x0C + index] = lastFrame[index] }
+        registers[0x20] = UInt8(truncatingIfNeeded: lastTemperature)
+        registers[0x21] = UInt8(truncatingIfNeeded: lastTemperature >> 8)
+        // Other contents are nothing that a driver of this package asks for.
+        if registers[0x47] & 0xF0 == 0xC0 { fifo.append(lastFrame) }
+    }
+
+    /// Makes a frame and a temperature of a reading.
+    private mutating func convert(_ reading: SensorEngine.Reading) {
         var frame: [UInt8] = []
         let forceRange: Double =
             switch registers[0x41] & 0x0F {
@@ -137,14 +147,8 @@ struct BMI160Registers: VirtualRegisters {
             let force = counts(reading.force[axis], scale: forceRange * standardGravity / 32768)
             frame.appendLittleEndian(hasForce ? force : .min)
         }
-        for index in 0..<12 { registers[0x0C + index] = frame[index] }
-        var temperature: [UInt8] = []
-        temperature.appendLittleEndian(counts(reading.temperature - 23, scale: 1.0 / 512))
-        registers[0x20] = temperature[0]
-        registers[0x21] = temperature[1]
-        // Other contents are nothing that a driver of this package asks for.
-        if registers[0x47] & 0xF0 == 0xC0 { fifo.append(frame) }
         lastFrame = frame
+        lastTemperature = counts(reading.temperature - 23, scale: 1.0 / 512)
     }
 
     /// int_drdy_en, mapped to INT1, which drives its pin push-pull and active high, not latched.

@@ -1,45 +1,38 @@
 internal import MotionCore
 
-extension ChipCore {
+extension VirtualMPURegisters {
     /// Answers a read transaction that begins at `register`.
     ///
     /// The address counts up but at FIFO_R_W, where it stays (RM p. 44). Samples are taken between transactions only:
     /// a burst sees the registers of one instant (RM p. 30).
-    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) {
-        var address = register & 0x7F
+    mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
+        var address = register
         for index in buffer.indices {
-            buffer[index] = readByte(address)
-            if address != Register.fifoData { address = (address + 1) & 0x7F }
+            buffer[index] = readByte(address, at: engine.now)
+            address = self.address(after: address)
         }
         if registers[Int(Register.interruptPin)] & Bit.clearOnAnyRead != 0 {
             registers[Int(Register.interruptStatus)] = 0
         }
     }
 
-    /// Takes a write transaction that begins at `register`; the address counts up likewise.
-    mutating func write(_ register: UInt8, _ values: some Sequence<UInt8>) {
-        var address = register & 0x7F
-        for value in values {
-            if !isResetting { writeByte(address, value) }
-            if address != Register.fifoData { address = (address + 1) & 0x7F }
-        }
+    /// Takes a byte; the address counts up likewise.
+    mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
+        if !isResetting(at: engine.now) { writeByte(register, value, &engine) }
     }
 
-    /// Inverts a bit of a register, with all that follows from it.
-    mutating func flip(bit: UInt8, of register: UInt8) {
-        registers[Int(register & 0x7F)] ^= 1 << (bit & 7)
-        if registers[Int(Register.powerManagement1)] & Bit.deviceReset != 0 { return reset() }
-        configure()
+    func address(after register: UInt8) -> UInt8 {
+        register == Register.fifoData ? register : (register + 1) & 0x7F
     }
 
-    private mutating func readByte(_ address: UInt8) -> UInt8 {
+    private mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
         switch address {
         case Register.interruptStatus:
             let status = registers[Int(address)]
             registers[Int(address)] = 0
             return status
         case Register.powerManagement1:
-            return registers[Int(address)] | (isResetting ? Bit.deviceReset : 0)
+            return registers[Int(address)] | (isResetting(at: now) ? Bit.deviceReset : 0)
         case Register.fifoCountHigh:
             latchedCount = UInt16(fifo.count)
             return UInt8(latchedCount >> 8)
@@ -53,46 +46,46 @@ extension ChipCore {
         }
     }
 
-    private mutating func writeByte(_ address: UInt8, _ value: UInt8) {
+    private mutating func writeByte(_ address: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
         let before = registers[Int(address)]
         let writable = variant.writableBits(address)
         registers[Int(address)] = before & ~writable | value & writable
         switch address {
         case Register.powerManagement1 where value & Bit.deviceReset != 0:
-            reset()
+            reset(&engine)
         case Register.userControl:
-            control(value)
+            control(value, &engine)
         case Register.signalPathReset where value & 0x07 != 0:
-            model.reset()
+            engine.resetFilters()
         case Register.fifoData where isFIFOEnabled:
             appendToFIFO(value)
         case Register.powerManagement1, Register.powerManagement2:
             let wakes = before & Bit.sleep != 0 && value & Bit.sleep == 0
             // The gyroscope's bits of PWR_MGMT_2 are 2 to 0.
             let starts = address == Register.powerManagement2 && before & ~value & 0x07 != 0
-            if address == Register.powerManagement1 ? wakes : starts { gyroscopeStart = now }
-            configure()
+            if address == Register.powerManagement1 ? wakes : starts { engine.gyroscopeStart = engine.now }
+            configure(&engine)
         case Register.sampleRateDivider...Register.accelerometerConfiguration, Register.fifoEnable,
             Register.selfTestX...Register.selfTestA:
-            configure()
+            configure(&engine)
         case Register.accelerometerConfiguration2 where variant.hasAccelerometerConfiguration2:
             let size = variant.fifoSize(accelerometerConfiguration2: registers[Int(address)])
             if size != fifo.capacity { fifo = ByteFIFO(capacity: size) }
-            configure()
+            configure(&engine)
         default:
             break
         }
     }
 
     /// Does what the bits of USER_CTRL ask for that clear themselves (RM p. 38).
-    private mutating func control(_ value: UInt8) {
+    private mutating func control(_ value: UInt8, _ engine: inout SensorEngine) {
         // "This bit resets the FIFO buffer when set to 1 while FIFO_EN equals 0."
         if value & Bit.fifoReset != 0, !isFIFOEnabled {
             fifo.removeAll()
-            frameBytesWritten = frame.count
+            frame.forgetRest()
         }
         if value & Bit.signalConditionReset != 0 {
-            model.reset()
+            engine.resetFilters()
             for address in Register.accelerometerOutput...Register.externalSensorLast { registers[Int(address)] = 0 }
         }
     }

@@ -1,0 +1,40 @@
+public import IMUDrivers
+
+/// A chip that there is a virtual one of.
+public enum VirtualPart: String, CaseIterable, Sendable {
+    case mpu6050, mpu6500, icm20602, icm20689
+    case lsm6ds3, lsm6ds3trc, lsm6dso
+    case bmi160
+    case icm42688
+    case adxl345
+
+    /// The family that drives it.
+    public var family: IMUFamily {
+        switch self {
+        case .mpu6050, .mpu6500, .icm20602, .icm20689: .mpu6050
+        case .icm42688: .icm42688
+        case .lsm6ds3, .lsm6ds3trc, .lsm6dso: .lsm6ds
+        case .bmi160: .bmi160
+        case .adxl345: .adxl345
+        }
+    }
+
+    /// Those of one family.
+    public static func parts(of family: IMUFamily) -> [VirtualPart] { allCases.filter { $0.family == family } }
+
+    /// The chip's registers in front of an engine.
+    func core(_ engine: SensorEngine) -> any SimulatedChip {
+        switch self {
+        case .mpu6050: VirtualCore(VirtualMPURegisters(.mpu6050), engine)
+        case .mpu6500: VirtualCore(VirtualMPURegisters(.mpu6500), engine)
+        case .icm20602: VirtualCore(VirtualMPURegisters(.icm20602), engine)
+        case .icm20689: VirtualCore(VirtualMPURegisters(.icm20689), engine)
+        case .icm42688: VirtualCore(VirtualICM42688Registers(), engine)
+        case .lsm6ds3: VirtualCore(VirtualLSM6DSRegisters(.lsm6ds3), engine)
+        case .lsm6ds3trc: VirtualCore(VirtualLSM6DSRegisters(.lsm6ds3trc), engine)
+        case .lsm6dso: VirtualCore(VirtualLSM6DSRegisters(.lsm6dso), engine)
+        case .bmi160: VirtualCore(VirtualBMI160Registers(), engine)
+        case .adxl345: VirtualCore(VirtualADXL345Registers(), engine)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+internal import MotionCore
+
+extension VirtualLSM6DSRegisters {
+    /// Frames of one sensor alone that the FIFO can hold, or the output registers.
+    var remembered: Int { mode == 0 ? 1 : fifo.capacity / (kind.isTagged ? 7 : 6) + 2 }
+
+    /// INT1_DRDY_G, pulsed, which an LSM6DS3 cannot be; H_LACTIVE and PP_OD clear.
+    var raisesPin: Bool {
+        kind.pulsesDataReady && registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0
+            && registers[Int(LSM6DSAddress.dataReadyPulse)] & 0x80 != 0
+            && registers[Int(LSM6DSAddress.control3)] & 0x30 == 0
+            && registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0
+    }
+
+    mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        if let reading = sample.reading { storeOutputs(reading, sample.index) }
+        registers[Int(LSM6DSAddress.status)] |= 0x07
+        guard mode != 0 else { return }
+        writeFrame(until: nil, engine)
+        frame.begin(at: sample.time)
+        appendToFrame(tag: 0x01, LSM6DSAddress.gyroscopeOutput, isIncluded: includesGyroscope)
+        appendToFrame(tag: 0x02, LSM6DSAddress.accelerometerOutput, isIncluded: includesAccelerometer)
+        slot = (slot + 1) & 0x03
+    }
+
+    mutating func settle(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
+
+    private var includesGyroscope: Bool {
+        guard registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0 else { return false }
+        return kind.isTagged
+            ? registers[Int(LSM6DSAddress.batchRates)] >> 4 != 0
+            : registers[Int(LSM6DSAddress.decimation)] & 0x38 != 0 && isFIFOClocked
+    }
+
+    private var includesAccelerometer: Bool {
+        guard registers[Int(LSM6DSAddress.accelerometer)] >> 4 != 0 else { return false }
+        return kind.isTagged
+            ? registers[Int(LSM6DSAddress.batchRates)] & 0x0F != 0
+            : registers[Int(LSM6DSAddress.decimation)] & 0x07 != 0 && isFIFOClocked
+    }
+
+    /// Whether ODR_FIFO is not off.
+    private var isFIFOClocked: Bool { registers[Int(LSM6DSAddress.untaggedMode)] & 0x78 != 0 }
+
+    /// Appends a sensor's six bytes, behind a tag where the FIFO has them: the number of the sensor, that of the time slot,
+    /// and a bit that makes the ones even.
+    private mutating func appendToFrame(tag: UInt8, _ first: UInt8, isIncluded: Bool) {
+        guard isIncluded else { return }
+        if kind.isTagged {
+            let byte = tag << 3 | slot << 1
+            frame.append(byte | UInt8(byte.nonzeroBitCount & 1))
+        }
+        for register in first..<first + 6 { frame.append(registers[Int(register)]) }
+    }
+
+    /// Writes as many words of the newest frame into the FIFO as are there at `instant`; all of them for `nil`.
+    private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
+        guard mode != 0 else { return }
+        let duration = engine.imperfections.fifoWriteTime
+        for index in frame.takeDue(at: instant, taking: duration, word: kind.wordLength) {
+            appendToFIFO(frame.bytes[index])
+        }
+    }
+
+    /// Puts a reading into the output registers, as 16 bits within the range.
+    private mutating func storeOutputs(_ reading: SensorEngine.Reading, _ index: UInt64) {
+        let ranges: [Double] = [61, 488, 122, 244]
+        let force = registers[Int(LSM6DSAddress.accelerometer)]
+        let rotation = registers[Int(LSM6DSAddress.gyroscope)]
+        let forceScale = 1 / (ranges[Int(force >> 2 & 0x03)] * 1e-6 * standardGravity)
+        // FS_125 in bit 1 overrides the others.
+        let millidegrees = rotation & 0x02 != 0 ? 4.375 : 8.75 * Double(1 << Int(rotation >> 2 & 0x03))
+        let rateScale = degreesPerRadian / (millidegrees * 1e-3)
+        // The first samples of a sensor that starts say "none" (Linux, "invalid sample during bootstrap phase").
+        let isStarting = index < firstGyroscopeIndex + 2
+        for axis in 0..<3 {
+            if force >> 4 != 0 {
+                store(reading.force[axis] * forceScale, LSM6DSAddress.accelerometerOutput + 2 * UInt8(axis))
+            }
+            if rotation >> 4 != 0 {
+                store(isStarting ? 32767 : reading.rate[axis] * rateScale, LSM6DSAddress.gyroscopeOutput + 2 * UInt8(axis))
+            }
+        }
+        store(kind.temperatureCounts(reading.temperature), LSM6DSAddress.temperatureOutput)
+    }
+
+    /// Stores a value as a 16-bit number, low byte first, saturated.
+    private mutating func store(_ value: Double, _ register: UInt8) {
+        let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
+        registers[Int(register)] = UInt8(bits & 0xFF)
+        registers[Int(register) + 1] = UInt8(bits >> 8)
+    }
+}

@@ -1,0 +1,79 @@
+internal import MotionCore
+
+extension VirtualMPURegisters {
+    /// Frames that the FIFO can hold, or the output registers alone.
+    var remembered: Int { isFIFOEnabled && !frameRegisters.isEmpty ? fifo.capacity / frameRegisters.count + 2 : 1 }
+
+    /// Active high, push-pull and pulsed; with any other setting the host sees no edge (RM p. 26).
+    var raisesPin: Bool {
+        registers[Int(Register.interruptEnable)] & Bit.dataReady != 0
+            && registers[Int(Register.interruptPin)] & 0xE0 == 0
+    }
+
+    mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine) {
+        if let reading = sample.reading {
+            storeOutputs(reading, isForceNew: isAccelerometerDue(sample.index, engine))
+        }
+        registers[Int(Register.interruptStatus)] |= Bit.dataReady
+        guard isFIFOEnabled, !frameRegisters.isEmpty else { return }
+        writeFrame(until: nil, engine)
+        frame.begin(at: sample.time)
+        for register in frameRegisters { frame.append(registers[Int(register)]) }
+    }
+
+    mutating func settle(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
+
+    /// Writes as much of the newest frame into the FIFO as is there at `instant`; all of it for `nil`.
+    private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
+        guard isFIFOEnabled else { return }
+        for index in frame.takeDue(at: instant, taking: engine.imperfections.fifoWriteTime) {
+            appendToFIFO(frame.bytes[index])
+        }
+    }
+
+    /// Puts a reading into the output registers, as 16 bits within the range.
+    private mutating func storeOutputs(_ reading: SensorEngine.Reading, isForceNew: Bool) {
+        let standby = registers[Int(Register.powerManagement2)]
+        let forceRange = registers[Int(Register.accelerometerConfiguration)] >> 3 & 0x03
+        let forceScale = Double(16384 >> Int(forceRange)) / standardGravity
+        let rateScale = Self.gyroscopeSensitivity(registers[Int(Register.gyroscopeConfiguration)] >> 3 & 0x03)
+        // An axis in standby keeps its last value. The bits of PWR_MGMT_2 from 5 down: x, y, z, x, y, z.
+        for axis in 0..<3 {
+            if isForceNew, standby & (0x20 >> UInt8(axis)) == 0 {
+                store(reading.force[axis] * forceScale, Register.accelerometerOutput + 2 * UInt8(axis))
+            }
+            if standby & (0x04 >> UInt8(axis)) == 0 {
+                store(reading.rate[axis] * rateScale, Register.gyroscopeOutput + 2 * UInt8(axis))
+            }
+        }
+        if registers[Int(Register.powerManagement1)] & Bit.temperatureDisable == 0 {
+            store(variant.temperatureCounts(reading.temperature), Register.temperatureOutput)
+        }
+    }
+
+    /// Whether the accelerometer has a new value for a sample: it has one every millisecond only, also where the gyroscope
+    /// gives 8000 a second (RM p. 11).
+    private func isAccelerometerDue(_ index: UInt64, _ engine: SensorEngine) -> Bool {
+        let divisor = UInt64(registers[Int(Register.sampleRateDivider)]) + 1
+        guard engine.setup.lowPass.baseRate > 1000, divisor < 8 else { return true }
+        let ticks = (index - engine.clock.firstIndex) * divisor
+        return ticks == 0 || (ticks + divisor) / 8 != ticks / 8
+    }
+
+    /// LSB per rad/s for FS_SEL (PS p. 12).
+    private static func gyroscopeSensitivity(_ range: UInt8) -> Double {
+        switch range {
+        case 0: 131 * degreesPerRadian
+        case 1: 65.5 * degreesPerRadian
+        case 2: 32.8 * degreesPerRadian
+        default: 16.4 * degreesPerRadian
+        }
+    }
+
+    /// Stores a value as a 16-bit number, high byte first, saturated.
+    private mutating func store(_ value: Double, _ register: UInt8) {
+        let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
+        registers[Int(register)] = UInt8(bits >> 8)
+        registers[Int(register) + 1] = UInt8(bits & 0xFF)
+    }
+}
