@@ -2,6 +2,7 @@ internal import Glibc
 public import JostleConfiguration
 public import MosquittoClient
 internal import MotionCore
+internal import MotionKit
 internal import Synchronization
 
 /// Listens to devices at the configured broker for as long as somebody watches; a broker that is away is tried again.
@@ -25,7 +26,7 @@ public final class WatchListener: Sendable {
         case message(MQTTMessage)
     }
 
-    let bell: Bell
+    let bell: WakeSignal
     private let prefix: String
     private let client: MQTTClient
     private let inbox: Inbox
@@ -47,7 +48,7 @@ public final class WatchListener: Sendable {
     /// - Throws: `unusable` or `privateBroker` where the configuration leads to no broker.
     public init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
-        guard let bell = Bell() else { throw .unusable(.mqtt(.system("eventfd", code: errno))) }
+        guard let bell = WakeSignal() else { throw .unusable(.mqtt(.system("eventfd", code: errno))) }
         prefix = settings.mqtt.prefix
         let inbox = Inbox()
         let mark = Publisher.newRun()
