@@ -8,7 +8,7 @@ enum WatchCommand {
         summary: "show live what devices publish: attitude, gestures, health, over MQTT",
         details: """
             Listens at mqtt.broker. Without --device it shows the only device that the broker knows, or a list of all. A
-            broker that is away or refuses is told and tried again.
+            broker that is away or refuses is told and tried again. Of many devices it hears all but attitude and motion.
 
             Ctrl-C or q ends it, Ctrl-L draws everything anew. Where standard output is no terminal there are lines: one for
             each event, health report and change of state, the attitude once a second.
