@@ -124,7 +124,8 @@ public final class Agent {
         host = CommandHost(identity: identity, settings: settings, sensor: sensor, outlet: outlet, log: log)
         desk = CommandDesk(
             topics: topics, prefix: settings.mqtt.prefix, host: host, send: Agent.sender(to: client))
-        relay.handler.withLock { $0 = mqttHandler() }
+        let handler = Relay.Handler(take: mqttHandler())
+        relay.handler.withLock { $0 = handler }
     }
 
     /// What ended a run.
@@ -189,7 +190,13 @@ public final class Agent {
 
     /// The client's events before the agent is whole go nowhere.
     private final class Relay: Sendable {
-        let handler = Mutex<(@Sendable (MQTTEvent) -> Void)?>(nil)
+        /// A structure around the function: a bare one would be wrapped once more at every access to the mutex, until the
+        /// stack of whoever calls it is at its end.
+        struct Handler: Sendable {
+            let take: @Sendable (MQTTEvent) -> Void
+        }
+
+        let handler = Mutex<Handler?>(nil)
     }
 
     private static func connect(
@@ -200,7 +207,7 @@ public final class Agent {
         options.will = Publisher.availability("offline", topics)
         let relay = Relay()
         do throws(MQTTError) {
-            let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?(event) }
+            let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?.take(event) }
             let keeper = OutboxKeeper(
                 file: file, limits: settings.outboxLimits,
                 eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil,
