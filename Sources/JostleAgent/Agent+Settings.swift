@@ -106,7 +106,7 @@ extension JostleSettings {
         guard let name = MQTT.credentialName(path) else { return path }
         guard let directory else {
             throw AgentError.secretFile(
-                key: "password_file", path: path,
+                key: key, path: path,
                 reason: "systemd gave this process no credentials: LoadCredential= in its unit does")
         }
         return "\(directory)/\(name)"

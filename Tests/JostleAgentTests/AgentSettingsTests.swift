@@ -76,6 +76,11 @@ import Testing
         #expect(try JostleSettings.file("/a/b", key: "password_file", credentials: nil) == "/a/b")
         let refusal = refusal(of: "credential:pass") ?? ""
         #expect(refusal.contains("mqtt.password_file: credential:pass") && refusal.contains("LoadCredential="))
+        #expect {
+            _ = try options { $0.mqtt.keyFile = "credential:key" }
+        } throws: { error in
+            "\(error)".contains("mqtt.key_file: credential:key")
+        }
     }
 
     /// A password in the clear is only for this machine.

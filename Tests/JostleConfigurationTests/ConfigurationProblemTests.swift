@@ -98,7 +98,7 @@ import Testing
     @Test(arguments: [
         ("mqtt.certificate_file=a", "--set mqtt.certificate_file: needs mqtt.key_file as well"),
         ("mqtt.key_file=a", "--set mqtt.key_file: needs mqtt.certificate_file as well"),
-        ("mqtt.password_file=a", "--set mqtt.password_file: needs mqtt.username as well"),
+        ("mqtt.password_file=a", "--set mqtt.password_file: needs mqtt.username or mqtt.username_file as well"),
         ("sensor.identity=0x70", "--set sensor.identity: needs a family of chips as sensor.driver as well"),
     ])
     func filesThatBelongTogetherAreGivenTogether(_ override: String, _ expected: String) {
@@ -113,6 +113,8 @@ import Testing
             "mqtt.certificate_file=a", "mqtt.key_file=b", "mqtt.username=u", "mqtt.password_file=p",
         ])
         #expect(throws: Never.self) { try whole.finish() }
+        let credentials = build(overrides: ["mqtt.username_file=credential:u", "mqtt.password_file=credential:p"])
+        #expect(throws: Never.self) { try credentials.finish() }
     }
 
     @Test func valuesInMessagesFitOnOneLineOfALog() {

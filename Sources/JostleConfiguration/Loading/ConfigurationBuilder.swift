@@ -65,7 +65,8 @@ public struct ConfigurationBuilder: Sendable {
         }
         if mqtt.passwordFile != nil {
             // MQTT 3.1.1 has no password without a user's name, [MQTT-3.1.2-22].
-            require("mqtt.username", for: "mqtt.password_file", unless: mqtt.username != nil)
+            let hasUser = mqtt.username != nil || mqtt.usernameFile != nil
+            require("mqtt.username or mqtt.username_file", for: "mqtt.password_file", unless: hasUser)
         }
         if settings.imu.assumedIdentity != nil {
             // Whoever vouches for a chip knows what it is a copy of.
