@@ -16,6 +16,8 @@ extension Agent {
         var sensor = SensorWatch()
         /// The sensor thread's turns at the last one.
         var turns = -1
+        /// How often it is told that messages were too many.
+        var floods = LineLimiter()
     }
 
     /// Waits for a signal; meanwhile carries out commands, sets what is to be set, tells systemd that it lives, reports health, looks at the clock for
@@ -26,6 +28,7 @@ extension Agent {
             if let end = watch.end, now >= end { return }
             let wasStopped = sensor.isStopped
             for message in mailbox.takeAll() where !settingsDesk.take(message, apply: live.apply) { desk.take(message) }
+            tellFlood(&watch, at: now)
             host.look(at: now)
             if host.isRestartWanted { return }
             if wasStopped, !sensor.isStopped { watch.turns = -1 }
@@ -49,6 +52,7 @@ extension Agent {
             watch.end, health.nextReport, settingsDesk.nextWork, announcements?.nextWork, host.nextDeadline,
         ]
         var pauses = deadlines.compactMap { $0?.seconds(since: now) }
+        if hasLeftOut { pauses.append(LineLimiter.interval) }
         if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
         // Nothing can begin while nothing is sensed.
         if !sensor.isStopped {
@@ -56,6 +60,16 @@ extension Agent {
             pauses.append(watch.nextLook.seconds(since: now))
         }
         return pauses.min()
+    }
+
+    /// Whether messages were too many to be looked at, and nobody was told.
+    private var hasLeftOut: Bool { mailbox.leftOut > 0 || desk.unanswered > 0 }
+
+    /// Says how many messages were too many.
+    private func tellFlood(_ watch: inout Watch, at now: Timestamp) {
+        guard hasLeftOut, watch.floods.admit(at: now) != nil else { return }
+        log.warning(
+            "too many messages: \(mailbox.takeLeftOut()) left unread, \(desk.takeUnanswered()) commands not answered")
     }
 
     /// Feeds the watchdog while the sensor thread turns: a chip that is unplugged is no reason to restart, a thread that is

@@ -7,6 +7,9 @@ final class CommandDesk {
     private var budget: CommandBudget
     private var complaints = CommandBudget(capacity: 3, rate: 0.5)
 
+    /// Commands that were neither carried out nor answered since the last call of `takeUnanswered`.
+    private(set) var unanswered = 0
+
     private let topics: Topics
     private let replyPrefix: String
     private let host: CommandHost
@@ -30,7 +33,10 @@ final class CommandDesk {
         let reply = CommandReply(
             to: message, resultTopic: topics.result(of: name), replyPrefix: replyPrefix, send: send)
         guard budget.spend(at: now) else {
-            guard complaints.spend(at: now) else { return }
+            guard complaints.spend(at: now) else {
+                unanswered += 1
+                return
+            }
             refuse(CommandRefusal(.tooMany, "too many commands: ten at once, then two a second"), name, reply)
             return
         }
@@ -46,6 +52,12 @@ final class CommandDesk {
         } catch {
             refuse(error, name, reply)
         }
+    }
+
+    /// Begins to count anew.
+    func takeUnanswered() -> Int {
+        defer { unanswered = 0 }
+        return unanswered
     }
 
     private func refuse(_ refusal: CommandRefusal, _ name: String, _ reply: CommandReply) {

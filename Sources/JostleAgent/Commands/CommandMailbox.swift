@@ -7,7 +7,16 @@ final class CommandMailbox: Sendable {
     /// Messages that wait at most; whoever sends more of them than the main thread can take in gets no answer.
     static let capacity = 32
 
-    private let messages = Mutex<[MQTTMessage]>([])
+    /// Bytes of a payload that are kept: more than any reader takes, so that a longer one is refused for its length, and
+    /// 32 of them are not 32 times the largest packet.
+    static let keptBytes = 4097
+
+    private struct Content {
+        var messages: [MQTTMessage] = []
+        var leftOut = 0
+    }
+
+    private let content = Mutex(Content())
     private let bell: WakeSignal
 
     /// Makes a mailbox that rings `bell` where something comes.
@@ -15,21 +24,38 @@ final class CommandMailbox: Sendable {
         self.bell = bell
     }
 
-    /// Puts a message in, unless the mailbox is full.
+    /// Puts a message in, or counts it where the mailbox is full.
     func post(_ message: MQTTMessage) {
-        let isTaken = messages.withLock { messages in
-            guard messages.count < CommandMailbox.capacity else { return false }
-            messages.append(message)
-            return true
+        var message = message
+        if message.payload.count > CommandMailbox.keptBytes {
+            message.payload = Array(message.payload.prefix(CommandMailbox.keptBytes))
         }
-        if isTaken { bell.ring() }
+        content.withLock { content in
+            if content.messages.count < CommandMailbox.capacity {
+                content.messages.append(message)
+            } else {
+                content.leftOut += 1
+            }
+        }
+        bell.ring()
     }
 
     /// Takes everything out, in the order in which it came.
     func takeAll() -> [MQTTMessage] {
-        messages.withLock { messages in
-            defer { messages = [] }
-            return messages
+        content.withLock { content in
+            defer { content.messages = [] }
+            return content.messages
+        }
+    }
+
+    /// Messages that found no room since the last call of `takeLeftOut`.
+    var leftOut: Int { content.withLock { $0.leftOut } }
+
+    /// Begins to count anew.
+    func takeLeftOut() -> Int {
+        content.withLock { content in
+            defer { content.leftOut = 0 }
+            return content.leftOut
         }
     }
 }

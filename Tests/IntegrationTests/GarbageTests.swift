@@ -1,0 +1,146 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: whatever arrives on the topics that an agent listens to, nothing that is in force changes, each message is
+/// refused and accounted for in the log, memory does not grow, and the next shake comes through.
+///
+/// `JOSTLE_GARBAGE_MESSAGES=1000` makes a long one of it: so many on each topic, and then the memory is judged.
+@Suite(.needsBroker) struct GarbageTests {
+    private static let keys = [
+        "gestures.shake.sensitivity", "gestures.shake.enabled", "publish.attitude.rate", "attitude.low_pass",
+        "mqtt.broker", "gestures", "x",
+    ]
+    private static let commands = [
+        "ping", "get-state", "identify", "tare", "simulate", "start", "stop", "stream", "record", "calibrate",
+        "restart",
+        "explode",
+    ]
+
+    private var generator = SystemRandomNumberGenerator()
+
+    /// The `number`th payload of garbage, which is neither a value of any key nor arguments of any command.
+    private mutating func payload(_ number: Int) -> [UInt8] {
+        switch number % 8 {
+        case 0: [0x80] + (0..<(number % 300)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+        case 1: Array((String(repeating: "[", count: 1 + number % 900)).utf8)
+        case 2: Array((String(repeating: "{\"a\":", count: 700) + "1" + String(repeating: "}", count: 700)).utf8)
+        case 3: Array("{\"seconds\":{\"x\":[]},\"movement\":17,\"no_such_name\":null}".utf8)
+        case 4: Array("\"".utf8) + [0xC3, 0x28, 0xFF] + Array("\"".utf8)
+        case 5: Array("[1, true, null".utf8)
+        case 6: Array("{\"seconds\": 1e999, \"seconds\": -1}".utf8)
+        // As large as the agent takes; rarely, since the observer keeps them all.
+        default: [UInt8](repeating: number % 64 == 7 ? 0x5B : 0x22, count: number % 64 == 7 ? 1_000_000 : 5000)
+        }
+    }
+
+    /// Sends so many messages to each of the topics, and returns how many of them are to be accounted for.
+    private mutating func send(_ count: Int, to observer: Observer) async throws -> Int {
+        var sent = 0
+        for number in 0..<count {
+            let key = Self.keys[number % Self.keys.count]
+            let command = Self.commands[number % Self.commands.count]
+            let topics = [
+                "jostle/dut/set/\(key)", "jostle/dut/command/\(command)", "homeassistant/status",
+                "homeassistant/sensor/dut/x\(number % 10)/config",
+            ]
+            for topic in topics {
+                // Empty is "as the configuration file says" to a key, and no arguments to a command.
+                let isEmpty = number % 31 == 30 && !topic.contains("/command/")
+                let message = MQTTMessage(
+                    topic: topic, payload: isEmpty ? [] : payload(number), qos: .atLeastOnce,
+                    retain: number.isMultiple(of: 5) && !topic.hasSuffix("status"))
+                while (try? observer.publish(message)) == nil { try await Task.sleep(for: .milliseconds(5)) }
+            }
+            sent += 2
+        }
+        return sent
+    }
+
+    /// How many messages the agent's log accounts for.
+    private static func told(by agent: JostleProgram) -> Int {
+        agent.errors.split(separator: "\n").reduce(0) { sum, line in
+            if line.contains(" not set: ") || line.hasSuffix(" is as the configuration file says") { return sum + 1 }
+            if line.contains("command ") && line.contains(" refused: ") { return sum + 1 }
+            guard let start = line.range(of: "too many messages: ") else { return sum }
+            let numbers = line[start.upperBound...].split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
+            return sum + numbers.reduce(0, +)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20))) mutating func garbageChangesNothing() async throws {
+        let count = Int(ProcessInfo.processInfo.environment["JOSTLE_GARBAGE_MESSAGES"] ?? "") ?? 100
+        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        // Values and commands that would be carried out, were they not retained.
+        let retained = [("set/gestures.shake.enabled", "false"), ("set/attitude.low_pass", "2"), ("command/stop", "")]
+        for (topic, text) in retained {
+            try observer.publish(
+                MQTTMessage(
+                    topic: "jostle/dut/" + topic, text: text.isEmpty ? "{}" : text, qos: .atLeastOnce, retain: true))
+        }
+        #expect(await observer.sees { $0.topics.count == 3 })
+        let directory = try TemporaryDirectory()
+        let agent = try JostleProgram(
+            ["run", "--for", "1200"]
+                + [
+                    "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual",
+                    "sensor.trajectory=rest", "sensor.rate=50Hz",
+                ].flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": directory.path("state")])
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
+        #expect(await eventually { Self.told(by: agent) == retained.count }, "\(agent.errors)")
+        let before = try #require(try observer.objects("config/reported").last)
+
+        // Buffers and caches grow to what it takes.
+        var sent = retained.count + (try await send(count, to: observer))
+        #expect(await eventually(within: .seconds(90)) { Self.told(by: agent) >= sent }, "\(agent.errors.suffix(3000))")
+        let warm = try residentMemory(of: agent.processIdentifier)
+        sent += try await send(count, to: observer)
+        #expect(await eventually(within: .seconds(90)) { Self.told(by: agent) >= sent }, "\(agent.errors.suffix(3000))")
+        #expect(Self.told(by: agent) == sent)
+        let memory = try residentMemory(of: agent.processIdentifier)
+        print("garbage: \(sent) values and commands refused, memory \(warm / 1024) KiB, then \(memory / 1024) KiB")
+        if count >= 1000 { #expect(memory - warm < 1_048_576) }
+
+        let after = try #require(try observer.objects("config/reported").last)
+        #expect(after["settings"] as? NSDictionary == before["settings"] as? NSDictionary)
+        #expect(after["origins"] as? NSDictionary == before["origins"] as? NSDictionary)
+        let refused = try #require(after["refused"] as? [[String: String]])
+        #expect(!refused.isEmpty && refused.allSatisfy { $0["reason"]?.isEmpty == false })
+
+        let shake = MQTTMessage(
+            topic: "jostle/dut/command/simulate", text: "{\"movement\":\"shake\"}", qos: .atLeastOnce)
+        for _ in 0..<20 where try observer.events("shake").isEmpty {
+            try observer.publish(shake)
+            _ = await observer.sees(within: .seconds(2)) { try $0.events("shake").count == 2 }
+        }
+        #expect(
+            await observer.sees { try $0.events("shake").contains { $0.phase == "ended" } },
+            "\(agent.errors.suffix(900))")
+        #expect(await agent.terminate() == 0)
+        let kept = try? String(contentsOfFile: directory.path("state/local-settings.json"), encoding: .utf8)
+        #expect(kept == nil || kept == "{}\n")
+    }
+
+    /// What deals with a message must not grow with their number: neither memory nor the depth of a stack.
+    @Test(.timeLimit(.minutes(5))) func tensOfThousandsOfMessagesAreAsGoodAsOne() async throws {
+        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
+        defer { agent.kill() }
+        #expect(await observer.availability("online"), "\(agent.errors)")
+        for _ in 0..<40_000 {
+            let message = MQTTMessage(topic: "homeassistant/status", text: "x", qos: .atLeastOnce)
+            while (try? observer.publish(message)) == nil { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        #expect(await observer.sees { $0.topics.count > 40_000 })
+        let ping = MQTTMessage(topic: "jostle/dut/command/ping", text: "", qos: .atLeastOnce)
+        try observer.publish(ping)
+        #expect(await observer.sees { $0.messages("command/ping/result").count == 1 }, "\(agent.errors.suffix(900))")
+        #expect(await agent.terminate() == 0)
+    }
+}
