@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// TCP on 127.0.0.1, as far as tests need it.
 public enum Loopback {
@@ -70,16 +71,35 @@ public final class FakeBroker: Sendable {
     /// The port that it listens on.
     public let port: UInt16
     private let descriptor: Int32
+    private let recorder = Recorder()
+
+    private final class Recorder: Sendable {
+        let bytes = Mutex<[UInt8]>([])
+
+        /// Notes what comes until the connection ends.
+        func listen(to connection: Int32) {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(connection, &buffer, buffer.count)
+                guard count > 0 else { return }
+                bytes.withLock { $0 += buffer[..<count] }
+            }
+        }
+    }
+
+    /// What clients sent after it had answered them.
+    public var heard: [UInt8] { recorder.bytes.withLock { $0 } }
 
     /// Starts one, to be ended with `end`.
     ///
     /// - Parameter answer: the bytes to send for a CONNECT packet; nil to close the connection. One that was answered
-    ///   is held open and hears nothing more.
+    ///   is held open and hears no other answer.
     /// - Throws: `noPort`.
     public init(answer: @escaping @Sendable (_ connect: [UInt8]) -> [UInt8]?) throws {
         (descriptor, port) = try Loopback.bound()
         guard listen(descriptor, 16) == 0 else { throw TestBrokerError.noPort }
         let descriptor = descriptor
+        let recorder = recorder
         Thread.detachNewThread {
             var open: [Int32] = []
             while true {
@@ -93,8 +113,12 @@ public final class FakeBroker: Sendable {
                 }
                 _ = write(connection, bytes, bytes.count)
                 open.append(connection)
+                Thread.detachNewThread { recorder.listen(to: connection) }
             }
-            for connection in open { close(connection) }
+            for connection in open {
+                shutdown(connection, Int32(SHUT_RDWR))
+                close(connection)
+            }
             close(descriptor)
         }
     }

@@ -82,6 +82,12 @@ public struct TestCertificates {
         """
     }
 
+    /// Puts the authority's certificate into a directory, under the name by which OpenSSL looks for it.
+    public func rehash(into authorities: TemporaryDirectory) throws {
+        try FileManager.default.copyItem(atPath: caFile, toPath: authorities.path("ca.pem"))
+        try runCommand(["openssl", "rehash", authorities.path], in: authorities)
+    }
+
     private static func makeKey(_ name: String, in directory: TemporaryDirectory) throws {
         try runCommand(
             [
@@ -89,5 +95,34 @@ public struct TestCertificates {
             ], in: directory)
         // The broker gives up root's rights and must still be able to read it.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.path(name))
+    }
+}
+
+/// A TLS server that speaks no MQTT but writes down what its clients ask TLS for (`openssl s_server`); to be ended with `end`.
+public final class TLSServer {
+    /// The port that it listens on.
+    public let port: UInt16
+    private let directory: TemporaryDirectory
+    private let process: ChildProcess
+
+    /// Starts one with the server certificate that was made last.
+    public init(_ certificates: TestCertificates, protocols: String) throws {
+        directory = certificates.directory
+        port = try Loopback.freePort()
+        // Its input stays open until `end`: it ends with it.
+        process = try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec \"$@\" >server.txt", "sh", "openssl", "s_server", "-accept", "\(port)", "-cert",
+                "server.pem", "-key", "server.key", "-alpn", protocols,
+            ], in: directory)
+    }
+
+    /// What it wrote down.
+    public var output: String { (try? String(contentsOfFile: directory.path("server.txt"), encoding: .utf8)) ?? "" }
+
+    /// Ends it.
+    public func end() {
+        kill(process.identifier, SIGKILL)
+        process.wait()
     }
 }

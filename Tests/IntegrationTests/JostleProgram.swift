@@ -35,10 +35,11 @@ final class JostleProgram: @unchecked Sendable {
     private let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    /// Starts it, with `input` as its standard input, and with the fake adapter at a path where one is given.
+    /// Starts it, with `input` as its standard input, with the fake adapter at a path where one is given, and by way of
+    /// `launcher`, words of a command that executes those which follow.
     init(
         _ arguments: [String], input: String = "", environment: [String: String] = [:],
-        fake: (path: String, options: String)? = nil
+        fake: (path: String, options: String)? = nil, launcher: [String] = []
     ) throws {
         directory = try TemporaryDirectory()
         try directory.write(input, to: "input")
@@ -54,8 +55,8 @@ final class JostleProgram: @unchecked Sendable {
         // Files and not pipes: nobody has to read them for the program to go on.
         let script = "exec env -u JOURNAL_STREAM -u NOTIFY_SOCKET \"$@\" <input >output"
         process = try ChildProcess(
-            ["/bin/sh", "-c", script, "jostle"] + variables.map { "\($0)=\($1)" } + [Products.program.path] + arguments,
-            in: directory, errors: directory.path("errors"))
+            ["/bin/sh", "-c", script, "jostle"] + variables.map { "\($0)=\($1)" } + launcher
+                + [Products.program.path] + arguments, in: directory, errors: directory.path("errors"))
     }
 
     var processIdentifier: Int32 { process.identifier }

@@ -128,4 +128,38 @@ struct TLSTests {
         #expect(await eventually { Self.failures(client).count >= 2 })
         #expect(client.connections.isEmpty)
     }
+
+    @Test("Authorities are also found in a directory")
+    func authorityDirectory() async throws {
+        let (broker, certificates, options) = try await Self.broker()
+        defer { broker.kill() }
+        let authorities = try TemporaryDirectory()
+        try certificates.rehash(into: authorities)
+        var other = options
+        other.tls.caFile = nil
+        other.tls.caDirectory = authorities.path
+        let client = try await RecordedClient.connected(other)
+        #expect(client.connections.count == 1)
+
+        other.tls.caDirectory = authorities.path("nowhere")
+        let lost = try RecordedClient(other)
+        try lost.client.start()
+        #expect(await eventually { lost.disconnections.count >= 2 })
+        #expect(lost.disconnections.allSatisfy { $0.failure == .file(authorities.path("nowhere"), code: 2) })
+    }
+
+    @Test("The application protocol that is set is the one that TLS asks for")
+    func applicationProtocol() async throws {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost")
+        let server = try TLSServer(certificates, protocols: "mqtt")
+        defer { server.end() }
+        var options = MQTTOptions.local(server.port, id: "alpn", host: "localhost", tls: true)
+        options.tls.caFile = certificates.caFile
+        options.tls.applicationProtocol = "mqtt"
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { server.output.contains("ALPN protocols advertised by the client: mqtt") })
+        _ = client.client.stop(within: .milliseconds(100))
+    }
 }

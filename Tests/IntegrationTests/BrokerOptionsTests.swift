@@ -1,0 +1,105 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: what `mqtt` says of the broker and of the way there is what the agent does.
+@Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
+struct BrokerOptionsTests {
+    private let certificates: TestCertificates
+
+    init() throws {
+        certificates = try TestCertificates(directory: TemporaryDirectory())
+    }
+
+    private func agent(_ settings: String...) throws -> JostleProgram {
+        let all = ["device.id=dut", "sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"] + settings
+        return try JostleProgram(
+            ["run", "--for", "60"] + all.flatMap { ["--set", $0] },
+            environment: ["CREDENTIALS_DIRECTORY": certificates.directory.path])
+    }
+
+    private func tlsBroker(for name: String, listener: String = "") async throws -> TestBroker {
+        try certificates.makeServerCertificate(name: name)
+        return try await TestBroker.started(
+            directory: certificates.directory, listener: certificates.listenerLines + "\n" + listener)
+    }
+
+    @Test func authoritiesInADirectoryAndACertificateOfItsOwn() async throws {
+        let broker = try await tlsBroker(for: "localhost", listener: "require_certificate true")
+        defer { broker.kill() }
+        let authorities = try TemporaryDirectory()
+        try certificates.rehash(into: authorities)
+        let url = "mqtt.broker=mqtts://localhost:\(broker.port)"
+        let known = try agent(
+            url, "mqtt.ca_directory=\(authorities.path)",
+            "mqtt.certificate_file=\(certificates.directory.path("server.pem"))",
+            "mqtt.key_file=credential:server.key", "mqtt.alpn=mqtt")
+        defer { known.kill() }
+        #expect(await known.logs("connected to mqtts://localhost:\(broker.port)"), "\(known.errors)")
+        #expect(await known.terminate() == 0)
+        let unknown = try agent(url, "mqtt.ca_directory=\(authorities.path)")
+        defer { unknown.kill() }
+        #expect(await unknown.logs("client certificate and key"), "\(unknown.errors)")
+        #expect(!unknown.errors.contains("connected to"))
+    }
+
+    @Test func theServersNameIsCheckedUnlessThatIsSwitchedOff() async throws {
+        let broker = try await tlsBroker(for: "other.example")
+        defer { broker.kill() }
+        let common = ["mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)"]
+        let careful = try agent(common[0], common[1])
+        defer { careful.kill() }
+        #expect(await careful.logs("certificate is for another host name"), "\(careful.errors)")
+        #expect(!careful.errors.contains("connected to"))
+        let careless = try agent(common[0], common[1], "mqtt.server_name_check=false")
+        defer { careless.kill() }
+        #expect(await careless.logs("connected to mqtts://localhost:\(broker.port)"), "\(careless.errors)")
+    }
+
+    @Test func theApplicationProtocolIsAskedFor() async throws {
+        try certificates.makeServerCertificate(name: "localhost")
+        let server = try TLSServer(certificates, protocols: "x-jostle")
+        defer { server.end() }
+        let agent = try agent(
+            "mqtt.broker=mqtts://localhost:\(server.port)", "mqtt.ca_file=\(certificates.caFile)", "mqtt.alpn=x-jostle")
+        defer { agent.kill() }
+        #expect(
+            await eventually { server.output.contains("ALPN protocols advertised by the client: x-jostle") },
+            "\(server.output) \(agent.errors)")
+    }
+
+    @Test func aCertificateThatIsNotValidYetPointsToTheClockAndAGoodOneIsTaken() async throws {
+        try certificates.makeServerCertificate(name: "localhost", .future)
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: certificates.listenerLines)
+        defer { broker.kill() }
+        let agent = try agent(
+            "mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)")
+        defer { agent.kill() }
+        #expect(await agent.logs("not valid yet; check this board's clock"), "\(agent.errors)")
+        broker.stop()
+        try certificates.makeServerCertificate(name: "localhost")
+        try await broker.start()
+        #expect(await agent.logs("connected to mqtts://localhost:\(broker.port)"), "\(agent.errors)")
+    }
+
+    @Test(arguments: [("auto", "5"), ("v5", "5"), ("v3.1.1", "3.1.1")])
+    func theVersionIsTheOneThatIsSet(setting: String, version: String) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let agent = try agent("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "mqtt.version=\(setting)")
+        defer { agent.kill() }
+        #expect(
+            await agent.logs("connected to mqtt://127.0.0.1:\(broker.port) with MQTT \(version)\n"), "\(agent.errors)")
+    }
+
+    @Test func aListOfBrokersIsTriedInTurn() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let dead = try Loopback.freePort()
+        let agent = try agent("mqtt.broker=[mqtt://127.0.0.1:\(dead), mqtt://127.0.0.1:\(broker.port)]")
+        defer { agent.kill() }
+        #expect(await agent.logs("connected to mqtt://127.0.0.1:\(broker.port)"), "\(agent.errors)")
+        #expect(agent.errors.contains("mqtt://127.0.0.1:\(dead): "))
+    }
+}

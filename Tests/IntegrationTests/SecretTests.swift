@@ -1,0 +1,76 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a password is in nothing that the agent writes, publishes, keeps or shows to other users, however talkative
+/// it is told to be.
+@Suite(.needsBroker) struct SecretTests {
+    private static let marker = "hush-4711-hush"
+
+    @Test(arguments: [true, false]) func aPasswordIsNowhere(isRight: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
+        let accounts = try directory.write("", to: "accounts")
+        try runCommand(["mosquitto_passwd", "-b", accounts, "watcher", "other"], in: directory)
+        if isRight { try runCommand(["mosquitto_passwd", "-b", accounts, "me", Self.marker], in: directory) }
+        // The broker gives up root's rights before it reads the file.
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
+        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
+        defer { broker.kill() }
+        let observer = try await Observer(
+            broker.port,
+            credentials: MQTTCredentials(userName: "watcher", password: MQTTCredentials.Secret("other")))
+
+        // As systemd hands them over.
+        let credentials = try TemporaryDirectory()
+        try credentials.write("me\n", to: "user")
+        try credentials.write(Self.marker + "\n", to: "password")
+        for name in ["user", "password"] {
+            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: credentials.path(name))
+        }
+        let state = try TemporaryDirectory()
+        let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
+        let settings = [
+            "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "log.level=debug", "sensor.driver=virtual",
+            "sensor.rate=50Hz", "sensor.trajectory=\(shakes)", "mqtt.username_file=credential:user",
+            "mqtt.password_file=credential:password", "publish.health.interval=1 s",
+        ]
+        let agent = try JostleProgram(
+            ["run", "--for", "120"] + settings.flatMap { ["--set", $0] },
+            environment: ["STATE_DIRECTORY": state.path, "CREDENTIALS_DIRECTORY": credentials.path])
+        defer { agent.kill() }
+        if isRight {
+            #expect(await observer.sees { try $0.shakes().count >= 2 }, "\(agent.errors)")
+            // Nor is it given to somebody who asks for it, or for what it is kept in.
+            for (topic, text) in [
+                ("command/get-state", ""), ("set/mqtt.password_file", "\"/etc/hostname\""), ("set/mqtt.password", "1"),
+                ("command/ping", "{\"password\":1}"),
+            ] {
+                try observer.publish(MQTTMessage(topic: "jostle/dut/\(topic)", text: text, qos: .atLeastOnce))
+            }
+            #expect(await observer.sees { $0.messages("command/ping/result").count == 1 }, "\(agent.errors)")
+            #expect(await observer.sees { !$0.messages("health").isEmpty && !$0.messages("config/reported").isEmpty })
+        } else {
+            #expect(await agent.logs("check user name and password"), "\(agent.errors)")
+        }
+        for name in ["cmdline", "environ", "comm"] {
+            let text = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(agent.processIdentifier)/\(name)"))
+            #expect(name == "comm" || text.count > 100)
+            #expect(!Self.isIn(text), "\(name)")
+        }
+        #expect(await agent.terminate() == 0)
+        #expect(!agent.errors.isEmpty && !Self.isIn(Data((agent.errors + agent.output).utf8)))
+        for message in observer.all {
+            #expect(!message.topic.contains(Self.marker) && !Self.isIn(Data(message.payload)), "\(message.topic)")
+        }
+        let files = try #require(FileManager.default.subpaths(atPath: state.path))
+        #expect(files.contains("outbox.sqlite3"))
+        for file in files {
+            guard let content = FileManager.default.contents(atPath: state.path(file)) else { continue }
+            #expect(!Self.isIn(content), "\(file)")
+        }
+    }
+
+    private static func isIn(_ data: Data) -> Bool { data.range(of: Data(marker.utf8)) != nil }
+}

@@ -1,0 +1,270 @@
+import BrokerTestSupport
+import Glibc
+import MosquittoClient
+import Synchronization
+import Testing
+
+/// What is known of libmosquitto and must not reach the client's owner: measured with 2.0.11, each held here against a
+/// broker or, where no real one can be made to behave so, against a fake.
+@Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+struct LibraryFactsTests {
+    /// The library takes a publish without a connection, and sends it later: a retry would double it.
+    @Test func whatIsPublishedWithoutAConnectionIsNeitherLostNorDoubled() async throws {
+        let broker = try TestBroker()
+        defer { broker.kill() }
+        let publisher = try RecordedClient(.local(broker.port, id: "offline"))
+        try publisher.client.start()
+        #expect(await eventually { publisher.disconnections.count >= 2 })
+        var waiting: [UInt64] = []
+        for number in 0..<50 as Range<UInt64> {
+            #expect(throws: MQTTError.notConnected) { try publisher.client.publish(Self.numbered(number)) }
+            waiting.append(number)
+        }
+        try await broker.start()
+        let listener = try await RecordedClient.connected(.local(broker.port, id: "listener"), subscribingTo: ["n"])
+        #expect(await eventually { !publisher.connections.isEmpty })
+        for number in waiting {
+            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        }
+        #expect(await eventually { publisher.acknowledged.count == 50 })
+        try publisher.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
+        #expect(await eventually { listener.messages.last?.text == "end" })
+        #expect(listener.messages.map(\.text) == waiting.map { "\($0)" } + ["end"])
+    }
+
+    /// What was handed over and not acknowledged when the connection broke comes back once, and the library forgets it.
+    @Test func whatWasUnderWayIsNotSentAgainBehindTheOwnersBack() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let publisher = try await RecordedClient.connected(.local(broker.port, id: "doubt"))
+        broker.freeze()
+        for number in 0..<40 as Range<UInt64> {
+            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        }
+        broker.kill()
+        #expect(await eventually { !publisher.disconnections.isEmpty })
+        #expect(publisher.disconnections.first?.undelivered.map(\.rawValue) == Array(0..<40))
+        try await broker.start()
+        let listener = try await RecordedClient.connected(.local(broker.port, id: "listener"), subscribingTo: ["n"])
+        #expect(await eventually { publisher.connections.count == 2 })
+        for number in 0..<40 as Range<UInt64> {
+            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: 100 + number))
+        }
+        #expect(await eventually { publisher.acknowledged.count == 40 })
+        try publisher.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
+        #expect(await eventually { listener.messages.last?.text == "end" })
+        #expect(listener.messages.map(\.text) == (0..<40).map { "\($0)" } + ["end"])
+    }
+
+    private static func numbered(_ number: UInt64) -> MQTTMessage {
+        MQTTMessage(topic: "n", text: "\(number)", qos: .atLeastOnce)
+    }
+
+    /// The library's own waits are 1, 2, 4 … s for everybody.
+    @Test func twoClientsDoNotComeBackInLockstep() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "one")
+        options.backoff.cap = .milliseconds(400)
+        let first = try await RecordedClient.connected(options)
+        options.clientID = "two"
+        let second = try await RecordedClient.connected(options)
+        broker.kill()
+        #expect(await eventually { first.disconnections.count >= 7 && second.disconnections.count >= 7 })
+        let waits = [first, second].map { $0.disconnections.prefix(7).compactMap(\.retryAfter) }
+        #expect(waits[0].count == 7 && waits[1].count == 7)
+        for (a, b) in zip(waits[0], waits[1]) { #expect(a != b) }
+        try await broker.start()
+        #expect(await eventually { first.connections.count == 2 && second.connections.count == 2 })
+    }
+
+    /// The library frees a payload when the callback returns.
+    @Test func payloadsAreCopies() async throws {
+        let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
+        defer { broker.kill() }
+        let client = try await RecordedClient.connected(.local(broker.port, id: "copy"), subscribingTo: ["c/#"])
+        func payload(_ number: Int) -> [UInt8] {
+            (0..<(1 + number * 37 % 5000)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
+        }
+        for number in 0..<300 {
+            try client.client.publish(MQTTMessage(topic: "c/\(number)", payload: payload(number), qos: .atLeastOnce))
+        }
+        #expect(await eventually { client.messages.count == 300 })
+        for (number, message) in client.messages.enumerated() {
+            #expect(message.topic == "c/\(number)" && message.payload == payload(number))
+        }
+    }
+
+    /// A publish call of the library writes to the socket, and waits for its locks, which callbacks hold.
+    @Test func publishingWaitsForNobody() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let isStuck = Mutex(false)
+        let mayGoOn = Mutex(false)
+        let log = EventLog()
+        let client = try MQTTClient(options: .local(broker.port, id: "hurry")) { event in
+            log.append(event)
+            guard case .connected = event else { return }
+            isStuck.withLock { $0 = true }
+            while !mayGoOn.withLock({ $0 }) { waitShortly() }
+        }
+        try client.start()
+        #expect(await eventually { isStuck.withLock { $0 } })
+        // The network thread does nothing at all: that the calls come back is what is tested.
+        for number in 0..<1000 as Range<UInt64> {
+            try client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        }
+        #expect(throws: MQTTError.queueFull) { try client.publish(Self.numbered(1000)) }
+        #expect(client.statistics.queued == 1000)
+        broker.freeze()
+        mayGoOn.withLock { $0 = true }
+        #expect(await eventually { client.statistics.inFlight == 20 && client.statistics.queued == 980 })
+        broker.thaw()
+        #expect(await eventually { client.statistics.acknowledged == 1000 })
+        _ = client.stop()
+    }
+
+    /// A stream of small messages must not wait for the acknowledgements of TCP, nor a child process inherit the socket.
+    @Test func theSocketSendsAtOnceAndIsNotInherited() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let client = try await RecordedClient.connected(.local(broker.port, id: "nodelay"))
+        let sockets = Loopback.connections(to: broker.port)
+        #expect(sockets.count == 1)
+        for descriptor in sockets {
+            var value: Int32 = 0
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            #expect(getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &value, &size) == 0 && value != 0)
+            #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        }
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+    }
+
+    // MARK: Limits
+
+    @Test func ofSeveralBrokersTheFirstThatAnswersIsUsedAndTheFirstOfAllOnceItIsBack() async throws {
+        let preferred = try TestBroker()
+        defer { preferred.kill() }
+        let other = try await TestBroker.started()
+        defer { other.kill() }
+        var options = MQTTOptions.local(preferred.port, id: "choice")
+        let ports = [preferred.port, try Loopback.freePort(), other.port]
+        options.brokers = ports.map { BrokerAddress(host: "127.0.0.1", port: $0) }
+        // Any connection counts as one that lasted.
+        options.backoff.stableAfter = .zero
+        let client = try await RecordedClient.connected(options)
+        #expect(client.connections.map(\.broker.port) == [other.port])
+        #expect(client.disconnections.map(\.broker.port) == Array(ports.prefix(2)))
+        try await preferred.start()
+        other.kill()
+        #expect(await eventually { client.connections.count == 2 })
+        #expect(client.connections.last?.broker.port == preferred.port)
+    }
+
+    @Test func aBrokersReceiveMaximumIsKept() async throws {
+        // An acceptance by MQTT 5 with a receive maximum (0x21) of 2.
+        let broker = try FakeBroker { _ in [0x20, 6, 0, 0, 3, 0x21, 0, 2] }
+        defer { broker.end() }
+        let client = try await RecordedClient.connected(.local(broker.port, id: "window"))
+        for number in 0..<10 as Range<UInt64> { try client.client.publish(Self.numbered(number)) }
+        #expect(await eventually { Self.publishes(in: broker.heard) >= 2 })
+        // More would come at once, if it came.
+        #expect(await eventually(within: .milliseconds(300)) { Self.publishes(in: broker.heard) > 2 } == false)
+        _ = client.client.stop(within: .milliseconds(100))
+
+        let real = try await TestBroker.started(settings: "allow_anonymous true\nmax_inflight_messages 2")
+        defer { real.kill() }
+        let publisher = try await RecordedClient.connected(.local(real.port, id: "many"))
+        for number in 0..<500 as Range<UInt64> {
+            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        }
+        #expect(await eventually { publisher.acknowledged.count == 500 })
+        #expect(publisher.disconnections.isEmpty && publisher.rejected.isEmpty)
+    }
+
+    /// The messages of topic `n` in what was sent: a PUBLISH of QoS 1 without properties, with one digit.
+    private static func publishes(in bytes: [UInt8]) -> Int {
+        let start: [UInt8] = [0x32, 7, 0, 1, UInt8(ascii: "n")]
+        return bytes.indices.count { bytes[$0...].starts(with: start) }
+    }
+
+    @Test func whatIsLargerThanTheClientTakesIsKeptBackByTheBroker() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "small")
+        options.maximumPacketSize = 1000
+        let small = try await RecordedClient.connected(options, subscribingTo: ["t"])
+        let large = try await RecordedClient.connected(.local(broker.port, id: "large"))
+        let message = MQTTMessage(topic: "t", payload: Array(repeating: 7, count: 2000), qos: .atLeastOnce)
+        try large.client.publish(message)
+        try large.client.publish(MQTTMessage(topic: "t", text: "small", qos: .atLeastOnce))
+        #expect(await eventually { !small.messages.isEmpty })
+        #expect(small.messages.map(\.text) == ["small"])
+        #expect(small.disconnections.isEmpty)
+    }
+
+    /// The library takes a PUBLISH with an alias instead of a topic for a protocol error: none is ever invited.
+    @Test func topicAliasesAreNotInvitedAndDoNotEndTheAttempts() async throws {
+        let connects = Mutex<[[UInt8]]>([])
+        let broker = try FakeBroker { connect in
+            let isFirst = connects.withLock { connects in
+                connects.append(connect)
+                return connects.count == 1
+            }
+            let accepted: [UInt8] = [0x20, 3, 0, 0, 0]
+            // A PUBLISH without a topic, with topic alias (0x23) 1.
+            return isFirst ? accepted + [0x30, 7, 0, 0, 3, 0x23, 0, 1, 1] : accepted
+        }
+        defer { broker.end() }
+        var options = MQTTOptions.local(broker.port, id: "alias")
+        options.versions = .only(.v5)
+        options.maximumInFlight = 7
+        options.maximumPacketSize = 0x01_0203
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { client.connections.count >= 2 })
+        #expect(client.disconnections.first?.failure == .protocolError)
+        let connect = try #require(connects.withLock { $0.first })
+        let properties = try #require(Self.properties(of: connect))
+        #expect(properties.contains([0x21, 0, 7]), "receive maximum")
+        #expect(properties.contains([0x27, 0, 1, 2, 3]), "maximum packet size")
+        #expect(!properties.contains { $0.first == 0x22 }, "topic alias maximum")
+        _ = client.client.stop(within: .milliseconds(100))
+    }
+
+    /// The properties of a CONNECT packet, as far as this client sends them: identifier and value. The packet is short.
+    private static func properties(of connect: [UInt8]) -> [[UInt8]]? {
+        // Type and length (2), name (6), level, flags, keep-alive (2).
+        guard connect.count > 12 else { return nil }
+        var rest = connect[13...].prefix(Int(connect[12]))
+        var properties: [[UInt8]] = []
+        while let identifier = rest.first {
+            let length = identifier == 0x21 || identifier == 0x22 ? 3 : 5
+            properties.append(Array(rest.prefix(length)))
+            rest = rest.dropFirst(length)
+        }
+        return properties
+    }
+
+    /// The library knows the five codes of MQTT 3 and takes others for a broken protocol.
+    @Test func everyRefusalIsToldByItsReasonAndPasses() async throws {
+        let codes: [UInt8] = [
+            0x80, 0x81, 0x82, 0x83, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B, 0x9C,
+            0x9D, 0x9F,
+        ]
+        let asked = Mutex(0)
+        let broker = try FakeBroker { _ in
+            let number = asked.withLock { asked in
+                defer { asked += 1 }
+                return asked
+            }
+            return [0x20, 3, 0, number < codes.count ? codes[number] : 0, 0]
+        }
+        defer { broker.end() }
+        let client = try RecordedClient(.local(broker.port, id: "no"))
+        try client.client.start()
+        #expect(await eventually { client.connections.count == 1 })
+        #expect(client.refusals.map(\.failure) == codes.map { .refused(MQTTReason(rawValue: $0)) })
+        _ = client.client.stop(within: .milliseconds(100))
+    }
+}
