@@ -5,14 +5,17 @@ internal import Synchronization
 /// Commands on their way from the network thread, which must not wait for what they do, to the main thread.
 final class CommandMailbox: Sendable {
     /// Messages that wait at most; whoever sends more of them than the main thread can take in gets no answer.
-    static let capacity = 32
+    static let capacity = 1000
 
-    /// Bytes of a payload that are kept: more than any reader takes, so that a longer one is refused for its length, and
-    /// 32 of them are not 32 times the largest packet.
+    /// Bytes of their topics and payloads that wait at most.
+    static let capacityBytes = 1 << 18
+
+    /// Bytes of a payload that are kept: more than any reader takes, so that a longer one is refused for its length.
     static let keptBytes = 4097
 
     private struct Content {
         var messages: [MQTTMessage] = []
+        var bytes = 0
         var leftOut = 0
     }
 
@@ -31,8 +34,10 @@ final class CommandMailbox: Sendable {
             message.payload = Array(message.payload.prefix(CommandMailbox.keptBytes))
         }
         content.withLock { content in
-            if content.messages.count < CommandMailbox.capacity {
+            let bytes = content.bytes + message.payload.count + message.topic.utf8.count
+            if content.messages.count < CommandMailbox.capacity, bytes <= CommandMailbox.capacityBytes {
                 content.messages.append(message)
+                content.bytes = bytes
             } else {
                 content.leftOut += 1
             }
@@ -43,7 +48,10 @@ final class CommandMailbox: Sendable {
     /// Takes everything out, in the order in which it came.
     func takeAll() -> [MQTTMessage] {
         content.withLock { content in
-            defer { content.messages = [] }
+            defer {
+                content.messages = []
+                content.bytes = 0
+            }
             return content.messages
         }
     }
