@@ -4,134 +4,18 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// A driver on a virtual chip, polled by a host that is up to 3 ms late.
-private class ChipRig {
-    /// Readings that never change: what a sample must be, give or take the noise.
-    struct Steady: Trajectory {
-        static let force = 9.80665 * Vector3(0.5, -0.25, 0.75)
-        static let rate = Double.pi / 180 * Vector3(100, -50, 25)
-        var duration: Double { .infinity }
-
-        func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
-            TrueMotion(attitude: pose, rotationRate: Self.rate, specificForce: Self.force)
-        }
-    }
-
-    let clock: ManualClock
-    let chip: VirtualIMUChip
-    private(set) var wrongSamples = 0
-    private(set) var reversals = 0
-    private(set) var events: [IMUPoll.Event] = []
-    private(set) var lastSample: Timestamp?
-    private(set) var samples = 0
-    private var squares = 0.0
-    private var measured = 0
-    var isMeasuring = false
-    private var batch = SampleBatch(capacity: 80)
-    private var next: Timestamp
-    private var random: UInt64 = 7
-
-    init(_ kind: VirtualPart, oscillatorError: Double) {
-        clock = ManualClock()
-        next = clock.now()
-        var imperfections = Imperfections.ideal
-        imperfections.accelerometerNoise = 290e-6 * 9.80665
-        imperfections.gyroscopeNoise = 0.007 * .pi / 180
-        imperfections.oscillatorError = oscillatorError * 1e6
-        chip = VirtualIMUChip(kind, trajectory: Steady(), imperfections: imperfections, start: clock.now())
-    }
-
-    static func make(
-        _ kind: VirtualPart, rate: Double = 200, oscillatorError: Double = 0.02, maximumReadLength: Int = 8192
-    ) -> ChipRig {
-        var settings = IMUSettings()
-        settings.rate = rate
-        return switch kind {
-        case .bmi160: FamilyRig<BMI160Family>(kind, settings, oscillatorError, maximumReadLength)
-        case .adxl345: FamilyRig<ADXL345Family>(kind, settings, oscillatorError, maximumReadLength)
-        default: FamilyRig<ICM42688Family>(kind, settings, oscillatorError, maximumReadLength)
-        }
-    }
-
-    // Of the subclass, which knows the driver's type.
-    func pollDriver(into batch: inout SampleBatch) -> IMUPoll { IMUPoll(next: clock.now()) }
-    var status: IMUStatus { IMUStatus() }
-    var info: IMUInfo? { nil }
-    func stop() throws {}
-
-    private var hasRepetitions: Bool { info?.gyroscopeRange == 0 }
-
-    /// The root mean square of the timestamps' errors, seconds; not-a-number where none was measured.
-    var timestampError: Double { (squares / Double(measured)).squareRoot() }
-
-    func run(_ seconds: Double) {
-        let end = clock.now().advanced(bySeconds: seconds)
-        while clock.now() < end { poll() }
-    }
-
-    func run(atMost seconds: Double, until condition: () -> Bool) -> Bool {
-        let end = clock.now().advanced(bySeconds: seconds)
-        while clock.now() < end {
-            if condition() { return true }
-            poll()
-        }
-        return condition()
-    }
-
-    private func poll() {
-        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        clock.advance(to: next.advanced(bySeconds: 0.003 * Double(random >> 11) / 9_007_199_254_740_992))
-        batch.removeAll()
-        let poll = pollDriver(into: &batch)
-        next = poll.next
-        if poll.event != .none { events.append(poll.event) }
-        let first = Int(chip.sampleCount) - batch.count
-        for index in 0..<batch.count {
-            check(batch[index])
-            guard isMeasuring, let truth = chip.trueSampleTime(UInt64(first + index)) else { continue }
-            var error = batch[index].timestamp.seconds(since: truth) + chip.readingDelay.gyroscope
-            // An accelerometer alone repeats a value now and then; the newest samples then wait for the next poll.
-            if hasRepetitions { error -= (error / status.period).rounded() * status.period }
-            squares += error * error
-            measured += 1
-        }
-    }
-
-    private func check(_ sample: MotionSample) {
-        samples += 1
-        let force = (sample.acceleration - Steady.force).length
-        let hasRate = info.map { $0.gyroscopeRange > 0 } ?? false
-        let rate = (sample.rotationRate - (hasRate ? Steady.rate : .zero)).length
-        if force > 0.5 || rate > 0.03 || hasRate != sample.flags.contains(.rotationRate) { wrongSamples += 1 }
-        if hasRate && !(abs(sample.temperature - chip.temperature) < 1) { wrongSamples += 1 }
-        if let lastSample, sample.timestamp <= lastSample { reversals += 1 }
-        lastSample = sample.timestamp
-    }
-}
-
-private final class FamilyRig<Part: ChipPart>: ChipRig {
-    var driver: ChipDriver<Part, VirtualBus<ManualClock>, ManualClock, NoDataReadyLine>
-
-    init(_ kind: VirtualPart, _ settings: IMUSettings, _ oscillatorError: Double, _ maximumReadLength: Int) {
-        let clock = ManualClock()
-        driver = ChipDriver(
-            bus: VirtualBus(
-                VirtualIMUChip(kind, trajectory: Steady(), start: clock.now()), clock: clock), clock: clock,
-            settings: settings)
-        super.init(kind, oscillatorError: oscillatorError)
-        driver = ChipDriver(
-            bus: VirtualBus(chip, clock: self.clock, maximumReadLength: maximumReadLength), clock: self.clock,
-            settings: settings)
-    }
-
-    override func pollDriver(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
-    override var status: IMUStatus { driver.status }
-    override var info: IMUInfo? { driver.info }
-    override func stop() throws { try driver.stop() }
-}
-
 /// The chips that are alone in their family.
 private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
+
+/// A rig whose chip is 2 % slow.
+private func makeRig(
+    _ part: VirtualPart, rate: Double = 200, oscillatorError: Double = 0.02, maximumReadLength: Int = 8192
+) -> VirtualRig {
+    var settings = IMUSettings()
+    settings.rate = rate
+    return VirtualRig(
+        part, settings: settings, oscillatorError: oscillatorError, maximumReadLength: maximumReadLength)
+}
 
 /// Requirement: each driver against its chip at register level.
 @Suite struct ChipOnVirtualChipTests {
@@ -139,7 +23,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
         "From power to the first sample within 300 ms, and without a wrong one",
         arguments: singleParts)
     func start(kind: VirtualPart) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         #expect(rig.run(atMost: 0.3) { rig.samples > 0 })
         rig.run(1)
         #expect(rig.wrongSamples == 0)
@@ -150,9 +34,9 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
         "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
         arguments: singleParts, [-0.05, 0, 0.02])
     func timestamps(kind: VirtualPart, oscillatorError: Double) {
-        let rig = ChipRig.make(kind, oscillatorError: oscillatorError)
+        let rig = makeRig(kind, oscillatorError: oscillatorError)
         rig.run(3)
-        rig.isMeasuring = true
+        rig.measureTimestamps()
         rig.run(30)
         #expect(rig.timestampError < 0.0002)
         #expect(abs(rig.status.periodDeviation - oscillatorError * 1e6) < 100)
@@ -164,11 +48,11 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
         "Other rates, on a bus of 32 bytes", arguments: singleParts,
         [25, 50, 100, 400, 800] as [Double])
     func rates(kind: VirtualPart, rate: Double) {
-        let rig = ChipRig.make(kind, rate: rate, maximumReadLength: 32)
+        let rig = makeRig(kind, rate: rate, maximumReadLength: 32)
         rig.run(10)
         // The ICM-42688-P has 500 and 1000 Hz in their place.
         let rate = kind == .icm42688 && rate >= 400 ? rate * 1.25 : rate
-        #expect(rig.info?.nominalRate == rate)
+        #expect(rig.driver.info.nominalRate == rate)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
         #expect(rig.status.gaps == 0)
         #expect(abs(Double(rig.samples) - 9.85 * rate / 1.02) < max(10, 0.02 * 10 * rate))
@@ -178,7 +62,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
         "What happens to the chip is noticed within a second, and the stream is back without a wrong sample",
         arguments: singleParts, [.brownOut, .fifoOverflow] as [FaultEvent])
     func events(kind: VirtualPart, event: FaultEvent) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
         #expect(rig.run(atMost: 1) { rig.status.lastFault != nil })
@@ -193,7 +77,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
 
     @Test("A FIFO that slips is told", arguments: [.bmi160, .icm42688] as [VirtualPart], [1, 2, 6, 11])
     func slip(kind: VirtualPart, bytes: Int) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(.fifoSlip(bytes: bytes), at: rig.clock.now().advanced(bySeconds: 0.012))
         #expect(rig.run(atMost: 1) { rig.status.lastFault == .misaligned })
@@ -211,7 +95,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
             (.adxl345, 0x2C, 0), (.adxl345, 0x38, 7), (.adxl345, 0x2D, 3),
         ] as [(VirtualPart, UInt8, UInt8)])
     func flippedSetting(kind: VirtualPart, register: UInt8, bit: UInt8) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(.bitFlip(register: register, bit: bit))
         #expect(rig.run(atMost: 0.5) { rig.status.lastFault == .configurationLost(register: register) })
@@ -225,7 +109,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput, .stalled, .onesRead]
             as [FaultCondition])
     func conditions(kind: VirtualPart, condition: FaultCondition) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(condition, lasting: .seconds(3))
         rig.run(3)
@@ -238,7 +122,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
 
     @Test("A tenth of a second without an answer costs no sample", arguments: singleParts)
     func shortSilence(kind: VirtualPart) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(.notAcknowledged, lasting: .seconds(0.1))
         rig.run(1)
@@ -249,7 +133,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
 
     @Test("A wrong identity is refused until it is the right one", arguments: singleParts)
     func wrongIdentity(kind: VirtualPart) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.chip.inject(.wrongIdentity(0x33), lasting: .seconds(1))
         rig.run(0.9)
         #expect(rig.status.lastFault == .identity(found: 0x33))
@@ -261,7 +145,7 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
         "One transaction in fifty without an answer costs no sample but those of a burst",
         arguments: singleParts)
     func flakyBus(kind: VirtualPart) {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
         rig.chip.inject(.randomlyNotAcknowledged(probability: 0.02))
         rig.run(10)
@@ -272,9 +156,9 @@ private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
 
     @Test("Stopped, the chip takes no samples; polled again, it streams again", arguments: singleParts)
     func stop(kind: VirtualPart) throws {
-        let rig = ChipRig.make(kind)
+        let rig = makeRig(kind)
         rig.run(1)
-        try rig.stop()
+        try rig.driver.stop()
         let count = rig.chip.sampleCount
         rig.clock.advance(bySeconds: 2)
         var bus = VirtualBus(rig.chip, clock: rig.clock)

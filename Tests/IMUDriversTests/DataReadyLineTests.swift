@@ -4,12 +4,6 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// A driver of any family on a virtual chip whose data-ready pin is wired.
-private protocol WiredDriver: AnyObject {
-    func poll(into batch: inout SampleBatch) -> IMUPoll
-    var status: IMUStatus { get }
-}
-
 /// The clock of a bus, Hz.
 private final class BusFrequency {
     var hertz: Double
@@ -37,34 +31,10 @@ private struct TimedBus: RegisterBus {
     }
 }
 
-private final class Wired<Part: ChipPart>: WiredDriver {
-    var driver: ChipDriver<Part, TimedBus, ManualClock, VirtualDataReadyLine<ManualClock>>
-
-    init(
-        _ chip: any VirtualChip, _ wire: VirtualWire, _ clock: ManualClock, _ settings: IMUSettings,
-        frequency: BusFrequency
-    ) {
-        let bus = TimedBus(bus: VirtualBus(chip, clock: clock), clock: clock, frequency: frequency)
-        driver = ChipDriver(
-            bus: bus, clock: clock, settings: settings, line: VirtualDataReadyLine(wire, clock: clock))
-    }
-
-    func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
-    var status: IMUStatus { driver.status }
-}
-
-/// What a test knows of a virtual chip of any kind.
-private struct Truth {
-    var time: (UInt64) -> Timestamp?
-    var count: () -> UInt64
-    var delay: () -> Double
-    var inject: (FaultEvent) -> Void
-}
-
 /// The chips whose pin is wired in these tests.
-enum WiredChip: CaseIterable {
-    case mpu6050, icm20602, lsm6ds3trc, lsm6dso, bmi160, icm42688, adxl345
-}
+private let wiredParts: [VirtualPart] = [
+    .mpu6050, .icm20602, .lsm6ds3trc, .lsm6dso, .bmi160, .icm42688, .adxl345,
+]
 
 /// A driver whose polls come up to 3 ms late, and one in fifty 20 ms late.
 private final class LineRig {
@@ -80,8 +50,8 @@ private final class LineRig {
 
     let clock: ManualClock
     let wire: VirtualWire
-    let driver: any WiredDriver
-    let truth: Truth
+    let driver: any PolledDriver
+    let chip: VirtualIMUChip
     private let frequency: BusFrequency
     private(set) var reversals = 0
     /// The timestamps since `measure`.
@@ -93,7 +63,7 @@ private final class LineRig {
     private var random: UInt64
 
     init(
-        _ chip: WiredChip = .mpu6050, rate: Double = 200, interval: Double = 0.02, oscillatorError: Double = 0.02,
+        _ part: VirtualPart = .mpu6050, rate: Double = 200, interval: Double = 0.02, oscillatorError: Double = 0.02,
         flaws: VirtualWire.Flaws = VirtualWire.Flaws(), capacity: Int = 1024, frequency: Double = 400_000,
         seed: UInt64 = 1
     ) {
@@ -113,46 +83,12 @@ private final class LineRig {
         imperfections.accelerometerNoise = 400e-6 * 9.80665
         imperfections.gyroscopeNoise = 0.005 * .pi / 180
         imperfections.oscillatorError = oscillatorError * 1e6
-        let start = clock.now()
-        func mpu(_ model: VirtualPart) -> (any WiredDriver, Truth) {
-            let chip = VirtualMPU6050(
-                model, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
-            chip.connect(wire)
-            let truth = Truth(
-                time: { chip.trueSampleTime($0) }, count: { chip.sampleCount },
-                delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
-            return (Wired<MPUFamily>(chip, wire, clock, settings, frequency: frequency), truth)
-        }
-        func lsm(_ model: VirtualPart) -> (any WiredDriver, Truth) {
-            let chip = VirtualLSM6DS(
-                model, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
-            chip.connect(wire)
-            let truth = Truth(
-                time: { chip.trueSampleTime($0) }, count: { chip.sampleCount },
-                delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
-            return (Wired<LSM6DSFamily>(chip, wire, clock, settings, frequency: frequency), truth)
-        }
-        func other<Part: ChipPart>(_ kind: VirtualPart, _ part: Part.Type) -> (any WiredDriver, Truth) {
-            let chip = VirtualIMUChip(
-                kind, trajectory: Steady(), imperfections: imperfections, seed: seed, start: start)
-            chip.connect(wire)
-            let truth = Truth(
-                time: { chip.trueSampleTime($0) }, count: { chip.sampleCount },
-                delay: { chip.readingDelay.gyroscope }, inject: { chip.inject($0) })
-            return (Wired<Part>(chip, wire, clock, settings, frequency: frequency), truth)
-        }
-        let made =
-            switch chip {
-            case .mpu6050: mpu(.mpu6050)
-            case .icm20602: mpu(.icm20602)
-            case .lsm6ds3trc: lsm(.lsm6ds3trc)
-            case .lsm6dso: lsm(.lsm6dso)
-            case .bmi160: other(.bmi160, BMI160Family.self)
-            case .icm42688: other(.icm42688, ICM42688Family.self)
-            case .adxl345: other(.adxl345, ADXL345Family.self)
-            }
-        driver = made.0
-        truth = made.1
+        chip = VirtualIMUChip(
+            part, trajectory: Steady(), imperfections: imperfections, seed: seed, start: clock.now())
+        chip.connect(wire)
+        let bus = TimedBus(bus: VirtualBus(chip, clock: clock), clock: clock, frequency: frequency)
+        driver = part.driver(
+            on: bus, clock: clock, settings: settings, line: VirtualDataReadyLine(wire, clock: clock))
     }
 
     var status: DataReadyStatus { driver.status.dataReady }
@@ -190,13 +126,13 @@ private final class LineRig {
         frequency.hertz = .infinity
         let count = timestamps.count
         _ = run(atMost: 5) { timestamps.count > count }
-        let end = Int(truth.count())
+        let end = Int(chip.sampleCount)
         isMeasuring = false
         var squares = 0.0
         var worst = 0.0
         for (index, timestamp) in timestamps.enumerated() {
-            guard let time = truth.time(UInt64(end - timestamps.count + index)) else { return (.nan, .nan) }
-            let error = timestamp.seconds(since: time) + truth.delay()
+            guard let time = chip.trueSampleTime(UInt64(end - timestamps.count + index)) else { return (.nan, .nan) }
+            let error = timestamp.seconds(since: time) + chip.readingDelay.gyroscope
             squares += error * error
             worst = max(worst, abs(error))
         }
@@ -220,8 +156,8 @@ private final class LineRig {
 /// Requirement: with a data-ready line a sample's timestamp is the instant of its edge; whatever is wrong with the line, it
 /// is never a wrong one.
 @Suite struct DataReadyLineTests {
-    @Test("Every family: the edge's instant is the sample's timestamp", arguments: WiredChip.allCases)
-    func families(chip: WiredChip) {
+    @Test("Every family: the edge's instant is the sample's timestamp", arguments: wiredParts)
+    func families(chip: VirtualPart) {
         let rig = LineRig(chip)
         #expect(rig.run(atMost: 1) { rig.status.state == .used })
         rig.run(2)
@@ -352,7 +288,7 @@ private final class LineRig {
         let rig = LineRig()
         rig.run(4)
         rig.measure()
-        rig.truth.inject(isOverflow ? .fifoOverflow : .brownOut)
+        rig.chip.inject(isOverflow ? .fifoOverflow : .brownOut)
         #expect(rig.run(atMost: 1) { rig.status.state == .seeking })
         #expect(rig.run(atMost: 2) { rig.status.state == .used })
         rig.run(5)
@@ -370,35 +306,24 @@ private final class LineRig {
             (.mpu6050, 0x38, 0), (.mpu6050, 0x37, 7), (.lsm6ds3trc, 0x0D, 1), (.lsm6dso, 0x0B, 7), (.bmi160, 0x51, 4),
             (.bmi160, 0x53, 3), (.bmi160, 0x56, 7), (.icm42688, 0x14, 0), (.icm42688, 0x64, 4), (.icm42688, 0x65, 3),
             (.adxl345, 0x2E, 7), (.adxl345, 0x2F, 7),
-        ] as [(WiredChip, UInt8, UInt8)])
-    func flipped(chip: WiredChip, register: UInt8, bit: UInt8) {
+        ] as [(VirtualPart, UInt8, UInt8)])
+    func flipped(chip: VirtualPart, register: UInt8, bit: UInt8) {
         let rig = LineRig(chip)
         rig.run(1)
-        rig.truth.inject(.bitFlip(register: register, bit: bit))
+        rig.chip.inject(.bitFlip(register: register, bit: bit))
         #expect(rig.run(atMost: 1) { rig.driver.status.lastFault == .configurationLost(register: register) })
         #expect(rig.run(atMost: 2) { rig.status.state == .used })
     }
 
     @Test("A line on a chip that has no pulse is told to be of no use, once, and the samples come without it")
     func withoutPulse() {
-        let clock = ManualClock()
-        let chip = VirtualLSM6DS(.lsm6ds3, trajectory: LineRig.Steady(), seed: 1, start: clock.now())
-        let wire = VirtualWire(seed: 1)
-        chip.connect(wire)
-        let wired = Wired<LSM6DSFamily>(chip, wire, clock, IMUSettings(), frequency: BusFrequency(400_000))
-        var batch = SampleBatch(capacity: 128)
-        var samples = 0
-        let start = clock.now()
-        while clock.now().seconds(since: start) < 5 {
-            batch.removeAll()
-            let next = wired.poll(into: &batch).next
-            samples += batch.count
-            clock.advance(to: next)
-        }
+        let rig = LineRig(.lsm6ds3)
+        rig.run(5)
+        let samples = rig.driver.status.samples
         #expect(samples > 900)
-        let status = wired.status.dataReady
+        let status = rig.status
         #expect(status.state == .unused && status.lastFault == .unsupported)
         #expect(status.failures == 1 && status.edges == 0)
-        #expect(wired.status.gaps == 0 && wire.raised == 0)
+        #expect(rig.driver.status.gaps == 0 && rig.wire.raised == 0)
     }
 }

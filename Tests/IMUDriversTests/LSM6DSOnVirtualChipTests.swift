@@ -4,11 +4,14 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
+/// The family's virtual chips.
+private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
+
 /// Requirement: the driver against chips at register level, with both kinds of FIFO.
 @Suite struct LSM6DSOnVirtualChipTests {
-    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: lsm6dsParts)
     func start(model: VirtualPart) {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         let start = rig.clock.now()
         #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
         #expect(rig.clock.now().seconds(since: start) < 0.3)
@@ -19,9 +22,9 @@ import VirtualIMU
 
     @Test(
         "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
-        arguments: VirtualPart.parts(of: .lsm6ds), [-0.05, -0.011, 0, 0.05])
+        arguments: lsm6dsParts, [-0.05, -0.011, 0, 0.05])
     func timestamps(model: VirtualPart, oscillatorError: Double) {
-        let rig = LSM6DSVirtualRig(model, oscillatorError: oscillatorError)
+        let rig = VirtualRig(model, oscillatorError: oscillatorError)
         rig.run(3)
         rig.measureTimestamps()
         rig.run(60)
@@ -35,12 +38,12 @@ import VirtualIMU
 
     @Test(
         "Every rate, on a bus of 32 bytes, with a FIFO that takes its time to be written",
-        arguments: VirtualPart.parts(of: .lsm6ds),
+        arguments: lsm6dsParts,
         [12.5, 26, 52, 104, 208, 416, 833, 1660])
     func rates(model: VirtualPart, rate: Double) {
         var settings = IMUSettings()
         settings.rate = rate
-        let rig = LSM6DSVirtualRig(model, settings: settings, maximumReadLength: 32) { $0.fifoWriteTime = 20e-6 }
+        let rig = VirtualRig(model, settings: settings, maximumReadLength: 32) { $0.fifoWriteTime = 20e-6 }
         rig.run(10)
         #expect(rig.driver.info.nominalRate == rate)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
@@ -49,13 +52,13 @@ import VirtualIMU
     }
 
     @Test(
-        "Every range tells the same truth", arguments: VirtualPart.parts(of: .lsm6ds),
+        "Every range tells the same truth", arguments: lsm6dsParts,
         [(2, 250), (4, 500), (8, 1000), (16, 2000)])
     func ranges(model: VirtualPart, range: (Int, Int)) {
         var settings = IMUSettings()
         settings.accelerometerRange = Double(range.0) * 9.80665
         settings.gyroscopeRange = Double(range.1) * .pi / 180
-        let rig = LSM6DSVirtualRig(model, settings: settings)
+        let rig = VirtualRig(model, settings: settings)
         rig.run(2)
         #expect(rig.driver.status.samples > 300)
         #expect(rig.wrongSamples == 0)
@@ -66,33 +69,33 @@ import VirtualIMU
 
     @Test(
         "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
-        arguments: VirtualPart.parts(of: .lsm6ds),
+        arguments: lsm6dsParts,
         [.brownOut, .fifoOverflow, .bitFlip(register: 0x0A, bit: 1), .bitFlip(register: 0x11, bit: 6)] as [FaultEvent])
     func events(model: VirtualPart, event: FaultEvent) {
-        expectRecovery(of: LSM6DSVirtualRig(model), from: event)
+        expectRecovery(of: VirtualRig(model), from: event)
     }
 
     @Test(
         "Slipped words are noticed", arguments: [.lsm6ds3, .lsm6ds3trc] as [VirtualPart],
         [.fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 6), .fifoSlip(bytes: 10)] as [FaultEvent])
     func untaggedSlip(model: VirtualPart, event: FaultEvent) {
-        expectRecovery(of: LSM6DSVirtualRig(model), from: event)
+        expectRecovery(of: VirtualRig(model), from: event)
     }
 
     @Test(
         "Slipped tagged words are noticed",
         arguments: [.fifoSlip(bytes: 1), .fifoSlip(bytes: 3), .fifoSlip(bytes: 7), .fifoSlip(bytes: 8)] as [FaultEvent])
     func taggedSlip(event: FaultEvent) {
-        expectRecovery(of: LSM6DSVirtualRig(.lsm6dso), from: event)
+        expectRecovery(of: VirtualRig(.lsm6dso), from: event)
     }
 
-    private func expectRecovery(of rig: LSM6DSVirtualRig, from event: FaultEvent) {
+    private func expectRecovery(of rig: VirtualRig, from event: FaultEvent) {
         rig.run(1)
         // While there is something in the FIFO.
         rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
         #expect(rig.run(atMost: 1) { rig.driver.status.lastFault != nil })
         let noticed = rig.clock.now()
-        #expect(rig.run(atMost: 2) { (rig.lastSample?.timestamp ?? noticed) > noticed })
+        #expect(rig.run(atMost: 2) { (rig.lastSample ?? noticed) > noticed })
         rig.run(1)
         #expect(rig.driver.status.state == .streaming)
         #expect(rig.wrongSamples == 0)
@@ -102,10 +105,10 @@ import VirtualIMU
     }
 
     @Test(
-        "What lasts is told at its start and at its end, and ends by itself", arguments: VirtualPart.parts(of: .lsm6ds),
+        "What lasts is told at its start and at its end, and ends by itself", arguments: lsm6dsParts,
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput] as [FaultCondition])
     func conditions(model: VirtualPart, condition: FaultCondition) {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         rig.run(1)
         rig.chip.inject(condition, lasting: .seconds(3))
         rig.run(3)
@@ -122,18 +125,18 @@ import VirtualIMU
         #expect(rig.driver.status.recoveries >= 1)
     }
 
-    @Test("Another identity is refused until it is right", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("Another identity is refused until it is right", arguments: lsm6dsParts)
     func wrongIdentity(model: VirtualPart) {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         rig.chip.inject(.wrongIdentity(0x33), lasting: .seconds(1))
         rig.run(0.9)
         #expect(rig.events == [.failed(.identity(found: 0x33))])
         #expect(rig.run(atMost: 2) { rig.driver.status.state == .streaming })
     }
 
-    @Test("One transaction in fifty without an answer costs no sample", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("One transaction in fifty without an answer costs no sample", arguments: lsm6dsParts)
     func flakyBus(model: VirtualPart) {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         rig.run(1)
         rig.chip.inject(.randomlyNotAcknowledged(probability: 0.02))
         rig.run(20)
@@ -144,10 +147,10 @@ import VirtualIMU
     }
 
     @Test(
-        "A host that sleeps for seconds loses what the FIFO does not hold, and says so", arguments: VirtualPart.parts(of: .lsm6ds)
+        "A host that sleeps for seconds loses what the FIFO does not hold, and says so", arguments: lsm6dsParts
     )
     func sleepyHost(model: VirtualPart) {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         rig.run(1)
         rig.clock.advance(bySeconds: 4)
         rig.run(1)
@@ -158,9 +161,9 @@ import VirtualIMU
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("A host that sleeps for less than the FIFO holds loses nothing", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("A host that sleeps for less than the FIFO holds loses nothing", arguments: lsm6dsParts)
     func drowsyHost(model: VirtualPart) {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         rig.run(1)
         rig.clock.advance(bySeconds: 1)
         rig.run(1)
@@ -169,9 +172,9 @@ import VirtualIMU
         #expect(abs(Double(rig.driver.status.samples) - 2.9 * 208 / 1.03) < 20)
     }
 
-    @Test("Stopped, both sensors are off and the chip is left alone", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("Stopped, both sensors are off and the chip is left alone", arguments: lsm6dsParts)
     func stop(model: VirtualPart) throws {
-        let rig = LSM6DSVirtualRig(model)
+        let rig = VirtualRig(model)
         rig.run(1)
         try rig.driver.stop()
         let count = rig.chip.sampleCount

@@ -1,0 +1,191 @@
+import IMUDrivers
+import MotionCore
+import MotionTestSupport
+import VirtualIMU
+
+/// A driver of any family, as a rig sees it.
+protocol PolledDriver: AnyObject {
+    var status: IMUStatus { get }
+    var info: IMUInfo { get }
+    func poll(into batch: inout SampleBatch) -> IMUPoll
+    func stop() throws
+}
+
+/// A driver of one family.
+final class Polled<Part: ChipPart, Bus: RegisterBus, Line: DataReadyLine & ~Copyable>: PolledDriver {
+    private var driver: ChipDriver<Part, Bus, ManualClock, Line>
+
+    init(_ part: Part.Type, bus: Bus, clock: ManualClock, settings: IMUSettings, line: consuming Line) {
+        driver = ChipDriver(bus: bus, clock: clock, settings: settings, line: line)
+    }
+
+    var status: IMUStatus { driver.status }
+    var info: IMUInfo { driver.info }
+    func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
+    func stop() throws { try driver.stop() }
+}
+
+extension VirtualPart {
+    /// The driver of its family.
+    func driver<Bus: RegisterBus, Line: DataReadyLine & ~Copyable>(
+        on bus: Bus, clock: ManualClock, settings: IMUSettings, line: consuming Line
+    ) -> any PolledDriver {
+        switch family {
+        case .mpu6050: Polled(MPUFamily.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .icm42688: Polled(ICM42688Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .lsm6ds: Polled(LSM6DSFamily.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .bmi160: Polled(BMI160Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        case .adxl345: Polled(ADXL345Family.self, bus: bus, clock: clock, settings: settings, line: line)
+        }
+    }
+}
+
+/// A driver on a virtual chip of any kind, polled by a host that is up to 3 ms late.
+final class VirtualRig {
+    /// Readings that never change: what a sample must be, give or take the noise.
+    struct Steady: Trajectory {
+        static let force = 9.80665 * Vector3(0.5, -0.25, 0.75)
+        static let rate = Double.pi / 180 * Vector3(100, -50, 25)
+        var duration: Double { .infinity }
+
+        func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+            TrueMotion(attitude: pose, rotationRate: Self.rate, specificForce: Self.force)
+        }
+    }
+
+    /// How noisy a family's chips are, and how far from the truth a sample may be: m/s² and °C.
+    private struct Noise {
+        var accelerometer = 290e-6
+        var gyroscope = 0.007
+        var startUp = 0.0
+        var force = 0.5
+        var temperature = 1.0
+
+        init(of family: IMUFamily) {
+            switch family {
+            case .mpu6050: (accelerometer, gyroscope, startUp) = (400e-6, 0.005, 0.03)
+            case .lsm6ds:
+                (accelerometer, gyroscope, startUp) = (90e-6, 0.005, 0.035)
+                // Seven times the noise at the highest rate.
+                (force, temperature) = (0.25, 0.5)
+            case .bmi160, .icm42688, .adxl345: break
+            }
+        }
+    }
+
+    let clock = ManualClock()
+    let chip: VirtualIMUChip
+    let driver: any PolledDriver
+    /// Of so many polls one comes 20 ms late; zero for none.
+    var stallEvery: UInt64 = 0
+
+    /// The samples, those that were not what the chip went through, and those whose timestamps did not increase.
+    private(set) var samples = 0
+    private(set) var wrongSamples = 0
+    private(set) var reversals = 0
+    private(set) var events: [IMUPoll.Event] = []
+    private(set) var firstSample: Timestamp?
+    private(set) var lastSample: Timestamp?
+    /// The largest difference from the truth on any axis, m/s² and rad/s.
+    private(set) var worst = (force: 0.0, rate: 0.0)
+
+    /// Squares of the timestamps' errors since `measureTimestamps`, s².
+    private var squares = 0.0
+    private var measured = 0
+    private var isMeasuring = false
+
+    private let noise: Noise
+    private let lateness: Double
+    /// Whether the driver reads this very chip's temperature.
+    private let checksTemperature: Bool
+    private var batch = SampleBatch(capacity: 80)
+    private var next: Timestamp
+    private var random: UInt64
+
+    init(
+        _ part: VirtualPart = .mpu6050, answering identity: UInt8? = nil, settings: IMUSettings = IMUSettings(),
+        oscillatorError: Double = 0.03, lateness: Double = 0.003, maximumReadLength: Int = 8192, seed: UInt64 = 7,
+        change: (inout Imperfections) -> Void = { _ in }
+    ) {
+        noise = Noise(of: part.family)
+        var imperfections = Imperfections.ideal
+        // Without noise a living chip could not be told from a frozen one.
+        imperfections.accelerometerNoise = noise.accelerometer * 9.80665
+        imperfections.gyroscopeNoise = noise.gyroscope * .pi / 180
+        imperfections.oscillatorError = oscillatorError * 1e6
+        imperfections.gyroscopeStartUp = noise.startUp
+        change(&imperfections)
+        chip = VirtualIMUChip(part, trajectory: Steady(), imperfections: imperfections, start: clock.now())
+        driver = part.driver(
+            on: VirtualBus(chip, clock: clock, maximumReadLength: maximumReadLength), clock: clock,
+            settings: settings, line: NoDataReadyLine())
+        self.lateness = lateness
+        random = seed
+        checksTemperature = identity == nil && part.family != .adxl345
+        next = clock.now()
+        if let identity { chip.inject(.wrongIdentity(identity)) }
+    }
+
+    var status: IMUStatus { driver.status }
+
+    /// Polls for `seconds`.
+    func run(_ seconds: Double) {
+        let end = clock.now().advanced(bySeconds: seconds)
+        while clock.now() < end { poll() }
+    }
+
+    /// Polls until `condition` holds; returns whether it did within `seconds`.
+    func run(atMost seconds: Double, until condition: () -> Bool) -> Bool {
+        let end = clock.now().advanced(bySeconds: seconds)
+        while clock.now() < end {
+            if condition() { return true }
+            poll()
+        }
+        return condition()
+    }
+
+    /// Compares timestamps with the truth from now on.
+    func measureTimestamps() { isMeasuring = true }
+
+    /// The root mean square of the timestamps' errors, seconds; not-a-number where none was measured.
+    var timestampError: Double { (squares / Double(measured)).squareRoot() }
+
+    private func poll() {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        clock.advance(to: next.advanced(bySeconds: lateness * Double(random >> 11) / 9_007_199_254_740_992))
+        if stallEvery > 0, random >> 33 % stallEvery == 0 { clock.advance(bySeconds: 0.02) }
+        batch.removeAll()
+        let poll = driver.poll(into: &batch)
+        next = poll.next
+        if poll.event != .none { events.append(poll.event) }
+        let first = Int(chip.sampleCount) - batch.count
+        let hasGyroscope = driver.info.gyroscopeRange > 0
+        for index in 0..<batch.count {
+            check(batch[index], hasGyroscope)
+            guard isMeasuring, let truth = chip.trueSampleTime(UInt64(first + index)) else { continue }
+            var error = batch[index].timestamp.seconds(since: truth) + chip.readingDelay.gyroscope
+            // An accelerometer alone repeats a value now and then; the newest samples then wait for the next poll.
+            if !hasGyroscope { error -= (error / status.period).rounded() * status.period }
+            squares += error * error
+            measured += 1
+        }
+    }
+
+    private func check(_ sample: MotionSample, _ hasGyroscope: Bool) {
+        samples += 1
+        let force = (sample.acceleration - Steady.force).length
+        let rate = (sample.rotationRate - (hasGyroscope ? Steady.rate : .zero)).length
+        worst.force = max(worst.force, force)
+        worst.rate = max(worst.rate, rate)
+        // A degree per second of start-up.
+        let isTemperatureRight = abs(sample.temperature - chip.temperature) <= noise.temperature
+        if force > noise.force || rate > 0.03 || checksTemperature && !isTemperatureRight
+            || hasGyroscope != sample.flags.contains(.rotationRate)
+        {
+            wrongSamples += 1
+        }
+        if let lastSample, sample.timestamp <= lastSample { reversals += 1 }
+        if firstSample == nil { firstSample = sample.timestamp }
+        lastSample = sample.timestamp
+    }
+}
