@@ -78,7 +78,8 @@ extension VirtualLSM6DSRegisters {
                 store(reading.force[axis] * forceScale, LSM6DSAddress.accelerometerOutput + 2 * UInt8(axis))
             }
             if rotation >> 4 != 0 {
-                store(isStarting ? 32767 : reading.rate[axis] * rateScale, LSM6DSAddress.gyroscopeOutput + 2 * UInt8(axis))
+                let value = isStarting ? 32767 : reading.rate[axis] * rateScale
+                store(value, LSM6DSAddress.gyroscopeOutput + 2 * UInt8(axis))
             }
         }
         store(kind.temperatureCounts(reading.temperature), LSM6DSAddress.temperatureOutput)
