@@ -21,7 +21,7 @@ import Testing
     func rate(wanted: Double, divider: UInt8, rate: Double) {
         let result = configuration { $0.rate = wanted }
         #expect(result.sampleRateDivider == divider)
-        #expect(abs(result.rate - rate) < 1e-9)
+        #expect(abs(result.figures.rate - rate) < 1e-9)
     }
 
     @Test(
@@ -33,8 +33,8 @@ import Testing
     func lowPass(rate: Double, setting: UInt8, bandwidth: Double, delay: Double) {
         let result = configuration { $0.rate = rate }
         #expect(result.lowPass == setting)
-        #expect(result.bandwidth == bandwidth)
-        #expect(abs(result.delay - delay / 1000) < 1e-12)
+        #expect(result.figures.bandwidth == bandwidth)
+        #expect(abs(result.figures.delay - delay / 1000) < 1e-12)
     }
 
     @Test("Every row of the low-pass table: accelerometer and gyroscope delays differ by less than a millisecond")
@@ -56,8 +56,8 @@ import Testing
     func accelerometer(wanted: Double, bits: UInt8, range: Double, countsPerG: Double) {
         let result = configuration { $0.accelerometerRange = wanted * 9.80665 }
         #expect(result.accelerometerRangeBits == bits)
-        #expect(abs(result.accelerometerRange - range * 9.80665) < 1e-9)
-        #expect(abs(result.accelerometerScale * countsPerG - 9.80665) < 1e-12)
+        #expect(abs(result.figures.accelerometerRange - range * 9.80665) < 1e-9)
+        #expect(abs(result.figures.accelerometerScale * countsPerG - 9.80665) < 1e-12)
     }
 
     @Test(
@@ -69,8 +69,8 @@ import Testing
     func gyroscope(wanted: Double, bits: UInt8, range: Double, countsPerDegree: Double) {
         let result = configuration { $0.gyroscopeRange = wanted * .pi / 180 }
         #expect(result.gyroscopeRangeBits == bits)
-        #expect(abs(result.gyroscopeRange - range * .pi / 180) < 1e-9)
-        #expect(abs(result.gyroscopeScale * countsPerDegree - .pi / 180) < 1e-12)
+        #expect(abs(result.figures.gyroscopeRange - range * .pi / 180) < 1e-9)
+        #expect(abs(result.figures.gyroscopeScale * countsPerDegree - .pi / 180) < 1e-12)
     }
 
     @Test("What is written and what the health check expects are the same registers")

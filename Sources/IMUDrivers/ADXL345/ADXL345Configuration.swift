@@ -6,11 +6,12 @@ internal import MotionCore
 struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     /// BW_RATE.
     let rateCode: UInt8
-    /// The sample rate with a perfect oscillator, Hz.
-    let rate: Double
     /// The range's bits of DATA_FORMAT, and the range, g.
     let rangeBits: UInt8
     let range: Double
+
+    /// What it comes to: the bandwidth is half of the rate (table 7), a count 1/256 g in full resolution (table 1).
+    let figures: ChipFigures
 
     /// INT_ENABLE.
     let interrupts: UInt8
@@ -28,7 +29,6 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
             rate *= 2
             code += 1
         }
-        self.rate = rate
         rateCode = code
         let force = settings.accelerometerRange / standardGravity * rounding
         var bits: UInt8 = 0
@@ -39,6 +39,9 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
         }
         self.range = range
         rangeBits = bits
+        figures = ChipFigures(
+            rate: rate, bandwidth: 0.5 * rate, accelerometerRange: range * standardGravity, gyroscopeRange: 0,
+            accelerometerScale: standardGravity / 256)
     }
 }
 

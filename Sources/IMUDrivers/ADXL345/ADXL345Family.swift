@@ -24,18 +24,9 @@ public struct ADXL345Family: ChipPart {
     public static var identityRegister: UInt8 { ADXL345Register.deviceID }
     public static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
     public var name: StaticString { "ADXL345" }
-    public var rate: Double { configuration.rate }
-    /// Half of the rate (table 7).
-    public var bandwidth: Double { 0.5 * configuration.rate }
-    /// The data sheet has no delay: that of a low-pass of second order (Butterworth) with this bandwidth, √2/(2π·f).
-    public var delay: Double { 0.2251 / bandwidth }
-    public var accelerometerRange: Double { configuration.range * standardGravity }
-    public var gyroscopeRange: Double { 0 }
+    public var figures: ChipFigures { configuration.figures }
     /// DATA_READY stays set while the FIFO has an entry, and so does the pin, which is not to be made to pulse (p. 20).
     public var dataReadyPulse: DataReadyPulse { .whenFilled }
-    /// 256 LSB/g in full resolution, 3.9 mg (table 1).
-    public var accelerometerScale: Double { standardGravity / 256 }
-    public var gyroscopeScale: Double { 0 }
     /// Two counts from the end of ten to thirteen bits.
     public var accelerometerLimit: Int16 { Int16(configuration.range) * 256 - 2 }
 
@@ -59,7 +50,7 @@ public struct ADXL345Family: ChipPart {
     /// Three axes whose noise is about a count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), less at low rates: so many
     /// repetitions come once in a thousand million frames at rest.
     public var longestRepetition: Int {
-        switch configuration.rate {
+        switch rate {
         case 50...: 8
         case 25...: 16
         default: 32
@@ -83,7 +74,7 @@ public struct ADXL345Family: ChipPart {
         case 6: configure(ADXL345Register.format)
         case 7: .set(ADXL345Register.powerControl, ADXL345Value.measure)
         // Turn-on: a period and 1.1 ms (table 1, note 8).
-        case 8: .settle(1 / configuration.rate + 0.0011)
+        case 8: .settle(1 / rate + 0.0011)
         case 9 where configuration.interrupts != 0: configure(ADXL345Register.interruptMap)
         default: nil
         }

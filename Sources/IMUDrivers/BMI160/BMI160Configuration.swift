@@ -6,36 +6,27 @@ internal import MotionCore
 struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
     /// acc_odr and gyr_odr: both sensors need the same rate, since frames without headers have both.
     let rateCode: UInt8
-    /// The sample rate with a perfect oscillator, Hz.
-    let rate: Double
-    /// The gyroscope's -3 dB bandwidth, Hz; the accelerometer's is within 30 % of it.
-    let bandwidth: Double
+    /// What it comes to; the accelerometer's bandwidth is within 30 % of the gyroscope's.
+    let figures: ChipFigures
 
     /// Whether INT1 pulses with every sample.
     let signalsDataReady: Bool
 
     let accelerometerRangeBits: UInt8
     let gyroscopeRangeBits: UInt8
-    /// Full scales, m/s² and rad/s, and of one count.
-    let accelerometerRange: Double
-    let gyroscopeRange: Double
-    let accelerometerScale: Double
-    let gyroscopeScale: Double
 
     init(_ settings: IMUSettings) {
         let row = Self.rate(for: settings.rate)
         rateCode = row.code
-        rate = row.rate
-        bandwidth = row.bandwidth
         signalsDataReady = settings.signalsDataReady
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
         accelerometerRangeBits = accelerometer.bits
-        accelerometerRange = accelerometer.full * standardGravity
-        accelerometerScale = accelerometer.full * standardGravity / 32768
         let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
         gyroscopeRangeBits = gyroscope.bits
-        gyroscopeRange = gyroscope.full * radiansPerDegree
-        gyroscopeScale = radiansPerDegree / gyroscope.countsPerDegree
+        figures = ChipFigures(
+            rate: row.rate, bandwidth: row.bandwidth, accelerometerRange: accelerometer.full * standardGravity,
+            gyroscopeRange: gyroscope.full * radiansPerDegree,
+            gyroscopeScale: radiansPerDegree / gyroscope.countsPerDegree)
     }
 
     /// Settings that were converted from other units may exceed a step by a rounding error.

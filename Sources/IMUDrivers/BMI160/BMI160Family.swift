@@ -24,14 +24,7 @@ public struct BMI160Family: ChipPart {
     public static var identityRegister: UInt8 { BMI160Register.chipID }
     public static var largestFIFO: Int { 1024 }
     public var name: StaticString { "BMI160" }
-    public var rate: Double { configuration.rate }
-    public var bandwidth: Double { configuration.bandwidth }
-    /// The datasheet has no delay: that of a low-pass of second order (Butterworth) with this bandwidth, √2/(2π·f).
-    public var delay: Double { 0.2251 / configuration.bandwidth }
-    public var accelerometerRange: Double { configuration.accelerometerRange }
-    public var gyroscopeRange: Double { configuration.gyroscopeRange }
-    public var accelerometerScale: Double { configuration.accelerometerScale }
-    public var gyroscopeScale: Double { configuration.gyroscopeScale }
+    public var figures: ChipFigures { configuration.figures }
 
     public var fifo: ChipFIFO {
         var fifo = ChipFIFO(

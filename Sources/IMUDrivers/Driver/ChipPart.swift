@@ -27,19 +27,8 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
     /// The part's name as its maker writes it.
     var name: StaticString { get }
 
-    /// The sample rate with a perfect oscillator, Hz.
-    var rate: Double { get }
-
-    /// -3 dB bandwidth of the low-pass in the chip, Hz, and how much it delays the gyroscope (the accelerometer where
-    /// there is none), seconds.
-    var bandwidth: Double { get }
-    var delay: Double { get }
-
-    /// Full scales, m/s² and rad/s, the latter zero where there is no gyroscope; and of one count.
-    var accelerometerRange: Double { get }
-    var gyroscopeRange: Double { get }
-    var accelerometerScale: Double { get }
-    var gyroscopeScale: Double { get }
+    /// Rate, bandwidth, delay, ranges and scales, as the settings set them.
+    var figures: ChipFigures { get }
 
     /// The counts, without sign, from which on an axis counts as clipped.
     var accelerometerLimit: Int16 { get }
@@ -90,6 +79,14 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
 }
 
 extension ChipPart {
+    public var rate: Double { figures.rate }
+    public var bandwidth: Double { figures.bandwidth }
+    public var delay: Double { figures.delay }
+    public var accelerometerRange: Double { figures.accelerometerRange }
+    public var gyroscopeRange: Double { figures.gyroscopeRange }
+    public var accelerometerScale: Double { figures.accelerometerScale }
+    public var gyroscopeScale: Double { figures.gyroscopeScale }
+
     /// Eight counts from the end of sixteen bits.
     public var accelerometerLimit: Int16 { .max - 8 }
     public var gyroscopeLimit: Int16 { .max - 8 }

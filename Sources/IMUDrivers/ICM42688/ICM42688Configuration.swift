@@ -9,21 +9,16 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     let lowPass: UInt8
     /// Whether INT1 pulses with every sample.
     let signalsDataReady: Bool
-    /// The sample rate with a perfect oscillator, and the -3 dB bandwidth of either sensor, Hz.
-    let rate: Double
-    let bandwidth: Double
-    /// Full scales, m/s² and rad/s.
-    let accelerometerRange: Double
-    let gyroscopeRange: Double
+    /// What it comes to. The low-passes are set to the second order; DS-000347 has a table of their delays that could not be
+    /// had.
+    let figures: ChipFigures
 
     init(_ settings: IMUSettings) {
         // Settings that were converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         let row = Self.rate(for: settings.rate * rounding)
-        rate = row.rate
         let filter = Self.lowPass(for: row.rate)
         lowPass = filter.code << 4 | filter.code
-        bandwidth = filter.bandwidth
         signalsDataReady = settings.signalsDataReady
         // FS_SEL counts down from the widest range: ±16 g to 2, ±2000 °/s to 15.625.
         var force: UInt8 = 3
@@ -38,8 +33,9 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
             turnRange *= 2
             turn -= 1
         }
-        accelerometerRange = forceRange * standardGravity
-        gyroscopeRange = turnRange * radiansPerDegree
+        figures = ChipFigures(
+            rate: row.rate, bandwidth: filter.bandwidth, accelerometerRange: forceRange * standardGravity,
+            gyroscopeRange: turnRange * radiansPerDegree)
         accelerometerBits = force << 5 | row.code
         gyroscopeBits = turn << 5 | row.code
     }

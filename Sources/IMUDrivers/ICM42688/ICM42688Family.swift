@@ -23,15 +23,7 @@ public struct ICM42688Family: ChipPart {
     public static var identityRegister: UInt8 { ICM42688Register.whoAmI }
     public static var largestFIFO: Int { 2048 }
     public var name: StaticString { "ICM-42688-P" }
-    public var rate: Double { configuration.rate }
-    public var bandwidth: Double { configuration.bandwidth }
-    /// Of a low-pass of second order, which the driver sets, as a Butterworth: √2/(2π·f). DS-000347 has a table that could
-    /// not be had.
-    public var delay: Double { 0.2251 / configuration.bandwidth }
-    public var accelerometerRange: Double { configuration.accelerometerRange }
-    public var gyroscopeRange: Double { configuration.gyroscopeRange }
-    public var accelerometerScale: Double { configuration.accelerometerRange / 32768 }
-    public var gyroscopeScale: Double { configuration.gyroscopeRange / 32768 }
+    public var figures: ChipFigures { configuration.figures }
 
     public var fifo: ChipFIFO {
         ChipFIFO(

@@ -15,20 +15,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     let accelerometerRangeBits: UInt8
     let gyroscopeRangeBits: UInt8
 
-    /// The sample rate with a perfect oscillator, Hz.
-    let rate: Double
-
-    /// The gyroscope's -3 dB bandwidth, Hz, and how much its low-pass delays it, seconds.
-    let bandwidth: Double
-    let delay: Double
-
-    /// Full scales, m/s² and rad/s.
-    let accelerometerRange: Double
-    let gyroscopeRange: Double
-
-    /// Of one count, m/s² and rad/s.
-    let accelerometerScale: Double
-    let gyroscopeScale: Double
+    /// What it comes to.
+    let figures: ChipFigures
 
     /// Chooses registers for `settings`.
     init(_ settings: IMUSettings, variant: LSM6DSVariant) {
@@ -36,18 +24,15 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         let signals = settings.signalsDataReady && variant.pulsesDataReady
         interrupts = signals ? LSM6DSValue.gyroscopeReady : 0
         pulses = signals ? LSM6DSValue.pulse : 0
-        rate = Self.rate(code: rateCode)
         let filter = Self.lowPass(code: rateCode, variant: variant)
-        bandwidth = filter.bandwidth
-        delay = filter.delay
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
         accelerometerRangeBits = accelerometer.bits
-        accelerometerRange = accelerometer.range
-        accelerometerScale = accelerometer.scale
         let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
         gyroscopeRangeBits = gyroscope.bits
-        gyroscopeRange = gyroscope.range
-        gyroscopeScale = gyroscope.scale
+        figures = ChipFigures(
+            rate: Self.rate(code: rateCode), bandwidth: filter.bandwidth, delay: filter.delay,
+            accelerometerRange: accelerometer.range, gyroscopeRange: gyroscope.range,
+            accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
     }
 
     /// Settings that were converted from other units may exceed a value by a rounding error.

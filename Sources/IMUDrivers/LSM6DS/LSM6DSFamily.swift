@@ -26,13 +26,7 @@ public struct LSM6DSFamily: ChipPart {
     public static var identityRegister: UInt8 { LSM6DSRegister.whoAmI }
     public static var largestFIFO: Int { 8192 }
     public var name: StaticString { variant.name }
-    public var rate: Double { configuration.rate }
-    public var bandwidth: Double { configuration.bandwidth }
-    public var delay: Double { configuration.delay }
-    public var accelerometerRange: Double { configuration.accelerometerRange }
-    public var gyroscopeRange: Double { configuration.gyroscopeRange }
-    public var accelerometerScale: Double { configuration.accelerometerScale }
-    public var gyroscopeScale: Double { configuration.gyroscopeScale }
+    public var figures: ChipFigures { configuration.figures }
 
     /// Untagged: six words of two bytes, and the pattern is read along with the count. Tagged: two words of seven bytes.
     public var fifo: ChipFIFO {

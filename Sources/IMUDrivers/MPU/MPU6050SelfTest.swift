@@ -139,7 +139,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         let frame = part.frame(UnsafeRawBufferPointer(buffer.bytes), at: 0) ?? ChipFrame(ax: 0, ay: 0, az: 0)
         statistics.add(part.sample(of: frame, at: now))
         guard statistics.count >= MPU6050SelfTestTiming.samples else {
-            return now.advanced(bySeconds: 1 / part.configuration.rate)
+            return now.advanced(bySeconds: 1 / part.rate)
         }
         guard !statistics.isFrozen else { throw .stalled }
         // What a chip measured that has lost its supply meanwhile is worth nothing.

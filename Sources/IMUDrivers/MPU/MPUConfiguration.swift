@@ -13,41 +13,25 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// INT_ENABLE.
     let interrupts: UInt8
 
-    /// The sample rate with a perfect oscillator, Hz.
-    let rate: Double
-
-    /// The gyroscope's -3 dB bandwidth, Hz, and how much its low-pass delays it, seconds.
-    ///
-    /// The accelerometer is delayed by 0.4 ms more at most, and by 1 ms less from the MPU-6500 on.
-    let bandwidth: Double
-    let delay: Double
-
-    /// Full scales, m/s² and rad/s.
-    let accelerometerRange: Double
-    let gyroscopeRange: Double
-
-    /// Of one count, m/s² and rad/s.
-    let accelerometerScale: Double
-    let gyroscopeScale: Double
+    /// What it comes to. The accelerometer is delayed by 0.4 ms more than the gyroscope at most, and by 1 ms less from the
+    /// MPU-6500 on.
+    let figures: ChipFigures
 
     /// Chooses registers for `settings` of a chip with these low-passes.
     init(_ settings: IMUSettings, lowPass table: MPULowPassTable = .mpu6050) {
         let divisor = Self.divisor(for: settings.rate)
         sampleRateDivider = UInt8(divisor - 1)
-        rate = Self.baseRate / Double(divisor)
+        let rate = Self.baseRate / Double(divisor)
         interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : 0
         let filter = table.row(forRate: rate)
         lowPass = filter.setting
-        bandwidth = filter.bandwidth
-        delay = filter.delay
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
         accelerometerRangeBits = accelerometer.bits
-        accelerometerRange = accelerometer.range
-        accelerometerScale = accelerometer.scale
         let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
         gyroscopeRangeBits = gyroscope.bits
-        gyroscopeRange = gyroscope.range
-        gyroscopeScale = gyroscope.scale
+        figures = ChipFigures(
+            rate: rate, bandwidth: filter.bandwidth, delay: filter.delay, accelerometerRange: accelerometer.range,
+            gyroscopeRange: gyroscope.range, accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
     }
 
     /// Samples are divided down from this rate wherever a low-pass is on, Hz (RM p. 11, 13).

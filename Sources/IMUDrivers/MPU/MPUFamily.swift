@@ -24,13 +24,7 @@ public struct MPUFamily: ChipPart {
     public static var identityRegister: UInt8 { MPU6050Register.whoAmI }
     public static var largestFIFO: Int { 1024 }
     public var name: StaticString { variant.name }
-    public var rate: Double { configuration.rate }
-    public var bandwidth: Double { configuration.bandwidth }
-    public var delay: Double { configuration.delay }
-    public var accelerometerRange: Double { configuration.accelerometerRange }
-    public var gyroscopeRange: Double { configuration.gyroscopeRange }
-    public var accelerometerScale: Double { configuration.accelerometerScale }
-    public var gyroscopeScale: Double { configuration.gyroscopeScale }
+    public var figures: ChipFigures { configuration.figures }
 
     /// Reading the count's high byte latches both (RM p. 43). The size is no multiple of a frame: once it has run over,
     /// frames begin anywhere.
