@@ -51,13 +51,13 @@ extension Agent {
         let deadlines = [
             watch.end, health.nextReport, settingsDesk.nextWork, announcements?.nextWork, host.nextDeadline,
         ]
-        var pauses = deadlines.compactMap { $0?.seconds(since: now) }
+        var pauses = deadlines.compactMap { $0?.remaining(at: now) }
         if hasLeftOut { pauses.append(LineLimiter.interval) }
-        if services.watchdogInterval != nil { pauses.append(watch.nextAlive.seconds(since: now)) }
+        if services.watchdogInterval != nil { pauses.append(watch.nextAlive.remaining(at: now)) }
         // Nothing can begin while nothing is sensed.
         if !sensor.isStopped {
             if !watch.quietHours.isEmpty { pauses.append(LocalTime.secondsToNextMinute) }
-            pauses.append(watch.nextLook.seconds(since: now))
+            pauses.append(watch.nextLook.remaining(at: now))
         }
         return pauses.min()
     }

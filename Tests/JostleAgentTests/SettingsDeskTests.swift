@@ -96,6 +96,15 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: file))
     }
 
+    /// At a connection a report is due since ever, and the main thread asks how long it may sleep.
+    @Test func whatIsDueAtOnceLeavesNoTime() throws {
+        let now = WallClock.monotonic
+        let due = try #require(desk().nextWork)
+        #expect(due.remaining(at: now) == 0)
+        #expect(Timestamp(nanoseconds: .min).remaining(at: now) == 0)
+        #expect(now.advanced(bySeconds: 2).remaining(at: now) == 2)
+    }
+
     @Test func otherTopicsAreNotItsOwn() {
         let desk = desk()
         for topic in ["jostle/a/command/tare", "jostle/b/set/attitude.low_pass", "homeassistant/status"] {

@@ -44,3 +44,8 @@ public enum WallClock {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }
+
+extension Timestamp {
+    /// Seconds that are left at `now`; none where it is past, be it since ever: a difference to that does not exist.
+    func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
+}
