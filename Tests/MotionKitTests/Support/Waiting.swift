@@ -52,7 +52,7 @@ final class Gate: Sendable {
 
     func pass() {
         reached.add(1, ordering: .releasing)
-        if semaphore.wait(timeout: .now() + 10) == .success { semaphore.signal() }
+        if semaphore.wait(timeout: .now() + 60) == .success { semaphore.signal() }
     }
 
     func open() { semaphore.signal() }
