@@ -10,17 +10,7 @@ extension ValueFormat {
             read: { node, directory throws(ValueRefusal) in
                 guard case .sequence(let nodes) = node.value else { return [try element.read(node, directory)] }
                 guard !nodes.isEmpty else { throw ValueRefusal("is an empty list") }
-                var values: [Element] = []
-                for node in nodes {
-                    do throws(ValueRefusal) {
-                        let value = try element.read(node, directory)
-                        if !values.contains(value) { values.append(value) }
-                    } catch {
-                        throw ValueRefusal(
-                            error.reason, found: error.found ?? node.text, at: error.position ?? node.position)
-                    }
-                }
-                return values
+                return try element.readDistinct(nodes, directory)
             },
             write: { values in
                 values.count == 1 ? element.write(values[0]) : .array(values.map(element.write))
@@ -45,19 +35,27 @@ extension ValueFormat {
                 case .scalar: throw ValueRefusal("is not a list")
                 case .null: throw ValueRefusal("has no value")
                 }
-                var values: [Element] = []
-                for node in nodes {
-                    do throws(ValueRefusal) {
-                        let value = try element.read(node, directory)
-                        if !values.contains(value) { values.append(value) }
-                    } catch {
-                        throw ValueRefusal(
-                            error.reason, found: error.found ?? node.text, at: error.position ?? node.position)
-                    }
-                }
-                return values
+                return try element.readDistinct(nodes, directory)
             },
             write: { .array($0.map(element.write)) })
+    }
+}
+
+extension ValueFormat where Value: Equatable {
+    /// The values of a list's elements, each once, in the order in which they come first; a refusal names the element.
+    fileprivate func readDistinct(
+        _ nodes: [ConfigurationNode], _ directory: String?
+    ) throws(ValueRefusal) -> [Value] {
+        var values: [Value] = []
+        for node in nodes {
+            do throws(ValueRefusal) {
+                let value = try read(node, directory)
+                if !values.contains(value) { values.append(value) }
+            } catch {
+                throw ValueRefusal(error.reason, found: error.found ?? node.text, at: error.position ?? node.position)
+            }
+        }
+        return values
     }
 }
 
