@@ -23,9 +23,10 @@ extension JostleProgram {
             ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings)
     }
 
-    /// Ends it as systemd does, and waits: whatever the broker does, it takes little more than a second.
+    /// Ends it as systemd does, and waits: whatever the broker does, it takes little more than a second of a machine that
+    /// has time for it.
     func terminate() async -> Int32? {
         signal(SIGTERM)
-        return await exitStatus(within: .seconds(5))
+        return await exitStatus(within: .seconds(20))
     }
 }

@@ -148,7 +148,8 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let long = try directory.write(Recording.shake(until: 5, duration: 7), to: "long.csv")
+        // Long enough for a busy machine to stop the agent in the middle of it.
+        let long = try directory.write(Recording.shake(until: 90, duration: 91), to: "long.csv")
         let agent = try JostleProgram.virtualAgent(broker: broker.port, long)
         defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(agent.errors)")
