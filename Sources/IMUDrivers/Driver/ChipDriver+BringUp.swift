@@ -14,6 +14,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             status.period = 1 / found.rate
         }
         part = found
+        fifo = found.fifo
         info = IMUInfo(found, identity: identity)
         step = 0
         wakingStep = 0

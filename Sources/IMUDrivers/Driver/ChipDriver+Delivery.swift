@@ -1,11 +1,19 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Whether all of the first `count` frames in the buffer can be frames; those that will be left out may be anything.
-    func areFrames(_ count: Int) -> Bool {
+    /// Makes frames of the bytes in the buffer, the first `count`; returns whether all of them can be frames, but for
+    /// those that will be left out and may be anything.
+    func parseFrames(_ count: Int) -> Bool {
+        // A part is too large to be copied for every frame.
+        let part = part
+        let length = fifo.frameLength
+        let bytes = UnsafeRawBufferPointer(buffer.bytes)
         var temperature = lastTemperature
-        for index in 0..<count where !isLeftOut(taken + 1 + Int64(index)) {
-            guard let frame = frame(at: index) else { return false }
+        for index in 0..<count {
+            let frame = part.frame(bytes, at: index * length)
+            buffer.frames[index] = frame
+            if isLeftOut(taken + 1 + Int64(index)) { continue }
+            guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
             guard DriverTiming.plausibleTemperatures.contains(celsius),
@@ -19,7 +27,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Whether any of the first `count` frames in the buffer may be what a chip that was just reset answers.
     func needProof(_ count: Int) -> Bool {
         for index in 0..<count {
-            if let frame = frame(at: index), part.needsProof(frame) { return true }
+            if let frame = buffer.frames[index], part.needsProof(frame) { return true }
         }
         return false
     }
@@ -31,12 +39,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     ///
     /// - Throws: `stalled` where the frames stay the same.
     mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll.Event {
+        let part = part
         let certain = Double(part.longestRepetition) + DriverTiming.certainlyFrozen
         let limit = min(max(DriverTiming.frozenAfter * part.rate, certain), DriverTiming.mostFrozen)
         var event = IMUPoll.Event.none
         for index in 0..<count {
             taken += 1
-            guard let frame = frame(at: index) else { continue }
+            guard let frame = buffer.frames[index] else { continue }
             let isRepeated = frame == lastFrame
             if isRepeated {
                 repetitions += 1
@@ -50,7 +59,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             if isRepeated {
                 heldFrames += 1
             } else {
-                let told = append(frame, number: taken, to: &batch)
+                let told = append(frame, of: part, number: taken, to: &batch)
                 if told != .none { event = told }
             }
         }
@@ -83,9 +92,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Appends the frames that are held back, the last of which comes before frame `end`.
     private mutating func releaseHeldFrames(before end: Int64, into batch: inout SampleBatch) -> IMUPoll.Event {
         guard let lastFrame, heldFrames > 0 else { return .none }
+        let part = part
         var event = IMUPoll.Event.none
         for number in end - Int64(heldFrames)..<end {
-            let told = append(lastFrame, number: number, to: &batch)
+            let told = append(lastFrame, of: part, number: number, to: &batch)
             if told != .none { event = told }
         }
         heldFrames = 0
@@ -94,7 +104,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Appends frame `number` as a sample; returns what its arrival means.
     private mutating func append(
-        _ frame: ChipFrame, number: Int64, to batch: inout SampleBatch
+        _ frame: ChipFrame, of part: Part, number: Int64, to batch: inout SampleBatch
     ) -> IMUPoll.Event {
         var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: separateTemperature)
         if frame.temperature != nil { lastTemperature = sample.temperature }
@@ -110,15 +120,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return told
     }
 
-    /// The frame at `index` of the buffer; `nil` where the bytes cannot be one.
-    private func frame(at index: Int) -> ChipFrame? {
-        part.frame(UnsafeRawBufferPointer(buffer.bytes), at: index * part.fifo.frameLength)
-    }
-
     /// Whether frame `number` was measured before the gyroscope had started up.
     private func isLeftOut(_ number: Int64) -> Bool {
         guard status.state == .settling else { return false }
-        return number <= Int64(part.fifo.discardedFrames) || estimator.instant(ofSample: number) < settledAt
+        return number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < settledAt
     }
 
     /// When frame `number` was measured: when it was complete, less what the low-pass held it back.

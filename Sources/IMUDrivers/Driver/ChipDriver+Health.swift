@@ -60,7 +60,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Asks for the temperature once a second where the FIFO does not tell it.
     mutating func readTemperatureWhereItIsDue() throws(IMUFault) {
-        guard let registers = part.fifo.temperature else { return }
+        guard let registers = fifo.temperature else { return }
         let now = clock.now()
         guard now >= temperatureDue else { return }
         temperatureDue = now.advanced(bySeconds: DriverTiming.temperatureInterval)

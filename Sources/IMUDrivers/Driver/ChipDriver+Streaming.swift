@@ -39,8 +39,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             return try wait(for: error)
         }
         lastAnswer = fill.after
-        guard fill.bytes <= part.fifo.size else {
-            return try interrupt(part.fifo.tellsOverflow ? .overflow : .misaligned)
+        guard fill.bytes <= fifo.size else {
+            return try interrupt(fifo.tellsOverflow ? .overflow : .misaligned)
         }
         guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
         guard fill.isEven else {
@@ -61,7 +61,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// When to look next: when a batch is complete, as far as the estimator knows the chip's clock.
     func nextLook() -> Timestamp {
         let wanted = settings.batchInterval / estimator.period
-        let samples = wanted >= 1 ? Int64(min(wanted, Double(part.fifo.longestBatch)).rounded()) : 1
+        let samples = wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: taken + samples)
@@ -88,7 +88,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Whether the bus has failed for a short time only.
     private var isBusPatient: Bool {
-        let held = Double(part.fifo.mostFrames) * estimator.period
+        let held = Double(fifo.mostFrames) * estimator.period
         let patience = max(DriverTiming.shortestBusPatience, min(held, DriverTiming.busPatience))
         return clock.now().seconds(since: lastAnswer) < patience
     }
@@ -105,11 +105,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     private mutating func readFillOnce() throws(BusError) -> Fill {
         let before = clock.now()
-        let count = part.fifo.count
+        let count = fifo.count
         try readGroup(count.first, count: count.count)
         let after = clock.now()
         return Fill(
-            bytes: part.fill(UnsafeRawBufferPointer(buffer.registers)), frameLength: part.fifo.frameLength,
+            bytes: part.fill(UnsafeRawBufferPointer(buffer.registers)), frameLength: fifo.frameLength,
             before: before,
             after: after)
     }
@@ -117,8 +117,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Whether the FIFO may have run over between the count and `instant`, when `taken` bytes had been read.
     private func mayHaveOverflowed(_ fill: Fill, taken: Int, by instant: Timestamp) -> Bool {
         let periods = instant.seconds(since: fill.before) / estimator.period
-        let written = (Int(min(periods, Double(part.fifo.size))) + 1) * part.fifo.frameLength
-        return fill.bytes - taken + written > part.fifo.size
+        let written = (Int(min(periods, Double(fifo.size))) + 1) * fifo.frameLength
+        return fill.bytes - taken + written > fifo.size
     }
 
     /// Reads the frames in transactions of whole frames as long as the bus carries them, and delivers what stands up to
@@ -127,13 +127,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
         let wanted = min(fill.frames, batch.capacity - batch.count - owedFrames)
         // A host that is late reads in small bursts, each of which makes room before the next frames come.
-        let mostAtOnce = fill.frames > part.fifo.longestBatch ? part.fifo.mostFrames / 8 : part.fifo.mostFrames
+        let mostAtOnce = fill.frames > fifo.longestBatch ? fifo.mostFrames / 8 : fifo.mostFrames
         let atOnce = max(
-            1, min(min(bus.maximumReadLength, part.fifo.longestRead) / part.fifo.frameLength, mostAtOnce))
+            1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
         var done = 0
         while done < wanted {
             let frames = min(wanted - done, atOnce)
-            let bytes = frames * part.fifo.frameLength
+            let bytes = frames * fifo.frameLength
             do throws(BusError) {
                 try readFrames(bytes: bytes)
             } catch {
@@ -141,10 +141,10 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 if error.kind == .notAcknowledged || !isBusPatient { return try wait(for: .bus(error), after: event) }
                 return try interrupt(.bus(error), after: event)
             }
-            guard !mayHaveOverflowed(fill, taken: done * part.fifo.frameLength, by: clock.now()) else {
+            guard !mayHaveOverflowed(fill, taken: done * fifo.frameLength, by: clock.now()) else {
                 return try interrupt(.overflow, after: event)
             }
-            guard areFrames(frames) else { return try interrupt(.misaligned, after: event) }
+            guard parseFrames(frames) else { return try interrupt(.misaligned, after: event) }
             if needProof(frames) {
                 do throws(IMUFault) {
                     try checkAllGroups()

@@ -46,7 +46,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         while true {
             do throws(BusError) {
                 let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-                return try bus.read(part.fifo.data, into: frames)
+                return try bus.read(fifo.data, into: frames)
             } catch {
                 guard error.kind == .notAcknowledged else {
                     status.busErrors.count(error)

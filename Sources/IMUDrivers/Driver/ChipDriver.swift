@@ -24,6 +24,8 @@ public struct ChipDriver<
     let settings: IMUSettings
     /// What the chip is; taken from the settings until it was asked.
     var part: Part
+    /// The measures of the part's FIFO, which every look at it needs.
+    var fifo: ChipFIFO
     let buffer: FrameBuffer
     var estimator: SamplePeriodEstimator
 
@@ -87,6 +89,7 @@ public struct ChipDriver<
         self.clock = clock
         self.settings = settings
         self.part = part
+        fifo = part.fifo
         buffer = FrameBuffer(bytes: Part.largestFIFO)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)
@@ -131,6 +134,7 @@ extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
         self.clock = clock
         self.settings = settings
         self.part = part
+        fifo = part.fifo
         buffer = FrameBuffer(bytes: Part.largestFIFO)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)

@@ -7,7 +7,13 @@ extension SamplePeriodEstimator {
         var latest: Double
         var earliest: Double
 
+        /// Samples from the newest upper bound to the bounds that these come from.
+        var latestIndex = 0.0
+        var earliestIndex = 0.0
+
         var margin: Double { (latest - earliest) / 2 }
+        /// How the margin changes with the period.
+        var slope: Double { (earliestIndex - latestIndex) / 2 }
         var middle: Double { (latest + earliest) / 2 }
     }
 
@@ -15,8 +21,11 @@ extension SamplePeriodEstimator {
     /// a few samples' bounds would bend it anywhere.
     private static var priorWeight: Double { 8 }
 
-    /// Golden sections of the search: 0.618^40 · 2 · 15 % is about 1e-9 of a period.
-    private static var searchSteps: Int { 40 }
+    /// Tangents drawn at most: a handful suffice, and each cuts off most of what is left.
+    private static var mostTangents: Int { 32 }
+
+    /// A width of the gap that is no gain any more, seconds.
+    private static var negligible: Double { 1e-12 }
 
     /// Fewer blocks than this are never given up for want of a fitting line.
     private static var fewestBlocks: Int { 8 }
@@ -45,38 +54,43 @@ extension SamplePeriodEstimator {
         if isSettled { tolerance = Self.widestTolerance }
     }
 
-    /// The period within the tolerance that leaves the widest gap, by golden section.
+    /// The period within the tolerance that leaves the widest gap.
     ///
-    /// The gap's width is a minimum of linear functions of the period less a maximum of such: concave, so there is one
-    /// summit and the section finds it.
+    /// The gap's width is a minimum of linear functions of the period less a maximum of such: concave, and made of straight
+    /// pieces. So no summit is above the point where the tangents on either side of it meet; where the curve reaches that
+    /// point, it is the summit, and else a tangent there takes the place of the one that slopes the same way.
     private func widestGapPeriod(priorWeight: Double) -> Double {
-        let ratio = 0.618_033_988_749_894_8
-        var low = max(priorPeriod * (1 - tolerance), nominalPeriod * (1 - Self.widestTolerance))
-        var high = min(priorPeriod * (1 + tolerance), nominalPeriod * (1 + Self.widestTolerance))
-        var left = high - ratio * (high - low)
-        var right = low + ratio * (high - low)
-        var leftScore = score(left, priorWeight: priorWeight)
-        var rightScore = score(right, priorWeight: priorWeight)
-        for _ in 0..<Self.searchSteps {
-            if leftScore < rightScore {
-                low = left
-                left = right
-                leftScore = rightScore
-                right = low + ratio * (high - low)
-                rightScore = score(right, priorWeight: priorWeight)
-            } else {
-                high = right
-                right = left
-                rightScore = leftScore
-                left = high - ratio * (high - low)
-                leftScore = score(left, priorWeight: priorWeight)
-            }
+        let lowest = max(priorPeriod * (1 - tolerance), nominalPeriod * (1 - Self.widestTolerance))
+        let highest = min(priorPeriod * (1 + tolerance), nominalPeriod * (1 + Self.widestTolerance))
+        var low = tangent(at: lowest, priorWeight: priorWeight)
+        var high = tangent(at: highest, priorWeight: priorWeight)
+        guard low.slope > 0 else { return lowest }
+        guard high.slope < 0 else { return highest }
+        for _ in 0..<Self.mostTangents {
+            let rise = high.score - high.slope * (high.period - low.period) - low.score
+            let meeting = min(max(low.period + rise / (low.slope - high.slope), low.period), high.period)
+            let tangent = tangent(at: meeting, priorWeight: priorWeight)
+            let bound = low.score + low.slope * (meeting - low.period)
+            if bound - tangent.score <= Self.negligible || tangent.slope == 0 { return meeting }
+            if tangent.slope > 0 { low = tangent } else { high = tangent }
         }
-        return (low + high) / 2
+        return low.score > high.score ? low.period : high.period
     }
 
-    private func score(_ period: Double, priorWeight: Double) -> Double {
-        gap(at: period, from: 0).margin - priorWeight * abs(period - priorPeriod)
+    /// A straight line that touches the gap's width, less what a departure from the prior period costs, over the period.
+    private struct Tangent {
+        var period: Double
+        /// Seconds, and how it changes with the period.
+        var score: Double
+        var slope: Double
+    }
+
+    private func tangent(at period: Double, priorWeight: Double) -> Tangent {
+        let gap = gap(at: period, from: 0)
+        let departure = period - priorPeriod
+        return Tangent(
+            period: period, score: gap.margin - priorWeight * abs(departure),
+            slope: gap.slope - (departure < 0 ? -priorWeight : priorWeight))
     }
 
     private func gap(at period: Double, from first: Int) -> Gap {
@@ -84,14 +98,18 @@ extension SamplePeriodEstimator {
         var gap = Gap(latest: .infinity, earliest: -.infinity)
         for index in first..<window.count {
             let block = window[index]
-            let upper =
-                block.upperTime.seconds(since: newest.upperTime)
-                - Double(block.upperIndex - newest.upperIndex) * period
-            let lower =
-                block.lowerTime.seconds(since: newest.upperTime)
-                - Double(block.lowerIndex - newest.upperIndex) * period
-            if upper < gap.latest { gap.latest = upper }
-            if lower > gap.earliest { gap.earliest = lower }
+            let upperIndex = Double(block.upperIndex - newest.upperIndex)
+            let upper = block.upperTime.seconds(since: newest.upperTime) - upperIndex * period
+            let lowerIndex = Double(block.lowerIndex - newest.upperIndex)
+            let lower = block.lowerTime.seconds(since: newest.upperTime) - lowerIndex * period
+            if upper < gap.latest {
+                gap.latest = upper
+                gap.latestIndex = upperIndex
+            }
+            if lower > gap.earliest {
+                gap.earliest = lower
+                gap.earliestIndex = lowerIndex
+            }
         }
         return gap
     }
