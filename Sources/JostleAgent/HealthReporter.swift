@@ -88,6 +88,7 @@ final class HealthReporter: Sendable {
         if !unavailable.isEmpty { report.add("unavailable_gestures", unavailable.words) }
         report.add("stopped", sensor.isStopped)
         report.add("sensor_state", (sensor.isStopped ? .asleep : status.state).word)
+        report.add("real_time", manager.hasRealTimePriority ?? false)
         report.add("sensor_fault", status.lastFault?.explanation)
         report.add("temperature", manager.state?.temperature, decimals: 1)
         report.add("rate", Double(samples) / elapsed, decimals: 1)

@@ -1,4 +1,5 @@
 public import IMUDrivers
+internal import LinuxSensors
 public import MotionCore
 internal import Synchronization
 
@@ -108,6 +109,9 @@ public final class MotionManager: Sendable {
         let calibration = keeper.order
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
+            // What is made up can wait, and computing it takes longer than reading a chip.
+            let isUrgent = !device.isSimulated && RealTimePriority.claim()
+            exchange.hasRealTimePriority.store(isUrgent, ordering: .relaxed)
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
                 storedReference: storedReference, calibration: calibration, updateInterval: updateInterval)
@@ -209,6 +213,10 @@ public final class MotionManager: Sendable {
 
     /// Whether the samples are made up; `nil` where nothing runs.
     public var isSimulated: Bool? { shared.withLock { $0.run?.device.isSimulated } }
+
+    /// Whether the sensor thread goes before all ordinary threads of the machine, which takes a right that processes do not
+    /// have by default (CAP_SYS_NICE or RLIMIT_RTPRIO); `nil` where nothing runs.
+    public var hasRealTimePriority: Bool? { exchange?.hasRealTimePriority.load(ordering: .relaxed) }
 
     /// The gestures that have begun and not ended, without those of a simulation.
     public var openGestures: GestureSet { handlers.chain.openGestures }

@@ -19,6 +19,8 @@ struct BusRun {
     private(set) var gaps: UInt64 = 0
     private(set) var busErrors: UInt64 = 0
     private(set) var gestures = 0
+    /// Whether it went before all ordinary threads of the machine.
+    let hasRealTimePriority: Bool
     /// Wall clock, and the processor's time, user and system, seconds.
     private(set) var seconds = 0.0
     private(set) var processorTime = 0.0
@@ -34,6 +36,7 @@ struct BusRun {
         settings.rate = BusRun.rate
         settings.batchInterval = BusRun.batchInterval
         let clock = SystemClock()
+        hasRealTimePriority = RealTimePriority.claim()
         var driver = MPU6050(
             bus: try I2CDevice(path: path, address: BusRun.address), clock: clock, settings: settings)
         var pipeline = MotionPipeline()
@@ -91,13 +94,15 @@ func report(_ run: BusRun, asJSON: Bool) -> String {
         return """
             \(run.samples) samples in \(fixed(run.seconds, decimals: 1)) s, \(run.lost) lost in \(run.gaps) gaps, \
             \(run.busErrors) bus errors, \(run.gestures) events of gestures
-            \(cost) µs of processor time a sample, user and system
+            \(cost) µs of processor time a sample, user and system, \(run.hasRealTimePriority ? "with" : "without") \
+            real-time priority
 
             """
     }
     let fields = [
         "\"samples\": \(run.samples)", "\"seconds\": \(fixed(run.seconds, decimals: 3))", "\"lost\": \(run.lost)",
         "\"gaps\": \(run.gaps)", "\"bus_errors\": \(run.busErrors)", "\"us_per_sample\": \(cost)",
+        "\"real_time\": \(run.hasRealTimePriority)",
     ]
     return "{\(fields.joined(separator: ", "))}\n"
 }

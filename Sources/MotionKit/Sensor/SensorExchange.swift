@@ -78,6 +78,9 @@ final class SensorExchange: Sendable {
     /// How often the sensor thread has turned its loop: a sign of life.
     let turns = Atomic<Int>(0)
 
+    /// The sensor thread goes before all ordinary ones.
+    let hasRealTimePriority = Atomic<Bool>(false)
+
     let shouldStop = Atomic<Bool>(false)
     /// Nothing that the sensor thread hands on from now on is of interest: it has ended, or was left behind.
     let hasStopped = Atomic<Bool>(false)
