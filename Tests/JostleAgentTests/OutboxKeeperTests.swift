@@ -224,6 +224,65 @@ import Testing
         keeper.close()
     }
 
+    /// A keeper with an open gesture and 60 messages, in whose file and log are bytes that are not its own since. SQLite
+    /// notices where it reads what it does not remember.
+    private func damagedMeanwhile() throws -> OutboxKeeper {
+        let keeper = keeper()
+        _ = keeper.work([.note(shake, isOpen: true)])
+        let text = String(repeating: "x", count: 60_000)
+        for number in 1...60 { _ = keeper.work([.add(message("\(number) \(text)"))]) }
+        for suffix in ["", "-wal"] {
+            let file = try #require(FileHandle(forUpdatingAtPath: path + suffix))
+            let size = try file.seekToEnd()
+            try file.seek(toOffset: 0)
+            try file.write(contentsOf: Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }))
+            try file.close()
+        }
+        return keeper
+    }
+
+    private let shake = OpenGesture(gesture: .shake, isSimulated: false)
+
+    /// What waits, and gestures that began before the damage, are in the file that takes the damaged one's place.
+    @Test func whatIsOpenOutlivesAFileThatIsDamagedMeanwhile() throws {
+        let keeper = try damagedMeanwhile()
+        var acknowledged: UInt64 = 0
+        while world.notes.isEmpty, acknowledged < 60 {
+            acknowledged += 1
+            _ = keeper.work([.acknowledged(acknowledged), .add(message("new"))])
+        }
+        guard case .setAside(_, _, let saved) = world.notes.first else {
+            Issue.record("\(world.notes)")
+            return
+        }
+        #expect(saved == 60 && keeper.figures.failure == nil && keeper.figures.unstored == 0)
+        let next = self.keeper(in: try killed())
+        #expect(next.interrupted == [shake])
+        #expect(next.figures.count == 60)
+        keeper.close()
+    }
+
+    /// The damaged file cannot be replaced at once: when it can be, everything goes into the new one.
+    @Test func whatWasWrittenIsWrittenAgainWhereTheNewFileHadToWait() throws {
+        let keeper = try damagedMeanwhile()
+        // A new file would have its log where a directory stands.
+        #expect(rename(path + "-wal", directory.path("log")) == 0)
+        try FileManager.default.createDirectory(atPath: path + "-wal", withIntermediateDirectories: true)
+        var acknowledged: UInt64 = 0
+        while keeper.figures.failure == nil, acknowledged < 60 {
+            acknowledged += 1
+            _ = keeper.work([.acknowledged(acknowledged), .add(message("new"))])
+        }
+        #expect(keeper.figures.failure != nil && keeper.figures.unstored == 60)
+        try FileManager.default.removeItem(atPath: path + "-wal")
+        world.pass(5)
+        _ = keeper.work([])
+        #expect(keeper.figures.failure == nil && keeper.figures.unstored == 0)
+        let next = self.keeper(in: try killed())
+        #expect(next.interrupted == [shake] && next.figures.count == 60)
+        keeper.close()
+    }
+
     @Test func anotherVersionsFileIsSetAside() throws {
         do {
             let database = try Database.open(path: path)

@@ -33,6 +33,7 @@ import Testing
         _ outbox: inout Outbox, at seconds: Double = 0, limit: Int = .max
     ) -> [(text: String, token: UInt64)] {
         var sent: [(String, UInt64)] = []
+        outbox.dropExpired(at: Self.clocks(seconds))
         outbox.send(at: Self.clocks(seconds)) { message, token in
             guard sent.count < limit else { return false }
             sent.append((String(decoding: message.payload, as: UTF8.self), token.rawValue))

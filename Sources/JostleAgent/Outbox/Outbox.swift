@@ -89,7 +89,6 @@ struct Outbox: Sendable {
         at clocks: ClockReading, eventExpiry: Double? = nil, mayGo: (UInt64) -> Bool = { _ in true },
         _ send: (MQTTMessage, MQTTToken) -> Bool
     ) {
-        dropExpired(at: clocks)
         while next < entries.count {
             let entry = entries[next]
             if !entry.isGone, !entry.isUnderWay {

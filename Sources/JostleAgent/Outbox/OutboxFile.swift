@@ -23,75 +23,76 @@ final class OutboxFile: @unchecked Sendable {
         StateDirectory.makeDirectories(directory)
     }
 
-    /// Opens the file and reads what is in it.
+    /// Opens the file and reads what is in it. Where it is damaged it is set aside, and none is open.
     ///
     /// - Returns: what it holds, and why it cannot be written; nothing is known of a file that cannot be opened.
     func open(_ note: (OutboxKeeper.Note) -> Void) -> (content: OutboxStore.Content, failure: String?) {
         do throws(SQLiteError) {
             let opened = try OutboxStore.open(path: path, maximumBytes: maximumBytes)
-            if let defect = try opened.defect() { return setAside(saving: opened.load().content, defect, note) }
+            let defect = try opened.defect()
             let (content, failure) = opened.load()
-            if let failure { return setAside(saving: content, "\(failure)", note) }
-            store = consume opened
-            isKnown = true
+            if let reason = defect ?? failure.map({ "\($0)" }) {
+                // Closed before it is moved.
+                _ = consume opened
+                setAside(saved: content.messages.count, reason, note)
+            } else {
+                store = consume opened
+                isKnown = true
+            }
             return (content, nil)
         } catch {
-            // Of kind `other`: a database, but none with these tables.
-            guard error.kind == .damaged || error.kind == .other else { return (OutboxStore.Content(), "\(error)") }
-            return setAside(saving: OutboxStore.Content(), "\(error)", note)
+            guard OutboxFile.isUseless(error) else { return (OutboxStore.Content(), "\(error)") }
+            setAside(saved: 0, "\(error)", note)
+            return (OutboxStore.Content(), nil)
         }
     }
 
-    /// Writes changes down; where the file turns out to be damaged, everything that there is goes into a new one.
-    ///
-    /// - Returns: why it could not; `nil` where it could.
+    /// Whether it is open: one that is not, though it is known, may hold nothing of what was written.
+    var isOpen: Bool { store != nil }
+
+    /// What came of an attempt to write.
+    enum Outcome: Equatable {
+        case written
+        /// It could not be, and why.
+        case failed(String)
+        /// The file was damaged and is set aside; the next attempt begins a new one.
+        case setAside
+    }
+
+    /// Writes changes down; `known` is how many messages its owner still has where it turns out to be damaged.
     func commit(
-        _ changes: OutboxStore.Changes, everything: () -> [(token: UInt64, message: OutgoingMessage)],
-        _ note: (OutboxKeeper.Note) -> Void
-    ) -> String? {
+        _ changes: OutboxStore.Changes, known: Int, _ note: (OutboxKeeper.Note) -> Void
+    ) -> Outcome {
+        let isNew = store == nil
         do throws(SQLiteError) {
-            if store == nil { store = try OutboxStore.open(path: path, maximumBytes: maximumBytes) }
+            if isNew { store = try OutboxStore.open(path: path, maximumBytes: maximumBytes) }
             try store?.commit(changes)
-            return nil
+            return .written
         } catch {
-            guard error.kind == .damaged else {
-                // A file on a disk that came to its end may not come back by itself: it is opened anew.
-                if error.kind != .full { store = nil }
-                return "\(error)"
+            if isNew ? OutboxFile.isUseless(error) : error.kind == .damaged {
+                setAside(saved: known, "\(error)", note)
+                return .setAside
             }
-            var content = OutboxStore.Content()
-            content.messages = everything()
-            content.gestures = changes.gestures.filter(\.isOpen).map(\.gesture)
-            return setAside(saving: content, "\(error)", note).failure
+            // A file on a disk that came to its end may not come back by itself: it is opened anew.
+            if error.kind != .full { store = nil }
+            return .failed("\(error)")
         }
     }
+
+    /// Whether nothing can be done with a file that cannot be opened; of kind `other` is a database without these tables.
+    private static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .other }
 
     /// Closes the file; its log is taken into it.
     func close() {
         store = nil
     }
 
-    /// Puts the file out of the way, in the place of one that was put there before, and begins a new one with what could
-    /// be saved.
-    private func setAside(
-        saving content: OutboxStore.Content, _ reason: String, _ note: (OutboxKeeper.Note) -> Void
-    ) -> (content: OutboxStore.Content, failure: String?) {
+    /// Puts the file out of the way, in the place of one that was put there before.
+    private func setAside(saved: Int, _ reason: String, _ note: (OutboxKeeper.Note) -> Void) {
         store = nil
         isKnown = true
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         if rename(path, asidePath) != 0 { unlink(path) }
-        note(.setAside(name: asidePath, reason: reason, saved: content.messages.count))
-        do throws(SQLiteError) {
-            var fresh = try OutboxStore.open(path: path, maximumBytes: maximumBytes)
-            var changes = OutboxStore.Changes()
-            changes.added = content.messages
-            changes.gestures = content.gestures.map { ($0, true) }
-            changes.totals = (content.dropped, content.expired)
-            try fresh.commit(changes)
-            store = consume fresh
-            return (content, nil)
-        } catch {
-            return (content, "\(error)")
-        }
+        note(.setAside(name: asidePath, reason: reason, saved: saved))
     }
 }

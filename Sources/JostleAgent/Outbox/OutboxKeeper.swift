@@ -64,11 +64,14 @@ final class OutboxKeeper: @unchecked Sendable {
     private var added: [UInt64] = []
     private var changes = OutboxStore.Changes()
     private var stored: Set<UInt64> = []
+    /// Gestures that began and have not come to their end, of an earlier run as well.
+    private var open: Set<OpenGesture> = []
     private var removalsDue: Timestamp?
     private var retryDue: Timestamp?
     private var upkeepDue: Timestamp?
     private var told: (dropped: UInt64, expired: UInt64)
-    private var written: (dropped: UInt64, expired: UInt64)
+    /// The totals that stand in the file; `nil` where it is not known.
+    private var written: (dropped: UInt64, expired: UInt64)?
 
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
@@ -91,14 +94,10 @@ final class OutboxKeeper: @unchecked Sendable {
         told = (content.dropped, content.expired)
         written = told
         interrupted = content.gestures
+        open = Set(content.gestures)
         for (token, message) in content.messages {
             outbox.restore(message, token: token)
-            if failure == nil {
-                stored.insert(token)
-            } else {
-                unstored.insert(token)
-                added.append(token)
-            }
+            stored.insert(token)
         }
         if let failure {
             figures.failure = failure
@@ -106,6 +105,8 @@ final class OutboxKeeper: @unchecked Sendable {
             note(.storeFailed(failure))
         }
         takeDepartures()
+        // What could be saved of a damaged file stands in no other one yet.
+        if let file, file.isKnown, !file.isOpen { commit(at: clocks().monotonic) }
         showFigures()
     }
 
@@ -116,7 +117,7 @@ final class OutboxKeeper: @unchecked Sendable {
         let reading = clocks()
         let now = reading.monotonic
         for order in orders { carryOut(order) }
-        if upkeepDue.map({ $0 <= now }) ?? false || !orders.isEmpty { keepUp(reading) }
+        keepUp(reading)
         takeDepartures()
         store(at: now)
         if isConnected {
@@ -130,8 +131,7 @@ final class OutboxKeeper: @unchecked Sendable {
         if outbox.expired > told.expired { note(.expired(outbox.expired - told.expired)) }
         told = (outbox.dropped, outbox.expired)
         showFigures()
-        upkeepDue =
-            outbox.count == 0 ? nil : upkeepDue.map { max($0, now) } ?? now.advanced(bySeconds: OutboxKeeper.upkeep)
+        upkeepDue = outbox.count == 0 ? nil : now.advanced(bySeconds: OutboxKeeper.upkeep)
         return [removalsDue, retryDue, upkeepDue].compactMap { $0 }.min()
     }
 
@@ -153,8 +153,8 @@ final class OutboxKeeper: @unchecked Sendable {
             unstored.insert(token)
             added.append(token)
         case .note(let gesture, let isOpen):
-            changes.gestures.removeAll { $0.gesture == gesture }
-            changes.gestures.append((gesture, isOpen))
+            if isOpen { open.insert(gesture) } else { open.remove(gesture) }
+            change(gesture, isOpen: isOpen)
         case .connected:
             isConnected = true
         case .disconnected(let undelivered):
@@ -167,9 +167,13 @@ final class OutboxKeeper: @unchecked Sendable {
         }
     }
 
+    private func change(_ gesture: OpenGesture, isOpen: Bool) {
+        changes.gestures.removeAll { $0.gesture == gesture }
+        changes.gestures.append((gesture, isOpen))
+    }
+
     /// Looks at what time brings about.
     private func keepUp(_ reading: ClockReading) {
-        upkeepDue = reading.monotonic.advanced(bySeconds: OutboxKeeper.upkeep)
         outbox.dropExpired(at: reading)
         for token in outbox.correctTimes(reading) where stored.contains(token) {
             guard let message = outbox.message(of: token) else { continue }
@@ -208,43 +212,69 @@ final class OutboxKeeper: @unchecked Sendable {
 
     private func commit(at now: Timestamp) {
         guard let file else { return }
-        if !file.isKnown { takeOver(file) }
+        var outcome: OutboxFile.Outcome?
+        if !file.isKnown { outcome = takeOver(file).map { .failed($0) } }
+        if file.isKnown {
+            if !file.isOpen { beginAnew() }
+            outcome = write(to: file)
+        }
+        if outcome == .setAside {
+            beginAnew()
+            outcome = write(to: file)
+        }
+        removalsDue = nil
+        switch outcome {
+        case nil: return
+        case .written:
+            if figures.failure != nil { note(.storeWorks) }
+            figures.failure = nil
+            written = (outbox.dropped, outbox.expired)
+            stored.formUnion(unstored)
+            unstored = []
+            added = []
+            changes = OutboxStore.Changes()
+            retryDue = nil
+        case .failed, .setAside:
+            let failure = if case .failed(let reason) = outcome { reason } else { "the new file is damaged as well" }
+            retryDue = now.advanced(bySeconds: OutboxKeeper.retry)
+            if figures.failure == nil { note(.storeFailed(failure)) }
+            figures.failure = failure
+        }
+    }
+
+    /// Writes what changed; `nil` where nothing did.
+    private func write(to file: OutboxFile) -> OutboxFile.Outcome? {
         var changes = self.changes
         changes.added = added.compactMap { token in
             unstored.contains(token) ? outbox.message(of: token).map { (token, $0) } : nil
         }
-        if (outbox.dropped, outbox.expired) != written { changes.totals = (outbox.dropped, outbox.expired) }
-        guard !changes.isEmpty else {
-            removalsDue = nil
-            return
+        if written.map({ $0 != (outbox.dropped, outbox.expired) }) ?? true {
+            changes.totals = (outbox.dropped, outbox.expired)
         }
-        let everything = { [outbox] in outbox.messages }
-        if let failure = file.commit(changes, everything: everything, note) {
-            retryDue = now.advanced(bySeconds: OutboxKeeper.retry)
-            removalsDue = nil
-            if figures.failure == nil { note(.storeFailed(failure)) }
-            figures.failure = failure
-            return
-        }
-        if figures.failure != nil { note(.storeWorks) }
-        figures.failure = nil
-        written = (outbox.dropped, outbox.expired)
-        stored.formUnion(unstored)
-        unstored = []
-        added = []
-        self.changes = OutboxStore.Changes()
-        removalsDue = nil
-        retryDue = nil
+        return changes.isEmpty ? nil : file.commit(changes, known: outbox.count, note)
+    }
+
+    /// Has everything written down once more: into a new file, or into one that had to be closed, of which nobody knows
+    /// whether it is the same.
+    private func beginAnew() {
+        added = outbox.messages.filter { $0.message.qos != .atMostOnce }.map(\.token)
+        unstored = Set(added)
+        for gesture in open { change(gesture, isOpen: true) }
+        written = nil
     }
 
     /// Opens a file that could not be opened before. What it holds comes after what came since: nobody knew of it.
-    private func takeOver(_ file: OutboxFile) {
+    ///
+    /// - Returns: why it still cannot be.
+    private func takeOver(_ file: OutboxFile) -> String? {
         let (content, failure) = file.open(note)
-        guard failure == nil else { return }
+        if let failure { return failure }
         for (token, message) in content.messages {
             changes.removed.append(token)
             carryOut(.add(message))
         }
+        open.formUnion(content.gestures)
+        return nil
     }
 
     private func showFigures() {
