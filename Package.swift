@@ -21,7 +21,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
-        .target(name: "LinuxSystem"),
+        .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
         .target(name: "MotionCore", dependencies: ["CMotionMath"]),
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
         .target(
@@ -75,8 +75,8 @@ let package = Package(
         .testTarget(
             name: "MotionKitTests",
             dependencies: [
-                "IMUDrivers", "LinuxSensors", "MotionCore", "MotionKit", "MotionTestSupport", "ShakeExample",
-                "VirtualIMU",
+                "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "MotionKit", "MotionTestSupport",
+                "ShakeExample", "VirtualIMU",
             ]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
@@ -85,8 +85,8 @@ let package = Package(
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
-                "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "MosquittoClient",
-                "MotionCore", "MotionKit", "SQLiteDatabase",
+                "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "LinuxSystem",
+                "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
             ]),
         .testTarget(name: "JostleTests", dependencies: ["JostleAgent", "MosquittoClient", "MotionCore", "jostle"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),

@@ -1,6 +1,7 @@
 internal import Glibc
 public import IMUDrivers
 public import JostleConfiguration
+internal import LinuxSystem
 public import MosquittoClient
 public import MotionCore
 internal import MotionKit

@@ -1,4 +1,5 @@
 internal import IMUDrivers
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit

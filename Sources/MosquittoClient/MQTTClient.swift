@@ -108,7 +108,7 @@ public final class MQTTClient: Sendable {
         core.requestStop(ClientCore.StopRequest(deadline: start + limit * 0.8, farewell: farewell))
         if let result { return result }
 
-        let hasEnded = core.finished.wait(until: start + limit)
+        let hasEnded = core.finished.isRung(by: start + limit)
         return phase.withLock { phase in
             guard case .running(let thread) = exchange(&phase, with: .ended) else { return .stopping }
             if hasEnded {

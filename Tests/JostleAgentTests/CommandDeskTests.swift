@@ -2,6 +2,7 @@ import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import JostleConfiguration
+import LinuxSystem
 import MosquittoClient
 import MotionCore
 import MotionKit

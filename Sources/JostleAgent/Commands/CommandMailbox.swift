@@ -1,3 +1,4 @@
+internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionKit
 internal import Synchronization

@@ -1,5 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import LinuxSystem
 internal import MotionKit
 
 /// Waits for the signals that end the agent: sigtimedwait(2), signalfd(2).

@@ -1,5 +1,6 @@
 internal import Glibc
 public import JostleConfiguration
+internal import LinuxSystem
 public import MosquittoClient
 internal import MotionCore
 internal import MotionKit

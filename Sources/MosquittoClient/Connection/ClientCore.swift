@@ -1,3 +1,5 @@
+internal import Glibc
+internal import LinuxSystem
 internal import Synchronization
 
 /// What callers and the network thread share; both keep it alive, so that either may outlive the other.
@@ -63,14 +65,15 @@ final class ClientCore: Sendable {
     private let isAbandoned = Atomic(false)
 
     /// Signalled for the network thread when there is work.
-    let wake: EventDescriptor
+    let wake: WakeSignal
 
     /// Signalled by the network thread when it is done.
-    let finished: EventDescriptor
+    let finished: WakeSignal
 
     init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
-        wake = try EventDescriptor()
-        finished = try EventDescriptor()
+        guard let wake = WakeSignal(), let finished = WakeSignal() else { throw .system("eventfd", code: errno) }
+        self.wake = wake
+        self.finished = finished
         self.options = options
         self.handler = handler
         state = Mutex(
@@ -97,7 +100,7 @@ final class ClientCore: Sendable {
             state.statistics.published += 1
             return .success(Self.mustSignal(&state))
         }
-        if try result.get() { wake.signal() }
+        if try result.get() { wake.ring() }
     }
 
     func change(_ change: SubscriptionChange) {
@@ -111,7 +114,7 @@ final class ClientCore: Sendable {
             state.changes.append(change)
             return Self.mustSignal(&state)
         }
-        if mustSignal { wake.signal() }
+        if mustSignal { wake.ring() }
     }
 
     /// Asks the thread to end; the first request counts.
@@ -119,7 +122,7 @@ final class ClientCore: Sendable {
         withState { state in
             if state.stop == nil { state.stop = request }
         }
-        wake.signal()
+        wake.ring()
     }
 
     /// Silences a thread that is left behind.
@@ -150,13 +153,13 @@ final class ClientCore: Sendable {
         while true {
             let stop = takeWork(limit: 0).stop
             if stop != nil { return stop }
-            if !wake.wait(until: deadline) { return nil }
+            if !wake.isRung(by: deadline) { return nil }
         }
     }
 
     /// Takes up to `limit` messages and all else there is to do, and arms `wake` for what comes later.
     func takeWork(limit: Int) -> Work {
-        wake.clear()
+        wake.silence()
         return withState { state in
             state.isSignalled = false
             var work = Work(stop: state.stop)

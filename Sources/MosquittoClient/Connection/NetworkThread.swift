@@ -49,7 +49,7 @@ struct NetworkThread: ~Copyable {
         guard let context else { return nil }
         let core = Unmanaged<ClientCore>.fromOpaque(context).takeRetainedValue()
         run(core)
-        core.finished.signal()
+        core.finished.ring()
         return nil
     }
 

@@ -1,5 +1,6 @@
 public import IMUDrivers
 internal import LinuxSensors
+internal import LinuxSystem
 public import MotionCore
 internal import Synchronization
 

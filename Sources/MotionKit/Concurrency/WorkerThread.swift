@@ -1,6 +1,7 @@
 internal import CLinuxSystem
 internal import Glibc
 internal import LinuxSensors
+internal import LinuxSystem
 internal import MotionCore
 internal import Synchronization
 

@@ -1,6 +1,5 @@
 internal import CLinuxSystem
 internal import Glibc
-internal import MotionCore
 
 /// A thread's alarm clock that others may ring: eventfd(2) and ppoll(2).
 package final class WakeSignal: Sendable {
@@ -24,21 +23,22 @@ package final class WakeSignal: Sendable {
         _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
-    /// Waits until somebody rings or `seconds` have passed; `nil` waits for a ring alone.
+    /// Waits until somebody rings or `seconds` have passed, and takes the ringing back; `nil` waits for a ring alone.
     package func wait(seconds: Double?) {
-        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        if let seconds {
-            guard seconds > 0 else {
-                silence()
-                return
-            }
-            let whole = seconds.rounded(.down)
-            var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((seconds - whole) * 1e9))
-            _ = ppoll(&poll, 1, &timeout, nil)
-        } else {
-            _ = ppoll(&poll, 1, nil, nil)
-        }
+        if seconds.map({ $0 > 0 }) ?? true { _ = isRung(within: seconds) }
         silence()
+    }
+
+    /// Waits until somebody rings or `seconds` have passed, and leaves the ringing to others who wait.
+    ///
+    /// - Returns: whether somebody has rung; a signal's handler may end the wait before.
+    package func isRung(within seconds: Double?) -> Bool {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard let seconds else { return ppoll(&poll, 1, nil, nil) > 0 }
+        let limit = max(0, seconds)
+        let whole = limit.rounded(.down)
+        var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((limit - whole) * 1e9))
+        return ppoll(&poll, 1, &timeout, nil) > 0
     }
 
     /// Takes the ringing back.
