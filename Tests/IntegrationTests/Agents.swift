@@ -18,9 +18,15 @@ extension JostleProgram {
     ///
     /// A slow rate leaves it a second of FIFO on a machine that is busy with other tests.
     static func virtualAgent(broker port: UInt16, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
+        try virtualAgent(broker: port, trajectory, settings)
+    }
+
+    static func virtualAgent(
+        broker port: UInt16, _ trajectory: String, _ settings: [String], state: String? = nil
+    ) throws -> JostleProgram {
         try agent(
-            broker: port,
-            ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings)
+            broker: port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
+            state: state)
     }
 
     /// Ends it as systemd does, and waits: whatever the broker does, it takes little more than a second of a machine that

@@ -14,19 +14,11 @@ import Testing
         return Outcome(status: status, output: program.output, errors: program.errors)
     }
 
-    private func simulation(of movement: String) -> MQTTMessage {
-        MQTTMessage(topic: "jostle/dut/command/simulate", text: "{\"movement\":\"\(movement)\"}", qos: .atLeastOnce)
-    }
-
     @Test func aShakeOnARunningAgentBeginsAndEndsOnce() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
-        #expect(await observer.availability("online"), "\(agent.errors)")
+        let rig = try await AgentRig()
+        let (observer, agent) = (rig.observer, rig.agent)
 
-        let outcome = try await simulate("shake", at: broker.port)
+        let outcome = try await simulate("shake", at: rig.broker.port)
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome) \(agent.errors)")
         #expect(outcome.lines.first?.hasPrefix("dut: shake, over in ") == true, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("s  shake began  {\"id\":") }.count == 1, "\(outcome.output)")
@@ -59,9 +51,8 @@ import Testing
         let long = try await simulate("shake", "--for", "5", at: broker.port)
         #expect(long.status == 64 && long.errors.contains("shake ends by itself"), "\(long)")
 
-        var slow = simulation(of: "walk")
-        slow.payload = Array("{\"movement\":\"walk\",\"seconds\":50}".utf8)
-        try observer.publish(slow)
+        let arguments = "{\"movement\":\"walk\",\"seconds\":50}"
+        try observer.publish(MQTTMessage(topic: "jostle/dut/command/simulate", text: arguments, qos: .atLeastOnce))
         #expect(await observer.sees { $0.texts("command/simulate/result").last?.contains("\"ok\":true") == true })
         let busy = try await simulate("shake", at: broker.port)
         #expect(busy.status == 75 && busy.errors.contains("walk is being simulated"), "\(busy)")
@@ -80,16 +71,10 @@ import Testing
     }
 
     @Test func anAgentThatEndsInTheMiddleEndsTheGesture() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
-        let observer = try await Observer(broker.port)
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
-        defer { agent.kill() }
-        #expect(await observer.availability("online"), "\(agent.errors)")
+        let rig = try await AgentRig()
+        let (observer, agent) = (rig.observer, rig.agent)
         // A walk, since it lasts for as long as a busy machine may need to get here.
-        var walk = simulation(of: "walk")
-        walk.payload = Array("{\"movement\":\"walk\",\"seconds\":300}".utf8)
-        try observer.publish(walk)
+        try rig.ask("simulate", "{\"movement\":\"walk\",\"seconds\":300}")
         #expect(await observer.sees { !$0.messages("event/motion").isEmpty }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
         #expect(await observer.sees { $0.messages("event/motion").count >= 2 }, "\(agent.errors)")

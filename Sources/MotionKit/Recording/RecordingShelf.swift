@@ -56,7 +56,7 @@ public struct RecordingShelf: Sendable {
             }
             guard file.hasPrefix(RecordingShelf.prefix), file.hasSuffix(RecordingShelf.suffix) else { continue }
             let digits = file.dropFirst(RecordingShelf.prefix.count).dropLast(RecordingShelf.suffix.count)
-            guard let number = Int(digits), number > 0, name(number) == file else { continue }
+            guard let number = Int(digits), number > 0, number < .max, name(number) == file else { continue }
             numbers.append(number)
         }
         return numbers.sorted()

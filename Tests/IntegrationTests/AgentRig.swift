@@ -1,0 +1,44 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// A broker, who listens to everything at it, and a running agent `dut` on a virtual chip that can be asked to do things.
+final class AgentRig {
+    let broker: TestBroker
+    let observer: Observer
+    let agent: JostleProgram
+
+    /// Starts them, with further keys and values for the agent, and waits until the agent is online.
+    init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
+        broker = try await TestBroker.started()
+        observer = try await Observer(broker.port)
+        agent = try JostleProgram.virtualAgent(broker: broker.port, trajectory, settings, state: state)
+        try #require(await observer.availability("online"), "\(agent.errors)")
+    }
+
+    deinit {
+        agent.kill()
+        broker.kill()
+    }
+
+    /// Asks the agent to do something.
+    func ask(_ name: String, _ arguments: String = "", change: (inout MQTTMessage) -> Void = { _ in }) throws {
+        var message = MQTTMessage(topic: "jostle/dut/command/\(name)", text: arguments, qos: .atLeastOnce)
+        change(&message)
+        try observer.publish(message)
+    }
+
+    /// All that it answered to a command so far.
+    func results(_ name: String) throws -> [[String: Any]] { try observer.objects("command/\(name)/result") }
+
+    /// Waits for an answer to a command of which something holds.
+    func answers(
+        _ name: String, within limit: Duration = .seconds(30), _ condition: ([String: Any]) -> Bool
+    ) async -> Bool {
+        await observer.sees(within: limit) { try $0.objects("command/\(name)/result").contains(where: condition) }
+    }
+
+    /// Waits until something was measured.
+    func measures() async -> Bool { await observer.sees { !$0.messages("attitude").isEmpty } }
+}
