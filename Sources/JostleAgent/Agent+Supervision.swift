@@ -39,6 +39,7 @@ extension Agent {
             }
             settingsDesk.work(at: now)
             if announcements?.work(at: now, settings: settingsDesk.settingsToOffer) == true { publisher.tellAnew() }
+            formerNames?.work(at: now)
             keep(&watch.quietHours)
             if brokerEnded.take() { reviveBroker() }
             if signals.wait(seconds: pause(of: watch), or: bell) { return }
@@ -49,7 +50,8 @@ extension Agent {
     private func pause(of watch: Watch) -> Double? {
         let now = WallClock.monotonic
         let deadlines = [
-            watch.end, health.nextReport, settingsDesk.nextWork, announcements?.nextWork, host.nextDeadline,
+            watch.end, health.nextReport, settingsDesk.nextWork, announcements?.nextWork, formerNames?.nextWork,
+            host.nextDeadline,
         ]
         var pauses = deadlines.compactMap { $0?.remaining(at: now) }
         if hasLeftOut { pauses.append(LineLimiter.interval) }

@@ -56,6 +56,7 @@ public final class Agent {
     let settingsDesk: SettingsDesk
     let live: LiveSettings
     let announcements: AnnouncementDesk?
+    let formerNames: FormerNamesDesk?
     private let observer: Observer
     private let actions: ActionResponders
 
@@ -112,8 +113,11 @@ public final class Agent {
                 id: id, topics: topics, version: version, sensor: device?.title ?? "switched off",
                 hasGyroscope: device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
                 commands: settings.commands.allow.map(\.rawValue)),
-            topics: AnnouncedTopics(stateDirectory: stateDirectory), client: client, bell: bell, log: log,
+            topics: TopicMemory.announced(stateDirectory: stateDirectory), client: client, bell: bell, log: log,
             send: Agent.sender(to: client))
+        formerNames = FormerNamesDesk(
+            settings, topics: topics, memory: .names(stateDirectory: stateDirectory), client: client, bell: bell,
+            log: log, send: Agent.sender(to: client))
         embeddedBroker = embedded
         self.bell = bell
         self.health = health
@@ -269,6 +273,7 @@ public final class Agent {
         let mailbox = self.mailbox
         let settingsDesk = self.settingsDesk
         let announcements = self.announcements
+        let formerNames = self.formerNames
         let bell = self.bell
         let brokerEnded = self.brokerEnded
         let connectionEnded: @Sendable ([MQTTToken]) -> Void = { undelivered in
@@ -277,7 +282,7 @@ public final class Agent {
             bell.ring()
         }
         return { event in
-            if announcements?.take(event) == true { return }
+            if announcements?.take(event) == true || formerNames?.take(event) == true { return }
             switch event {
             case .connected:
                 publisher.connected()

@@ -36,7 +36,8 @@ import Testing
         defer { alone.kill() }
         #expect(await observer.availability("online"), "\(alone.errors)")
         try observer.publish(restart)
-        #expect(await observer.sees { try $0.objects("command/restart/result").last?["error"] as? String == "unavailable" })
+        #expect(
+            await observer.sees { try $0.objects("command/restart/result").last?["error"] as? String == "unavailable" })
         #expect(await alone.terminate() == 0)
 
         let service = try agent(["JOSTLE_SUPERVISED": "1"])

@@ -154,7 +154,7 @@ import Testing
 
     @Test func theFileRemembers() throws {
         let directory = try TemporaryDirectory()
-        let file = AnnouncedTopics(stateDirectory: directory.path("state"))
+        let file = TopicMemory.announced(stateDirectory: directory.path("state"))
         #expect(file.load().isEmpty)
         #expect(file.save([old, "a/b c/config"]) == 0)
         #expect(file.load() == [old, "a/b c/config"])

@@ -13,7 +13,7 @@ final class AnnouncementDesk: Sendable {
 
     private let client: MQTTClient
     private let send: Publisher.Send
-    private let topics: AnnouncedTopics
+    private let topics: TopicMemory
     private let facts: DiscoveryFacts
     private let bell: WakeSignal
     private let log: Log
@@ -38,7 +38,7 @@ final class AnnouncementDesk: Sendable {
     /// Makes a desk, and subscribes to Home Assistant's birth message; `nil` where there is nothing to announce and nothing
     /// to take away.
     init?(
-        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: AnnouncedTopics, client: MQTTClient,
+        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: TopicMemory, client: MQTTClient,
         bell: WakeSignal,
         log: Log, send: @escaping Publisher.Send
     ) {

@@ -7,8 +7,16 @@ public struct Topics: Equatable, Sendable {
 
     /// The topics of the device `id` under `prefix`.
     public init(prefix: String, id: String) {
-        root = "\(prefix)/\(id)"
+        self.init(root: "\(prefix)/\(id)")
     }
+
+    /// The topics that begin with `root`.
+    init(root: String) {
+        self.root = root
+    }
+
+    /// Those whose messages the broker keeps.
+    var retained: [String] { [availability, state, health, reported] }
 
     /// `online` or `offline`; retained.
     public var availability: String { "\(root)/availability" }

@@ -1,0 +1,155 @@
+internal import JostleConfiguration
+internal import LinuxSystem
+internal import MosquittoClient
+internal import MotionCore
+internal import Synchronization
+
+/// Sees to it that nothing stays at the broker under names that the device had before: brings what the network thread hears
+/// to `FormerNames`, and on the main thread carries out what that decides.
+final class FormerNamesDesk: Sendable {
+    /// Seconds until what the client had no room for is handed to it again.
+    private static let retry = 0.2
+
+    private let client: MQTTClient
+    private let send: Publisher.Send
+    private let memory: TopicMemory
+    private let current: String
+    private let bell: WakeSignal
+    private let log: Log
+    private let state: Mutex<State>
+
+    /// Behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around so large a structure.
+    private final class State: @unchecked Sendable {
+        var names: FormerNames
+        /// What the file has, or should have.
+        var kept: Set<String>
+        /// Whether the client did not take everything: when to try again.
+        var retry: Timestamp?
+
+        init(_ names: FormerNames, kept: Set<String>) {
+            self.names = names
+            self.kept = kept
+        }
+    }
+
+    /// Makes a desk, and remembers the name that the device has now; `nil` where it had no other.
+    init?(
+        _ settings: JostleSettings, topics: Topics, memory: TopicMemory, client: MQTTClient, bell: WakeSignal, log: Log,
+        send: @escaping Publisher.Send
+    ) {
+        // What the embedded broker keeps ends with it.
+        guard settings.mqtt.broker != .embedded else { return nil }
+        let kept = memory.load()
+        self.client = client
+        self.send = send
+        self.memory = memory
+        self.bell = bell
+        self.log = log
+        current = topics.root
+        state = Mutex(State(FormerNames(kept.subtracting([topics.root])), kept: kept))
+        keep()
+        if kept.isSubset(of: [current]) { return nil }
+    }
+
+    // MARK: On the network thread
+
+    /// Hears what happens; true where nobody else need hear of it.
+    func take(_ event: MQTTEvent) -> Bool {
+        let before = nextWork
+        defer { if nextWork != before { bell.ring() } }
+        return hear(event, at: WallClock.monotonic)
+    }
+
+    private func hear(_ event: MQTTEvent, at now: Timestamp) -> Bool {
+        switch event {
+        case .connected:
+            subscribe(to: state.withLock { $0.names.connected(at: now) })
+            return false
+        case .subscribed(let filter, _), .subscriptionRefused(let filter, _):
+            state.withLock { $0.names.answered(filter, at: now) }
+            return false
+        case .message(let message):
+            switch state.withLock({ $0.names.take(message, at: now) }) {
+            case .unrelated: return false
+            case .nothing: return true
+            case .inUse(let root):
+                log.info("another device is online as \(root), as this one once was: what it says stays at the broker")
+                return true
+            }
+        case .acknowledged(let token):
+            let (isOurs, cleared) = state.withLock { $0.names.acknowledged(token) }
+            if let cleared {
+                log.info("what was retained under the former name \(cleared) is taken away")
+                state.withLock { $0.retry = now }
+            }
+            return isOurs
+        case .rejected(let token, let failure):
+            let (isOurs, refused) = state.withLock { $0.names.rejected(token) }
+            if let refused {
+                log.warning(
+                    "what was retained under the former name \(refused) stays at the broker, which does not let this device "
+                        + "take it away (\(failure)); who may can do it: mosquitto_pub -r -n -t \(refused)/availability, "
+                        + "and so on with state, health and config/reported")
+            }
+            return isOurs
+        case .disconnected, .refused, .stopped:
+            state.withLock { state in
+                state.names.disconnected()
+                state.retry = nil
+            }
+            return false
+        case .connecting: return false
+        }
+    }
+
+    /// Topics are made of settings that were checked; one that is refused all the same is told and left out.
+    private func subscribe(to filters: [String]) {
+        for filter in filters {
+            do throws(MQTTError) {
+                try client.subscribe(to: filter, qos: .atLeastOnce)
+            } catch {
+                log.warning("no subscription to \(filter): \(error)")
+            }
+        }
+    }
+
+    // MARK: On the main thread
+
+    /// When there is something to do although nothing more happens; the bell is rung where it changes.
+    var nextWork: Timestamp? {
+        state.withLock { state in [state.names.nextWork, state.retry].compactMap { $0 }.min() }
+    }
+
+    /// Does what is due.
+    func work(at now: Timestamp) {
+        guard let due = nextWork, now >= due else { return }
+        let work = state.withLock { state in
+            state.retry = nil
+            return state.names.work(at: now)
+        }
+        for filter in work.unsubscriptions { client.unsubscribe(from: filter) }
+        for (message, token) in work.messages {
+            // Under the lock, since the broker may answer at once.
+            let isTaken = state.withLock { state in
+                guard send(message, token) else { return false }
+                state.names.sent(message, token)
+                return true
+            }
+            guard isTaken else {
+                state.withLock { $0.retry = now.advanced(bySeconds: FormerNamesDesk.retry) }
+                break
+            }
+        }
+        keep()
+    }
+
+    /// Remembers the names under which something is, where they are others than before.
+    private func keep() {
+        let names = state.withLock { $0.names.roots.union([current]) }
+        guard state.withLock({ $0.kept != names }) else { return }
+        let code = memory.save(names)
+        if code != 0 { log.warning("the device's name cannot be remembered: \(systemMessage(code))") }
+        // Where it cannot be written it is not tried each time: only what changes is.
+        state.withLock { $0.kept = names }
+    }
+}

@@ -1,0 +1,118 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a device that gets another name, or another prefix, leaves nothing at the broker under the one before.
+@Suite(.needsBroker) struct RenamingTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// An agent that keeps its state from one start to the next.
+    private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {
+        try JostleProgram.virtualAgent(
+            broker: broker.port, "rest", ["home_assistant.discovery=false"] + settings, state: directory.path("state"))
+    }
+
+    /// What the agent remembers of its names.
+    private var remembered: [Substring] {
+        let text = try? String(contentsOfFile: directory.path("state/device-names"), encoding: .utf8)
+        return Array((text ?? "").split(separator: "\n").dropFirst())
+    }
+
+    /// Lets the agent be `dut` for a while; it leaves all that is retained.
+    private func beDut(_ broker: TestBroker, _ observer: Observer) async throws {
+        let first = try agent(broker)
+        defer { first.kill() }
+        #expect(await observer.availability("online"), "\(first.errors)")
+        for topic in ["state", "health", "config/reported"] {
+            #expect(await observer.sees { !$0.messages(topic).isEmpty }, "\(first.errors)")
+        }
+        #expect(await first.terminate() == 0)
+        #expect(remembered == ["jostle/dut"])
+    }
+
+    /// The topics under which the broker keeps something.
+    private func kept(_ broker: TestBroker) async throws -> Set<String> {
+        let observer = try await Observer(broker.port)
+        // Retained messages come before this one.
+        try observer.publish(MQTTMessage(topic: "last", text: "x", qos: .atLeastOnce))
+        #expect(await observer.sees { $0.topics.contains("last") })
+        return Set(observer.all.filter { $0.retain }.map(\.topic))
+    }
+
+    @Test func nothingIsKeptUnderFormerNames() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try await beDut(broker, observer)
+        #expect(try await kept(broker).isSuperset(of: ["jostle/dut/availability", "jostle/dut/config/reported"]))
+
+        let second = try agent(broker, "device.id=other")
+        defer { second.kill() }
+        #expect(await eventually { remembered == ["jostle/other"] }, "\(second.errors)")
+        let afterRenaming = try await kept(broker)
+        #expect(!afterRenaming.contains { $0.hasPrefix("jostle/dut/") }, "\(afterRenaming)")
+        #expect(afterRenaming.contains("jostle/other/availability"))
+        #expect(second.errors.contains("former name jostle/dut is taken away"), "\(second.errors)")
+        #expect(await second.terminate() == 0)
+
+        let third = try agent(broker, "device.id=other", "mqtt.prefix=house/motion")
+        defer { third.kill() }
+        #expect(await eventually { remembered == ["house/motion/other"] }, "\(third.errors)")
+        let afterMoving = try await kept(broker)
+        #expect(!afterMoving.contains { $0.hasPrefix("jostle/") }, "\(afterMoving)")
+        #expect(await third.terminate() == 0)
+    }
+
+    /// It got the name, or its memory card is a copy of this one's.
+    @Test func anotherDevicesMessagesAreLeftAlone() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try await beDut(broker, observer)
+        let other = try JostleProgram.virtualAgent(broker: broker.port, "rest", "home_assistant.discovery=false")
+        defer { other.kill() }
+        #expect(await observer.availability("online", count: 3), "\(other.errors)")
+        let before = try await kept(broker)
+
+        let renamed = try agent(broker, "device.id=renamed")
+        defer { renamed.kill() }
+        #expect(await renamed.logs("another device is online as jostle/dut"), "\(renamed.errors)")
+        #expect(await observer.sees { !$0.messages("health", of: "renamed").isEmpty }, "\(renamed.errors)")
+        #expect(try await kept(broker).isSuperset(of: before))
+        #expect(Set(remembered) == ["jostle/dut", "jostle/renamed"])
+        // It goes.
+        #expect(await other.terminate() == 0)
+        #expect(await eventually { remembered == ["jostle/renamed"] }, "\(renamed.errors)")
+        #expect(await renamed.terminate() == 0)
+    }
+
+    @Test func whereTheBrokerForbidsItItIsToldOnce() async throws {
+        let files = try TemporaryDirectory()
+        try files.write("topic readwrite #\n", to: "acl")
+        let broker = try TestBroker(
+            directory: files, settings: "allow_anonymous true\nacl_file \(files.path("acl"))")
+        try await broker.start()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try await beDut(broker, observer)
+        broker.kill()
+
+        try files.write("topic readwrite jostle/other/#\ntopic read jostle/#\ntopic write last\n", to: "acl")
+        try await broker.start()
+        let second = try agent(broker, "device.id=other")
+        defer { second.kill() }
+        let words = "stays at the broker, which does not let this device take it away"
+        #expect(await second.logs(words), "\(second.errors)")
+        broker.kill()
+        try await broker.start()
+        #expect(await observer.availability("online", of: "other", count: 2), "\(second.errors)")
+        #expect(second.errors.components(separatedBy: words).count == 2, "told once: \(second.errors)")
+        #expect(remembered.contains("jostle/dut"))
+        #expect(await second.terminate() == 0)
+    }
+}
