@@ -346,7 +346,7 @@ import Testing
         #expect(lastText(wire.news()).contains("\"stopped\":false}"))
     }
 
-    /// Either dead band is enough for `motion`, and each is the configured one.
+    /// Either dead band is enough for `motion`, and each is the configured one, also where it is set while it runs.
     @Test func rotationHasADeadBandOfItsOwn() {
         var publish = JostleSettings().publish
         publish.attitude.rate = 0
@@ -375,6 +375,16 @@ import Testing
         #expect(!isTold(at: 3.1, rotation: 90, acceleration: 9))
         #expect(isTold(at: 4, rotation: 11, acceleration: -0.6))
         #expect(!isTold(at: 5, rotation: 2, acceleration: -0.6))
+
+        publish.rotationDeadband = 5 * radiansPerDegree
+        publisher.change(publish)
+        #expect(isTold(at: 6, rotation: 2, acceleration: -0.6))
+        #expect(!isTold(at: 7, rotation: -2, acceleration: -0.6))
+        #expect(isTold(at: 8, rotation: -4, acceleration: -0.6))
+        publish.motion.deadband = 0.1
+        publisher.change(publish)
+        #expect(isTold(at: 9, rotation: -4, acceleration: -0.6))
+        #expect(isTold(at: 10, rotation: -4, acceleration: -0.8))
     }
 
     private func lastText(_ news: [(topic: String, message: MQTTMessage, token: MQTTToken?)]) -> String {

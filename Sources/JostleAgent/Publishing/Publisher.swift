@@ -70,6 +70,7 @@ public final class Publisher: Sendable {
             mutable.motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
             mutable.attitudeDeadband = publish.attitude.deadband
             mutable.motionDeadband = publish.motion.deadband
+            mutable.rotationDeadband = publish.rotationDeadband
         }
     }
 
