@@ -110,7 +110,7 @@ public final class Agent {
         announcements = AnnouncementDesk(
             settings,
             DiscoveryFacts(
-                id: id, topics: topics, version: version, sensor: device?.title ?? "switched off",
+                id: id, topics: topics, version: version, sensor: device?.title,
                 hasGyroscope: device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
                 commands: settings.commands.allow.map(\.rawValue)),
             topics: TopicMemory.announced(stateDirectory: stateDirectory), client: client, bell: bell, log: log,
@@ -175,6 +175,11 @@ public final class Agent {
             log.info("the kernel's mount matrix of the sensor, \(matrix.rows), \(consequence)")
         }
         for note in sensor.notes { log.warning(note) }
+        if embeddedBroker != nil, settings.homeAssistant.discovery {
+            log.info(
+                "the embedded broker is for programs on this machine: Home Assistant is not told of the device; for that, "
+                    + "name in mqtt.broker the broker that it uses")
+        }
         log.report(manager.calibration, warning: manager.calibrationWarning)
         services.ready()
         self.watch(&watch, signals)

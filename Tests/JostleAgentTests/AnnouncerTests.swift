@@ -136,7 +136,7 @@ import Testing
             let isOurs = announcer.rejected(token)
             #expect(isOurs)
         }
-        #expect(announcer.hasRefusals)
+        #expect(announcer.refused == Set(wanted.map(\.topic)))
         hear(&announcer, "homeassistant/status", "online")
         for second in 1...10 { #expect(work(&announcer, Double(second)).work.messages.isEmpty) }
         // Those of events are another's.

@@ -119,13 +119,33 @@ import Testing
         #expect(set["sensor/dut/yaw/config"] == nil && set["sensor/dut/roll/config"] != nil)
     }
 
-    @Test func buttonsAreThoseOfTheCommandsThatThereAre() {
+    @Test func buttonsAreThoseOfTheCommandsThatThereAre() throws {
         var facts = facts
         #expect(set().keys.filter { $0.hasPrefix("button/") } == ["button/dut/tare/config"])
         facts.commands = ["tare", "calibrate", "identify", "restart", "ping"]
         let buttons = set(facts).filter { $0.key.hasPrefix("button/") }
         #expect(buttons.count == 4)
         #expect(buttons["button/dut/restart/config"]?["command_topic"] as? String == "jostle/dut/command/restart")
+        // A press is a whole command: none is refused for what it says.
+        for button in buttons.values {
+            let topic = try #require(button["command_topic"] as? String)
+            let arguments = try #require(button["payload_press"] as? String)
+            #expect(throws: Never.self, "\(topic)") {
+                try RemoteCommands.read(topic.replacing("jostle/dut/command/", with: ""), Array(arguments.utf8))
+            }
+        }
+        facts.hasGyroscope = false
+        #expect(set(facts)["button/dut/calibrate/config"] == nil && set(facts)["button/dut/tare/config"] != nil)
+    }
+
+    @Test func ofASensorThatWasNotLookedForNothingIsSaid() throws {
+        var facts = facts
+        facts.sensor = nil
+        let device = try #require(set(facts)["sensor/dut/side/config"]?["device"] as? [String: Any])
+        #expect(device["model"] as? String == "Raspberry Pi 4" && device["hw_version"] == nil)
+        facts.board.model = nil
+        let other = try #require(set(facts)["sensor/dut/side/config"]?["device"] as? [String: Any])
+        #expect(other["model"] == nil && other["identifiers"] as? [String] == ["jostle_dut"])
     }
 
     @Test func valuesExpireWhereSomethingComesAtIntervalsAndNowhereElse() {

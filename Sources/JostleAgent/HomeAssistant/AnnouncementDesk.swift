@@ -92,12 +92,14 @@ final class AnnouncementDesk: Sendable {
             return state.withLock { $0.announcer.take(message, at: now, delay: delay) }
         case .acknowledged(let token): return state.withLock { $0.announcer.acknowledged(token) }
         case .rejected(let token, let failure):
-            let (isOurs, isFirst) = state.withLock { state in
-                let before = state.announcer.hasRefusals
-                return (state.announcer.rejected(token), !before)
+            let (isOurs, first) = state.withLock { state in
+                let hadNone = state.announcer.refused.isEmpty
+                return (state.announcer.rejected(token), hadNone ? state.announcer.refused.first : nil)
             }
-            // A broker that forbids one forbids them all: told once.
-            if isOurs, isFirst { log.warning("the broker does not take announcements to Home Assistant: \(failure)") }
+            // A broker that refuses one refuses most of them: told once.
+            if isOurs, let first {
+                log.warning("the broker does not take announcements to Home Assistant: \(failure), of \(first)")
+            }
             return isOurs
         case .disconnected, .refused, .stopped:
             state.withLock { state in

@@ -43,7 +43,8 @@ struct Announcer {
     private var announced: [String: String] = [:]
     /// Announcements under way; those that take something away have no payload.
     private var underWay: [MQTTToken: (topic: String, isRemoval: Bool)] = [:]
-    private var refused: Set<String> = []
+    /// What the broker refused on this connection.
+    private(set) var refused: Set<String> = []
     private var lastToken = Announcer.firstToken
     private var birth: Timestamp?
     private var settled: Timestamp?
@@ -55,9 +56,6 @@ struct Announcer {
         topicMiddle = "/\(id)/"
         self.remembered = remembered
     }
-
-    /// Whether the broker refused one on this connection.
-    var hasRefusals: Bool { !refused.isEmpty }
 
     // MARK: What happened
 

@@ -5,8 +5,8 @@ struct DiscoveryFacts: Equatable, Sendable {
     var topics: Topics
     /// The program's version.
     var version: String
-    /// The sensor in a few words: `MPU-6050 at 0x68 on /dev/i2c-1`.
-    var sensor: String
+    /// The sensor in a few words: `MPU-6050 at 0x68 on /dev/i2c-1`; `nil` where it was not looked for.
+    var sensor: String?
     /// Without a gyroscope there are no turns, and no heading.
     var hasGyroscope: Bool
     var board: BoardFacts

@@ -18,7 +18,10 @@ extension DiscoverySet {
             "attitude.low_pass", "attitude_low_pass", "Attitude low-pass",
             [.init("min", 0), .init("max", 500), .init("step", .number("0.1")), .init("mode", "box")], unit: "Hz")
         addZero()
-        for button in DiscoverySet.buttons where facts.commands.contains(button.command) { add(button) }
+        for button in DiscoverySet.buttons where facts.commands.contains(button.command) {
+            if button.needsGyroscope, !facts.hasGyroscope { continue }
+            add(button)
+        }
     }
 
     private func reported(_ key: String) -> String { "value_json.settings.\(key)" }
@@ -68,14 +71,18 @@ extension DiscoverySet {
     private struct Button {
         var command: String
         var name: String
+        /// What it says to the command: a JSON object.
+        var arguments = "{}"
+        var needsGyroscope = false
         var fields: [JSONValue.Member]
     }
 
     /// The commands that are worth a button, where the device takes them.
     private static let buttons = [
         Button(command: "tare", name: "Tare", fields: [.init("icon", "mdi:axis-arrow")]),
+        // A press is enough for the gyroscope alone: the rest takes poses, and somebody who is told of each.
         Button(
-            command: "calibrate", name: "Calibrate",
+            command: "calibrate", name: "Calibrate", arguments: "{\"what\":\"gyroscope\"}", needsGyroscope: true,
             fields: [.init("entity_category", "config"), .init("icon", "mdi:tune")]),
         Button(
             command: "identify", name: "Identify",
@@ -89,8 +96,8 @@ extension DiscoverySet {
         addEntity(
             "button", button.command, button.name,
             [
-                .init("command_topic", .string(facts.topics.command(button.command))), .init("payload_press", "{}"),
-                .init("qos", 1),
+                .init("command_topic", .string(facts.topics.command(button.command))),
+                .init("payload_press", .string(button.arguments)), .init("qos", 1),
             ] + button.fields)
     }
 }

@@ -32,12 +32,15 @@ struct DiscoverySet: Equatable, Sendable {
 
     /// The device, as each announcement repeats it.
     private static func device(_ settings: JostleSettings, _ facts: DiscoveryFacts) -> JSONValue {
-        let end = facts.sensor.firstRange(of: " at ") ?? facts.sensor.firstRange(of: " (")
-        let chip = String(facts.sensor[..<(end?.lowerBound ?? facts.sensor.endIndex)])
+        let chip = facts.sensor.map { sensor in
+            let end = sensor.firstRange(of: " at ") ?? sensor.firstRange(of: " (")
+            return String(sensor[..<(end?.lowerBound ?? sensor.endIndex)])
+        }
+        let model = [facts.board.model, chip].compactMap { $0 }
         let fields: [(name: String, text: String?)] = [
             ("name", settings.device.name ?? facts.id),
             ("manufacturer", originName),
-            ("model", facts.board.model.map { "\($0) with \(chip)" } ?? chip),
+            ("model", model.isEmpty ? nil : model.joined(separator: " with ")),
             ("hw_version", facts.sensor),
             ("serial_number", facts.board.serial),
             ("sw_version", facts.version),

@@ -13,9 +13,10 @@ enum ScanCommand {
             found, auto takes the one whose family is preferred, then the first by bus and address. A chip that a kernel
             driver owns is left to it; where no other is found, auto reads it through the kernel's device (iio).
 
-            The self-test, which is that of an MPU-6050 only, moves the proof masses of the chip that auto would take by electrostatic forces, and compares the
-            response with what the factory noted in the chip. The board has to lie still meanwhile, for 1.2 s, and nobody
-            else may use the chip, which is asleep afterwards. The status is 0 only where every axis passed.
+            The self-test, which is that of an MPU-6050 only, moves the proof masses of the chip that auto would take
+            by electrostatic forces, and compares the response with what the factory noted in the chip. The board has
+            to lie still meanwhile, for 1.2 s, and nobody else may use the chip, which is asleep afterwards. The
+            status is 0 only where every axis passed.
             """,
         options: [
             CommandUsage.Option(name: "bus", value: "PATH", help: "look at this bus only, for example /dev/i2c-1"),
