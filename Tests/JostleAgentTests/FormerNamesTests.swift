@@ -41,9 +41,9 @@ import Testing
         #expect(work(&names, 1).messages.isEmpty && names.nextWork == nil)
         var cleared: [String?] = []
         for (_, token) in due.messages {
-            let (isOurs, root) = names.acknowledged(token)
-            #expect(isOurs)
-            cleared.append(root)
+            let answer = names.acknowledged(token)
+            #expect(answer.isOurs)
+            cleared.append(answer.root)
         }
         #expect(cleared == [nil, nil, nil, "jostle/old"] && names.roots.isEmpty)
         #expect(names.connected(at: at(2)).isEmpty)
@@ -75,14 +75,14 @@ import Testing
         #expect(second.messages.map(\.message.topic) == retained)
         #expect(Set(first.messages.map(\.token)).isDisjoint(with: second.messages.map(\.token)))
         // An answer of the first connection counts for nothing.
-        #expect(names.acknowledged(first.messages[0].token) == (true, nil))
+        #expect(names.acknowledged(first.messages[0].token) == FormerNames.Answer(isOurs: true))
     }
 
     @Test func whatTheBrokerForbidsIsToldOnceAndNotTriedAgain() {
         var names = names()
         let due = work(&names, 0.5)
         var refused: [String?] = []
-        for (_, token) in due.messages { refused.append(names.rejected(token).refused) }
+        for (_, token) in due.messages { refused.append(names.rejected(token).root) }
         #expect(refused == ["jostle/old", nil, nil, nil])
         #expect(names.connected(at: at(5)).isEmpty && work(&names, 60).messages.isEmpty)
         #expect(names.roots == ["jostle/old"], "the next start tries again")

@@ -103,32 +103,36 @@ struct FormerNames {
         return isNews ? .inUse(names[index].topics.root) : .nothing
     }
 
-    /// The broker has a message.
-    ///
-    /// - Returns: whether it is one of these, and the name under which nothing is left where it was the last.
-    mutating func acknowledged(_ token: MQTTToken) -> (isOurs: Bool, cleared: String?) {
+    /// What the broker's word on a message means.
+    struct Answer: Equatable {
+        /// Whether the message is one of these.
+        var isOurs: Bool
+        /// The name that is done with by it, cleared or refused.
+        var root: String?
+    }
+
+    /// The broker has a message: with the last one nothing is left under its name.
+    mutating func acknowledged(_ token: MQTTToken) -> Answer {
         guard let index = names.firstIndex(where: { $0.underWay.contains(token) }) else {
-            return (FormerNames.tokens.contains(token.rawValue), nil)
+            return Answer(isOurs: FormerNames.tokens.contains(token.rawValue))
         }
         names[index].underWay.remove(token)
         guard names[index].phase == .clearing, names[index].left.isEmpty, names[index].underWay.isEmpty else {
-            return (true, nil)
+            return Answer(isOurs: true)
         }
-        return (true, names.remove(at: index).topics.root)
+        return Answer(isOurs: true, root: names.remove(at: index).topics.root)
     }
 
-    /// The broker does not take a message.
-    ///
-    /// - Returns: whether it is one of these, and its name where it is the first.
-    mutating func rejected(_ token: MQTTToken) -> (isOurs: Bool, refused: String?) {
+    /// The broker does not take a message: with the first one its name is given up.
+    mutating func rejected(_ token: MQTTToken) -> Answer {
         guard let index = names.firstIndex(where: { $0.underWay.contains(token) }) else {
-            return (FormerNames.tokens.contains(token.rawValue), nil)
+            return Answer(isOurs: FormerNames.tokens.contains(token.rawValue))
         }
         names[index].underWay.remove(token)
-        guard names[index].phase == .clearing else { return (true, nil) }
+        guard names[index].phase == .clearing else { return Answer(isOurs: true) }
         names[index].phase = .refused
         names[index].left = []
-        return (true, names[index].topics.root)
+        return Answer(isOurs: true, root: names[index].topics.root)
     }
 
     // MARK: What to do

@@ -77,21 +77,21 @@ final class FormerNamesDesk: Sendable {
                 return true
             }
         case .acknowledged(let token):
-            let (isOurs, cleared) = state.withLock { $0.names.acknowledged(token) }
-            if let cleared {
+            let answer = state.withLock { $0.names.acknowledged(token) }
+            if let cleared = answer.root {
                 log.info("what was retained under the former name \(cleared) is taken away")
                 state.withLock { $0.retry = now }
             }
-            return isOurs
+            return answer.isOurs
         case .rejected(let token, let failure):
-            let (isOurs, refused) = state.withLock { $0.names.rejected(token) }
-            if let refused {
+            let answer = state.withLock { $0.names.rejected(token) }
+            if let refused = answer.root {
                 log.warning(
                     "what was retained under the former name \(refused) stays at the broker, which does not let this device "
                         + "take it away (\(failure)); who may can do it: mosquitto_pub -r -n -t \(refused)/availability, "
                         + "and so on with state, health and config/reported")
             }
-            return isOurs
+            return answer.isOurs
         case .disconnected, .refused, .stopped:
             state.withLock { state in
                 state.names.disconnected()
