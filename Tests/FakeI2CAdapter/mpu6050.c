@@ -136,6 +136,7 @@ static double period_ns(const mpu6050 *chip) {
 
 static double shake_m_s2(const mpu6050 *chip, double at_ns) {
     const mpu6050_shake *shake = &chip->shake;
+    if (shake->m_s2 == 0) return 0;
     double t = (at_ns - (double)chip->made_ns) / nanoseconds;
     if (shake->every_s > 0) t = fmod(t, shake->every_s);
     if (t < shake->from_s || t >= shake->until_s) return 0;
@@ -149,10 +150,10 @@ static double self_test(const mpu6050 *chip, unsigned address, unsigned axis, co
 }
 
 static void put_word(mpu6050 *chip, unsigned address, double value) {
-    double rounded = nearbyint(value);
-    if (rounded > INT16_MAX) rounded = INT16_MAX;
-    if (rounded < INT16_MIN) rounded = INT16_MIN;
-    uint16_t word = (uint16_t)(int16_t)rounded;
+    if (value > INT16_MAX) value = INT16_MAX;
+    if (value < INT16_MIN) value = INT16_MIN;
+    // To the nearest, without a call: what is converted is never below zero.
+    uint16_t word = (uint16_t)((int32_t)(value - INT16_MIN + 0.5) + INT16_MIN);
     chip->registers[address] = (uint8_t)(word >> 8);
     chip->registers[address + 1] = (uint8_t)(word & 0xFF);
 }
@@ -177,34 +178,49 @@ static void measure(mpu6050 *chip, double at_ns) {
     }
 }
 
-// RM section 4.31: the oldest byte is lost where there is no room.
-static void push(mpu6050 *chip, uint8_t value) {
-    if (chip->fifo_count == FIFO_SIZE) {
-        chip->fifo_head = (chip->fifo_head + 1) % FIFO_SIZE;
-        chip->fifo_count--;
-        chip->registers[INT_STATUS] |= FIFO_OFLOW;
-    }
-    chip->fifo[(chip->fifo_head + chip->fifo_count) % FIFO_SIZE] = value;
-    chip->fifo_count++;
+static unsigned at_most(unsigned count, unsigned limit) {
+    return count < limit ? count : limit;
 }
 
-static uint8_t pop(mpu6050 *chip) {
-    if (chip->fifo_count > 0) {
-        chip->fifo_last = chip->fifo[chip->fifo_head];
-        chip->fifo_head = (chip->fifo_head + 1) % FIFO_SIZE;
-        chip->fifo_count--;
+static void drop(mpu6050 *chip, unsigned count) {
+    chip->fifo_head = (chip->fifo_head + count) % FIFO_SIZE;
+    chip->fifo_count -= count;
+}
+
+// RM section 4.31: the oldest bytes are lost where there is no room.
+static void push(mpu6050 *chip, const uint8_t *bytes, unsigned count) {
+    if (chip->fifo_count + count > FIFO_SIZE) {
+        drop(chip, chip->fifo_count + count - FIFO_SIZE);
+        chip->registers[INT_STATUS] |= FIFO_OFLOW;
     }
-    return chip->fifo_last;
+    unsigned tail = (chip->fifo_head + chip->fifo_count) % FIFO_SIZE;
+    unsigned before_end = at_most(count, FIFO_SIZE - tail);
+    memcpy(&chip->fifo[tail], bytes, before_end);
+    memcpy(chip->fifo, bytes + before_end, count - before_end);
+    chip->fifo_count += count;
+}
+
+// RM section 4.31: an empty FIFO repeats its last byte.
+static void pop(mpu6050 *chip, uint8_t *bytes, unsigned count) {
+    unsigned held = at_most(count, chip->fifo_count);
+    unsigned before_end = at_most(held, FIFO_SIZE - chip->fifo_head);
+    memcpy(bytes, &chip->fifo[chip->fifo_head], before_end);
+    memcpy(bytes + before_end, chip->fifo, held - before_end);
+    if (held > 0) chip->fifo_last = bytes[held - 1];
+    drop(chip, held);
+    memset(bytes + held, chip->fifo_last, count - held);
 }
 
 // RM section 4.7: which registers a sample puts into the FIFO, in the order of their numbers.
 static void store(mpu6050 *chip) {
     if (!(chip->registers[USER_CTRL] & USER_FIFO_EN)) return;
-    for (unsigned address = ACCEL_XOUT_H; address <= GYRO_ZOUT_L; address++) {
-        unsigned word = (address - ACCEL_XOUT_H) / 2;
-        // Words 0 to 2 are the accelerometer's and have one bit; the temperature and each axis have one each.
-        unsigned bit = word < 3 ? 3 : word == 3 ? 7 : 10 - word;
-        if (chip->registers[FIFO_EN] & 1u << bit) push(chip, chip->registers[address]);
+    uint8_t enabled = chip->registers[FIFO_EN];
+    const uint8_t *measured = &chip->registers[ACCEL_XOUT_H];
+    // The accelerometer has one bit, the temperature and each of the gyroscope's axes have one each.
+    if ((enabled & 0xF8) == 0xF8) return push(chip, measured, 14);
+    if (enabled & 0x08) push(chip, measured, 6);
+    for (unsigned word = 3; word < 7; word++) {
+        if (enabled & 0x80 >> (word - 3)) push(chip, measured + 2 * word, 2);
     }
 }
 
@@ -250,12 +266,17 @@ uint8_t mpu6050_read(mpu6050 *chip) {
         value = chip->registers[FIFO_COUNT_H] = (uint8_t)(chip->fifo_count >> 8);
         chip->registers[FIFO_COUNT_L] = (uint8_t)(chip->fifo_count & 0xFF);
     } else if (address == FIFO_R_W) {
-        value = pop(chip);
+        pop(chip, &value, 1);
     } else if (address == INT_STATUS) {
         chip->registers[INT_STATUS] = 0;
     }
     increment(chip);
     return value;
+}
+
+void mpu6050_read_burst(mpu6050 *chip, uint8_t *bytes, unsigned count) {
+    if (chip->pointer == FIFO_R_W) return pop(chip, bytes, count);
+    for (unsigned i = 0; i < count; i++) bytes[i] = mpu6050_read(chip);
 }
 
 static bool is_read_only(uint8_t address) {
@@ -282,7 +303,7 @@ static void write_register(mpu6050 *chip, uint8_t address, uint8_t value) {
         memset(&chip->registers[ACCEL_XOUT_H], 0, GYRO_ZOUT_L - ACCEL_XOUT_H + 1);
         return;
     case FIFO_R_W:
-        push(chip, value);
+        push(chip, &value, 1);
         return;
     default:
         chip->registers[address] = value;

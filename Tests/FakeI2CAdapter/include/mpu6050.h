@@ -35,6 +35,9 @@ void mpu6050_point(mpu6050 *chip, uint8_t address);
 // Reads the next byte of a burst.
 uint8_t mpu6050_read(mpu6050 *chip);
 
+// Reads the next bytes of a burst.
+void mpu6050_read_burst(mpu6050 *chip, uint8_t *bytes, unsigned count);
+
 // Writes the next byte of a burst.
 void mpu6050_write(mpu6050 *chip, uint8_t value);
 
