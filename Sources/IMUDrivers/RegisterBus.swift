@@ -13,9 +13,17 @@ public protocol RegisterBus: ~Copyable {
 
     /// Writes one byte to `register`.
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError)
+
+    /// Gets the way to the chip anew, where there is one that can be lost: an adapter that was pulled out and plugged in again.
+    ///
+    /// A driver calls it before each new attempt to bring up a chip that it has lost. By default there is nothing to get.
+    /// - Throws: why there is no way now, `absent` where the adapter has not come back.
+    mutating func reopen() throws(BusError)
 }
 
 extension RegisterBus where Self: ~Copyable {
+    public mutating func reopen() throws(BusError) {}
+
     /// Reads one register.
     public mutating func read(_ register: UInt8) throws(BusError) -> UInt8 {
         var value: UInt8 = 0

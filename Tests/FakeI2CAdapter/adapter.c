@@ -13,6 +13,9 @@
 
 enum { ADAPTERS = 64, DESCRIPTORS = 1024, FAULTS = 16, LONGEST_MESSAGE = 8192 };
 
+// Waking from a sleep costs more than a few bytes on the wire take: shorter ones are waited for with what comes next.
+enum { SHORTEST_HOLD_NS = 500000 };
+
 typedef struct {
     uint64_t first, count;
     int error;
@@ -23,6 +26,9 @@ struct adapter {
     pthread_mutex_t mutex; // the bus: one transaction at a time
     bool attached;
     bool absent;
+    bool pulled_out;   // by a test, beside what the settings say
+    unsigned removals; // how often it was pulled out
+    bool was_there;
     char path[128];
     fake_i2c_settings settings;
     mpu6050 *chip;
@@ -31,6 +37,7 @@ struct adapter {
     fault faults[FAULTS];
     unsigned fault_count;
     uint64_t transactions;
+    int64_t owed_ns; // the time of transactions that was not waited for yet
     fake_i2c_transfer last;
     unsigned rude_requests;
     unsigned descriptors;
@@ -40,6 +47,7 @@ static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
 static adapter adapters[ADAPTERS];
 static _Atomic(adapter *) owners[DESCRIPTORS];
 static _Atomic(uint8_t) selected[DESCRIPTORS];
+static _Atomic(unsigned) opened_after[DESCRIPTORS]; // removals, when it was opened
 
 static int64_t monotonic_ns(void) {
     struct timespec now;
@@ -59,6 +67,7 @@ fake_i2c_settings fake_i2c_default_settings(void) {
     return (fake_i2c_settings){
         .functionality = I2C_FUNC_I2C | I2C_FUNC_SMBUS_EMUL,
         .absent_error = EREMOTEIO,
+        .gone_error = ENODEV,
         .address = 0x68,
         .identity = 0x68,
     };
@@ -84,7 +93,7 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
             mpu6050_new(settings->identity, settings->clock_error_ppm, shake, monotonic_ns());
         if (!candidate->chip) break;
         if (settings->factory_trim) mpu6050_set_factory_trim(candidate->chip, settings->self_test_error_percent);
-        candidate->attached = true;
+        candidate->attached = candidate->was_there = true;
         handle = i;
     }
     pthread_mutex_unlock(&table_mutex);
@@ -95,6 +104,20 @@ void fake_i2c_detach(int handle) {
     pthread_mutex_lock(&table_mutex);
     adapters[handle].attached = false;
     pthread_mutex_unlock(&table_mutex);
+}
+
+// Whether it is plugged in; notes where it was pulled out since. To be asked with its mutex.
+static bool is_plugged_in(adapter *adapter) {
+    double now_s = (double)(monotonic_ns() - adapter->attached_ns) / 1e9;
+    const fake_i2c_settings *settings = &adapter->settings;
+    bool is_there = !adapter->pulled_out && (now_s < settings->gone_from_s || now_s >= settings->gone_until_s);
+    bool was_there = adapter->was_there;
+    adapter->was_there = is_there;
+    if (was_there && !is_there) {
+        adapter->removals++;
+        mpu6050_power_cycle(adapter->chip);
+    }
+    return is_there;
 }
 
 adapter *adapter_at(const char *path) {
@@ -108,7 +131,10 @@ adapter *adapter_at(const char *path) {
 }
 
 int adapter_open_error(adapter *adapter) {
-    return adapter->settings.open_error;
+    pthread_mutex_lock(&adapter->mutex);
+    int error = is_plugged_in(adapter) ? adapter->settings.open_error : ENOENT;
+    pthread_mutex_unlock(&adapter->mutex);
+    return error;
 }
 
 bool adapter_own(adapter *adapter, int descriptor) {
@@ -117,6 +143,7 @@ bool adapter_own(adapter *adapter, int descriptor) {
     adapter->descriptors++;
     pthread_mutex_unlock(&table_mutex);
     atomic_store(&selected[descriptor], 0);
+    atomic_store(&opened_after[descriptor], adapter->removals);
     atomic_store(&owners[descriptor], adapter);
     return true;
 }
@@ -179,6 +206,13 @@ void fake_i2c_set_absent(int handle, bool absent) {
     pthread_mutex_unlock(&adapters[handle].mutex);
 }
 
+void fake_i2c_set_pulled_out(int handle, bool pulled_out) {
+    pthread_mutex_lock(&adapters[handle].mutex);
+    adapters[handle].pulled_out = pulled_out;
+    is_plugged_in(&adapters[handle]);
+    pthread_mutex_unlock(&adapters[handle].mutex);
+}
+
 // MARK: the bus
 
 static void take_down(adapter *adapter, int smbus_size, const struct i2c_msg *messages, unsigned count) {
@@ -196,6 +230,14 @@ static int64_t duration_ns(const adapter *adapter, const struct i2c_msg *message
     int64_t clocks = 1;
     for (unsigned i = 0; i < count; i++) clocks += 1 + 9 * (1 + (int64_t)messages[i].len);
     return clocks * 1000000000 / adapter->settings.clock_hz;
+}
+
+// Lets the time pass that a transaction takes.
+static void hold_wires(adapter *adapter, int64_t duration) {
+    adapter->owed_ns += duration;
+    if (adapter->owed_ns < SHORTEST_HOLD_NS) return;
+    hold_ns(adapter->owed_ns);
+    adapter->owed_ns = 0;
 }
 
 // What happens to the chip at certain times. Answers whether it is plugged in.
@@ -240,7 +282,7 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
             return -EOPNOTSUPP;
         }
     }
-    hold_ns(duration_ns(adapter, messages, count));
+    hold_wires(adapter, duration_ns(adapter, messages, count));
     bool is_there = live_through(adapter, monotonic_ns()) && !adapter->absent;
     for (unsigned i = 0; i < count; i++) {
         const struct i2c_msg *message = &messages[i];
@@ -248,10 +290,12 @@ static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, 
             take_down(adapter, smbus_size, messages, count);
             return -adapter->settings.absent_error;
         }
+        if (message->flags & I2C_M_RD) {
+            mpu6050_read_burst(adapter->chip, message->buf, message->len);
+            continue;
+        }
         for (unsigned j = 0; j < message->len; j++) {
-            if (message->flags & I2C_M_RD) {
-                message->buf[j] = mpu6050_read(adapter->chip);
-            } else if (j == 0) {
+            if (j == 0) {
                 mpu6050_point(adapter->chip, message->buf[0]);
             } else {
                 mpu6050_write(adapter->chip, message->buf[j]);
@@ -324,6 +368,12 @@ int adapter_request(int descriptor, unsigned long request, void *argument) {
     uintptr_t number = (uintptr_t)argument;
     int answer = 0;
     pthread_mutex_lock(&adapter->mutex);
+    // What was opened before it was pulled out stays of no use.
+    if (!is_plugged_in(adapter) || atomic_load(&opened_after[descriptor]) != adapter->removals) {
+        int error = adapter->settings.gone_error;
+        pthread_mutex_unlock(&adapter->mutex);
+        return -error;
+    }
     switch (request) {
     case I2C_FUNCS:
         answer = -adapter->settings.functionality_error;

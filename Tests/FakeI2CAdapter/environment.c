@@ -45,6 +45,14 @@ static bool parse_integer(const char *text, unsigned long *number) {
     return end != text && *end == '\0';
 }
 
+// A-B:ERRNO
+static bool parse_outage(const char *value, double *from_s, double *until_s, int *number) {
+    char error[16] = "";
+    int end = 0;
+    return sscanf(value, "%lf-%lf:%15[A-Z]%n", from_s, until_s, error, &end) == 3 && value[end] == '\0' &&
+           parse_error(error, number);
+}
+
 static bool parse_setting(fake_i2c_settings *settings, const char *name, const char *value) {
     unsigned long integer = 0;
     if (strcmp(name, "bcm2835") == 0) {
@@ -69,11 +77,10 @@ static bool parse_setting(fake_i2c_settings *settings, const char *name, const c
                value[end] == '\0';
     }
     if (strcmp(name, "down") == 0) {
-        char error[16] = "";
-        int end = 0;
-        return sscanf(
-                   value, "%lf-%lf:%15[A-Z]%n", &settings->down_from_s, &settings->down_until_s, error, &end) == 3 &&
-               value[end] == '\0' && parse_error(error, &settings->down_error);
+        return parse_outage(value, &settings->down_from_s, &settings->down_until_s, &settings->down_error);
+    }
+    if (strcmp(name, "gone") == 0) {
+        return parse_outage(value, &settings->gone_from_s, &settings->gone_until_s, &settings->gone_error);
     }
     if (strcmp(name, "every") == 0) return parse_number(value, &settings->shake_every_s);
     if (strcmp(name, "shake") == 0) {

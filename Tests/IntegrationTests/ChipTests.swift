@@ -66,7 +66,7 @@ import Testing
     @Test(
         arguments: [
             ("unplug=4.5-8", "the chip does not answer"), ("brownout=4.5", "it was reset or its supply broke down"),
-            ("down=4.5-6:EBUSY", "somebody else owns the chip"),
+            ("down=4.5-6:EBUSY", "somebody else owns the chip"), ("gone=4.5-8:ENODEV", "the bus is gone"),
         ] as [(String, String)])
     func aFaultAmidAShakeIsToldAndGotOver(fault: String, words: String) async throws {
         let broker = try await TestBroker.started()

@@ -56,6 +56,99 @@ import Testing
         #expect(run.samples.allSatisfy(isAtRest))
     }
 
+    // As different adapters' drivers say it: of what was opened before, nothing else.
+    @Test(arguments: [ENODEV, ENXIO, EIO, ESHUTDOWN] as [Int32])
+    func anAdapterThatIsPulledOutIsLetGoAndOpenedAgain(code: Int32) throws {
+        let fake = try FakeAdapter {
+            Adapter.raspberryPi4.configure(&$0)
+            $0.gone_error = code
+        }
+        var run = Run(try I2CDevice(path: fake.path, address: 0x68))
+        run.poll { $0 >= 20 }
+        fake.setPulledOut(true)
+        // The kernel removes it only when nobody has it open any more.
+        run.poll { _ in fake.openDescriptors == 0 }
+        run.poll(seconds: 0.3)
+        let fault = run.status.lastFault
+        #expect(fault == .bus(BusError(.absent, code: ENODEV)))
+        #expect(fake.openDescriptors == 0)
+        let before = run.samples.count
+        fake.setPulledOut(false)
+        run.poll { $0 >= before + 20 }
+        #expect(run.samples.count >= before + 20)
+        let failed = run.failed
+        #expect(failed)
+        #expect(run.status.recoveries == 1 && run.status.gaps == 1)
+        #expect(run.samples[before].flags.contains(.afterGap))
+        #expect(run.samples.allSatisfy(isAtRest))
+        #expect(fake.openDescriptors == 1)
+    }
+
+    @Test func aChipIsFoundOnAnAdapterThatCameUnderAnotherNumber() throws {
+        let directory = try DeviceFiles()
+        defer { directory.remove() }
+        // A bus that was there before is not where the chip went, whatever is on it.
+        let other = try FakeAdapter(at: try directory.file(3), Adapter.raspberryPi4.configure)
+        let first = try FakeAdapter(at: try directory.file(4), Adapter.raspberryPi4.configure)
+        let search = I2CDevice.Search(register: 0x75, identity: 0x68, in: I2CBus.Places(devices: directory.path))
+        var run = Run(try I2CDevice(path: first.path, address: 0x68, search: search))
+        run.poll { $0 >= 20 }
+        first.setPulledOut(true)
+        directory.removeFile(4)
+        // Of what comes, one has another chip at the address, and one is another process's.
+        let stranger = try FakeAdapter(at: try directory.file(5)) { $0.identity = 0x19 }
+        let taken = try FakeAdapter(at: try directory.file(6), Adapter.raspberryPi4.configure)
+        let lock = try ChipLock(device: taken.path, address: 0x68)
+        run.poll(seconds: 0.5)
+        #expect(other.transactions == 0 && taken.transactions == 0 && stranger.transactions > 0)
+        #expect(stranger.openDescriptors == 0)
+        let before = run.samples.count
+        let second = try FakeAdapter(at: try directory.file(7), Adapter.raspberryPi4.configure)
+        run.poll { $0 >= before + 20 }
+        #expect(run.samples.count >= before + 20)
+        #expect(ChipLock.holder(device: second.path, address: 0x68)?.processIdentifier == getpid())
+        #expect(ChipLock.holder(device: first.path, address: 0x68) == nil)
+        _ = consume lock
+        // And back.
+        second.setPulledOut(true)
+        directory.removeFile(7)
+        _ = try directory.file(4)
+        first.setPulledOut(false)
+        let then = run.samples.count
+        run.poll { $0 >= then + 20 }
+        #expect(run.samples.count >= then + 20)
+        #expect(run.samples.allSatisfy(isAtRest))
+        #expect(other.transactions == 0)
+    }
+
+    /// A directory with files of such names as /dev has.
+    private struct DeviceFiles {
+        let path: String
+
+        init() throws {
+            var template = Array("/tmp/jostle-dev-XXXXXX".utf8CString)
+            let isMade = mkdtemp(&template) != nil
+            try #require(isMade)
+            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        /// Makes the file of a bus.
+        func file(_ number: Int) throws -> String {
+            let path = "\(self.path)/i2c-\(number)"
+            let descriptor = creat(path, 0o600)
+            try #require(descriptor >= 0)
+            close(descriptor)
+            return path
+        }
+
+        func removeFile(_ number: Int) { unlink("\(path)/i2c-\(number)") }
+
+        func remove() {
+            for number in 0..<10 { removeFile(number) }
+            rmdir(path)
+        }
+    }
+
     /// Whether a sample is what the fake's chip reads at rest (mpu6050.c), within its noise and half a step.
     private func isAtRest(_ sample: MotionSample) -> Bool {
         isNear(sample.acceleration * (1 / standardGravity), Vector3(0.021, -0.034, 1.047), within: 0.0042)
@@ -85,7 +178,11 @@ private struct Run: ~Copyable {
 
     /// Polls when it is due, until there are as many samples as wanted, for 30 seconds at most.
     mutating func poll(until isEnough: (Int) -> Bool) {
-        let deadline = SystemClock().now().advanced(bySeconds: 30)
+        poll(seconds: 30, until: isEnough)
+    }
+
+    mutating func poll(seconds: Double, until isEnough: (Int) -> Bool = { _ in false }) {
+        let deadline = SystemClock().now().advanced(bySeconds: seconds)
         while !isEnough(samples.count) && SystemClock().now() < deadline {
             batch.removeAll()
             let result = driver.poll(into: &batch)

@@ -18,10 +18,15 @@ final class FakeAdapter {
     }
 
     /// Puts an adapter at an unused path.
-    init(_ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
+    convenience init(_ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
+        try self.init(at: Self.unusedPath(), configure)
+    }
+
+    /// Puts an adapter at a path.
+    init(at path: String, _ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
         var settings = fake_i2c_default_settings()
         configure(&settings)
-        path = Self.unusedPath()
+        self.path = path
         handle = fake_i2c_attach(path, &settings)
         try #require(handle >= 0, "the fake has no room for another adapter")
     }
@@ -35,6 +40,9 @@ final class FakeAdapter {
 
     /// Takes the chip off the bus, or puts it back.
     func setAbsent(_ absent: Bool) { fake_i2c_set_absent(handle, absent) }
+
+    /// Pulls the adapter out with its chip, or plugs it in again.
+    func setPulledOut(_ pulledOut: Bool) { fake_i2c_set_pulled_out(handle, pulledOut) }
 
     var transactions: UInt64 { fake_i2c_transactions(handle) }
     var rudeRequests: UInt32 { fake_i2c_rude_requests(handle) }

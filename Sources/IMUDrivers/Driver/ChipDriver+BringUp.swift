@@ -1,6 +1,17 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
+    /// Looks for a chip that was lost: first for the way to it.
+    mutating func beginAnew() throws(IMUFault) -> IMUPoll {
+        do throws(BusError) {
+            try bus.reopen()
+        } catch {
+            status.busErrors.count(error)
+            throw .bus(error)
+        }
+        return try identify()
+    }
+
     /// Identifying: asks who is there, and begins its script if it is one of the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
         status.state = .identifying

@@ -100,7 +100,7 @@ public struct ChipDriver<
         do throws(IMUFault) {
             switch status.state {
             case .asleep: return try identify()
-            case .recovering: return clock.now() < deadline ? IMUPoll(next: deadline) : try identify()
+            case .recovering: return clock.now() < deadline ? IMUPoll(next: deadline) : try beginAnew()
             case .identifying: return try identify()
             case .resetting, .waking, .configuring: return try goOn()
             case .settling, .streaming: return try stream(into: &batch)

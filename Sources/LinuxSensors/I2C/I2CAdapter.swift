@@ -7,15 +7,16 @@ internal import IMUDrivers
 /// Timeout and retries are left as they are: i2c-dev changes them for the whole adapter and everybody on it.
 public struct I2CAdapter: ~Copyable {
     /// The device file.
-    public let path: String
+    public private(set) var path: String
 
     /// What the adapter can do.
-    public let functionality: I2CFunctionality
+    public private(set) var functionality: I2CFunctionality
 
     /// How registers are reached, nil where they cannot be.
-    let method: I2CMethod?
+    private(set) var method: I2CMethod?
 
-    let descriptor: Int32
+    /// -1 while it is closed.
+    private(set) var descriptor: Int32
 
     /// Opens an adapter (`open`, `I2C_FUNCS`).
     ///
@@ -29,7 +30,29 @@ public struct I2CAdapter: ~Copyable {
     }
 
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    /// Closes the device file; what is asked of the adapter then fails.
+    ///
+    /// The kernel does not finish removing an adapter that was pulled out before the last who has it open does this
+    /// (i2c_del_adapter waits), and gives its number to none that is plugged in.
+    mutating func close() {
+        guard descriptor >= 0 else { return }
+        Glibc.close(descriptor)
+        descriptor = -1
+    }
+
+    /// Opens an adapter in the place of the one that was closed.
+    ///
+    /// - Throws: as `init`; it stays closed then.
+    mutating func open(path: String) throws(LinuxSensorsError) {
+        close()
+        let (descriptor, functionality) = try Self.open(path)
+        self.path = path
+        self.functionality = functionality
+        self.method = I2CMethod(functionality)
+        self.descriptor = descriptor
     }
 
     private static func open(_ path: String) throws(LinuxSensorsError) -> (Int32, I2CFunctionality) {
@@ -40,7 +63,7 @@ public struct I2CAdapter: ~Copyable {
         var functionality: UInt = 0
         let answer = linux_i2c_functionality(descriptor, &functionality)
         guard answer == 0 else {
-            close(descriptor)
+            Glibc.close(descriptor)
             throw LinuxSensorsError(.notAnAdapter, device: path, .opening(-answer))
         }
         return (descriptor, I2CFunctionality(rawValue: functionality))

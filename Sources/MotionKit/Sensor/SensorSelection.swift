@@ -77,7 +77,7 @@ public struct SensorSelection: Equatable, Sendable {
         case .chip(let family, let bus, let address):
             return try openChip(
                 SensorScan(bus: bus, address: address, family: family, assumedIdentity: settings.assumedIdentity),
-                settings)
+                settings, mayMove: bus == nil)
         case .kernel(let device, let bus, let address):
             return try SensorSelection.openKernelDevice(device, bus: bus, address: address, settings)
         case .any(let bus, let address):
@@ -85,7 +85,7 @@ public struct SensorSelection: Equatable, Sendable {
             if scan.choice == nil, let choice = scan.kernelChoice {
                 return try SensorSelection.openKernelDevice(choice, settings)
             }
-            return try openChip(scan, settings)
+            return try openChip(scan, settings, mayMove: bus == nil)
         case .virtual(let name, let seed):
             return try openVirtual(name, seed: seed, settings)
         }
@@ -179,7 +179,10 @@ public struct SensorSelection: Equatable, Sendable {
         }
     }
 
-    private func openChip(_ scan: SensorScan, _ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
+    /// Opens the chip that a scan chose; one that may move is looked for on other buses, too, when its adapter is pulled out.
+    private func openChip(
+        _ scan: SensorScan, _ settings: IMUSettings, mayMove: Bool
+    ) throws(SensorError) -> any SensorDevice {
         guard let choice = scan.choice, let chip = ChipRegistry.all.first(where: { $0.family == choice.family }) else {
             throw SensorError.notFound(scan)
         }
@@ -190,10 +193,12 @@ public struct SensorSelection: Equatable, Sendable {
             title: "\(choice.name) at \(hexadecimal(place.address)) on \(place.bus)",
             storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name),
             notes: rate?.notes ?? [])
+        let search =
+            mayMove ? I2CDevice.Search(register: chip.identityRegister, identity: choice.identity) : nil
         guard let dataReadyLine, let openWithLine = chip.openWithLine else {
-            return chip.open(try Self.device(at: place), settings, names)
+            return chip.open(try Self.device(at: place, search), settings, names)
         }
-        return openWithLine(try Self.device(at: place), try Self.line(at: dataReadyLine), settings, names)
+        return openWithLine(try Self.device(at: place, search), try Self.line(at: dataReadyLine), settings, names)
     }
 
     private static func line(at place: GPIOPlace) throws(SensorError) -> GPIOLine {
@@ -204,9 +209,11 @@ public struct SensorSelection: Equatable, Sendable {
         }
     }
 
-    private static func device(at place: SensorScan.Place) throws(SensorError) -> I2CDevice {
+    private static func device(
+        at place: SensorScan.Place, _ search: I2CDevice.Search?
+    ) throws(SensorError) -> I2CDevice {
         do throws(LinuxSensorsError) {
-            return try I2CDevice(path: place.bus, address: place.address)
+            return try I2CDevice(path: place.bus, address: place.address, search: search)
         } catch {
             throw SensorError.unavailable(error)
         }

@@ -13,7 +13,8 @@
 //     funcs=MASK         what I2C_FUNCS says; a plain I2C adapter that also emulates SMBus by default
 //     longest=BYTES      a longer read message says EOPNOTSUPP, as with some adapters on USB
 //     nak=ERRNO          what an address says at which there is nothing; EREMOTEIO by default
-//     clock=HZ           transactions take the time that they take at this bus clock; none by default
+//     clock=HZ           transactions take the time that they take at this bus clock, those below 0.5 ms together with
+//                        the next; none by default
 //     address=N who=N    the chip's address and identity; 0x68 both by default
 //     ppm=N              the chip's oscillator is fast by this
 //     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
@@ -21,6 +22,8 @@
 //     unplug=A-B         from A to B seconds after the start the chip is off its wires, and off its supply
 //     brownout=SECONDS   the chip's supply dips so long after the start: its registers are as after power-on
 //     down=A-B:ERRNO     from A to B seconds after the start every transaction fails
+//     gone=A-B:ERRNO     from A to B seconds after the start the adapter is pulled out: there is no device file, and what was
+//                        opened before says ERRNO from then on
 //     selftest=PERCENT   the factory noted responses to the self-test, which are now off by so much; without, it noted none
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
 //
@@ -64,6 +67,9 @@ typedef struct {
     double down_from_s;
     double down_until_s;
     int down_error;
+    double gone_from_s;
+    double gone_until_s;
+    int gone_error;
 } fake_i2c_settings;
 
 // One message as it reached the adapter, with its first bytes.
@@ -107,5 +113,8 @@ unsigned fake_i2c_open_descriptors(int adapter);
 
 // The adapter's chip is unplugged, or plugged in again.
 void fake_i2c_set_absent(int adapter, bool absent);
+
+// The adapter is pulled out, its chip with it, or plugged in again; descriptors from before are of no use any more.
+void fake_i2c_set_pulled_out(int adapter, bool pulled_out);
 
 #endif
