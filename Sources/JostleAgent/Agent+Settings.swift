@@ -57,7 +57,12 @@ extension JostleSettings {
         options.tls.caFile = mqtt.caFile
         options.tls.caDirectory = mqtt.caDirectory
         options.tls.certificateFile = mqtt.certificateFile
-        if let path = mqtt.keyFile { options.tls.keyFile = try JostleSettings.file(path, key: "key_file") }
+        if let name = mqtt.keyFile {
+            let path = try JostleSettings.file(name, key: "key_file")
+            // One that is not there yet is waited for: that is the client's part.
+            if access(path, F_OK) == 0 { try JostleSettings.requireSecret(path, key: "key_file") }
+            options.tls.keyFile = path
+        }
         options.tls.verifiesServerName = mqtt.checksServerName
         options.tls.applicationProtocol = mqtt.applicationProtocol
         switch mqtt.version {
@@ -115,9 +120,8 @@ extension JostleSettings {
     /// Where systemd puts the service's credentials, where it has some.
     private static var credentialsDirectory: String? { getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) } }
 
-    /// The first line of a file that nobody but its owner and group can read.
-    private static func firstLine(of name: String, key: String) throws(AgentError) -> String {
-        let path = try file(name, key: key)
+    /// Refuses a file that others than its owner and group can read.
+    private static func requireSecret(_ path: String, key: String) throws(AgentError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw AgentError.secretFile(key: key, path: path, reason: systemMessage(errno))
@@ -125,6 +129,12 @@ extension JostleSettings {
         guard status.st_mode & 0o007 == 0 else {
             throw AgentError.secretFile(key: key, path: path, reason: "everybody may read it; chmod o= \(path)")
         }
+    }
+
+    /// The first line of a file that nobody but its owner and group can read.
+    private static func firstLine(of name: String, key: String) throws(AgentError) -> String {
+        let path = try file(name, key: key)
+        try requireSecret(path, key: key)
         let text: String
         do throws(SystemFailure) {
             text = try FileContents.text(of: path, limit: 4096)

@@ -38,6 +38,10 @@ public enum TLSFault: Equatable, Sendable {
     case wrongHost
     /// No certificate authority that is trusted here vouches for the certificate.
     case untrusted
+    /// The broker broke off the handshake, and why: the description of a TLS alert (RFC 8446 6.2).
+    case alert(String)
+    /// This client's own certificate or key cannot be used, in libmosquitto's words.
+    case clientCertificate(String)
     /// Something else, in OpenSSL's words.
     case other(String)
 }
@@ -94,6 +98,8 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.expired): "the broker's certificate has expired"
         case .tls(.wrongHost): "the broker's certificate is for another host name"
         case .tls(.untrusted): "the broker's certificate is not from a trusted authority"
+        case .tls(.alert(let reason)): "the broker broke TLS off: \(reason)"
+        case .tls(.clientCertificate(let text)): text
         case .tls(.other(let text)): "TLS: \(text)"
         case .refused(let reason): "the broker refused the connection: \(reason)"
         case .closedByBroker(let reason): "the broker closed the connection: \(reason)"
@@ -117,7 +123,10 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.expired): "renew the broker's certificate, or check this board's clock"
         case .tls(.wrongHost): "use the name that is in the certificate, or a certificate for this name"
         case .tls(.untrusted): "set the CA file to the authority that signed the broker's certificate"
-        case .tls(.other): "check that this is the broker's TLS port, and the client certificate and key"
+        case .tls(.alert("no application protocol")): "check the application protocol"
+        case .tls(.alert): "check the client certificate and key: the broker wants one, or does not trust this one"
+        case .tls(.clientCertificate): "certificate and key must be PEM and fit together, the key without a passphrase"
+        case .tls(.other): "check that this is the broker's TLS port"
         case .refused(.badUserNameOrPassword): "check user name and password"
         case .refused(.notAuthorised): "check user name and password, and the broker's access rules"
         case .refused(.clientIDNotValid): "choose another client id"
@@ -131,5 +140,8 @@ extension MQTTFailure: CustomStringConvertible {
 
 extension String {
     /// libmosquitto ends its sentences; here they stand within others.
-    fileprivate var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+    var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+
+    /// The text without this beginning, where it has it.
+    func drop(prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }
 }

@@ -11,7 +11,9 @@ struct BrokerOptionsTests {
         certificates = try TestCertificates(directory: TemporaryDirectory())
     }
 
-    private func agent(_ settings: String...) throws -> JostleProgram {
+    private func agent(_ settings: String...) throws -> JostleProgram { try agent(settings) }
+
+    private func agent(_ settings: [String]) throws -> JostleProgram {
         let all = ["device.id=dut", "sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"] + settings
         return try JostleProgram(
             ["run", "--for", "60"] + all.flatMap { ["--set", $0] },
@@ -30,10 +32,19 @@ struct BrokerOptionsTests {
         let authorities = try TemporaryDirectory()
         try certificates.rehash(into: authorities)
         let url = "mqtt.broker=mqtts://localhost:\(broker.port)"
-        let known = try agent(
+        let itself = [
             url, "mqtt.ca_directory=\(authorities.path)",
             "mqtt.certificate_file=\(certificates.directory.path("server.pem"))",
-            "mqtt.key_file=credential:server.key", "mqtt.alpn=mqtt")
+            "mqtt.key_file=credential:server.key", "mqtt.alpn=mqtt",
+        ]
+        let careless = try agent(itself)
+        defer { careless.kill() }
+        #expect(await careless.exitStatus() == 78, "\(careless.errors)")
+        #expect(careless.errors.contains("server.key: everybody may read it; chmod o= "), "\(careless.errors)")
+
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: certificates.directory.path("server.key"))
+        let known = try agent(itself)
         defer { known.kill() }
         #expect(await known.logs("connected to mqtts://localhost:\(broker.port)"), "\(known.errors)")
         #expect(await known.terminate() == 0)

@@ -93,6 +93,13 @@ struct TLSTests {
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
         #expect(client.connections.isEmpty)
+        // Which words the alert has depends on the version of TLS.
+        let failure = try #require(Self.failures(client).first)
+        guard case .tls(.alert) = failure else {
+            Issue.record("\(failure)")
+            return
+        }
+        #expect(failure.advice?.contains("client certificate") == true)
 
         var known = options
         // Any certificate of the same authority will do.
@@ -100,6 +107,24 @@ struct TLSTests {
         known.tls.keyFile = certificates.directory.path("server.key")
         let other = try await RecordedClient.connected(known)
         #expect(other.connections.count == 1)
+    }
+
+    @Test("A key with a passphrase is told as unusable; nobody is asked for it at a terminal")
+    func encryptedKey() async throws {
+        let (broker, certificates, options) = try await Self.broker()
+        defer { broker.kill() }
+        try runCommand(
+            ["openssl", "pkey", "-in", "server.key", "-out", "hidden.key", "-aes256", "-passout", "pass:abcd"],
+            in: certificates.directory)
+        var locked = options
+        locked.tls.certificateFile = certificates.directory.path("server.pem")
+        locked.tls.keyFile = certificates.directory.path("hidden.key")
+        let client = try RecordedClient(locked)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        let failure = try #require(Self.failures(client).first)
+        #expect(
+            failure.description.contains("hidden.key") && failure.advice?.contains("passphrase") == true, "\(failure)")
     }
 
     @Test("A CA file that is missing is named, and used once it is there")

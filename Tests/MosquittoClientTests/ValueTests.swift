@@ -87,6 +87,31 @@ import Testing
         #expect(throws: MQTTError.stopped) { try client.start() }
     }
 
+    @Test("What TLS complains of is told without libraries' decoration")
+    func complaints() {
+        for (text, fault) in [
+            (
+                "OpenSSL Error[0]: error:0A00045C:SSL routines::tlsv13 alert certificate required",
+                .alert("certificate required")
+            ),
+            (
+                "OpenSSL Error[0]: error:14094410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure",
+                .alert("handshake failure")
+            ),
+            ("OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number", .other("wrong version number")),
+            (
+                "Error: Unable to load client key file \"/a.key\".",
+                .clientCertificate("Unable to load client key file \"/a.key\"")
+            ),
+            (
+                "Error: Client certificate/key are inconsistent.",
+                .clientCertificate("Client certificate/key are inconsistent")
+            ),
+        ] as [(String, TLSFault)] {
+            #expect(TLSFault(log: text) == fault)
+        }
+    }
+
     @Test("Failures say what to do: the clock, the password, the name")
     func advice() {
         #expect(MQTTFailure.tls(.notYetValid).advice == "check this board's clock")

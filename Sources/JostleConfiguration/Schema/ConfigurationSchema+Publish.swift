@@ -64,7 +64,7 @@ extension ConfigurationSchema {
                 "This device's certificate, where the broker asks for one. It needs key_file."),
             .key(
                 "key_file", optional: \.mqtt.keyFile, .credentialPath, example: "/etc/jostle/device.key",
-                "The private key of that certificate."),
+                "The private key of that certificate, without a passphrase, which not everybody may read."),
             .key(
                 "prefix", \.mqtt.prefix, .topicPrefix, "What every topic begins with."),
             .key(

@@ -71,12 +71,26 @@ final class CallbackInbox {
         } else if text.contains("certificate verify failed"), let ssl = mosquitto_ssl_get(client) {
             tlsFault = TLSFault(verifyResultOf: ssl) ?? .untrusted
         } else {
-            tlsFault = .other(text)
+            tlsFault = TLSFault(log: text)
         }
     }
 }
 
 extension TLSFault {
+    /// Reads what libmosquitto logs: its own words, or `OpenSSL Error[0]: error:0A00045C:SSL routines::tlsv13 alert …`.
+    init(log text: String) {
+        let words = text.drop(prefix: "Error: ").trimmingFullStop
+        let isOpenSSL = text.hasPrefix("OpenSSL Error")
+        let reason = isOpenSSL ? words.split(separator: ":").last.map(String.init) ?? words : words
+        if let alert = reason.firstRange(of: " alert ") {
+            self = .alert(String(reason[alert.upperBound...]))
+        } else if !isOpenSSL, reason.contains("client key") || reason.contains("lient certificate") {
+            self = .clientCertificate(reason)
+        } else {
+            self = .other(reason)
+        }
+    }
+
     /// Asks OpenSSL why it refused a certificate (`SSL_get_verify_result`); nil where it does not say.
     ///
     /// OpenSSL is in this process with libmosquitto; looking up the one function spares a dependency on its headers.

@@ -156,7 +156,9 @@ extension MosquittoHandle {
         for path in [tls.caFile, caDirectory, tls.certificateFile, tls.keyFile] {
             if let path, access(path, R_OK) != 0 { throw .file(path, code: errno) }
         }
-        try check(mosquitto_tls_set(client, tls.caFile, caDirectory, tls.certificateFile, tls.keyFile, nil))
+        // A key with a passphrase cannot be used: without an answer here OpenSSL would ask at the terminal, and wait.
+        try check(
+            mosquitto_tls_set(client, tls.caFile, caDirectory, tls.certificateFile, tls.keyFile) { _, _, _, _ in 0 })
         // SSL_VERIFY_PEER; no version: the library's choice, TLS 1.2 and up.
         try check(mosquitto_tls_opts_set(client, 1, nil, nil))
         try check(mosquitto_tls_insecure_set(client, !tls.verifiesServerName))
