@@ -74,11 +74,14 @@ import Testing
     }
 
     /// A copy of the file and its log as they are now: what another process would find if this one were killed.
-    private func killed(_ name: String = "killed") throws -> String {
+    private func killed() throws -> String { try copy(of: directory.path, "killed") }
+
+    private func copy(of place: String, _ name: String) throws -> String {
         let copy = directory.path(name)
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
-        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
-            try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + "/outbox.sqlite3" + suffix)
+        for file in ["/outbox.sqlite3", "/outbox.sqlite3-wal"]
+        where FileManager.default.fileExists(atPath: place + file) {
+            try FileManager.default.copyItem(atPath: place + file, toPath: copy + file)
         }
         return copy
     }
@@ -281,6 +284,57 @@ import Testing
         let next = self.keeper(in: try killed())
         #expect(next.interrupted == [shake] && next.figures.count == 60)
         keeper.close()
+    }
+
+    /// Whatever a power cut or a worn card made of file and log: the keeper opens it or sets it aside, takes and keeps what
+    /// comes, and of what was there it doubles nothing and keeps the order.
+    @Test func noDamageIsFatal() throws {
+        let earlier = keeper()
+        let text = String(repeating: "x", count: 400)
+        _ = earlier.work([.note(shake, isOpen: true)] + (1...400).map { .add(message("old \($0) \(text)")) })
+        for token: UInt64 in 1...100 { _ = earlier.work([.acknowledged(token * 3)]) }
+        earlier.close()
+        let first = keeper()
+        for number in 401...430 { _ = first.work([.add(message("old \(number) \(text)"))]) }
+        let template = try killed()
+        let sizes = try ["", "-wal"].map { suffix in
+            let attributes = try FileManager.default.attributesOfItem(atPath: template + "/outbox.sqlite3" + suffix)
+            return try #require(attributes[.size] as? UInt64)
+        }
+        var setAside = 0
+        for round in 0..<60 {
+            let place = directory.path("round-\(round)")
+            try FileManager.default.copyItem(atPath: template, toPath: place)
+            let isLog = Bool.random()
+            let victim = place + "/outbox.sqlite3" + (isLog ? "-wal" : "")
+            let offset = UInt64.random(in: 0..<sizes[isLog ? 1 : 0])
+            let file = try #require(FileHandle(forUpdatingAtPath: victim))
+            if Bool.random() {
+                try file.truncate(atOffset: offset)
+            } else {
+                try file.seek(toOffset: offset)
+                let length = [1, 16, 512, 4096, 20_000].randomElement() ?? 1
+                try file.write(contentsOf: Data((0..<length).map { _ in UInt8.random(in: 0...255) }))
+            }
+            try file.close()
+            world.state.withLock { $0.notes = [] }
+            let next = keeper(in: place)
+            _ = next.work([.connected, .add(message("new 1"))])
+            _ = next.work([.add(message("new 2"))])
+            let sent = world.state.withLock { $0.sent }
+            let comment = Comment("round \(round): \(victim) at \(offset)")
+            #expect(world.news().suffix(2) == ["new 1", "new 2"], comment)
+            #expect(sent.count <= 332 && zip(sent, sent.dropFirst()).allSatisfy { $0.token < $1.token }, comment)
+            #expect(next.figures.failure == nil && next.figures.unstored == 0, comment)
+            if !world.notes.isEmpty { setAside += 1 }
+            // What the killed one knew, the next one knows.
+            let last = keeper(in: try copy(of: place, "again-\(round)"))
+            #expect(last.figures.count == next.figures.count, comment)
+            next.close()
+            last.close()
+        }
+        #expect(setAside > 0, "the damage is none")
+        first.close()
     }
 
     @Test func anotherVersionsFileIsSetAside() throws {
