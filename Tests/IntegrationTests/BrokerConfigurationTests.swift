@@ -133,7 +133,7 @@ struct BrokerConfigurationTests {
         for topic in refused { #expect(!home.hears(topic), "\(topic)") }
     }
 
-    @Test func devicesReadTheirOwnTheirGroupsAndEverybodysConfiguration() async throws {
+    @Test func devicesReadTheirOwnTheirGroupsAndEverybodysTopics() async throws {
         defer { broker.kill() }
         let home = try await user("operator")
         let lamp = try await user("lamp-switch")
@@ -142,10 +142,12 @@ struct BrokerConfigurationTests {
         let everybodys = ["jostle/_all/config", "homeassistant/status"]
         let lamps = [
             "jostle/lamp-switch/config/desired", "jostle/lamp-switch/set/a.b", "jostle/lamp-switch/command/tare",
-            "jostle/_group/living/config", "jostle/_group/test/config",
+            "jostle/lamp-switch/event/shake", "jostle/_group/living/config", "jostle/_group/test/config",
         ]
-        let washers = ["jostle/washer-1/config/desired", "jostle/_group/laundry/config"]
-        let nobodys = ["jostle/washer-1/event/shake", "jostle/lamp-switch/event/shake", "jostle/_group/other/config"]
+        let washers = [
+            "jostle/washer-1/config/desired", "jostle/washer-1/event/shake", "jostle/_group/laundry/config",
+        ]
+        let nobodys = ["jostle/_group/other/config", "jostle/washer-12/event/shake"]
         // What everybody hears comes last: then what is to be heard before has been.
         for topic in nobodys + lamps + washers + everybodys { try home.publish(topic) }
         for topic in lamps + everybodys { #expect(await eventually { lamp.hears(topic) }, "\(topic)") }
@@ -178,17 +180,21 @@ struct BrokerConfigurationTests {
         try directory.write("of-washer-1\n", to: "secret")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path("secret"))
         let recording = try directory.write(Recording.shake(), to: "shakes.csv")
-        let agent = try JostleProgram(
-            ["run", "--for", "60"]
-                + [
-                    "device.id=washer-1", "mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.username=washer-1",
-                    "mqtt.password_file=\(directory.path("secret"))", "mqtt.ca_file=\(certificates.caFile)",
-                    "sensor.driver=virtual", "sensor.trajectory=\(recording)", "sensor.rate=50Hz",
-                ].flatMap { ["--set", $0] })
+        let ways = [
+            "device.id=washer-1", "mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.username=washer-1",
+            "mqtt.password_file=\(directory.path("secret"))", "mqtt.ca_file=\(certificates.caFile)",
+        ].flatMap { ["--set", $0] }
+        let sensor = ["sensor.driver=virtual", "sensor.trajectory=\(recording)", "sensor.rate=50Hz"]
+        let agent = try JostleProgram(["run", "--for", "60"] + ways + sensor.flatMap { ["--set", $0] })
         defer { agent.kill() }
         #expect(await eventually { home.hears("jostle/washer-1/event/shake") }, "\(agent.errors)")
         try home.publish("jostle/washer-1/command/tare")
         #expect(await eventually { home.hears("jostle/washer-1/command/tare/result") }, "\(agent.errors)")
+        // The command line of the board, as the device itself.
+        let trial = try JostleProgram(["simulate", "shake", "--on", "washer-1"] + ways)
+        defer { trial.kill() }
+        #expect(await trial.exitStatus() == 0)
+        #expect(trial.output.contains("shake began"), "\(trial.output) \(trial.errors)")
         #expect(!agent.errors.contains("rejects") && !agent.errors.contains("may not subscribe"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
