@@ -76,6 +76,8 @@ import Testing
         let broker = try #require(Self.child(of: agent.processIdentifier))
         kill(broker, SIGKILL)
         #expect(await agent.logs("the embedded broker had ended and was started again"), "\(agent.errors)")
+        // Nobody there waits for announcements, and who does is told what to do.
+        #expect(agent.errors.contains("Home Assistant is not told of the device"), "\(agent.errors)")
         #expect(
             await eventually { agent.errors.components(separatedBy: "connected to ").count >= 3 }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)

@@ -98,7 +98,8 @@ final class AnnouncementDesk: Sendable {
             }
             // A broker that refuses one refuses most of them: told once.
             if isOurs, let first {
-                log.warning("the broker does not take announcements to Home Assistant: \(failure), of \(first)")
+                let reason = if case .refused(let reason) = failure { "\(reason)" } else { "\(failure)" }
+                log.warning("the broker does not take announcements to Home Assistant: \(first): \(reason)")
             }
             return isOurs
         case .disconnected, .refused, .stopped:
