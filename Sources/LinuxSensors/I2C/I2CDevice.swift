@@ -40,9 +40,16 @@ public struct I2CDevice: RegisterBus, ~Copyable {
         adapter: consuming I2CAdapter, address: UInt8, lock: consuming ChipLock?, search: Search? = nil
     ) throws(LinuxSensorsError) {
         let method = try adapter.usableMethod(at: address)
-        let path = adapter.path
-        self.path = path
-        firstPath = path
+        self.init(adapter, address, method, lock, search)
+    }
+
+    /// All that throws comes before it: Swift 6.0.3 crashes on an initialiser that throws where properties have values already.
+    private init(
+        _ adapter: consuming I2CAdapter, _ address: UInt8, _ method: I2CMethod, _ lock: consuming ChipLock?,
+        _ search: Search?
+    ) {
+        path = adapter.path
+        firstPath = adapter.path
         self.adapter = adapter
         self.lock = lock
         self.method = method
