@@ -45,16 +45,21 @@ extension LinuxSensorsError: CustomStringConvertible {
     /// One sentence that says what is wrong, without advice.
     public var description: String {
         let place = address.map { "\(device), address \(Self.hexadecimal($0))" } ?? device
+        return "\(place): \(shortDescription)"
+    }
+
+    /// The same for where the place is told already.
+    public var shortDescription: String {
         switch reason {
-        case .cannotOpen: return "\(place): cannot be opened: \(systemMessage(busError.code))"
-        case .notAnAdapter: return "\(place): not an I2C adapter: \(systemMessage(busError.code))"
+        case .cannotOpen: return "cannot be opened: \(systemMessage(busError.code))"
+        case .notAnAdapter: return "not an I2C adapter: \(systemMessage(busError.code))"
         case .insufficientAdapter(let functionality):
             let mask = String(functionality.rawValue, radix: 16)
-            return "\(place): the adapter cannot read registers (functionality 0x\(mask))"
-        case .invalidAddress: return "\(place): not an address of a chip"
-        case .kernelDriver(let name): return "\(place): the kernel driver \(name ?? "of the chip") owns it"
-        case .inUse(let holder): return "\(place): \(holder) uses it"
-        case .cannotLock: return "\(place): cannot be locked: \(systemMessage(busError.code))"
+            return "the adapter cannot read registers (functionality 0x\(mask))"
+        case .invalidAddress: return "not an address of a chip"
+        case .kernelDriver(let name): return "the kernel driver \(name ?? "of the chip") owns it"
+        case .inUse(let holder): return "\(holder) uses it"
+        case .cannotLock: return "cannot be locked: \(systemMessage(busError.code))"
         }
     }
 
@@ -64,9 +69,12 @@ extension LinuxSensorsError: CustomStringConvertible {
         case .cannotOpen where busError.kind == .accessDenied:
             return "add the user to group i2c: sudo usermod -aG i2c $USER, then log in again"
         case .cannotOpen where busError.kind == .absent:
+            // A slip of the pen, most likely, where there are buses.
+            let buses = I2CBus.all().map(\.path).joined(separator: ", ")
             return """
-                enable I2C: sudo raspi-config nonint do_i2c 0 (or dtparam=i2c_arm=on in /boot/firmware/config.txt and a \
-                restart), then sudo modprobe i2c-dev
+                \(buses.isEmpty ? "" : "there are \(buses); if it is none of them, ")enable I2C: \
+                sudo raspi-config nonint do_i2c 0 (or dtparam=i2c_arm=on in /boot/firmware/config.txt and a restart), then \
+                sudo modprobe i2c-dev
                 """
         case .notAnAdapter:
             return "name one of /dev/i2c-*"
@@ -76,7 +84,8 @@ extension LinuxSensorsError: CustomStringConvertible {
             return "use an address from 0x08 to 0x77; an MPU-6050 has 0x68, or 0x69 with AD0 high"
         case .kernelDriver(let name):
             let module = name ?? "the driver"
-            return "read the chip through it (driver: iio), or remove its device tree overlay, or unbind \(module)"
+            return
+                "read the chip through it (sensor.driver: iio), or remove its device tree overlay, or unbind \(module)"
         case .inUse(let holder):
             guard let identifier = holder.processIdentifier else { return "stop the process that uses it" }
             return "stop it: kill \(identifier), or sudo systemctl stop jostle where it is the service"

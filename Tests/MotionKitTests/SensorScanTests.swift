@@ -170,6 +170,22 @@ import Testing
         #expect(scan.explanation.contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
     }
 
+    @Test("A chip that another driver drives, and an address at which there is none, are told as that")
+    func slips() {
+        let known = IMUIdentity(register: 0x75, identity: 0x68, name: "MPU-6050", family: .mpu6050)
+        let other = SensorScan(found([(1, 0x68, known)]), chips: ChipRegistry.all, family: .bmi160)
+        #expect(other.choice == nil)
+        #expect(other.explanation.contains("0x68: MPU-6050, which is what sensor.driver: mpu6050 drives"))
+        let silent = [0x69, 0x68].map { SensorScan.ChipReport(address: $0, finding: .silent) }
+        var bus = SensorScan.BusReport(path: "/dev/i2c-1", chips: silent)
+        let named = SensorScan([bus], chips: ChipRegistry.all).explanation
+        #expect(named.hasPrefix("no chip answers at 0x68 or 0x69 on /dev/i2c-1: check the four wires"))
+        #expect(named.hasSuffix("jostle scan looks at all addresses"))
+        bus.chips = SensorScan.addresses.map { SensorScan.ChipReport(address: $0, finding: .silent) }
+        let everywhere = SensorScan([bus], chips: ChipRegistry.all).explanation
+        #expect(everywhere.hasPrefix("no chip answers on /dev/i2c-1: check"))
+    }
+
     @Test("A part's name makes a file name of letters, digits and hyphens")
     func storageName() {
         #expect(SensorSelection.storageName(bus: "/dev/i2c-1", address: 0x68, part: "MPU-6050") == "i2c-1-0x68-MPU6050")

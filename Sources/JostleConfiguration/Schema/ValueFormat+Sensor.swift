@@ -47,12 +47,12 @@ extension ValueFormat<UInt8?> {
     /// `auto`, which is `nil`, or a 7-bit I2C address that is not reserved (UM10204 rev. 7.0, table 4).
     static var address: ValueFormat {
         ValueFormat(
-            allowed: "auto, or an address of 0x03 … 0x77 such as 0x68", wantsExample: false,
+            allowed: "auto, or an address of 0x08 … 0x77 such as 0x68", wantsExample: false,
             constraints: [
                 .init(
                     "anyOf",
                     [
-                        ["const": "auto"], ["type": "integer", "minimum": 3, "maximum": 119],
+                        ["const": "auto"], ["type": "integer", "minimum": 8, "maximum": 119],
                         ["type": "string", "pattern": "^(0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,3})$"],
                     ])
             ],
@@ -60,7 +60,7 @@ extension ValueFormat<UInt8?> {
                 let text = try node.scalarText()
                 if text == "auto" { return nil }
                 guard let address = byte(text) else { throw ValueRefusal("is not an address") }
-                guard (0x03...0x77).contains(address) else { throw ValueRefusal("is out of bounds") }
+                guard (0x08...0x77).contains(address) else { throw ValueRefusal("is out of bounds") }
                 return address
             },
             write: { $0.map { .string(text($0)) } ?? "auto" })

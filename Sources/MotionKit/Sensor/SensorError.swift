@@ -69,16 +69,18 @@ extension SensorScan {
             return "there is no I2C bus: enable I2C with sudo raspi-config nonint do_i2c 0, then sudo modprobe i2c-dev"
         }
         var findings: [String] = []
-        var hasSilence = false
+        var silent: Set<UInt8> = []
         var stranger: UInt8?
         for bus in buses {
             if let failure = bus.failure { findings.append(SensorError.withAdvice(failure)) }
             for chip in bus.chips {
                 let place = "\(bus.path) \(hexadecimal(chip.address))"
                 switch chip.finding {
-                case .silent: hasSilence = true
+                case .silent: silent.insert(chip.address)
                 case .chip(let identity):
-                    findings.append("\(place): \(identity.explanation)")
+                    // One that could be driven was not wanted.
+                    let wanted = identity.family.map { ", which is what sensor.driver: \($0.name) drives" } ?? ""
+                    findings.append("\(place): \(identity.explanation)\(wanted)")
                     if identity.name == nil { stranger = stranger ?? chip.address }
                 case .untouched: findings.append("\(place): no chip with a driver has this address")
                 case .taken(let error): findings.append(SensorError.withAdvice(error))
@@ -86,9 +88,13 @@ extension SensorScan {
                 }
             }
         }
-        if findings.isEmpty, hasSilence {
+        if findings.isEmpty, !silent.isEmpty {
             let paths = buses.map(\.path).joined(separator: ", ")
-            return "no chip answers on \(paths): check the four wires (3V3, GND, SDA, SCL) and look with i2cdetect -y"
+            let isEverywhere = silent.count >= SensorScan.addresses.count
+            let places = isEverywhere ? "" : " at \(silent.sorted().map(hexadecimal).joined(separator: " or "))"
+            let advice = isEverywhere ? "" : "; jostle scan looks at all addresses"
+            return "no chip answers\(places) on \(paths): check the four wires (3V3, GND, SDA, SCL) and look with "
+                + "i2cdetect -y\(advice)"
         }
         if let advice = stranger.flatMap(SensorScan.advice) { findings.append(advice) }
         return "no usable sensor: " + findings.joined(separator: "; ")

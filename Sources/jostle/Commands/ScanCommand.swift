@@ -70,7 +70,7 @@ enum ScanCommand {
         for bus in scan.buses {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
             print("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
-            if let failure = bus.failure { print("  cannot be opened: \(failure)") }
+            if let failure = bus.failure { print("  \(failure.shortDescription)") }
             let heard = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
             let rows = heard.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
             if !rows.isEmpty {
@@ -136,7 +136,7 @@ enum ScanCommand {
         switch finding {
         case .silent: "-"
         case .chip(let identity): identity.explanation
-        case .taken(let error): "\(error)"
+        case .taken(let error): error.shortDescription
         case .failed(let error): error.explanation
         case .untouched: "not looked at: no chip with a driver has this address"
         }
