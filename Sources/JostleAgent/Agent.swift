@@ -218,10 +218,11 @@ public final class Agent {
         let relay = Relay()
         do throws(MQTTError) {
             let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?.take(event) }
+            let losses = SharedLineLimiter()
             let keeper = OutboxKeeper(
                 file: file, limits: settings.outboxLimits,
                 eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil,
-                note: { log.report($0) }, send: sender(to: client))
+                note: { log.report($0, losses) }, send: sender(to: client))
             guard let outbox = OutboxCourier(keeper) else { throw MQTTError.system("eventfd", code: EMFILE) }
             let publisher = Publisher(
                 topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated,
@@ -274,7 +275,7 @@ public final class Agent {
         let publisher = self.publisher
         let observer = self.observer
         let health = self.health
-        let log = self.log
+        let report = ConnectionReport(log)
         let mailbox = self.mailbox
         let settingsDesk = self.settingsDesk
         let announcements = self.announcements
@@ -294,13 +295,13 @@ public final class Agent {
                 settingsDesk.connected()
                 health.makeDue()
             case .acknowledged(let token): publisher.acknowledged(token)
-            case .rejected(let token, _): publisher.rejected(token)
+            case .rejected(let token?, _, _): publisher.rejected(token)
             case .message(let message): mailbox.post(message)
             case .disconnected(let end), .refused(let end): connectionEnded(end.undelivered)
             case .stopped(let undelivered): connectionEnded(undelivered)
             default: break
             }
-            log.report(event)
+            report.tell(event)
             observer.connection?(event)
         }
     }

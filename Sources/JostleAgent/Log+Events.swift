@@ -1,5 +1,4 @@
 internal import IMUDrivers
-internal import MosquittoClient
 internal import MotionKit
 internal import Synchronization
 
@@ -37,8 +36,8 @@ extension Log {
                 : "calibrated: " + sources.map { "\($0.0) (\($0.1))" }.joined(separator: ", "))
     }
 
-    /// Says what happened to the outbox.
-    func report(_ note: OutboxKeeper.Note) {
+    /// Says what happened to the outbox, of losses as often as `losses` lets it: `health` counts them all.
+    func report(_ note: OutboxKeeper.Note, _ losses: SharedLineLimiter) {
         switch note {
         case .setAside(let name, let reason, let saved):
             error("the outbox was damaged (\(reason)): it lies in \(name) now; \(saved) messages of it were saved")
@@ -46,34 +45,13 @@ extension Log {
             error("the outbox cannot be written: \(reason); until it can, a restart loses what is on its way")
         case .storeWorks: info("the outbox is written again")
         case .dropped(let count):
+            guard losses.admit() != nil else { return }
             warning("\(count) messages were dropped: the outbox is full, or the broker refused them")
-        case .expired(let count): warning("\(count) messages grew too old before they could be sent")
+        case .expired(let count):
+            guard losses.admit() != nil else { return }
+            warning("\(count) messages grew too old before they could be sent")
         }
     }
-
-    /// Says what happened to the connection.
-    func report(_ event: MQTTEvent) {
-        switch event {
-        case .connected(let connection): info("connected to \(connection.broker) with MQTT \(connection.version)")
-        case .refused(let end), .disconnected(let end):
-            let advice = end.failure.advice.map { "; \($0)" } ?? ""
-            let retry = end.retryAfter.map { "; trying again in \($0.seconds.rounded(to: 1)) s" } ?? ""
-            if end.retryAfter == nil {
-                debug("disconnected from \(end.broker)")
-            } else {
-                warning("\(end.broker): \(end.failure)\(advice)\(retry)")
-            }
-        case .subscriptionRefused(let filter, let reason): warning("may not subscribe to \(filter): \(reason)")
-        case .rejected(_, let failure): warning("the broker rejects a message: \(failure)")
-        case .connecting(let broker, let version): debug("connecting to \(broker) with MQTT \(version)")
-        case .subscribed, .message, .acknowledged, .stopped: break
-        }
-    }
-}
-
-extension Duration {
-    /// The duration in seconds.
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }
 
 extension Double {

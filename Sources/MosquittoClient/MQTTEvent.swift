@@ -10,7 +10,7 @@ public enum MQTTEvent: Sendable {
     /// The broker has the message (QoS 1), or the system's socket has (QoS 0).
     case acknowledged(MQTTToken)
     /// The broker, or libmosquitto on its behalf, will not take this message: trying again is of no use.
-    case rejected(MQTTToken, MQTTFailure)
+    case rejected(MQTTToken?, topic: String, MQTTFailure)
     /// The broker answered and refused.
     case refused(MQTTDisconnection)
     /// A connection ended, or could not be made.
@@ -54,6 +54,13 @@ public struct MQTTDisconnection: Equatable, Sendable {
 
     /// How long the client waits before it tries again; nil where it does not, being stopped.
     public var retryAfter: Duration?
+
+    /// What the reader can do about it; nil where waiting is all.
+    public var advice: String? {
+        // Some brokers hang up without a word on a client whose id another one comes with (mosquitto 2.0.11).
+        guard wasConnected, failure == .closed else { return failure.advice }
+        return "where that goes on, another client has the same id: give each device its own"
+    }
 }
 
 /// Counters since a client was made, and how it stands.

@@ -112,6 +112,11 @@ extension MQTTFailure: CustomStringConvertible {
         }
     }
 
+    /// What happened to a message, where that is what was refused.
+    public var ofMessage: String {
+        if case .refused(let reason) = self { "\(reason)" } else { description }
+    }
+
     /// What the reader can do about it; nil where waiting is all.
     public var advice: String? {
         switch self {

@@ -144,9 +144,13 @@ struct DeliveryTests {
         try client.client.publish(
             MQTTMessage(topic: "forbidden", text: "", qos: .atLeastOnce), token: MQTTToken(rawValue: 7))
         #expect(await eventually { client.rejected.count == 1 })
-        #expect(client.rejected.first?.0 == MQTTToken(rawValue: 7))
-        #expect(client.rejected.first?.1 == .refused(.notAuthorised))
-        #expect(client.client.statistics.rejected == 1)
+        #expect(client.rejected.first?.token == MQTTToken(rawValue: 7))
+        #expect(client.rejected.first?.failure == .refused(.notAuthorised))
+        #expect(client.rejected.first?.failure.ofMessage == MQTTReason.notAuthorised.description)
+        // One that nobody asks about is told as well, by its topic.
+        try client.client.publish(MQTTMessage(topic: "forbidden/too", text: "", qos: .atLeastOnce))
+        #expect(await eventually { client.rejected.map(\.topic) == ["forbidden", "forbidden/too"] })
+        #expect(client.client.statistics.rejected == 2)
     }
 
     @Test("A message larger than the broker's limit is rejected; the connection lives on")
@@ -159,7 +163,7 @@ struct DeliveryTests {
             token: MQTTToken(rawValue: 1))
         try client.client.publish(MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce), token: MQTTToken(rawValue: 2))
         #expect(await eventually { client.acknowledged == [MQTTToken(rawValue: 2)] })
-        #expect(client.rejected.map(\.0) == [MQTTToken(rawValue: 1)])
+        #expect(client.rejected.map(\.token) == [MQTTToken(rawValue: 1)])
         #expect(client.connections.count == 1)
     }
 

@@ -32,8 +32,8 @@ final class RecordedClient: Sendable {
     var refusals: [MQTTDisconnection] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
     var disconnections: [MQTTDisconnection] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
     var versionsTried: [MQTTVersion] { log.all { if case .connecting(_, let it) = $0 { it } else { nil } } }
-    var rejected: [(MQTTToken, MQTTFailure)] {
-        log.all { if case .rejected(let a, let b) = $0 { (a, b) } else { nil } }
+    var rejected: [(token: MQTTToken?, topic: String, failure: MQTTFailure)] {
+        log.all { if case .rejected(let a, let b, let c) = $0 { (a, b, c) } else { nil } }
     }
     var subscriptionRefusals: [MQTTReason] {
         log.all { if case .subscriptionRefused(_, let it) = $0 { it } else { nil } }

@@ -163,5 +163,6 @@ struct RecoveryTests {
         let failures = [MQTTFailure.closed, .closedByBroker(.sessionTakenOver)]
         #expect(first.disconnections.first.map { $0.wasConnected && failures.contains($0.failure) } == true)
         #expect(second.disconnections.isEmpty)
+        #expect(first.disconnections.first?.advice?.contains("another client") == true)
     }
 }

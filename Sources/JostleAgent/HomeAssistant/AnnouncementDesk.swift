@@ -91,15 +91,14 @@ final class AnnouncementDesk: Sendable {
             let delay = Double.random(in: Announcer.birthDelay)
             return state.withLock { $0.announcer.take(message, at: now, delay: delay) }
         case .acknowledged(let token): return state.withLock { $0.announcer.acknowledged(token) }
-        case .rejected(let token, let failure):
-            let (isOurs, first) = state.withLock { state in
+        case .rejected(let token?, let topic, let failure):
+            let (isOurs, isFirst) = state.withLock { state in
                 let hadNone = state.announcer.refused.isEmpty
-                return (state.announcer.rejected(token), hadNone ? state.announcer.refused.first : nil)
+                return (state.announcer.rejected(token), hadNone)
             }
             // A broker that refuses one refuses most of them: told once.
-            if isOurs, let first {
-                let reason = if case .refused(let reason) = failure { "\(reason)" } else { "\(failure)" }
-                log.warning("the broker does not take announcements to Home Assistant: \(first): \(reason)")
+            if isOurs, isFirst {
+                log.warning("the broker does not take announcements to Home Assistant: \(topic): \(failure.ofMessage)")
             }
             return isOurs
         case .disconnected, .refused, .stopped:
@@ -108,7 +107,7 @@ final class AnnouncementDesk: Sendable {
                 state.retry = nil
             }
             return false
-        case .connecting: return false
+        case .connecting, .rejected(nil, _, _): return false
         }
     }
 

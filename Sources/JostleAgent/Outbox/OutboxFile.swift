@@ -41,7 +41,7 @@ final class OutboxFile: @unchecked Sendable {
             }
             return (content, nil)
         } catch {
-            guard OutboxFile.isUseless(error) else { return (OutboxStore.Content(), "\(error)") }
+            guard OutboxFile.isUseless(error) else { return (OutboxStore.Content(), "\(path): \(error)") }
             setAside(saved: 0, "\(error)", note)
             return (OutboxStore.Content(), nil)
         }
@@ -75,7 +75,7 @@ final class OutboxFile: @unchecked Sendable {
             }
             // A file on a disk that came to its end may not come back by itself: it is opened anew.
             if error.kind != .full { store = nil }
-            return .failed("\(error)")
+            return .failed("\(path): \(error)")
         }
     }
 

@@ -83,12 +83,12 @@ final class FormerNamesDesk: Sendable {
                 state.withLock { $0.retry = now }
             }
             return answer.isOurs
-        case .rejected(let token, let failure):
+        case .rejected(let token?, _, let failure):
             let answer = state.withLock { $0.names.rejected(token) }
             if let refused = answer.root {
                 log.warning(
                     "what was retained under the former name \(refused) stays at the broker, which does not let this device "
-                        + "take it away (\(failure)); who may can do it: mosquitto_pub -r -n -t \(refused)/availability, "
+                        + "take it away (\(failure.ofMessage)); who may can do it: mosquitto_pub -r -n -t \(refused)/availability, "
                         + "and so on with state, health and config/reported")
             }
             return answer.isOurs
@@ -98,7 +98,7 @@ final class FormerNamesDesk: Sendable {
                 state.retry = nil
             }
             return false
-        case .connecting: return false
+        case .connecting, .rejected(nil, _, _): return false
         }
     }
 

@@ -163,7 +163,7 @@ final class RemoteInbox: Sendable {
             case .refused(let end), .disconnected(let end):
                 seen.isConnected = false
                 seen.granted = []
-                let advice = end.failure.advice.map { "; \($0)" } ?? ""
+                let advice = end.advice.map { "; \($0)" } ?? ""
                 seen.lastFailure = "\(end.broker): \(end.failure)\(advice)"
             case .connecting, .acknowledged, .rejected, .stopped: break
             }

@@ -15,6 +15,7 @@ struct Session: ~Copyable {
     private struct InFlight {
         var sequence: UInt64
         var token: MQTTToken?
+        var topic: String
     }
 
     private let core: ClientCore
@@ -203,14 +204,14 @@ struct Session: ~Copyable {
     private mutating func publish(_ outgoing: ClientCore.Outgoing) -> Int32? {
         do throws(MQTTFailure) {
             let id = try handle.publish(outgoing.message, version: version)
-            inFlight[id] = InFlight(sequence: sequence, token: outgoing.token)
+            inFlight[id] = InFlight(sequence: sequence, token: outgoing.token, topic: outgoing.message.topic)
             sequence += 1
             return id
         } catch .library(code: MOSQ_ERR_NO_CONN.rawValue) {
             if let token = outgoing.token { unsent.append(token) }
         } catch {
             core.count { $0.rejected += 1 }
-            if let token = outgoing.token { core.emit(.rejected(token, error)) }
+            core.emit(.rejected(outgoing.token, topic: outgoing.message.topic, error))
         }
         return nil
     }
@@ -277,9 +278,12 @@ struct Session: ~Copyable {
             if isRejected { statistics.rejected += 1 } else { statistics.acknowledged += 1 }
         }
         if id == farewell, !isRejected { stop?.farewell = nil }
-        guard let token = entry.token else { return }
-        let failure = MQTTFailure.refused(MQTTReason(rawValue: UInt8(truncatingIfNeeded: reason)))
-        core.emit(isRejected ? .rejected(token, failure) : .acknowledged(token))
+        if isRejected {
+            let failure = MQTTFailure.refused(MQTTReason(rawValue: UInt8(truncatingIfNeeded: reason)))
+            core.emit(.rejected(entry.token, topic: entry.topic, failure))
+        } else if let token = entry.token {
+            core.emit(.acknowledged(token))
+        }
     }
 
     private mutating func subscribed(_ id: Int32, _ granted: Int32) {
