@@ -227,8 +227,11 @@ public final class Agent {
             let publisher = Publisher(
                 topics: topics, publish: settings.publish, run: Publisher.newRun(), isSimulated: isSimulated,
                 outbox: outbox, send: sender(to: client))
-            try client.subscribe(to: topics.command("+"), qos: .atLeastOnce)
-            try client.subscribe(to: topics.set("+"), qos: .atLeastOnce)
+            // One that is retained by mistake is to be refused when it comes, not only when it comes again; and taking it
+            // away, which is an empty message, is no command.
+            for filter in [topics.command("+"), topics.set("+")] {
+                try client.subscribe(to: filter, qos: .atLeastOnce, keepsRetainFlag: true)
+            }
             return (client, publisher, outbox, relay)
         } catch {
             throw AgentError.mqtt(error)

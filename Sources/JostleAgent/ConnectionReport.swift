@@ -2,7 +2,8 @@ internal import MosquittoClient
 internal import Synchronization
 
 /// Says what happened to the connection. A broker that is away for a week is tried a hundred thousand times: of attempts that
-/// fail alike the 1st, 2nd, 4th, 8th and so on are told, so that a memory card is not worn out by a log.
+/// fail alike the 1st, 2nd, 4th, 8th and so on are told, so that a memory card is not worn out by a log; and so of messages
+/// to a topic that the broker does not take.
 final class ConnectionReport: Sendable {
     private struct Failures {
         var last: MQTTFailure
@@ -11,7 +12,10 @@ final class ConnectionReport: Sendable {
 
     private let log: Log
     private let failures = Mutex<[BrokerAddress: Failures]>([:])
-    private let rejections = SharedLineLimiter()
+    private let rejections = Mutex<[String: Int]>([:])
+
+    /// Topics whose rejections are counted; who has more of them knows what is wrong.
+    private static let topics = 100
 
     init(_ log: Log) {
         self.log = log
@@ -26,9 +30,14 @@ final class ConnectionReport: Sendable {
         case .refused(let end), .disconnected(let end): tell(end)
         case .subscriptionRefused(let filter, let reason): log.warning("may not subscribe to \(filter): \(reason)")
         case .rejected(_, let topic, let failure):
-            guard let leftOut = rejections.admit() else { return }
-            log.warning("the broker does not take a message to \(topic): \(failure.ofMessage)")
-            if leftOut > 0 { log.warning("nor \(leftOut) others before this one") }
+            let count = rejections.withLock { rejections in
+                guard rejections[topic] != nil || rejections.count < ConnectionReport.topics else { return 0 }
+                rejections[topic, default: 0] += 1
+                return rejections[topic] ?? 0
+            }
+            guard count > 0, ConnectionReport.isTold(count) else { return }
+            let times = count > 1 ? ", \(count) times so far" : ""
+            log.warning("the broker does not take messages to \(topic): \(failure.ofMessage)\(times)")
         case .connecting(let broker, let version): log.debug("connecting to \(broker) with MQTT \(version)")
         case .subscribed, .message, .acknowledged, .stopped: break
         }

@@ -67,10 +67,12 @@ public final class MQTTClient: Sendable {
 
     /// Subscribes, now and on every later connection; a second call for the same filter changes its quality of service.
     ///
+    /// Of a message that is retained while this client listens the broker does not say so, unless it is asked to keep the
+    /// flag, which only MQTT 5 can.
     /// - Throws: `invalidTopic`.
-    public func subscribe(to filter: String, qos: MQTTQoS) throws(MQTTError) {
+    public func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
-        core.change(.subscribe(filter, qos))
+        core.change(.subscribe(filter, ClientCore.Subscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
     }
 
     /// Ends a subscription.

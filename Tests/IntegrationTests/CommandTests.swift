@@ -64,6 +64,15 @@ import Testing
         defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("command/tare/result").isEmpty }, "\(agent.errors)")
         #expect(try observer.objects("command/tare/result").first?["error"] as? String == "retained")
+        // Nor is one carried out that is retained meanwhile, or the empty message that takes it away.
+        for text in ["{}", ""] {
+            var message = command("start", text)
+            message.retain = true
+            try observer.publish(message)
+        }
+        #expect(await observer.sees { $0.messages("command/start/result").count == 2 }, "\(agent.errors)")
+        let answers = try observer.objects("command/start/result").compactMap { $0["error"] as? String }
+        #expect(answers == ["retained", "retained"])
 
         #expect(await rollBecomes(30, observer), "\(agent.errors)")
         try observer.publish(command("tare", "{\"clear\":7}", replyTo: "homeassistant/lamp/set"))

@@ -14,8 +14,14 @@ final class ClientCore: Sendable {
         var token: MQTTToken?
     }
 
+    /// How a filter is subscribed to.
+    struct Subscription: Equatable {
+        var qos: MQTTQoS
+        var keepsRetainFlag = false
+    }
+
     enum SubscriptionChange {
-        case subscribe(String, MQTTQoS)
+        case subscribe(String, Subscription)
         case unsubscribe(String)
     }
 
@@ -41,7 +47,7 @@ final class ClientCore: Sendable {
         var queue: BoundedQueue<Outgoing>
         var pacer: TopicPacer
         var queuedBytes = 0
-        var subscriptions: [String: MQTTQoS] = [:]
+        var subscriptions: [String: Subscription] = [:]
         var changes: [SubscriptionChange] = []
         var stop: StopRequest?
         /// Whether the thread was signalled since it last looked.
@@ -106,7 +112,7 @@ final class ClientCore: Sendable {
     func change(_ change: SubscriptionChange) {
         let mustSignal = withState { state in
             switch change {
-            case .subscribe(let filter, let qos): state.subscriptions[filter] = qos
+            case .subscribe(let filter, let subscription): state.subscriptions[filter] = subscription
             case .unsubscribe(let filter): state.subscriptions[filter] = nil
             }
             // Without a connection there is nothing to change: the next one begins with all of them.
@@ -179,7 +185,7 @@ final class ClientCore: Sendable {
     }
 
     /// Opens the queue for a connection, and returns what to subscribe to.
-    func connectionOpened(_ connection: MQTTConnection) -> [String: MQTTQoS] {
+    func connectionOpened(_ connection: MQTTConnection) -> [String: Subscription] {
         withState { state in
             state.statistics.connection = connection
             state.statistics.connects += 1

@@ -185,7 +185,7 @@ struct Session: ~Copyable {
         let work = core.takeWork(limit: window)
         for change in work.subscriptions {
             switch change {
-            case .subscribe(let filter, let qos): subscribe(filter, qos)
+            case .subscribe(let filter, let subscription): subscribe(filter, subscription)
             // A failure means that the connection is gone, and with it the subscription.
             case .unsubscribe(let filter): try? handle.unsubscribe(filter)
             }
@@ -216,9 +216,9 @@ struct Session: ~Copyable {
         return nil
     }
 
-    private mutating func subscribe(_ filter: String, _ qos: MQTTQoS) {
+    private mutating func subscribe(_ filter: String, _ subscription: ClientCore.Subscription) {
         do throws(MQTTFailure) {
-            subscribing[try handle.subscribe(filter, qos: qos)] = filter
+            subscribing[try handle.subscribe(filter, subscription)] = filter
         } catch .library(code: MOSQ_ERR_NO_CONN.rawValue) {
             // The next connection subscribes again.
         } catch {
@@ -267,7 +267,7 @@ struct Session: ~Copyable {
         let connection = MQTTConnection(broker: broker, version: version, sessionPresent: sessionPresent)
         let subscriptions = core.connectionOpened(connection)
         core.emit(.connected(connection))
-        for (filter, qos) in subscriptions.sorted(by: { $0.key < $1.key }) { subscribe(filter, qos) }
+        for (filter, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) { subscribe(filter, subscription) }
         return .accepted
     }
 

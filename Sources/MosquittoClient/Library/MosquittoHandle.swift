@@ -103,9 +103,10 @@ struct MosquittoHandle: ~Copyable {
     }
 
     /// Asks for a subscription (`mosquitto_subscribe_v5`), and returns its packet id.
-    func subscribe(_ filter: String, qos: MQTTQoS) throws(MQTTFailure) -> Int32 {
+    func subscribe(_ filter: String, _ subscription: ClientCore.Subscription) throws(MQTTFailure) -> Int32 {
         var id: Int32 = 0
-        try check(mosquitto_subscribe_v5(client, &id, filter, Int32(qos.rawValue), 0, nil))
+        let options = subscription.keepsRetainFlag ? Int32(bitPattern: MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) : 0
+        try check(mosquitto_subscribe_v5(client, &id, filter, Int32(subscription.qos.rawValue), options, nil))
         return id
     }
 
