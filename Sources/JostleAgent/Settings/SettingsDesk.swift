@@ -30,6 +30,8 @@ final class SettingsDesk: Sendable {
     private let topics: Topics
     private let store: LocalLayerStore
     private let log: Log
+    /// Values may come thick and fast: a slider that is dragged, or somebody gone wild.
+    private let lines = SharedLineLimiter()
     private let send: Publisher.Send
     private let state: Mutex<State>
 
@@ -91,7 +93,9 @@ final class SettingsDesk: Sendable {
         do throws(ConfigurationProblem) {
             let value = try value(in: message, of: key)
             if let changed = try set(key, to: value) { apply(changed) }
-            log.info("\(key) is \(value.map(\.compactText) ?? "as the configuration file says")")
+            if let note = admitLine() {
+                log.info("\(key) is \(value.map(\.compactText) ?? "as the configuration file says")\(note)")
+            }
         } catch {
             refuse(error, key: key)
         }
@@ -143,8 +147,15 @@ final class SettingsDesk: Sendable {
         return try result.get()
     }
 
+    /// What follows a line about a value, where one is to be written.
+    private func admitLine() -> String? {
+        lines.admit().map { $0 > 0 ? " (\($0) more values came before, see config/reported)" : "" }
+    }
+
     private func refuse(_ problem: ConfigurationProblem, key: String) {
-        log.warning("\(key) not set: \(problem)")
+        if let note = admitLine() {
+            log.warning("\(key.isEmpty ? "a value without a key" : key) not set: \(problem)\(note)")
+        }
         state.withLock { state in
             state.refusals.removeAll { $0.key == key }
             state.refusals.append(SettingRefusal(problem, key: key))
