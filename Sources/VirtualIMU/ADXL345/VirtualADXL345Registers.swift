@@ -2,23 +2,16 @@ internal import MotionCore
 
 /// An ADXL345's registers and its FIFO of 32 entries (data sheet, Rev. E).
 struct VirtualADXL345Registers: VirtualRegisters {
-    private var registers = [UInt8](repeating: 0, count: 64)
+    private var registers = RegisterFile(count: 64, defaults: [0x00: 0xE5, 0x2C: 0x0A, 0x30: 0x02])
     private var fifo = FrameFIFO(capacity: 192, frameLength: 6)
     private var lastEntry = [UInt8](repeating: 0, count: 6)
 
     var identityRegister: UInt8 { 0x00 }
     var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
 
-    private mutating func setDefaults() {
-        for index in registers.indices { registers[index] = 0 }
-        registers[0x00] = 0xE5
-        registers[0x2C] = 0x0A
-        registers[0x30] = 0x02
-        fifo.removeAll()
-    }
-
     mutating func powerCycle(_ engine: inout SensorEngine) {
-        setDefaults()
+        registers.powerUp()
+        fifo.removeAll()
         configure(&engine)
     }
 

@@ -2,39 +2,32 @@ internal import MotionCore
 
 /// A BMI160's registers and FIFO (BST-BMI160-DS000): commands that take their time, and frames without headers.
 struct VirtualBMI160Registers: VirtualRegisters {
-    private var registers = [UInt8](repeating: 0, count: 128)
+    /// The reset values of section 2.11.
+    private var registers = RegisterFile(
+        count: 128,
+        defaults: [
+            0x00: 0xD1, 0x21: 0x80, 0x40: 0x28, 0x41: 0x03, 0x42: 0x28, 0x45: 0x88, 0x46: 0x80, 0x47: 0x10,
+        ])
     private var fifo = FrameFIFO(capacity: 1024, frameLength: 12)
     private var lastFrame = [UInt8](repeating: 0, count: 12)
     private var lastTemperature: Int16 = 0
     /// When the accelerometer and the gyroscope will be in normal mode.
     private var accelerometerReady: Timestamp?
     private var gyroscopeReady: Timestamp?
-    /// Until when a reset takes, in which nothing is written.
-    private var resetEnd: Timestamp?
 
     var identityRegister: UInt8 { 0x00 }
     var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
 
-    /// The reset values of section 2.11.
-    private mutating func setDefaults() {
-        for index in registers.indices { registers[index] = 0 }
-        registers[0x00] = 0xD1
-        registers[0x21] = 0x80
-        registers[0x40] = 0x28
-        registers[0x41] = 0x03
-        registers[0x42] = 0x28
-        registers[0x45] = 0x88
-        registers[0x46] = 0x80
-        registers[0x47] = 0x10
+    mutating func powerCycle(_ engine: inout SensorEngine) {
+        registers.powerUp()
+        forget()
+        configure(&engine)
+    }
+
+    private mutating func forget() {
         fifo.removeAll()
         accelerometerReady = nil
         gyroscopeReady = nil
-    }
-
-    mutating func powerCycle(_ engine: inout SensorEngine) {
-        setDefaults()
-        resetEnd = nil
-        configure(&engine)
     }
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
@@ -53,7 +46,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        if let resetEnd, engine.now < resetEnd { return }
+        if registers.isResetting(at: engine.now) { return }
         switch register {
         case 0x7E: command(value, &engine)
         case 0x40...0x47, 0x50...0x56:
@@ -66,8 +59,8 @@ struct VirtualBMI160Registers: VirtualRegisters {
     private mutating func command(_ value: UInt8, _ engine: inout SensorEngine) {
         switch value {
         case 0xB6:
-            setDefaults()
-            resetEnd = engine.now.advanced(bySeconds: 0.001)
+            registers.reset(until: engine.now.advanced(bySeconds: 0.001))
+            forget()
         case 0xB0: fifo.removeAll()
         case 0x10: setPower(0x00, bits: 0x30)
         case 0x11: accelerometerReady = engine.now.advanced(bySeconds: 0.0038)

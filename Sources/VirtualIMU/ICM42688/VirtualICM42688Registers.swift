@@ -3,41 +3,28 @@ internal import MotionCore
 
 /// An ICM-42688-P's bank 0 and its FIFO of packets (DS-000347).
 struct VirtualICM42688Registers: VirtualRegisters {
-    private var registers = [UInt8](repeating: 0, count: 128)
+    private var registers = RegisterFile(
+        count: 128,
+        defaults: [
+            0x4C: 0x30, 0x4D: 0x91, 0x4F: 0x06, 0x50: 0x06, 0x51: 0x16, 0x52: 0x11, 0x53: 0x0D, 0x64: 0x10, 0x65: 0x10,
+            0x75: 0x47,
+        ])
     private var fifo = FrameFIFO(capacity: 2048, frameLength: 16)
     private var lastPacket: [UInt8] = [0x68] + [UInt8](repeating: 0, count: 15)
-    private var resetEnd: Timestamp?
     private var packets: UInt16 = 0
 
     var identityRegister: UInt8 { 0x75 }
     var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
 
-    private mutating func setDefaults() {
-        for index in registers.indices { registers[index] = 0 }
-        registers[0x4C] = 0x30
-        registers[0x4D] = 0x91
-        registers[0x4F] = 0x06
-        registers[0x50] = 0x06
-        registers[0x51] = 0x16
-        registers[0x52] = 0x11
-        registers[0x53] = 0x0D
-        registers[0x64] = 0x10
-        registers[0x65] = 0x10
-        registers[0x75] = 0x47
-        fifo.removeAll()
-    }
-
     mutating func powerCycle(_ engine: inout SensorEngine) {
-        setDefaults()
-        resetEnd = nil
+        registers.powerUp()
+        fifo.removeAll()
         registers[0x2D] = 0x10
         configure(&engine)
     }
 
     mutating func settle(_ engine: inout SensorEngine) {
-        guard let end = resetEnd, end <= engine.now else { return }
-        resetEnd = nil
-        registers[0x2D] |= 0x10
+        if registers.hasEndedReset(by: engine.now) { registers[0x2D] |= 0x10 }
     }
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
@@ -55,12 +42,12 @@ struct VirtualICM42688Registers: VirtualRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        guard resetEnd == nil else { return }
+        guard !registers.isResetting(at: engine.now) else { return }
         guard register == 0x76 || registers[0x76] == 0 else { return }
         switch register {
         case 0x11 where value & 1 != 0:
-            setDefaults()
-            resetEnd = engine.now.advanced(bySeconds: 0.001)
+            registers.reset(until: engine.now.advanced(bySeconds: 0.001))
+            fifo.removeAll()
         case 0x4B:
             if value & 0x02 != 0 { fifo.removeAll() }
         case 0x75, 0x1D...0x30: return
@@ -92,7 +79,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         // Of a Butterworth low-pass of the order that GYRO_UI_FILT_ORD sets.
         let order = Double(registers[0x51] >> 2 & 0x03) + 1
         let turnDelay = 1 / (sin(.pi / (2 * order)) * 2 * .pi * turn)
-        let runs = registers[0x4E] & 0x0F == 0x0F && resetEnd == nil
+        let runs = registers[0x4E] & 0x0F == 0x0F && !registers.isResetting(at: engine.now)
         let lowPass = LowPassSetting(force, turn, turnDelay)
         engine.run(runs ? SensorModel.Setup(lowPass: lowPass, period: 1 / rate) : nil)
     }

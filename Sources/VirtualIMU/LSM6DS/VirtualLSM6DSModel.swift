@@ -40,13 +40,12 @@ enum VirtualLSM6DSModel: Sendable {
     }
 
     /// Registers whose value after a reset is not zero.
-    var defaults: [(register: UInt8, value: UInt8)] {
-        let axes: UInt8 = self == .lsm6ds3 ? 0x38 : 0xE0
-        var result: [(UInt8, UInt8)] = [
-            (LSM6DSAddress.identity, identity), (LSM6DSAddress.control3, 0x04), (LSM6DSAddress.control9, axes),
+    var defaults: [UInt8: UInt8] {
+        let isFirst = self == .lsm6ds3
+        return [
+            LSM6DSAddress.identity: identity, LSM6DSAddress.control3: 0x04,
+            LSM6DSAddress.control9: isFirst ? 0x38 : 0xE0, LSM6DSAddress.control10: isFirst ? 0x38 : 0,
         ]
-        if self == .lsm6ds3 { result.append((LSM6DSAddress.control10, 0x38)) }
-        return result.map { (register: $0.0, value: $0.1) }
     }
 
     /// °C to counts.

@@ -13,7 +13,7 @@ extension VirtualLSM6DSRegisters {
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        guard !isResetting(at: engine.now), isWritable(register) else { return }
+        guard !registers.isResetting(at: engine.now), isWritable(register) else { return }
         let before = registers[Int(register)]
         registers[Int(register)] = value & kind.writableBits(register)
         follow(register, before: before, &engine)
@@ -59,7 +59,7 @@ extension VirtualLSM6DSRegisters {
         let isFull = words == kind.words
         switch address {
         case LSM6DSAddress.control3:
-            return registers[Int(address)] | (isResetting(at: now) ? 0x01 : 0)
+            return registers[Int(address)] | (registers.isResetting(at: now) ? 0x01 : 0)
         case LSM6DSAddress.fifoStatus1:
             return UInt8(words & 0xFF)
         case LSM6DSAddress.fifoStatus2 where kind.isTagged:

@@ -10,7 +10,7 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     let kind: VirtualLSM6DSModel
 
-    var registers = [UInt8](repeating: 0, count: LSM6DSAddress.count)
+    var registers: RegisterFile
     var fifo: ByteFIFO
 
     /// Words that left the FIFO since it was emptied: where in the pattern its next one is.
@@ -23,9 +23,6 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
     /// TAG_CNT of the next frame.
     var slot: UInt8 = 0
 
-    /// When the reset under way is done.
-    var resetEnd: Timestamp?
-
     /// The newest frame.
     var frame = FrameWriter()
 
@@ -34,6 +31,7 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     init(_ kind: VirtualLSM6DSModel) {
         self.kind = kind
+        registers = RegisterFile(count: LSM6DSAddress.count, defaults: kind.defaults)
         fifo = ByteFIFO(capacity: kind.words * kind.wordLength)
     }
 
@@ -41,22 +39,17 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     /// Loses power and gets it back: everything is as after power-on, both sensors off.
     mutating func powerCycle(_ engine: inout SensorEngine) {
-        resetEnd = nil
-        setDefaults(&engine)
+        registers.powerUp()
+        begin(&engine)
     }
 
     /// Begins the reset that SW_RESET asks for.
     mutating func reset(_ engine: inout SensorEngine) {
-        setDefaults(&engine)
-        resetEnd = engine.now.advanced(bySeconds: Self.resetTime)
+        registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
+        begin(&engine)
     }
 
-    /// Whether a reset is under way at an instant.
-    func isResetting(at now: Timestamp) -> Bool { resetEnd.map { now < $0 } ?? false }
-
-    private mutating func setDefaults(_ engine: inout SensorEngine) {
-        for index in registers.indices { registers[index] = 0 }
-        for (register, value) in kind.defaults { registers[Int(register)] = value }
+    private mutating func begin(_ engine: inout SensorEngine) {
         clearFIFO()
         configure(&engine)
         engine.resetFilters()

@@ -18,7 +18,7 @@ extension VirtualMPURegisters {
 
     /// Takes a byte; the address counts up likewise.
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
-        if !isResetting(at: engine.now) { writeByte(register, value, &engine) }
+        if !registers.isResetting(at: engine.now) { writeByte(register, value, &engine) }
     }
 
     func address(after register: UInt8) -> UInt8 {
@@ -32,7 +32,7 @@ extension VirtualMPURegisters {
             registers[Int(address)] = 0
             return status
         case Register.powerManagement1:
-            return registers[Int(address)] | (isResetting(at: now) ? Bit.deviceReset : 0)
+            return registers[Int(address)] | (registers.isResetting(at: now) ? Bit.deviceReset : 0)
         case Register.fifoCountHigh:
             latchedCount = UInt16(fifo.count)
             return UInt8(latchedCount >> 8)

@@ -13,14 +13,12 @@ struct VirtualMPURegisters: VirtualRegisters {
     /// Which member of the family it is.
     let variant: VirtualMPUModel
 
-    var registers = [UInt8](repeating: 0, count: Register.count)
+    /// Their defaults: RM p. 8.
+    var registers: RegisterFile
     var fifo: ByteFIFO
 
     /// FIFO_COUNT as it was when its high byte was read last (RM p. 43).
     var latchedCount: UInt16 = 0
-
-    /// When the reset under way is done.
-    var resetEnd: Timestamp?
 
     /// The registers whose bytes make up a frame, in order, and the newest frame.
     var frameRegisters: [UInt8] = []
@@ -28,6 +26,12 @@ struct VirtualMPURegisters: VirtualRegisters {
 
     init(_ variant: VirtualMPUModel) {
         self.variant = variant
+        registers = RegisterFile(
+            count: Register.count,
+            defaults: [
+                Register.powerManagement1: variant.powerManagement1Default,
+                Register.configuration: variant.configurationDefault, Register.identity: variant.identity,
+            ])
         fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
     }
 
@@ -35,25 +39,18 @@ struct VirtualMPURegisters: VirtualRegisters {
 
     /// Loses power and gets it back: everything is as after power-on, the chip asleep (RM p. 9).
     mutating func powerCycle(_ engine: inout SensorEngine) {
-        resetEnd = nil
-        setDefaults(&engine)
+        registers.powerUp()
+        begin(&engine)
     }
 
     /// Begins the reset that DEVICE_RESET asks for.
     mutating func reset(_ engine: inout SensorEngine) {
-        setDefaults(&engine)
-        resetEnd = engine.now.advanced(bySeconds: Self.resetTime)
+        registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
+        begin(&engine)
     }
 
-    /// Whether a reset is under way at an instant.
-    func isResetting(at now: Timestamp) -> Bool { resetEnd.map { now < $0 } ?? false }
-
-    /// Sets every register to its default (RM p. 8) and empties the FIFO.
-    private mutating func setDefaults(_ engine: inout SensorEngine) {
-        for index in registers.indices { registers[index] = 0 }
-        registers[Int(Register.powerManagement1)] = variant.powerManagement1Default
-        registers[Int(Register.configuration)] = variant.configurationDefault
-        registers[Int(Register.identity)] = variant.identity
+    /// What follows from the defaults, with an empty FIFO.
+    private mutating func begin(_ engine: inout SensorEngine) {
         setSelfTestTrim(engine.imperfections)
         fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
         latchedCount = 0
