@@ -30,10 +30,25 @@ final class SettingsDesk: Sendable {
     private let topics: Topics
     private let store: LocalLayerStore
     private let log: Log
-    /// Values may come thick and fast: a slider that is dragged, or somebody gone wild.
-    private let lines = SharedLineLimiter()
+    private let lines = Mutex(Lines())
     private let send: Publisher.Send
     private let state: Mutex<State>
+
+    /// Lines about values: each is told, but for what somebody gone wild sends.
+    private struct Lines {
+        var budget = CommandBudget(capacity: 5000, rate: 0.2)
+        var leftOut = 0
+
+        /// How many lines were left out before the next one; `nil` where it is left out as well.
+        mutating func admit(at now: Timestamp) -> Int? {
+            guard budget.spend(at: now) else {
+                leftOut += 1
+                return nil
+            }
+            defer { leftOut = 0 }
+            return leftOut
+        }
+    }
 
     /// Behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around so large a structure.
     private final class State: @unchecked Sendable {
@@ -149,7 +164,9 @@ final class SettingsDesk: Sendable {
 
     /// What follows a line about a value, where one is to be written.
     private func admitLine() -> String? {
-        lines.admit().map { $0 > 0 ? " (\($0) more values came before, see config/reported)" : "" }
+        lines.withLock { $0.admit(at: WallClock.monotonic) }.map {
+            $0 > 0 ? " (\($0) more values came before, see config/reported)" : ""
+        }
     }
 
     private func refuse(_ problem: ConfigurationProblem, key: String) {
