@@ -337,6 +337,23 @@ import Testing
         first.close()
     }
 
+    /// A number out of range, of one row that a card got wrong, would be passed on to all that follow.
+    @Test(arguments: ["-1", "0", "1152921504606846976", "4611686018427387905", "9223372036854775807"])
+    func aRowOfAnImpossibleNumberIsLeftOut(token: String) throws {
+        let keeper = keeper()
+        _ = keeper.work([.add(message("1")), .add(message("2")), .add(message("3"))])
+        keeper.close()
+        do {
+            let database = try Database.open(path: path)
+            try database.execute("UPDATE message SET token = \(token) WHERE token = 2")
+        }
+        let next = self.keeper()
+        _ = next.work([.connected, .add(message("4"))])
+        let tokens = world.state.withLock { $0.sent.map(\.token) }
+        #expect(world.news() == ["1", "3", "4"] && tokens == [1, 3, 4])
+        next.close()
+    }
+
     @Test func anotherVersionsFileIsSetAside() throws {
         do {
             let database = try Database.open(path: path)

@@ -40,6 +40,9 @@ struct OutboxStore: ~Copyable {
         var expired: UInt64 = 0
     }
 
+    /// Tokens are less than this: larger ones are not those of events. A hundred a second make as many in 300 million years.
+    private static let tokens: Int64 = 1 << 60
+
     /// The version of the tables, in `user_version`; 0 is a file without any.
     private static let version: Int64 = 1
 
@@ -116,8 +119,11 @@ struct OutboxStore: ~Copyable {
                 topic: rows.text(1), content: payload, qos: rows.integer(4) == 0 ? .atMostOnce : .atLeastOnce,
                 isRetained: rows.integer(5) != 0, time: time,
                 lifetime: rows.isNull(10) ? nil : Double(rows.integer(10)) / 1000)
-            // Others may have written here: what could never be sent would stand before everything else.
-            guard MQTTTopic.isValid(name: message.topic), rows.integer(0) > 0 else { continue }
+            // Others may have written here, or a worn card: what could never be sent would stand before everything else,
+            // and what follows a number out of range would be taken for something else's.
+            guard MQTTTopic.isValid(name: message.topic), (1..<OutboxStore.tokens).contains(rows.integer(0)) else {
+                continue
+            }
             content.messages.append((UInt64(rows.integer(0)), message))
         }
     }
