@@ -75,7 +75,7 @@ final class HealthReporter: Sendable {
         let elapsed = max(1e-3, now.seconds(since: before.time))
         let problems = HealthReporter.problems(
             measures: sensor.isStopped || status.state == .streaming, hasTime: WallClock.isSet,
-            lostEvents: outbox.dropped > before.dropped)
+            outboxFails: outbox.failure != nil || outbox.dropped > before.dropped)
 
         var report = JSONObject()
         report.add("t", WallClock.milliseconds(at: now))
@@ -134,8 +134,8 @@ final class HealthReporter: Sendable {
     }
 
     /// What somebody has to look after.
-    static func problems(measures: Bool, hasTime: Bool, lostEvents: Bool) -> [String] {
-        [(!measures, "sensor"), (!hasTime, "clock"), (lostEvents, "outbox")].filter(\.0).map(\.1)
+    static func problems(measures: Bool, hasTime: Bool, outboxFails: Bool) -> [String] {
+        [(!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox")].filter(\.0).map(\.1)
     }
 
     /// What becomes of the data-ready line; `nil` where there is none.

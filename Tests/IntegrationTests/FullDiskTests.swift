@@ -61,6 +61,8 @@ private enum SmallDisk {
         let before = observer.messages("event/turn").count
         network.mend()
         #expect(await observer.sees { try $0.fault() != nil }, "\(agent.errors)")
+        let ill = try observer.objects("health").last { $0["outbox_fault"] != nil }
+        #expect((ill?["problems"] as? [String])?.contains("outbox") == true && ill?["problem"] as? Bool == true)
         let unstored = try observer.objects("health").compactMap { $0["outbox_unstored"] as? Int }.max() ?? 0
         #expect(await observer.sees { $0.messages("event/turn").count > before + Int(20 * seconds) }, "\(agent.errors)")
 
