@@ -44,8 +44,11 @@ import Testing
         let before = try await announced(broker)
         #expect(before.count > 80 && before[shake] != nil)
 
+        let birth = ContinuousClock.now
         try observer.publish(MQTTMessage(topic: "homeassistant/status", text: "online"))
         #expect(await sees(observer, last, count: 2), "\(agent.errors)")
+        // Not all devices at the same time: at a time of its own.
+        #expect(birth.duration(to: .now) >= .milliseconds(500))
         // A value for whoever began to listen, though nothing moves: the heartbeat is 30 s away.
         let attitudes = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count > attitudes })

@@ -67,6 +67,40 @@ import Testing
             })
     }
 
+    /// A file is only synced to the disk with its log, which takes an SD card tenths of a second: not while a message waits.
+    @Test func theLogIsTakenInWhenNothingHappens() throws {
+        func size(_ suffix: String = "") throws -> Int {
+            try #require(FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int)
+        }
+        let keeper = self.keeper()
+        _ = keeper.work([.connected])
+        let start = try size()
+        for number in 1...120 {
+            world.pass(1)
+            _ = keeper.work([.add(message("\(number) " + String(repeating: "x", count: 200)))])
+            #expect(world.news().count == 1)
+        }
+        #expect(try size() == start)
+        let log = try size("-wal")
+        #expect(log > 120 * 4096)
+        world.pass(1.9)
+        #expect(keeper.work([]) == world.now.advanced(bySeconds: 0.1))
+        #expect(try size() == start)
+        world.pass(0.2)
+        _ = keeper.work([])
+        #expect(try size() > start + 120 * 200)
+        // Once, and what comes then is written over the log from its start.
+        let taken = try size()
+        _ = keeper.work([.add(message("last"))])
+        world.pass(10)
+        _ = keeper.work([])
+        #expect(try size() == taken && size("-wal") == log)
+        keeper.close()
+        let store = try OutboxStore.open(path: path, maximumBytes: 1 << 24)
+        let (content, failure) = store.load()
+        #expect(failure == nil && content.messages.count == 121)
+    }
+
     private func message(_ text: String) -> OutgoingMessage {
         OutgoingMessage(
             topic: "t", content: .fixed(Array(text.utf8)),

@@ -15,6 +15,9 @@ final class OutboxFile: @unchecked Sendable {
     /// Whether it was read, or is new: what stands in it is what its owner knows.
     private(set) var isKnown = false
 
+    /// Whether `takeLogIn` is worth its time.
+    private(set) var isLogLong = false
+
     /// The file in a directory, which is made where there is none.
     init(directory: String, maximumBytes: Int) {
         path = "\(directory)/outbox.sqlite3"
@@ -66,7 +69,7 @@ final class OutboxFile: @unchecked Sendable {
         let isNew = store == nil
         do throws(SQLiteError) {
             if isNew { store = try OutboxStore.open(path: path, maximumBytes: maximumBytes) }
-            try store?.commit(changes)
+            isLogLong = try store?.commit(changes) ?? false
             return .written
         } catch {
             if isNew ? OutboxFile.isUseless(error) : error.kind == .damaged {
@@ -81,6 +84,16 @@ final class OutboxFile: @unchecked Sendable {
 
     /// Whether nothing can be done with a file that cannot be opened; of kind `other` is a database without these tables.
     private static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .other }
+
+    /// Takes the log into the file, which waits for the disk.
+    func takeLogIn() {
+        isLogLong = false
+        do throws(SQLiteError) {
+            try store?.takeLogIn()
+        } catch {
+            // What cannot be taken in stays in the log, where it counts as well; a disk that fails shows in a commit.
+        }
+    }
 
     /// Closes the file; its log is taken into it.
     func close() {

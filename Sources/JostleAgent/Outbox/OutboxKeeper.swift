@@ -48,6 +48,8 @@ final class OutboxKeeper: @unchecked Sendable {
     private static let retry = 2.0
     /// Seconds for which departures are gathered before they alone are written down: a card wears out by writes.
     private static let gathering = 0.25
+    /// Seconds without an order after which the file's log is taken in: no message is likely to wait for the disk then.
+    private static let quiet = 2.0
     /// Seconds between two looks at the clock, and at ages, while something waits.
     private static let upkeep = 30.0
 
@@ -69,6 +71,7 @@ final class OutboxKeeper: @unchecked Sendable {
     private var removalsDue: Timestamp?
     private var retryDue: Timestamp?
     private var upkeepDue: Timestamp?
+    private var logDue: Timestamp?
     private var told: (dropped: UInt64, expired: UInt64)
     /// The totals that stand in the file; `nil` where it is not known.
     private var written: (dropped: UInt64, expired: UInt64)?
@@ -132,7 +135,8 @@ final class OutboxKeeper: @unchecked Sendable {
         told = (outbox.dropped, outbox.expired)
         showFigures()
         upkeepDue = outbox.count == 0 ? nil : now.advanced(bySeconds: OutboxKeeper.upkeep)
-        return [removalsDue, retryDue, upkeepDue].compactMap { $0 }.min()
+        keepLog(at: now, isQuiet: orders.isEmpty)
+        return [removalsDue, retryDue, upkeepDue, logDue].compactMap { $0 }.min()
     }
 
     /// Writes down what is left to write and closes the file.
@@ -275,6 +279,21 @@ final class OutboxKeeper: @unchecked Sendable {
         }
         open.formUnion(content.gestures)
         return nil
+    }
+
+    /// Takes the file's log in where it is long and nothing happens.
+    private func keepLog(at now: Timestamp, isQuiet: Bool) {
+        guard let file, file.isLogLong else {
+            logDue = nil
+            return
+        }
+        guard isQuiet, let due = logDue else {
+            logDue = now.advanced(bySeconds: OutboxKeeper.quiet)
+            return
+        }
+        guard now >= due else { return }
+        file.takeLogIn()
+        logDue = nil
     }
 
     private func showFigures() {

@@ -6,6 +6,9 @@ internal import SQLiteDatabase
 ///
 /// A write-ahead log without a sync at every commit: what is committed outlives the process, however that ends; a power
 /// cut may take the last moments. Nothing is written unless something changed.
+///
+/// Two things do wait for the disk: taking the log into the file, and beginning it anew after that. On an SD card they take
+/// tenths of a second, so both are done when the owner says that no message waits.
 struct OutboxStore: ~Copyable {
     private let database: Database
     private var insert: Statement
@@ -14,6 +17,11 @@ struct OutboxStore: ~Copyable {
     private var begin: Statement
     private var end: Statement
     private var setCounter: Statement
+    /// Rows that were changed since the log was taken into the file.
+    private var logged: Int
+
+    /// Rows in the log after which it is taken into the file: some 200 pages.
+    private static let longLog = 64
 
     /// What a commit writes down.
     struct Changes {
@@ -30,6 +38,8 @@ struct OutboxStore: ~Copyable {
         var isEmpty: Bool {
             added.isEmpty && corrected.isEmpty && removed.isEmpty && gestures.isEmpty && totals == nil
         }
+
+        var rows: Int { added.count + corrected.count + removed.count + gestures.count }
     }
 
     /// What a file holds.
@@ -67,7 +77,8 @@ struct OutboxStore: ~Copyable {
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA journal_size_limit = 1048576")
-        try database.execute("PRAGMA wal_autocheckpoint = 200")
+        // For a log of which events never cease: see `takeLogIn`.
+        try database.execute("PRAGMA wal_autocheckpoint = 1000")
         try database.execute("PRAGMA max_page_count = \(max(64, maximumBytes / 4096))")
         switch try database.integer("PRAGMA user_version") ?? 0 {
         case version: break
@@ -82,7 +93,7 @@ struct OutboxStore: ~Copyable {
         let setCounter = try database.prepare("INSERT OR REPLACE INTO counter VALUES(?,?)")
         return OutboxStore(
             database: database, insert: insert, correct: correct, delete: delete, begin: begin, end: end,
-            setCounter: setCounter)
+            setCounter: setCounter, logged: 0)
     }
 
     /// What is wrong with the file, in a few words; `nil` where nothing is.
@@ -144,7 +155,11 @@ struct OutboxStore: ~Copyable {
     // MARK: Writing
 
     /// Writes changes down, all or none.
-    mutating func commit(_ changes: Changes) throws(SQLiteError) {
+    ///
+    /// - Returns: whether the log is long enough to be taken into the file.
+    @discardableResult
+    mutating func commit(_ changes: Changes) throws(SQLiteError) -> Bool {
+        logged += changes.rows
         try database.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
             // First: what was taken over from another run may go under a number that is given anew.
@@ -170,6 +185,13 @@ struct OutboxStore: ~Copyable {
             if database.isInTransaction { try database.execute("ROLLBACK") }
             throw error
         }
+        return logged >= OutboxStore.longLog
+    }
+
+    /// Takes the log into the file, and begins it anew with something that changes nothing.
+    mutating func takeLogIn() throws(SQLiteError) {
+        logged = 0
+        try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxStore.version)")
     }
 
     private mutating func add(_ message: OutgoingMessage, _ token: UInt64) throws(SQLiteError) {
