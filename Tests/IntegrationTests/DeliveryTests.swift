@@ -106,9 +106,10 @@ import Testing
         defer { last.kill() }
         // What the broker had taken and lost never comes: that is for the judge to tell.
         _ = await observer.sees { Set(try $0.ids()).isSuperset(of: existing) }
+        // Acknowledged, all of it: what the broker has leaves the file.
         #expect(await last.logs("connected to"))
+        #expect(await eventually { (try? waiting())?.isEmpty ?? false })
         #expect(await last.terminate() == 0, "\(last.errors)")
-        #expect(try waiting().isEmpty)
 
         try judge(observer, existing, brokerDeaths)
     }
