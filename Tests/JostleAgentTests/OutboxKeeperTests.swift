@@ -425,6 +425,21 @@ import Testing
         keeper.close()
     }
 
+    /// The broker has all that could not be written: nothing is left to write, and that it can be is noticed all the same.
+    @Test func aFailureIsOverAlsoWhereNothingIsLeftToWrite() throws {
+        let keeper = keeper(maximumBytes: 0)
+        _ = keeper.work([.connected, .add(message(String(repeating: "x", count: 400_000)))])
+        #expect(world.news().count == 1 && keeper.figures.failure != nil)
+        _ = keeper.work([.acknowledged(1)])
+        for _ in 0..<3 {
+            world.pass(5)
+            let due = keeper.work([])
+            #expect(due.map { $0 > world.now } ?? true, "it would turn without end")
+        }
+        #expect(keeper.figures.failure == nil && world.notes.last == .storeWorks)
+        keeper.close()
+    }
+
     @Test func withoutADirectoryToWriteInItGoesOnAndSaysSo() throws {
         try directory.write("a file", to: "state")
         let keeper = keeper(in: directory.path("state"))

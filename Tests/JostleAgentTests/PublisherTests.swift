@@ -161,7 +161,9 @@ import Testing
     @Test func aHealthReportSaysWhatHasToBeLookedAfter() {
         #expect(HealthReporter.problems(measures: true, hasTime: true, outboxFails: false).isEmpty)
         #expect(
-            HealthReporter.problems(measures: false, hasTime: false, outboxFails: true) == ["sensor", "clock", "outbox"])
+            HealthReporter.problems(measures: false, hasTime: false, outboxFails: true) == [
+                "sensor", "clock", "outbox",
+            ])
     }
 
     @Test func eventsAreNumberedAfterTheRun() throws {

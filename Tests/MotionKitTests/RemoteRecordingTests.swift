@@ -77,6 +77,10 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: shelf.path)
         #expect(Set(names) == Set((4...11).map { "recording-\($0).csv" } + ["recording-mine.csv"]))
         #expect(try shelf.next(bytes: 1).name == "recording-12.csv")
+        // A number after which there is none counts for nothing.
+        let last = "\(shelf.path)/recording-\(Int.max).csv"
+        #expect(FileManager.default.createFile(atPath: last, contents: nil))
+        #expect(try shelf.next(bytes: 1).name == "recording-12.csv")
         #expect(throws: RecordingError.system(path: shelf.path, code: ENOSPC)) { try shelf.next(bytes: .max / 4) }
     }
 }

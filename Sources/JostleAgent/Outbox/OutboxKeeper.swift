@@ -216,6 +216,8 @@ final class OutboxKeeper: @unchecked Sendable {
 
     private func commit(at now: Timestamp) {
         guard let file else { return }
+        // What failed may have become needless: then the totals alone show whether writing works again.
+        if figures.failure != nil { written = nil }
         var outcome: OutboxFile.Outcome?
         if !file.isKnown { outcome = takeOver(file).map { .failed($0) } }
         if file.isKnown {
