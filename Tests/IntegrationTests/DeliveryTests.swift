@@ -25,7 +25,7 @@ import Testing
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.driver=virtual", "sensor.rate=50Hz",
             "sensor.trajectory=\(trajectory ?? spin)", "gestures.turn.change_angle=1",
             "gestures.turn.change_interval=20ms",
-            "gestures.turn.maximum_duration=10min",
+            "gestures.turn.maximum_duration=10min", "publish.health.interval=1 s",
         ]
         return try JostleProgram(
             ["run", "--for", "3600"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
@@ -102,14 +102,17 @@ import Testing
         #expect(await agent.terminate() == 0, "\(agent.errors)")
         existing.formUnion(try waiting())
         // The rest of the outbox, by a last run that makes no events of its own.
+        let reports = observer.messages("health").count
         let last = try self.agent(broker.port, "rest")
         defer { last.kill() }
         // What the broker had taken and lost never comes: that is for the judge to tell.
         _ = await observer.sees { Set(try $0.ids()).isSuperset(of: existing) }
-        // Acknowledged, all of it: what the broker has leaves the file.
-        #expect(await last.logs("connected to"))
-        #expect(await eventually { (try? waiting())?.isEmpty ?? false })
+        // The rest is acknowledged, and then out of the file as well.
+        #expect(
+            await observer.sees { try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 } },
+            "\(last.errors)")
         #expect(await last.terminate() == 0, "\(last.errors)")
+        #expect(try waiting().isEmpty)
 
         try judge(observer, existing, brokerDeaths)
     }
