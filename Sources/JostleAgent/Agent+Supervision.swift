@@ -38,8 +38,11 @@ extension Agent {
                 publisher.publishHealth(report)
             }
             settingsDesk.work(at: now)
-            if announcements?.work(at: now, settings: settingsDesk.settingsToOffer) == true { publisher.tellAnew() }
             formerNames?.work(at: now)
+            let spared = formerNames?.spared ?? []
+            if announcements?.work(at: now, settings: settingsDesk.settingsToOffer, sparing: spared) == true {
+                publisher.tellAnew()
+            }
             keep(&watch.quietHours)
             if brokerEnded.take() { reviveBroker() }
             if signals.wait(seconds: pause(of: watch), or: bell) { return }

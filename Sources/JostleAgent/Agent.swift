@@ -107,17 +107,17 @@ public final class Agent {
         settingsDesk = SettingsDesk(
             stack, topics: topics, store: store, log: log, send: Agent.sender(to: client))
         live = LiveSettings(manager: manager, publisher: publisher, health: health)
+        let announced = TopicMemory.announced(stateDirectory: stateDirectory)
+        formerNames = FormerNamesDesk(
+            settings, topics: topics, memory: .names(stateDirectory: stateDirectory), announced: announced.load(),
+            client: client, bell: bell, log: log, send: Agent.sender(to: client))
         announcements = AnnouncementDesk(
             settings,
             DiscoveryFacts(
                 id: id, topics: topics, version: version, sensor: device?.title,
                 hasGyroscope: device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
                 commands: settings.commands.allow.map(\.rawValue)),
-            topics: TopicMemory.announced(stateDirectory: stateDirectory), client: client, bell: bell, log: log,
-            send: Agent.sender(to: client))
-        formerNames = FormerNamesDesk(
-            settings, topics: topics, memory: .names(stateDirectory: stateDirectory), client: client, bell: bell,
-            log: log, send: Agent.sender(to: client))
+            topics: announced, client: client, bell: bell, log: log, send: Agent.sender(to: client))
         embeddedBroker = embedded
         self.bell = bell
         self.health = health

@@ -91,6 +91,39 @@ import Testing
         #expect(await renamed.terminate() == 0)
     }
 
+    /// The memory card of a device that is announced was copied: the copy gets a name of its own.
+    @Test func whatAnotherDeviceAnnouncedStays() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let first = try JostleProgram.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
+        defer { first.kill() }
+        #expect(await observer.sees { !$0.messages("health").isEmpty }, "\(first.errors)")
+        // As it was before names were remembered: the announcements alone tell which it had.
+        try FileManager.default.copyItem(atPath: directory.path("state"), toPath: directory.path("copy"))
+        try FileManager.default.removeItem(atPath: directory.path("copy/device-names"))
+        func announced(_ id: String) async throws -> Set<String> {
+            try await kept(broker).filter { $0.hasPrefix("homeassistant/") && $0.contains("/\(id)/") }
+        }
+        #expect(await eventually { remembered == ["jostle/dut"] })
+        let ofFirst = try await announced("dut")
+        #expect(ofFirst.count > 20, "\(first.errors)")
+
+        let copy = try JostleProgram.virtualAgent(
+            broker: broker.port, "rest", ["device.id=copy"], state: directory.path("copy"))
+        defer { copy.kill() }
+        #expect(await copy.logs("another device is online as jostle/dut"), "\(copy.errors)")
+        #expect(await observer.sees { !$0.messages("health", of: "copy").isEmpty }, "\(copy.errors)")
+        #expect(try await announced("copy").count == ofFirst.count)
+        #expect(try await announced("dut") == ofFirst)
+        // It goes for good.
+        #expect(await first.terminate() == 0)
+        #expect(await copy.logs("former name jostle/dut is taken away"), "\(copy.errors)")
+        for _ in 0..<100 where try await !announced("dut").isEmpty { try await Task.sleep(for: .milliseconds(100)) }
+        #expect(try await announced("dut").isEmpty)
+        #expect(await copy.terminate() == 0)
+    }
+
     @Test func whereTheBrokerForbidsItItIsToldOnce() async throws {
         let files = try TemporaryDirectory()
         try files.write("topic readwrite #\n", to: "acl")

@@ -18,9 +18,10 @@ import Testing
 
     /// Does what is due, with a client that takes everything and a broker that acknowledges it.
     private func work(
-        _ announcer: inout Announcer, _ seconds: Double, _ wanted: [DiscoveryMessage]? = nil, acknowledged: Bool = true
+        _ announcer: inout Announcer, _ seconds: Double, _ wanted: [DiscoveryMessage]? = nil, acknowledged: Bool = true,
+        sparing spared: Set<String> = []
     ) -> (topics: [String], removed: [String], work: Announcer.Work) {
-        let work = announcer.work(at: at(seconds), wanted: wanted ?? self.wanted)
+        let work = announcer.work(at: at(seconds), wanted: wanted ?? self.wanted, sparing: spared)
         for (message, token) in work.messages {
             #expect(message.retain && message.qos == .atLeastOnce)
             announcer.sent(message, token, at: at(seconds))
@@ -103,6 +104,22 @@ import Testing
         #expect(step.removed == [old] && step.topics == wanted.map(\.topic))
         #expect(step.work.remember?.contains(old) == true)
         #expect(work(&announcer, 1).work.remember == Set(wanted.map(\.topic)))
+    }
+
+    @Test func whatMayBeAnotherDevicesStaysUntilItIsNot() {
+        let gone = "homeassistant/sensor/dut/gone/config"
+        var announcer = announcer([old, gone])
+        let step = work(&announcer, 0.5, sparing: ["old"])
+        #expect(step.removed == [gone])
+        #expect(work(&announcer, 1, sparing: ["old"]).work.remember?.contains(old) == true)
+        #expect(work(&announcer, 2).removed == [old])
+    }
+
+    @Test func theDeviceIsFoundInATopic() {
+        #expect(Announcer.device(ofTopic: "homeassistant/sensor/dut/roll/config") == "dut")
+        #expect(Announcer.device(ofTopic: "my/home/event/a-b_1/shake/config") == "a-b_1")
+        #expect(Announcer.device(ofTopic: "homeassistant/sensor/dut/roll/state") == nil)
+        #expect(Announcer.device(ofTopic: "dut/roll/config") == nil)
     }
 
     @Test func aRemovalThatWasNotAcknowledgedIsSentAgain() {

@@ -118,13 +118,15 @@ final class AnnouncementDesk: Sendable {
         state.withLock { state in [state.announcer.nextWork, state.retry].compactMap { $0 }.min() }
     }
 
-    /// Announces what is due under these settings.
+    /// Announces what is due under these settings, and takes away what is not to be announced, except of the devices in
+    /// `spared`.
     ///
     /// - Returns: whether what is not retained should be told anew, since somebody listens who did not before.
-    func work(at now: Timestamp, settings: JostleSettings) -> Bool {
+    func work(at now: Timestamp, settings: JostleSettings, sparing spared: Set<String>) -> Bool {
         let (work, filter) = state.withLock { state in
             if state.set.settings != settings { state.set = DiscoverySet(settings, facts) }
-            return (state.announcer.work(at: now, wanted: state.set.messages), state.announcer.readingFilter)
+            let work = state.announcer.work(at: now, wanted: state.set.messages, sparing: spared)
+            return (work, state.announcer.readingFilter)
         }
         if work.endsReading { client.unsubscribe(from: filter) }
         // Before it is sent: what a crash leaves behind is known then.

@@ -27,7 +27,7 @@ struct Announcer {
     let readingFilter: String
     private let topicStart: String
     private let topicMiddle: String
-    private let topicEnd = "/config"
+    private static let topicEnd = "/config"
 
     private enum Phase: Equatable {
         case offline
@@ -55,6 +55,12 @@ struct Announcer {
         topicStart = "\(prefix)/"
         topicMiddle = "/\(id)/"
         self.remembered = remembered
+    }
+
+    /// The device that an announcement's topic names.
+    static func device(ofTopic topic: String) -> String? {
+        let parts = topic.split(separator: "/")
+        return topic.hasSuffix(topicEnd) && parts.count >= 4 ? String(parts[parts.count - 3]) : nil
     }
 
     // MARK: What happened
@@ -92,7 +98,9 @@ struct Announcer {
             return true
         }
         let topic = message.topic
-        guard topic.hasPrefix(topicStart), topic.hasSuffix(topicEnd), topic.contains(topicMiddle) else { return false }
+        guard topic.hasPrefix(topicStart), topic.hasSuffix(Announcer.topicEnd), topic.contains(topicMiddle) else {
+            return false
+        }
         if message.retain, case .reading = phase, Announcer.isOurs(message.payload) { found.insert(topic) }
         return true
     }
@@ -150,8 +158,9 @@ struct Announcer {
     }
 
     /// What is due at `now`, where these are the announcements that there should be. Each message is to be handed to
-    /// `sent` once the client took it.
-    mutating func work(at now: Timestamp, wanted: [DiscoveryMessage]) -> Work {
+    /// `sent` once the client took it. What is announced of the devices in `spared` is not taken away, or not yet: a
+    /// former name may be another device's by now.
+    mutating func work(at now: Timestamp, wanted: [DiscoveryMessage], sparing spared: Set<String> = []) -> Work {
         var work = Work()
         switch phase {
         case .offline: return work
@@ -168,7 +177,10 @@ struct Announcer {
         let busy = Set(underWay.values.map(\.topic)).union(refused)
         let topics = Set(wanted.map(\.topic))
         let ghosts = remembered.union(found).union(announced.keys).subtracting(topics).subtracting(busy)
-        for topic in ghosts.sorted() { work.messages.append((Announcer.message(topic, ""), nextToken())) }
+        for topic in ghosts.sorted() {
+            if let device = Announcer.device(ofTopic: topic), spared.contains(device) { continue }
+            work.messages.append((Announcer.message(topic, ""), nextToken()))
+        }
         for message in wanted where announced[message.topic] != message.payload && !busy.contains(message.topic) {
             work.messages.append((Announcer.message(message.topic, message.payload), nextToken()))
         }

@@ -44,6 +44,17 @@ struct FormerNames {
     /// The names under which something may still be.
     var roots: Set<String> { Set(names.map(\.topics.root)) }
 
+    /// The devices' names that somebody else has, or may have for all that is known yet.
+    var spared: Set<String> {
+        Set(
+            names.compactMap { name in
+                switch name.phase {
+                case .offline, .asking, .inUse: name.topics.device
+                case .clearing, .refused: nil
+                }
+            })
+    }
+
     // MARK: What happened
 
     /// A connection was made.

@@ -32,23 +32,28 @@ final class FormerNamesDesk: Sendable {
         }
     }
 
-    /// Makes a desk, and remembers the name that the device has now; `nil` where it had no other.
+    /// Makes a desk, and remembers the name that the device has now; `nil` where it had no other, by neither what it
+    /// published nor the topics that it `announced`.
     init?(
-        _ settings: JostleSettings, topics: Topics, memory: TopicMemory, client: MQTTClient, bell: WakeSignal, log: Log,
-        send: @escaping Publisher.Send
+        _ settings: JostleSettings, topics: Topics, memory: TopicMemory, announced: Set<String>, client: MQTTClient,
+        bell: WakeSignal, log: Log, send: @escaping Publisher.Send
     ) {
         // What the embedded broker keeps ends with it.
         guard settings.mqtt.broker != .embedded else { return nil }
         let kept = memory.load()
+        let known = Set(kept.map { Topics(root: $0).device })
+        let others = Set(announced.compactMap(Announcer.device(ofTopic:))).subtracting(known)
+        let former = kept.union(others.map { Topics(prefix: settings.mqtt.prefix, id: $0).root })
+            .subtracting([topics.root])
         self.client = client
         self.send = send
         self.memory = memory
         self.bell = bell
         self.log = log
         current = topics.root
-        state = Mutex(State(FormerNames(kept.subtracting([topics.root])), kept: kept))
+        state = Mutex(State(FormerNames(former), kept: kept))
         keep()
-        if kept.isSubset(of: [current]) { return nil }
+        if former.isEmpty { return nil }
     }
 
     // MARK: On the network thread
@@ -119,6 +124,9 @@ final class FormerNamesDesk: Sendable {
     var nextWork: Timestamp? {
         state.withLock { state in [state.names.nextWork, state.retry].compactMap { $0 }.min() }
     }
+
+    /// The devices' names, but for this one's, that somebody else has, or may have for all that is known yet.
+    var spared: Set<String> { state.withLock { $0.names.spared }.subtracting([Topics(root: current).device]) }
 
     /// Does what is due.
     func work(at now: Timestamp) {

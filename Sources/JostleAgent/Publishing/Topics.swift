@@ -15,6 +15,9 @@ public struct Topics: Equatable, Sendable {
         self.root = root
     }
 
+    /// The device's name: what comes last in the root.
+    var device: String { String(root[(root.lastIndex(of: "/").map(root.index(after:)) ?? root.startIndex)...]) }
+
     /// Those whose messages the broker keeps.
     var retained: [String] { [availability, state, health, reported] }
 
