@@ -41,6 +41,48 @@ final class RecordedClient: Sendable {
     var stopped: [[MQTTToken]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
 }
 
+/// A client whose network thread is stuck in the handler of its connection until it is let go.
+final class StuckClient: Sendable {
+    let client: MQTTClient
+    let log = EventLog()
+    private let isStuck: SharedSwitch
+    private let mayGoOn: SharedSwitch
+
+    init(_ options: MQTTOptions) throws {
+        let isStuck = SharedSwitch()
+        let mayGoOn = SharedSwitch()
+        self.isStuck = isStuck
+        self.mayGoOn = mayGoOn
+        client = try MQTTClient(options: options) { [log] event in
+            log.append(event)
+            guard case .connected = event else { return }
+            isStuck.turnOn()
+            while !mayGoOn.isOn { waitShortly() }
+        }
+    }
+
+    /// Starts it; true once it is stuck.
+    func start() async throws -> Bool {
+        try client.start()
+        return await eventually { isStuck.isOn }
+    }
+
+    func letGo() {
+        mayGoOn.turnOn()
+    }
+}
+
+/// What one thread turns on and others see.
+private final class SharedSwitch: Sendable {
+    private let state = Mutex(false)
+
+    var isOn: Bool { state.withLock { $0 } }
+
+    func turnOn() {
+        state.withLock { $0 = true }
+    }
+}
+
 /// Events in their order, from any thread.
 final class EventLog: Sendable {
     private let events = Mutex<[MQTTEvent]>([])

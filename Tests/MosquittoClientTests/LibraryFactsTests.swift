@@ -99,17 +99,9 @@ struct LibraryFactsTests {
     @Test func publishingWaitsForNobody() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let isStuck = Mutex(false)
-        let mayGoOn = Mutex(false)
-        let log = EventLog()
-        let client = try MQTTClient(options: .local(broker.port, id: "hurry")) { event in
-            log.append(event)
-            guard case .connected = event else { return }
-            isStuck.withLock { $0 = true }
-            while !mayGoOn.withLock({ $0 }) { waitShortly() }
-        }
-        try client.start()
-        #expect(await eventually { isStuck.withLock { $0 } })
+        let stuck = try StuckClient(.local(broker.port, id: "hurry"))
+        let client = stuck.client
+        #expect(try await stuck.start())
         // The network thread does nothing at all: that the calls come back is what is tested.
         for number in 0..<1000 as Range<UInt64> {
             try client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
@@ -117,7 +109,7 @@ struct LibraryFactsTests {
         #expect(throws: MQTTError.queueFull) { try client.publish(Self.numbered(1000)) }
         #expect(client.statistics.queued == 1000)
         broker.freeze()
-        mayGoOn.withLock { $0 = true }
+        stuck.letGo()
         #expect(await eventually { client.statistics.inFlight == 20 && client.statistics.queued == 980 })
         broker.thaw()
         #expect(await eventually { client.statistics.acknowledged == 1000 })

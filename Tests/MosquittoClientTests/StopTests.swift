@@ -67,22 +67,14 @@ struct StopTests {
     func stuckThread() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let isStuck = Mutex(false)
-        let mayGoOn = Mutex(false)
-        let log = EventLog()
-        let client = try MQTTClient(options: .local(broker.port, id: "stuck")) { event in
-            log.append(event)
-            guard case .connected = event else { return }
-            isStuck.withLock { $0 = true }
-            while !mayGoOn.withLock({ $0 }) { waitShortly() }
-        }
-        try client.start()
-        #expect(await eventually { isStuck.withLock { $0 } })
+        let stuck = try StuckClient(.local(broker.port, id: "stuck"))
+        let client = stuck.client
+        #expect(try await stuck.start())
         #expect(client.stop(within: .milliseconds(200)) == .leftBehind)
-        let count = log.all { $0 }.count
-        mayGoOn.withLock { $0 = true }
+        let count = stuck.log.all { $0 }.count
+        stuck.letGo()
         #expect(await eventually { Loopback.connections(to: broker.port).isEmpty })
-        #expect(log.all { $0 }.count == count)
+        #expect(stuck.log.all { $0 }.count == count)
         #expect(client.stop() == .stopping)
     }
 
