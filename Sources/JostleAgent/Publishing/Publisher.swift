@@ -24,22 +24,35 @@ public final class Publisher: Sendable {
         var events: UInt64 = 0
         /// The event that was told last of all, by actions or as itself.
         var stamped: (event: GestureEvent, stamp: EventStamp)?
-        var attitudeGate: TelemetryGate
-        var motionGate: TelemetryGate
+        var telemetry: Telemetry
         /// Another side, or that it moves, is told a few times a second at most; another tilt alone once in two seconds,
         /// another vibration alone once in five.
         var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
         var tiltGate = TelemetryGate(rate: 0.5, heartbeat: 0)
         var vibrationGate = TelemetryGate(rate: 0.2, heartbeat: 0)
-        var attitudeDeadband: Double
-        var motionDeadband: Double
-        var rotationDeadband: Double
         var sentAttitude = Quaternion.identity
         var sentMotion = MotionState()
         var sentState: DeviceState?
         var latest: MotionState?
         /// Nothing is sensed, by somebody's wish.
         var isStopped = false
+    }
+
+    /// How often attitude and motion are told, and what change is worth it; gates that have told nothing yet.
+    private struct Telemetry {
+        var attitudeGate: TelemetryGate
+        var motionGate: TelemetryGate
+        let attitudeDeadband: Double
+        let motionDeadband: Double
+        let rotationDeadband: Double
+
+        init(_ publish: JostleSettings.Publish) {
+            attitudeGate = TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat)
+            motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
+            attitudeDeadband = publish.attitude.deadband
+            motionDeadband = publish.motion.deadband
+            rotationDeadband = publish.rotationDeadband
+        }
     }
 
     /// Makes a publisher that takes itself to be not connected.
@@ -55,30 +68,19 @@ public final class Publisher: Sendable {
         self.run = run
         self.isSimulated = isSimulated
         self.send = send
-        mutable = Mutex(
-            Mutable(
-                attitudeGate: TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat),
-                motionGate: TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat),
-                attitudeDeadband: publish.attitude.deadband, motionDeadband: publish.motion.deadband,
-                rotationDeadband: publish.rotationDeadband))
+        mutable = Mutex(Mutable(telemetry: Telemetry(publish)))
     }
 
     /// Changes rates, dead bands and heartbeats; the next state is published whatever the last was.
     func change(_ publish: JostleSettings.Publish) {
-        mutable.withLock { mutable in
-            mutable.attitudeGate = TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat)
-            mutable.motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
-            mutable.attitudeDeadband = publish.attitude.deadband
-            mutable.motionDeadband = publish.motion.deadband
-            mutable.rotationDeadband = publish.rotationDeadband
-        }
+        mutable.withLock { $0.telemetry = Telemetry(publish) }
     }
 
     /// Makes the next states worth a message: somebody new may be listening.
     func tellAnew() {
         mutable.withLock { mutable in
-            mutable.attitudeGate.reset()
-            mutable.motionGate.reset()
+            mutable.telemetry.attitudeGate.reset()
+            mutable.telemetry.motionGate.reset()
         }
     }
 
@@ -193,8 +195,8 @@ public final class Publisher: Sendable {
         mutable.withLock { mutable in
             mutable.isConnected = true
             _ = send(Publisher.availability("online", topics), nil)
-            mutable.attitudeGate.reset()
-            mutable.motionGate.reset()
+            mutable.telemetry.attitudeGate.reset()
+            mutable.telemetry.motionGate.reset()
             mutable.sentState = nil
             outbox.post(.connected)
             if mutable.isStopped {
@@ -232,8 +234,8 @@ public final class Publisher: Sendable {
 
     private func publishAttitude(_ state: MotionState, _ mutable: inout Mutable) {
         let sent = mutable.sentAttitude
-        let deadband = mutable.attitudeDeadband
-        let isDue = mutable.attitudeGate.isDue(at: state.timestamp) {
+        let deadband = mutable.telemetry.attitudeDeadband
+        let isDue = mutable.telemetry.attitudeGate.isDue(at: state.timestamp) {
             sent.angle(to: state.relativeAttitude) >= deadband
         }
         guard isDue else { return }
@@ -244,9 +246,9 @@ public final class Publisher: Sendable {
 
     private func publishMotion(_ state: MotionState, _ mutable: inout Mutable) {
         let sent = mutable.sentMotion
-        let deadband = mutable.motionDeadband
-        let rotationDeadband = mutable.rotationDeadband
-        let isDue = mutable.motionGate.isDue(at: state.timestamp) {
+        let deadband = mutable.telemetry.motionDeadband
+        let rotationDeadband = mutable.telemetry.rotationDeadband
+        let isDue = mutable.telemetry.motionGate.isDue(at: state.timestamp) {
             (state.linearAcceleration - sent.linearAcceleration).length >= deadband
                 || (state.gravity - sent.gravity).length >= deadband
                 || (state.rotationRate - sent.rotationRate).length >= rotationDeadband
