@@ -107,9 +107,11 @@ public final class Agent {
         settingsDesk = SettingsDesk(
             stack, topics: topics, store: store, log: log, send: Agent.sender(to: client))
         live = LiveSettings(manager: manager, publisher: publisher, health: health)
-        let announced = TopicMemory.announced(stateDirectory: stateDirectory)
+        let announced = RememberedTopics(
+            .announced(stateDirectory: stateDirectory), complaint: "what Home Assistant was told cannot be remembered",
+            log: log)
         formerNames = FormerNamesDesk(
-            settings, topics: topics, memory: .names(stateDirectory: stateDirectory), announced: announced.load(),
+            settings, topics: topics, memory: .names(stateDirectory: stateDirectory), announced: announced.topics,
             client: client, bell: bell, log: log, send: Agent.sender(to: client))
         announcements = AnnouncementDesk(
             settings,
@@ -117,7 +119,7 @@ public final class Agent {
                 id: id, topics: topics, version: version, sensor: device?.title,
                 hasGyroscope: device.map { $0.info.gyroscopeRange > 0 } ?? true, board: .ofThisMachine(),
                 commands: settings.commands.allow.map(\.rawValue)),
-            topics: announced, client: client, bell: bell, log: log, send: Agent.sender(to: client))
+            memory: announced, client: client, bell: bell, log: log, send: Agent.sender(to: client))
         embeddedBroker = embedded
         self.bell = bell
         self.health = health

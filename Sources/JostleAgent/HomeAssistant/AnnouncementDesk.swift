@@ -13,7 +13,7 @@ final class AnnouncementDesk: Sendable {
 
     private let client: MQTTClient
     private let send: Publisher.Send
-    private let topics: TopicMemory
+    private let memory: RememberedTopics
     private let facts: DiscoveryFacts
     private let bell: WakeSignal
     private let log: Log
@@ -23,47 +23,34 @@ final class AnnouncementDesk: Sendable {
     private final class State: @unchecked Sendable {
         var announcer: Announcer
         var set: DiscoverySet
-        /// What the file has, or should have.
-        var kept: Set<String>
         /// Whether the client did not take everything: when to try again.
         var retry: Timestamp?
 
-        init(_ announcer: Announcer, _ set: DiscoverySet, kept: Set<String>) {
+        init(_ announcer: Announcer, _ set: DiscoverySet) {
             self.announcer = announcer
             self.set = set
-            self.kept = kept
         }
     }
 
     /// Makes a desk, and subscribes to Home Assistant's birth message; `nil` where there is nothing to announce and nothing
     /// to take away.
     init?(
-        _ settings: JostleSettings, _ facts: DiscoveryFacts, topics: TopicMemory, client: MQTTClient,
-        bell: WakeSignal,
-        log: Log, send: @escaping Publisher.Send
+        _ settings: JostleSettings, _ facts: DiscoveryFacts, memory: RememberedTopics, client: MQTTClient,
+        bell: WakeSignal, log: Log, send: @escaping Publisher.Send
     ) {
         // Nobody but programs on this machine ever hears the embedded broker.
         guard settings.mqtt.broker != .embedded else { return nil }
-        let remembered = topics.load()
+        let remembered = memory.topics
         guard settings.homeAssistant.discovery || !remembered.isEmpty else { return nil }
         let announcer = Announcer(prefix: settings.homeAssistant.prefix, id: facts.id, remembered: remembered)
         self.client = client
         self.send = send
-        self.topics = topics
+        self.memory = memory
         self.facts = facts
         self.bell = bell
         self.log = log
-        state = Mutex(State(announcer, DiscoverySet(settings, facts), kept: remembered))
-        if settings.homeAssistant.discovery { subscribe(to: announcer.statusTopic) }
-    }
-
-    /// Filters are made of settings that were checked; one that is refused all the same is told and left out.
-    private func subscribe(to filter: String) {
-        do throws(MQTTError) {
-            try client.subscribe(to: filter, qos: .atLeastOnce)
-        } catch {
-            log.warning("no subscription to \(filter): \(error)")
-        }
+        state = Mutex(State(announcer, DiscoverySet(settings, facts)))
+        if settings.homeAssistant.discovery { client.subscribe(to: announcer.statusTopic, orTell: log) }
     }
 
     // MARK: On the network thread
@@ -82,7 +69,7 @@ final class AnnouncementDesk: Sendable {
                 state.announcer.connected(at: now)
                 return state.announcer.readingFilter
             }
-            subscribe(to: filter)
+            client.subscribe(to: filter, orTell: log)
             return false
         case .subscribed(let filter, _), .subscriptionRefused(let filter, _):
             state.withLock { $0.announcer.answered(filter, at: now) }
@@ -130,28 +117,17 @@ final class AnnouncementDesk: Sendable {
         }
         if work.endsReading { client.unsubscribe(from: filter) }
         // Before it is sent: what a crash leaves behind is known then.
-        if let remember = work.remember { keep(remember) }
+        if let remember = work.remember { memory.keep(remember) }
         state.withLock { $0.retry = nil }
-        for (message, token) in work.messages {
-            // Under the lock, since the broker may answer at once.
-            let isTaken = state.withLock { state in
+        // Under the lock, since the broker may answer at once.
+        let areTaken = work.messages.allSatisfy { message, token in
+            state.withLock { state in
                 guard send(message, token) else { return false }
                 state.announcer.sent(message, token, at: now)
                 return true
             }
-            guard isTaken else {
-                state.withLock { $0.retry = now.advanced(bySeconds: AnnouncementDesk.retry) }
-                break
-            }
         }
+        if !areTaken { state.withLock { $0.retry = now.advanced(bySeconds: AnnouncementDesk.retry) } }
         return work.tellsAnew
-    }
-
-    private func keep(_ remember: Set<String>) {
-        guard state.withLock({ $0.kept != remember }) else { return }
-        let code = topics.save(remember)
-        if code != 0 { log.warning("what Home Assistant was told cannot be remembered: \(systemMessage(code))") }
-        // Where it cannot be written it is not tried each time: only what changes is.
-        state.withLock { $0.kept = remember }
     }
 }

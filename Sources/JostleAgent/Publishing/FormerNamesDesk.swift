@@ -12,7 +12,7 @@ final class FormerNamesDesk: Sendable {
 
     private let client: MQTTClient
     private let send: Publisher.Send
-    private let memory: TopicMemory
+    private let memory: RememberedTopics
     private let current: String
     private let bell: WakeSignal
     private let log: Log
@@ -21,14 +21,11 @@ final class FormerNamesDesk: Sendable {
     /// Behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around so large a structure.
     private final class State: @unchecked Sendable {
         var names: FormerNames
-        /// What the file has, or should have.
-        var kept: Set<String>
         /// Whether the client did not take everything: when to try again.
         var retry: Timestamp?
 
-        init(_ names: FormerNames, kept: Set<String>) {
+        init(_ names: FormerNames) {
             self.names = names
-            self.kept = kept
         }
     }
 
@@ -40,18 +37,18 @@ final class FormerNamesDesk: Sendable {
     ) {
         // What the embedded broker keeps ends with it.
         guard settings.mqtt.broker != .embedded else { return nil }
-        let kept = memory.load()
+        self.memory = RememberedTopics(memory, complaint: "the device's name cannot be remembered", log: log)
+        let kept = self.memory.topics
         let known = Set(kept.map { Topics(root: $0).device })
         let others = Set(announced.compactMap(Announcer.device(ofTopic:))).subtracting(known)
         let former = kept.union(others.map { Topics(prefix: settings.mqtt.prefix, id: $0).root })
             .subtracting([topics.root])
         self.client = client
         self.send = send
-        self.memory = memory
         self.bell = bell
         self.log = log
         current = topics.root
-        state = Mutex(State(FormerNames(former), kept: kept))
+        state = Mutex(State(FormerNames(former)))
         keep()
         if former.isEmpty { return nil }
     }
@@ -68,7 +65,7 @@ final class FormerNamesDesk: Sendable {
     private func hear(_ event: MQTTEvent, at now: Timestamp) -> Bool {
         switch event {
         case .connected:
-            subscribe(to: state.withLock { $0.names.connected(at: now) })
+            for filter in state.withLock({ $0.names.connected(at: now) }) { client.subscribe(to: filter, orTell: log) }
             return false
         case .subscribed(let filter, _), .subscriptionRefused(let filter, _):
             state.withLock { $0.names.answered(filter, at: now) }
@@ -107,17 +104,6 @@ final class FormerNamesDesk: Sendable {
         }
     }
 
-    /// Topics are made of settings that were checked; one that is refused all the same is told and left out.
-    private func subscribe(to filters: [String]) {
-        for filter in filters {
-            do throws(MQTTError) {
-                try client.subscribe(to: filter, qos: .atLeastOnce)
-            } catch {
-                log.warning("no subscription to \(filter): \(error)")
-            }
-        }
-    }
-
     // MARK: On the main thread
 
     /// When there is something to do although nothing more happens; the bell is rung where it changes.
@@ -136,28 +122,20 @@ final class FormerNamesDesk: Sendable {
             return state.names.work(at: now)
         }
         for filter in work.unsubscriptions { client.unsubscribe(from: filter) }
-        for (message, token) in work.messages {
-            // Under the lock, since the broker may answer at once.
-            let isTaken = state.withLock { state in
+        // Under the lock, since the broker may answer at once.
+        let areTaken = work.messages.allSatisfy { message, token in
+            state.withLock { state in
                 guard send(message, token) else { return false }
                 state.names.sent(message, token)
                 return true
             }
-            guard isTaken else {
-                state.withLock { $0.retry = now.advanced(bySeconds: FormerNamesDesk.retry) }
-                break
-            }
         }
+        if !areTaken { state.withLock { $0.retry = now.advanced(bySeconds: FormerNamesDesk.retry) } }
         keep()
     }
 
-    /// Remembers the names under which something is, where they are others than before.
+    /// Remembers the names under which something is.
     private func keep() {
-        let names = state.withLock { $0.names.roots.union([current]) }
-        guard state.withLock({ $0.kept != names }) else { return }
-        let code = memory.save(names)
-        if code != 0 { log.warning("the device's name cannot be remembered: \(systemMessage(code))") }
-        // Where it cannot be written it is not tried each time: only what changes is.
-        state.withLock { $0.kept = names }
+        memory.keep(state.withLock { $0.names.roots.union([current]) })
     }
 }
