@@ -41,9 +41,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Notes the sample period, once it is known: of the edges where they are matched, else of the FIFO's fill.
     mutating func notePeriod() {
-        let isTracking = Line.isWired && matcher.isTracking
-        guard isTracking || estimator.isSettled else { return }
-        let period = isTracking ? matcher.period : estimator.period
+        let tracked = Line.isWired ? matcher.trackedPeriod : nil
+        guard let period = tracked ?? (estimator.isSettled ? estimator.period : nil) else { return }
         status.period = period
         status.periodDeviation = (period / estimator.nominalPeriod - 1) * 1e6
     }
