@@ -4,38 +4,24 @@ import Testing
 
 /// Requirement: a chip's data-ready pin is switched on where a line is used, and left alone where none is.
 @Suite struct DataReadyRegisterTests {
-    /// The settings of the bring-up that come with a line, and the registers that are looked after with one.
+    /// The registers that are written otherwise with a line than without one, in the order of writing, and all that are
+    /// looked after otherwise.
     private func difference<Part: ChipPart>(
         _ part: Part.Type, identity: UInt8
-    ) throws -> (steps: [ChipStep], registers: [UInt8]) {
+    ) throws -> (steps: [PlannedRegister], registers: [UInt8]) {
         var settings = IMUSettings()
         let plain = try #require(Part(identity: identity, settings: settings))
         settings.signalsDataReady = true
         let wired = try #require(Part(identity: identity, settings: settings))
-        let before = (0..<32).compactMap { plain.bringUp($0) }
-        let steps = (0..<32).compactMap { wired.bringUp($0) }.filter { !before.contains($0) }
-        #expect(steps.count == (0..<32).compactMap { wired.bringUp($0) }.count - before.count + replaced(before, steps))
-        let looked = Set(registers(of: plain))
-        let changed = registers(of: wired).filter { !looked.contains($0) || plain.expected($0) != wired.expected($0) }
-        return (steps, changed)
-    }
-
-    /// Settings of before that others have taken the place of.
-    private func replaced(_ before: [ChipStep], _ steps: [ChipStep]) -> Int {
-        before.filter { step in
-            guard case .set(let register, _, _) = step else { return false }
-            return steps.contains { if case .set(register, _, _) = $0 { true } else { false } }
-        }.count
-    }
-
-    private func registers<Part: ChipPart>(of part: Part) -> [UInt8] {
-        var registers: [UInt8] = []
-        var number = 0
-        while let group = part.healthGroup(number) {
-            registers += (0..<group.count).map { group.first + UInt8($0) }
-            number += 1
-        }
-        return registers
+        let before = plain.plannedRegisters
+        let changed = wired.plannedRegisters.filter { !before.contains($0) }
+        // Nothing that is written without a line is left out with one.
+        for row in before { #expect(wired.planned(row.register)?.stage == row.stage) }
+        #expect(wired.plannedBringUp == plain.plannedBringUp)
+        let configured = changed.filter { $0.stage == .configuration }
+        let signals = changed.filter { $0.stage == .dataReady }
+        #expect(signals.isEmpty || wired.plannedBringUp.contains(.configure(.dataReady)))
+        return (configured + signals, changed.map(\.register))
     }
 
     @Test(
@@ -43,15 +29,16 @@ import Testing
         arguments: [0x68, 0x12] as [UInt8])
     func mpu(identity: UInt8) throws {
         let found = try difference(MPUFamily.self, identity: identity)
-        #expect(found.steps == [.set(0x38, 0x01)])
+        #expect(found.steps == [PlannedRegister(0x38, 0x01)])
         #expect(found.registers == [0x38])
-        #expect(MPUFamily(settings: IMUSettings()).expected(0x37) == 0)
+        #expect(MPUFamily(settings: IMUSettings()).planned(0x37)?.value == 0)
     }
 
     @Test("LSM6DS family: pulses, and the gyroscope's data-ready on INT1", arguments: [0x6A, 0x6C] as [UInt8])
     func lsm6ds(identity: UInt8) throws {
         let found = try difference(LSM6DSFamily.self, identity: identity)
-        #expect(found.steps == [.set(0x0B, 0x80), .set(0x0D, 0x02)])
+        #expect(
+            found.steps == [PlannedRegister(0x0B, 0x80, in: .dataReady), PlannedRegister(0x0D, 0x02, in: .dataReady)])
         #expect(Set(found.registers) == [0x0B, 0x0D])
     }
 
@@ -66,21 +53,29 @@ import Testing
     @Test("BMI160: INT_OUT_CTRL, INT_LATCH, INT_MAP_1, INT_EN_1")
     func bmi160() throws {
         let found = try difference(BMI160Family.self, identity: 0xD1)
-        #expect(found.steps == [.set(0x53, 0x0A), .set(0x54, 0x00), .set(0x56, 0x80), .set(0x51, 0x10)])
+        #expect(
+            found.steps == [
+                PlannedRegister(0x53, 0x0A, in: .dataReady), PlannedRegister(0x54, 0x00, in: .dataReady),
+                PlannedRegister(0x56, 0x80, in: .dataReady), PlannedRegister(0x51, 0x10, in: .dataReady),
+            ])
         #expect(Set(found.registers).isSuperset(of: [0x51, 0x53, 0x54, 0x56]))
     }
 
     @Test("ICM-42688-P: INT_CONFIG, INT_CONFIG1 without INT_ASYNC_RESET, INT_SOURCE0")
     func icm42688() throws {
         let found = try difference(ICM42688Family.self, identity: 0x47)
-        #expect(found.steps == [.set(0x14, 0x03), .set(0x64, 0x00), .set(0x65, 0x08)])
+        #expect(
+            found.steps == [
+                PlannedRegister(0x14, 0x03, in: .dataReady), PlannedRegister(0x64, 0x00, in: .dataReady),
+                PlannedRegister(0x65, 0x08, in: .dataReady),
+            ])
         #expect(Set(found.registers) == [0x14, 0x64, 0x65])
     }
 
     @Test("ADXL345: INT_ENABLE, INT_MAP; its pin pulses once a batch")
     func adxl345() throws {
         let found = try difference(ADXL345Family.self, identity: 0xE5)
-        #expect(found.steps == [.set(0x2E, 0x80), .set(0x2F, 0x00)])
+        #expect(found.steps == [PlannedRegister(0x2E, 0x80), PlannedRegister(0x2F, 0x00, in: .dataReady)])
         #expect(Set(found.registers) == [0x2E, 0x2F])
         #expect(ADXL345Family(settings: IMUSettings()).dataReadyPulse == .whenFilled)
     }

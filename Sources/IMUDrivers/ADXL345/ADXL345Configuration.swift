@@ -5,19 +5,19 @@ internal import MotionCore
 /// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
 struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     /// BW_RATE.
-    let rateCode: UInt8
+    let rateCode: RegisterValue
     /// The range's bits of DATA_FORMAT, and the range, g.
-    let rangeBits: UInt8
+    let rangeBits: RegisterValue
     let range: Double
 
     /// What it comes to: the bandwidth is half of the rate (table 7), a count 1/256 g in full resolution (table 1).
     let figures: ChipFigures
 
     /// INT_ENABLE.
-    let interrupts: UInt8
+    let interrupts: RegisterValue
 
     init(_ settings: IMUSettings) {
-        interrupts = settings.signalsDataReady ? ADXL345Value.dataReady : 0
+        interrupts = settings.signalsDataReady ? ADXL345Value.dataReady : .none
         // Settings that were converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         let wanted = settings.rate * rounding
@@ -29,7 +29,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
             rate *= 2
             code += 1
         }
-        rateCode = code
+        rateCode = RegisterValue(code)
         let force = settings.accelerometerRange / standardGravity * rounding
         var bits: UInt8 = 0
         var range = 2.0
@@ -38,7 +38,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
             bits += 1
         }
         self.range = range
-        rangeBits = bits
+        rangeBits = RegisterValue(bits)
         figures = ChipFigures(
             rate: rate, bandwidth: 0.5 * rate, accelerometerRange: range * standardGravity, gyroscopeRange: 0,
             accelerometerScale: standardGravity / 256)
@@ -48,34 +48,34 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
 /// The registers that the driver uses; pages are those of the ADXL345 data sheet, Rev. E.
 enum ADXL345Register {
     /// DEVID.
-    static var deviceID: UInt8 { 0x00 }
+    static var deviceID: RegisterAddress { RegisterAddress(0x00) }
     /// BW_RATE: LOW_POWER in bit 4, the rate in 3…0.
-    static var rate: UInt8 { 0x2C }
+    static var rate: RegisterAddress { RegisterAddress(0x2C) }
     /// POWER_CTL: Measure in bit 3.
-    static var powerControl: UInt8 { 0x2D }
+    static var powerControl: RegisterAddress { RegisterAddress(0x2D) }
     /// INT_ENABLE.
-    static var interruptEnable: UInt8 { 0x2E }
+    static var interruptEnable: RegisterAddress { RegisterAddress(0x2E) }
     /// INT_MAP: what goes to INT2 instead of INT1.
-    static var interruptMap: UInt8 { 0x2F }
+    static var interruptMap: RegisterAddress { RegisterAddress(0x2F) }
     /// DATA_FORMAT: INT_INVERT in bit 5, FULL_RES in bit 3, the range in 1…0.
-    static var format: UInt8 { 0x31 }
+    static var format: RegisterAddress { RegisterAddress(0x31) }
     /// DATAX0 … DATAZ1; a read of all six takes an entry from the FIFO.
-    static var output: UInt8 { 0x32 }
+    static var output: RegisterAddress { RegisterAddress(0x32) }
     /// FIFO_CTL: the mode in bits 7…6.
-    static var fifoControl: UInt8 { 0x38 }
+    static var fifoControl: RegisterAddress { RegisterAddress(0x38) }
     /// FIFO_STATUS: entries in bits 5…0.
-    static var fifoStatus: UInt8 { 0x39 }
+    static var fifoStatus: RegisterAddress { RegisterAddress(0x39) }
 }
 
 /// The register values that do not depend on settings.
 enum ADXL345Value {
     static var identity: UInt8 { 0xE5 }
-    static var measure: UInt8 { 0x08 }
-    static var fullResolution: UInt8 { 0x08 }
+    static var measure: RegisterValue { RegisterValue(0x08) }
+    static var fullResolution: RegisterValue { RegisterValue(0x08) }
     /// INT_ENABLE: DATA_READY.
-    static var dataReady: UInt8 { 0x80 }
-    static var bypass: UInt8 { 0x00 }
-    static var stream: UInt8 { 0x80 }
+    static var dataReady: RegisterValue { RegisterValue(0x80) }
+    static var bypass: RegisterValue { RegisterValue(0x00) }
+    static var stream: RegisterValue { RegisterValue(0x80) }
     static var entryBits: UInt8 { 0x3F }
     /// The FIFO's entries and the bytes of one.
     static var entries: Int { 32 }

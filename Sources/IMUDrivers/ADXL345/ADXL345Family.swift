@@ -1,6 +1,6 @@
 public import MotionCore
 
-/// Analog Devices' ADXL345, an accelerometer alone, as scripts.
+/// Analog Devices' ADXL345, an accelerometer alone, as registers and scripts.
 ///
 /// It has neither a reset nor a thermometer. A read of the output registers takes one entry from its FIFO, so that every
 /// sample is a transaction of its own. Registers, codes, ranges, FIFO and pin were compared to Linux
@@ -21,7 +21,7 @@ public struct ADXL345Family: ChipPart {
     public static var family: IMUFamily { .adxl345 }
     /// ALT ADDRESS low and high.
     public static var addresses: [UInt8] { [0x53, 0x1D] }
-    public static var identityRegister: UInt8 { ADXL345Register.deviceID }
+    public static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
     public static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
     public var name: StaticString { "ADXL345" }
     public var figures: ChipFigures { configuration.figures }
@@ -60,62 +60,41 @@ public struct ADXL345Family: ChipPart {
     /// Zeros on every axis are free fall, or the output registers after a reset.
     public func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
 
+    // MARK: Registers
+
+    public func addRegisters(to table: inout RegisterTable) {
+        table.add(ADXL345Register.rate, configuration.rateCode, in: .configuration)
+        table.add(ADXL345Register.interruptEnable, configuration.interrupts, in: .configuration)
+        table.add(ADXL345Register.format, ADXL345Value.fullResolution | configuration.rangeBits, in: .configuration)
+        table.add(ADXL345Register.powerControl, ADXL345Value.measure, in: .sensors)
+        table.add(ADXL345Register.fifoControl, ADXL345Value.stream, in: .fifo)
+        if configuration.interrupts != .none { table.add(ADXL345Register.interruptMap, .none, in: .dataReady) }
+    }
+
     // MARK: Scripts
 
     /// In standby registers may be set in any order; measuring begins last.
-    public func bringUp(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .enter(.resetting)
-        case 1: .write(ADXL345Register.powerControl, 0)
-        case 2: .write(ADXL345Register.fifoControl, ADXL345Value.bypass)
-        case 3: .enter(.configuring)
-        case 4: configure(ADXL345Register.rate)
-        case 5: configure(ADXL345Register.interruptEnable)
-        case 6: configure(ADXL345Register.format)
-        case 7: .set(ADXL345Register.powerControl, ADXL345Value.measure)
+    public func addBringUp(to script: inout ChipScript) {
+        script.add(.enter(.resetting))
+        script.add(.write(ADXL345Register.powerControl, .none))
+        script.add(.write(ADXL345Register.fifoControl, ADXL345Value.bypass))
+        script.add(.enter(.configuring))
+        script.add(.configure(.configuration))
+        script.add(.configure(.sensors))
         // Turn-on: a period and 1.1 ms (table 1, note 8).
-        case 8: .settle(1 / rate + 0.0011)
-        case 9 where configuration.interrupts != 0: configure(ADXL345Register.interruptMap)
-        default: nil
-        }
+        script.add(.settle(1 / rate + 0.0011))
+        script.add(.configure(.dataReady))
     }
 
     /// Bypass empties the FIFO.
-    public func startFIFO(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .write(ADXL345Register.fifoControl, ADXL345Value.bypass)
-        case 1: .write(ADXL345Register.fifoControl, ADXL345Value.stream)
-        default: nil
-        }
+    public func addFIFOStart(to script: inout ChipScript) {
+        script.add(.write(ADXL345Register.fifoControl, ADXL345Value.bypass))
+        script.add(.apply(.fifo))
     }
 
-    public func confirmFIFO(_ step: Int) -> ChipStep? {
-        step == 0 ? .check(ADXL345Register.fifoControl, ADXL345Value.stream) : nil
+    public func addSleep(to script: inout ChipScript) {
+        script.add(.write(ADXL345Register.powerControl, .none))
     }
-
-    public func sleep(_ step: Int) -> ChipStep? { step == 0 ? .write(ADXL345Register.powerControl, 0) : nil }
-
-    public func healthGroup(_ number: Int) -> ChipRegisters? {
-        switch number {
-        case 0: ChipRegisters(first: ADXL345Register.rate, count: configuration.interrupts == 0 ? 3 : 4)
-        case 1: ChipRegisters(first: ADXL345Register.format, count: 1)
-        case 2: ChipRegisters(first: ADXL345Register.fifoControl, count: 1)
-        default: nil
-        }
-    }
-
-    public func expected(_ register: UInt8) -> UInt8 {
-        switch register {
-        case ADXL345Register.rate: configuration.rateCode
-        case ADXL345Register.powerControl: ADXL345Value.measure
-        case ADXL345Register.interruptEnable: configuration.interrupts
-        case ADXL345Register.format: ADXL345Value.fullResolution | configuration.rangeBits
-        case ADXL345Register.fifoControl: ADXL345Value.stream
-        default: 0
-        }
-    }
-
-    private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
 
     // MARK: Frames
 

@@ -5,24 +5,24 @@ internal import MotionCore
 /// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
 struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
     /// acc_odr and gyr_odr: both sensors need the same rate, since frames without headers have both.
-    let rateCode: UInt8
+    let rateCode: RegisterValue
     /// What it comes to; the accelerometer's bandwidth is within 30 % of the gyroscope's.
     let figures: ChipFigures
 
     /// Whether INT1 pulses with every sample.
     let signalsDataReady: Bool
 
-    let accelerometerRangeBits: UInt8
-    let gyroscopeRangeBits: UInt8
+    let accelerometerRangeBits: RegisterValue
+    let gyroscopeRangeBits: RegisterValue
 
     init(_ settings: IMUSettings) {
         let row = Self.rate(for: settings.rate)
-        rateCode = row.code
+        rateCode = RegisterValue(row.code)
         signalsDataReady = settings.signalsDataReady
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
-        accelerometerRangeBits = accelerometer.bits
+        accelerometerRangeBits = RegisterValue(accelerometer.bits)
         let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
-        gyroscopeRangeBits = gyroscope.bits
+        gyroscopeRangeBits = RegisterValue(gyroscope.bits)
         figures = ChipFigures(
             rate: row.rate, bandwidth: row.bandwidth, accelerometerRange: accelerometer.full * standardGravity,
             gyroscopeRange: gyroscope.full * radiansPerDegree,

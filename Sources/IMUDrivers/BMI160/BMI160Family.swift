@@ -1,6 +1,6 @@
 public import MotionCore
 
-/// Bosch's BMI160, as scripts.
+/// Bosch's BMI160, as registers and scripts.
 ///
 /// Its FIFO is read without headers: twelve bytes a frame, the gyroscope first. It drops whole frames when it is full, and
 /// a length that is no multiple of a frame says that bytes were lost. Registers, codes, ranges, rates, pin and FIFO content were
@@ -21,7 +21,7 @@ public struct BMI160Family: ChipPart {
     public static var family: IMUFamily { .bmi160 }
     /// SDO low and high (section 3.2).
     public static var addresses: [UInt8] { [0x68, 0x69] }
-    public static var identityRegister: UInt8 { BMI160Register.chipID }
+    public static var identityRegister: RegisterAddress { BMI160Register.chipID }
     public static var largestFIFO: Int { 1024 }
     public var name: StaticString { "BMI160" }
     public var figures: ChipFigures { configuration.figures }
@@ -41,95 +41,64 @@ public struct BMI160Family: ChipPart {
         raw == BMI160Value.invalid ? .nan : 23 + Double(raw) / 512
     }
 
+    // MARK: Registers
+
+    /// The interrupt is enabled last, when its pin is as it should be.
+    public func addRegisters(to table: inout RegisterTable) {
+        table.add(noFatalError, in: .observed)
+        table.add(bothNormal, in: .observed)
+        let rate = BMI160Value.normalBandwidth | configuration.rateCode
+        table.add(BMI160Register.accelerometerConfiguration, rate, in: .configuration)
+        table.add(BMI160Register.accelerometerRange, configuration.accelerometerRangeBits, in: .configuration)
+        table.add(BMI160Register.gyroscopeConfiguration, rate, in: .configuration)
+        table.add(BMI160Register.gyroscopeRange, configuration.gyroscopeRangeBits, in: .configuration)
+        table.add(BMI160Register.fifoDownsampling, BMI160Value.filteredData, in: .configuration)
+        table.add(BMI160Register.fifoWatermark, BMI160Value.watermark, in: .configuration)
+        table.add(BMI160Register.fifoConfiguration, BMI160Value.motionWithoutHeaders, in: .fifo)
+        guard configuration.signalsDataReady else { return }
+        table.add(BMI160Register.interruptOutput, BMI160Value.pushPullActiveHigh, in: .dataReady)
+        table.add(BMI160Register.interruptLatch, .none, in: .dataReady)
+        table.add(BMI160Register.interruptMap, BMI160Value.dataReadyOnPin1, in: .dataReady)
+        table.add(BMI160Register.interruptEnable, BMI160Value.dataReady, in: .dataReady)
+        table.add(BMI160Register.noMotionInterruptEnable, .none, in: .observed)
+    }
+
+    private var noFatalError: RegisterSetting {
+        RegisterSetting(BMI160Register.error, clear: BMI160Value.fatalError)
+    }
+
+    private var bothNormal: RegisterSetting {
+        RegisterSetting(BMI160Register.powerStatus, set: BMI160Value.bothNormal, clear: BMI160Value.powerBits)
+    }
+
     // MARK: Scripts
 
     /// The sensors wake first: while they are suspended, a write has to be followed by 450 µs of silence (section 3.2.1).
-    public func bringUp(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .enter(.resetting)
-        case 1: .write(BMI160Register.command, BMI160Value.softReset)
-        case 2: .wait(BMI160Timing.reset)
-        case 3: .enter(.waking)
-        case 4: .write(BMI160Register.command, BMI160Value.accelerometerNormal)
-        case 5: .wait(BMI160Timing.accelerometerStart)
-        case 6: .write(BMI160Register.command, BMI160Value.gyroscopeNormal)
-        case 7:
-            .waitFor(
-                BMI160Register.powerStatus, BMI160Value.bothNormal, mask: BMI160Value.powerBits,
-                every: BMI160Timing.gyroscopePoll, within: BMI160Timing.gyroscopeDeadline)
-        case 8: .enter(.configuring)
-        case 9: configure(BMI160Register.accelerometerConfiguration)
-        case 10: configure(BMI160Register.accelerometerRange)
-        case 11: configure(BMI160Register.gyroscopeConfiguration)
-        case 12: configure(BMI160Register.gyroscopeRange)
-        case 13: configure(BMI160Register.fifoDownsampling)
-        case 14: configure(BMI160Register.fifoWatermark)
-        case 15: .check(BMI160Register.error, 0, mask: BMI160Value.fatalError)
-        case 16 where configuration.signalsDataReady: configure(BMI160Register.interruptOutput)
-        case 17 where configuration.signalsDataReady: configure(BMI160Register.interruptLatch)
-        case 18 where configuration.signalsDataReady: configure(BMI160Register.interruptMap)
-        case 19 where configuration.signalsDataReady: configure(BMI160Register.interruptEnable)
-        default: nil
-        }
+    public func addBringUp(to script: inout ChipScript) {
+        script.add(.enter(.resetting))
+        script.add(.write(BMI160Register.command, BMI160Value.softReset))
+        script.add(.wait(BMI160Timing.reset))
+        script.add(.enter(.waking))
+        script.add(.write(BMI160Register.command, BMI160Value.accelerometerNormal))
+        script.add(.wait(BMI160Timing.accelerometerStart))
+        script.add(.write(BMI160Register.command, BMI160Value.gyroscopeNormal))
+        script.add(
+            .waitFor(bothNormal, every: BMI160Timing.gyroscopePoll, within: BMI160Timing.gyroscopeDeadline))
+        script.add(.enter(.configuring))
+        script.add(.configure(.configuration))
+        script.add(.check(noFatalError))
+        script.add(.configure(.dataReady))
     }
 
-    public func startFIFO(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .write(BMI160Register.fifoConfiguration, BMI160Value.motionWithoutHeaders)
-        case 1: .write(BMI160Register.command, BMI160Value.fifoFlush)
-        default: nil
-        }
+    public func addFIFOStart(to script: inout ChipScript) {
+        script.add(.apply(.fifo))
+        script.add(.write(BMI160Register.command, BMI160Value.fifoFlush))
     }
 
-    public func confirmFIFO(_ step: Int) -> ChipStep? {
-        step == 0 ? .check(BMI160Register.fifoConfiguration, BMI160Value.motionWithoutHeaders) : nil
+    public func addSleep(to script: inout ChipScript) {
+        script.add(.write(BMI160Register.command, BMI160Value.gyroscopeSuspend))
+        script.add(.write(BMI160Register.command, BMI160Value.accelerometerSuspend))
     }
-
-    public func sleep(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .write(BMI160Register.command, BMI160Value.gyroscopeSuspend)
-        case 1: .write(BMI160Register.command, BMI160Value.accelerometerSuspend)
-        default: nil
-        }
-    }
-
-    public func healthGroup(_ number: Int) -> ChipRegisters? {
-        switch number {
-        case 0: ChipRegisters(first: BMI160Register.error, count: 2)
-        case 1: ChipRegisters(first: BMI160Register.accelerometerConfiguration, count: 4)
-        case 2: ChipRegisters(first: BMI160Register.fifoDownsampling, count: 3)
-        case 3 where configuration.signalsDataReady: ChipRegisters(first: BMI160Register.interruptEnable, count: 4)
-        case 4 where configuration.signalsDataReady: ChipRegisters(first: BMI160Register.interruptMap, count: 1)
-        default: nil
-        }
-    }
-
-    public func expected(_ register: UInt8) -> UInt8 {
-        switch register {
-        case BMI160Register.powerStatus: BMI160Value.bothNormal
-        case BMI160Register.accelerometerConfiguration, BMI160Register.gyroscopeConfiguration:
-            BMI160Value.normalBandwidth | configuration.rateCode
-        case BMI160Register.accelerometerRange: configuration.accelerometerRangeBits
-        case BMI160Register.gyroscopeRange: configuration.gyroscopeRangeBits
-        case BMI160Register.fifoDownsampling: BMI160Value.filteredData
-        case BMI160Register.fifoWatermark: BMI160Value.watermark
-        case BMI160Register.fifoConfiguration: BMI160Value.motionWithoutHeaders
-        case BMI160Register.interruptEnable where configuration.signalsDataReady: BMI160Value.dataReady
-        case BMI160Register.interruptOutput where configuration.signalsDataReady: BMI160Value.pushPullActiveHigh
-        case BMI160Register.interruptMap where configuration.signalsDataReady: BMI160Value.dataReadyOnPin1
-        default: 0
-        }
-    }
-
-    public func mask(_ register: UInt8) -> UInt8 {
-        switch register {
-        case BMI160Register.error: BMI160Value.fatalError
-        case BMI160Register.powerStatus: BMI160Value.powerBits
-        default: 0xFF
-        }
-    }
-
-    private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
 
     // MARK: Frames
 

@@ -1,69 +1,70 @@
 /// The registers that the driver uses, named as in Bosch's BMI160 sensor API.
 enum BMI160Register {
     /// CHIP_ID: 0xD1.
-    static var chipID: UInt8 { 0x00 }
+    static var chipID: RegisterAddress { RegisterAddress(0x00) }
     /// ERR_REG: fatal_err in bit 0.
-    static var error: UInt8 { 0x02 }
+    static var error: RegisterAddress { RegisterAddress(0x02) }
     /// PMU_STATUS: the accelerometer's power mode in bits 5…4, the gyroscope's in 3…2; 1 is normal.
-    static var powerStatus: UInt8 { 0x03 }
+    static var powerStatus: RegisterAddress { RegisterAddress(0x03) }
     /// TEMPERATURE_0, _1: low byte first.
-    static var temperature: UInt8 { 0x20 }
+    static var temperature: RegisterAddress { RegisterAddress(0x20) }
     /// FIFO_LENGTH_0, _1: bytes in the FIFO, low byte first, eleven bits.
-    static var fifoLength: UInt8 { 0x22 }
+    static var fifoLength: RegisterAddress { RegisterAddress(0x22) }
     /// FIFO_DATA: takes bytes from the FIFO; does not advance to the next register.
-    static var fifoData: UInt8 { 0x24 }
+    static var fifoData: RegisterAddress { RegisterAddress(0x24) }
     /// ACC_CONF: acc_bwp in bits 6…4, acc_odr in 3…0.
-    static var accelerometerConfiguration: UInt8 { 0x40 }
+    static var accelerometerConfiguration: RegisterAddress { RegisterAddress(0x40) }
     /// ACC_RANGE in bits 3…0.
-    static var accelerometerRange: UInt8 { 0x41 }
+    static var accelerometerRange: RegisterAddress { RegisterAddress(0x41) }
     /// GYR_CONF: gyr_bwp in bits 5…4, gyr_odr in 3…0.
-    static var gyroscopeConfiguration: UInt8 { 0x42 }
+    static var gyroscopeConfiguration: RegisterAddress { RegisterAddress(0x42) }
     /// GYR_RANGE in bits 2…0.
-    static var gyroscopeRange: UInt8 { 0x43 }
+    static var gyroscopeRange: RegisterAddress { RegisterAddress(0x43) }
     /// FIFO_DOWNS: filtered data and no downsampling, of either sensor.
-    static var fifoDownsampling: UInt8 { 0x45 }
+    static var fifoDownsampling: RegisterAddress { RegisterAddress(0x45) }
     /// FIFO_CONFIG_0: the watermark; FIFO_CONFIG_1: what goes into the FIFO, and whether frames have headers.
-    static var fifoWatermark: UInt8 { 0x46 }
-    static var fifoConfiguration: UInt8 { 0x47 }
-    /// INT_EN_1: int_drdy_en in bit 4.
-    static var interruptEnable: UInt8 { 0x51 }
+    static var fifoWatermark: RegisterAddress { RegisterAddress(0x46) }
+    static var fifoConfiguration: RegisterAddress { RegisterAddress(0x47) }
+    /// INT_EN_1: int_drdy_en in bit 4; INT_EN_2 has those of no motion.
+    static var interruptEnable: RegisterAddress { RegisterAddress(0x51) }
+    static var noMotionInterruptEnable: RegisterAddress { RegisterAddress(0x52) }
     /// INT_OUT_CTRL: of INT1, output enable in bit 3, open drain in 2, active high in 1.
-    static var interruptOutput: UInt8 { 0x53 }
+    static var interruptOutput: RegisterAddress { RegisterAddress(0x53) }
     /// INT_LATCH: zero is not latched.
-    static var interruptLatch: UInt8 { 0x54 }
+    static var interruptLatch: RegisterAddress { RegisterAddress(0x54) }
     /// INT_MAP_1: int1_drdy in bit 7.
-    static var interruptMap: UInt8 { 0x56 }
+    static var interruptMap: RegisterAddress { RegisterAddress(0x56) }
     /// CMD.
-    static var command: UInt8 { 0x7E }
+    static var command: RegisterAddress { RegisterAddress(0x7E) }
 }
 
 /// The register values that do not depend on settings.
 enum BMI160Value {
     static var identity: UInt8 { 0xD1 }
     /// CMD: softreset, acc_set_pmu_mode normal and suspend, gyr_set_pmu_mode likewise, fifo_flush.
-    static var softReset: UInt8 { 0xB6 }
-    static var accelerometerNormal: UInt8 { 0x11 }
-    static var accelerometerSuspend: UInt8 { 0x10 }
-    static var gyroscopeNormal: UInt8 { 0x15 }
-    static var gyroscopeSuspend: UInt8 { 0x14 }
-    static var fifoFlush: UInt8 { 0xB0 }
+    static var softReset: RegisterValue { RegisterValue(0xB6) }
+    static var accelerometerNormal: RegisterValue { RegisterValue(0x11) }
+    static var accelerometerSuspend: RegisterValue { RegisterValue(0x10) }
+    static var gyroscopeNormal: RegisterValue { RegisterValue(0x15) }
+    static var gyroscopeSuspend: RegisterValue { RegisterValue(0x14) }
+    static var fifoFlush: RegisterValue { RegisterValue(0xB0) }
     /// PMU_STATUS with both sensors in normal mode, and the bits that say so.
-    static var bothNormal: UInt8 { 0x14 }
-    static var powerBits: UInt8 { 0x3C }
+    static var bothNormal: RegisterValue { RegisterValue(0x14) }
+    static var powerBits: RegisterValue { RegisterValue(0x3C) }
     /// ERR_REG: fatal_err.
-    static var fatalError: UInt8 { 0x01 }
+    static var fatalError: RegisterValue { RegisterValue(0x01) }
     /// ACC_CONF, GYR_CONF: the filter in its normal mode, neither oversampled by two nor by four.
-    static var normalBandwidth: UInt8 { 0x20 }
+    static var normalBandwidth: RegisterValue { RegisterValue(0x20) }
     /// FIFO_DOWNS: filtered data, every one; the reset value.
-    static var filteredData: UInt8 { 0x88 }
+    static var filteredData: RegisterValue { RegisterValue(0x88) }
     /// FIFO_CONFIG_0: the reset value; nobody waits for the watermark.
-    static var watermark: UInt8 { 0x80 }
+    static var watermark: RegisterValue { RegisterValue(0x80) }
     /// FIFO_CONFIG_1: fifo_gyr_en and fifo_acc_en without fifo_header_en.
-    static var motionWithoutHeaders: UInt8 { 0xC0 }
+    static var motionWithoutHeaders: RegisterValue { RegisterValue(0xC0) }
     /// INT_EN_1: int_drdy_en; INT_OUT_CTRL: INT1 drives its pin, push-pull and active high; INT_MAP_1: int1_drdy.
-    static var dataReady: UInt8 { 0x10 }
-    static var pushPullActiveHigh: UInt8 { 0x0A }
-    static var dataReadyOnPin1: UInt8 { 0x80 }
+    static var dataReady: RegisterValue { RegisterValue(0x10) }
+    static var pushPullActiveHigh: RegisterValue { RegisterValue(0x0A) }
+    static var dataReadyOnPin1: RegisterValue { RegisterValue(0x80) }
     /// What a value is that the chip does not have: an empty FIFO's, a sleeping sensor's, the temperature's.
     static var invalid: Int16 { .min }
 }

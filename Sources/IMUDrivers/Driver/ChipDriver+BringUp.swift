@@ -2,7 +2,7 @@ internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Looks for a chip that was lost: first for the way to it.
-    mutating func beginAnew() throws(IMUFault) -> IMUPoll {
+    mutating func beginAgain() throws(IMUFault) -> IMUPoll {
         do throws(BusError) {
             try bus.reopen()
         } catch {
@@ -15,7 +15,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Identifying: asks who is there, and begins its script if it is one of the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
         status.state = .identifying
-        let identity = try get(Part.identityRegister)
+        let identity = try get(Part.identityRegister).bits
         info.identity = identity
         guard let found = Part(identity: identity, settings: settings) ?? assumedPart else {
             throw .identity(found: identity)
@@ -26,10 +26,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         part = found
         fifo = found.fifo
+        plan.replace(with: found)
         info = IMUInfo(found, identity: identity)
-        step = 0
-        wakingStep = 0
-        patienceEnd = clock.now()
+        bringUp.begin()
         return try goOn()
     }
 
@@ -40,31 +39,26 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Resetting, waking, configuring: carries out the script up to the next wait.
     mutating func goOn() throws(IMUFault) -> IMUPoll {
-        while let next = part.bringUp(step) {
-            switch next {
+        let end = plan.bringUp.count
+        while bringUp.step < end {
+            switch plan.bringUp[bringUp.step] {
             case .enter(let state):
                 status.state = state
-                if state == .waking {
-                    wakingStep = step
-                    if clock.now() > patienceEnd {
-                        patienceEnd = clock.now().advanced(bySeconds: DriverTiming.registerPatience)
-                    }
-                }
+                if state == .waking { bringUp.noteWaking(at: clock.now()) }
             case .wait(let seconds):
-                step += 1
+                bringUp.advance()
                 return IMUPoll(next: clock.now().advanced(bySeconds: seconds))
-            case .waitFor(let register, let value, let mask, let interval, let limit):
-                if let poll = try look(for: register, value, mask: mask, every: interval, within: limit) { return poll }
-            default:
+            case .waitFor(let wanted, let interval, let limit):
+                if let poll = try look(for: wanted, every: interval, within: limit) { return poll }
+            case let step:
                 do throws(IMUFault) {
-                    try carryOut(next)
+                    try carryOut(step)
                 } catch {
-                    guard case .readBack = error, wakingStep > 0, clock.now() < patienceEnd else { throw error }
-                    step = wakingStep
+                    guard case .readBack = error, bringUp.wakeAgain(at: clock.now()) else { throw error }
                     continue
                 }
             }
-            step += 1
+            bringUp.advance()
         }
         return try beginStream()
     }
@@ -72,98 +66,86 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// A step that takes no time.
     private mutating func carryOut(_ step: ChipStep) throws(IMUFault) {
         switch step {
-        case .write(let register, let value):
-            try put(register, value)
-        case .set(let register, let value, let mask):
-            try put(register, value)
-            try verify(register, value, mask)
-        case .check(let register, let value, let mask):
-            try verify(register, value, mask)
-        case .noteTemperature(let register):
-            try noteTemperature(register)
-        case .settle(let seconds):
-            settledAt = clock.now().advanced(bySeconds: seconds)
-        case .enter, .waitFor, .wait:
-            break
+        case .write(let register, let value): try put(register, value)
+        case .read(let register): _ = try get(register)
+        case .apply(let stage): try carryOut(stage, isWritten: true, isReadBack: false)
+        case .configure(let stage): try carryOut(stage, isWritten: true, isReadBack: true)
+        case .verify(let stage): try carryOut(stage, isWritten: false, isReadBack: true)
+        case .check(let setting): try verify(setting)
+        case .noteTemperature(let register): try noteTemperature(register)
+        case .settle(let seconds): progress.settle(until: clock.now().advanced(bySeconds: seconds))
+        case .enter, .waitFor, .wait: break
         }
     }
 
-    /// Looks whether a register is as awaited: the next look where it is not yet, `nil` where it is.
+    /// Writes the table's registers of a stage, reads them back, or both, one after the other.
+    private mutating func carryOut(_ stage: RegisterStage, isWritten: Bool, isReadBack: Bool) throws(IMUFault) {
+        let count = plan.registers.count
+        for index in 0..<count {
+            let row = plan.registers[index]
+            guard row.stage == stage else { continue }
+            if isWritten { try put(row.setting.register, row.setting.set) }
+            if isReadBack { try verify(row.setting) }
+        }
+    }
+
+    /// Looks whether a register is as awaited: the next look if it is not yet, `nil` if it is.
     private mutating func look(
-        for register: UInt8, _ value: UInt8, mask: UInt8, every interval: Double, within limit: Double
+        for wanted: RegisterSetting, every interval: Double, within limit: Double
     ) throws(IMUFault) -> IMUPoll? {
-        guard let awaitedStep, awaitedStep == step else {
-            // Not at once: the first look comes after the first pause.
-            self.awaitedStep = step
-            deadline = clock.now().advanced(bySeconds: limit)
+        // Not at once: the first look comes after the first pause.
+        if bringUp.beginWaiting(from: clock.now(), for: limit) {
             return IMUPoll(next: clock.now().advanced(bySeconds: interval))
         }
-        var isDone = false
         do throws(BusError) {
-            isDone = try read(register) & mask == value
+            if wanted.holds(in: try read(wanted.register)) { return nil }
         } catch {
             // A chip in reset may not answer; whether it comes back is for the deadline to tell.
             if error.isLasting { throw .bus(error) }
         }
-        if isDone {
-            self.awaitedStep = nil
-            return nil
-        }
         let now = clock.now()
-        guard now < deadline else { throw .deadline(status.state) }
+        guard !bringUp.isOverdue(at: now) else { throw .deadline(status.state) }
         return IMUPoll(next: now.advanced(bySeconds: interval))
     }
 
     /// Starts the FIFO of a chip that is configured.
     private mutating func beginStream() throws(IMUFault) -> IMUPoll {
         try startFIFO()
-        var index = 0
-        while let step = part.confirmFIFO(index) {
-            try carryOut(step)
-            index += 1
-        }
+        try carryOut(.verify(.fifo))
         status.state = .settling
-        repetitions = 0
-        heldFrames = 0
-        lastFrame = nil
-        healthGroup = 0
-        healthDue = clock.now().advanced(bySeconds: DriverTiming.healthInterval)
-        temperatureDue = clock.now()
+        repetition.reset()
+        health.begin(at: clock.now())
+        thermometer.begin(at: clock.now())
         return IMUPoll(next: nextLook())
     }
 
     /// Empties the FIFO and starts it: numbers and phase of the samples begin anew.
     mutating func startFIFO() throws(IMUFault) {
-        lastTemperature = nil
-        var index = 0
-        while let step = part.startFIFO(index) {
-            try carryOut(step)
-            index += 1
-        }
+        thermometer.forgetStandard()
+        let count = plan.startFIFO.count
+        for index in 0..<count { try carryOut(plan.startFIFO[index]) }
         estimator.restart()
         restartLine()
-        taken = 0
-        unevenPolls = 0
-        heldFrames = 0
-        lastFill = clock.now()
-        lastAnswer = lastFill
+        repetition.releaseHeld()
+        progress.begin(at: clock.now())
     }
 
-    private mutating func noteTemperature(_ register: UInt8) throws(IMUFault) {
+    private mutating func noteTemperature(_ register: RegisterAddress) throws(IMUFault) {
         do throws(BusError) {
-            try readGroup(register, count: 2)
+            try readGroup(ChipRegisters(first: register, count: 2))
         } catch {
             throw .bus(error)
         }
         let raw = Int16(bitPattern: UInt16(buffer.registers[0]) << 8 | UInt16(buffer.registers[1]))
-        let celsius = part.celsius(raw)
-        // Just after waking the register may still hold its reset value; the first frame then sets the standard.
-        lastTemperature = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
+        thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
     }
 
-    private mutating func verify(_ register: UInt8, _ wanted: UInt8, _ mask: UInt8) throws(IMUFault) {
-        let found = try get(register)
-        guard found & mask == wanted & mask else { throw .readBack(register: register, wrote: wanted, read: found) }
+    /// Reads a register, which must be so.
+    private mutating func verify(_ setting: RegisterSetting) throws(IMUFault) {
+        let found = try get(setting.register)
+        guard setting.holds(in: found) else {
+            throw .readBack(register: setting.register.number, wrote: setting.set.bits, read: found.bits)
+        }
     }
 }
 

@@ -13,16 +13,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Learns from a look: the estimator from the count alone, which nothing that is wrong with a line can mislead.
     mutating func observe(_ fill: Fill) {
-        let completed = taken + Int64(fill.frames)
+        let completed = progress.taken + Int64(fill.frames)
         estimator.observe(completed: completed, from: fill.before, to: fill.after)
         guard Line.isWired else { return }
         matcher.gather(&line)
         let period = estimator.period
-        let next = taken + 1
+        let next = progress.taken + 1
         let expected = estimator.instant(ofSample: next)
         let doubt = estimator.isSettled ? EdgeLimits.settledDoubt : EdgeLimits.unsettledDoubt
         matcher.look(
-            completed: completed, taken: taken, from: fill.before, to: fill.after, expecting: expected,
+            completed: completed, taken: progress.taken, from: fill.before, to: fill.after, expecting: expected,
             doubt: doubt * period, period: period)
         matcher.judge(next, through: completed, period: period, now: fill.after)
         status.dataReady = matcher.status
@@ -41,9 +41,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// Notes the sample period, once it is known: of the edges where they are matched, else of the FIFO's fill.
     mutating func notePeriod() {
-        let isTracking = Line.isWired && matcher.isTracking
-        guard isTracking || estimator.isSettled else { return }
-        let period = isTracking ? matcher.period : estimator.period
+        let tracked = Line.isWired ? matcher.trackedPeriod : nil
+        guard let period = tracked ?? (estimator.isSettled ? estimator.period : nil) else { return }
         status.period = period
         status.periodDeviation = (period / estimator.nominalPeriod - 1) * 1e6
     }

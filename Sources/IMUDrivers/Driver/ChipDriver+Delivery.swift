@@ -8,11 +8,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let part = part
         let length = fifo.frameLength
         let bytes = UnsafeRawBufferPointer(buffer.bytes)
-        var temperature = lastTemperature
+        var temperature = thermometer.standard
         for index in 0..<count {
             let frame = part.frame(bytes, at: index * length)
             buffer.frames[index] = frame
-            if isLeftOut(taken + 1 + Int64(index)) { continue }
+            if isLeftOut(progress.taken + 1 + Int64(index)) { continue }
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
@@ -44,22 +44,22 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let limit = min(max(DriverTiming.frozenAfter * part.rate, certain), DriverTiming.mostFrozen)
         var event = IMUPoll.Event.none
         for index in 0..<count {
-            taken += 1
+            progress.takeFrame()
             guard let frame = buffer.frames[index] else { continue }
-            let isRepeated = frame == lastFrame
+            let isRepeated = repetition.isRepeated(by: frame)
             if isRepeated {
-                repetitions += 1
-                guard Double(repetitions) <= limit else { throw .stalled }
+                repetition.countRepetition()
+                guard Double(repetition.repetitions) <= limit else { throw .stalled }
             } else {
                 let told = endRepetition(into: &batch)
                 if told != .none { event = told }
-                lastFrame = frame
+                repetition.begin(with: frame)
             }
-            guard !isLeftOut(taken) else { continue }
+            guard !isLeftOut(progress.taken) else { continue }
             if isRepeated {
-                heldFrames += 1
+                repetition.hold()
             } else {
-                let told = append(frame, of: part, number: taken, to: &batch)
+                let told = append(frame, of: part, number: progress.taken, to: &batch)
                 if told != .none { event = told }
             }
         }
@@ -68,37 +68,34 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// A frame that is another one has come: the repetitions before it were chance, or the chip was frozen.
     private mutating func endRepetition(into batch: inout SampleBatch) -> IMUPoll.Event {
-        var event = IMUPoll.Event.none
-        if repetitions <= part.longestRepetition {
-            event = releaseHeldFrames(before: taken, into: &batch)
-        } else if heldFrames > 0 {
-            status.lastFault = .stalled
-            interruption = .stalled
+        guard repetition.held > 0 else { return .none }
+        if repetition.repetitions <= part.longestRepetition {
+            return releaseHeldFrames(before: progress.taken, into: &batch)
         }
-        repetitions = 0
-        heldFrames = 0
-        return event
+        status.lastFault = .stalled
+        recovery.noteGap(because: .stalled)
+        return .none
     }
 
     /// Frames that are held back and may yet be delivered.
-    var owedFrames: Int { repetitions <= part.longestRepetition ? heldFrames : 0 }
+    var owedFrames: Int { repetition.repetitions <= part.longestRepetition ? repetition.held : 0 }
 
     /// Lets go of what is held back where a small batch has no room for it beside new frames.
     mutating func releaseHeldFrames(thatLeaveNoRoomIn batch: inout SampleBatch) -> IMUPoll.Event {
         guard owedFrames > 0, owedFrames >= batch.capacity - batch.count else { return .none }
-        return releaseHeldFrames(before: taken + 1, into: &batch)
+        return releaseHeldFrames(before: progress.taken + 1, into: &batch)
     }
 
     /// Appends the frames that are held back, the last of which comes before frame `end`.
     private mutating func releaseHeldFrames(before end: Int64, into batch: inout SampleBatch) -> IMUPoll.Event {
-        guard let lastFrame, heldFrames > 0 else { return .none }
+        guard let frame = repetition.frame, repetition.held > 0 else { return .none }
         let part = part
         var event = IMUPoll.Event.none
-        for number in end - Int64(heldFrames)..<end {
-            let told = append(lastFrame, of: part, number: number, to: &batch)
+        for number in end - Int64(repetition.held)..<end {
+            let told = append(frame, of: part, number: number, to: &batch)
             if told != .none { event = told }
         }
-        heldFrames = 0
+        repetition.releaseHeld()
         return event
     }
 
@@ -106,15 +103,15 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private mutating func append(
         _ frame: ChipFrame, of part: Part, number: Int64, to batch: inout SampleBatch
     ) -> IMUPoll.Event {
-        var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: separateTemperature)
-        if frame.temperature != nil { lastTemperature = sample.temperature }
+        var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: thermometer.separate)
+        if frame.temperature != nil { thermometer.noteFrame(celsius: sample.temperature) }
         if !sample.flags.isDisjoint(with: .clipped) {
             status.clippedSamples += 1
             if !sample.flags.isDisjoint(with: .accelerationClipped) { status.clippedAccelerations += 1 }
             if !sample.flags.isDisjoint(with: .rotationRateClipped) { status.clippedRotationRates += 1 }
         }
         let told = resume(at: sample.timestamp, flags: &sample.flags)
-        lastTimestamp = sample.timestamp
+        progress.noteSample(at: sample.timestamp)
         batch.append(sample)
         status.samples += 1
         return told
@@ -123,37 +120,36 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Whether frame `number` was measured before the gyroscope had started up.
     private func isLeftOut(_ number: Int64) -> Bool {
         guard status.state == .settling else { return false }
-        return number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < settledAt
+        return number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < progress.settledAt
     }
 
     /// When frame `number` was measured: when it was complete, less what the low-pass held it back.
     ///
     /// The gyroscope's delay is taken, whose error turns into an angle; the accelerometer's is up to 0.4 ms longer.
     private mutating func timestamp(ofFrame number: Int64) -> Timestamp {
-        let timestamp = completion(ofFrame: number).advanced(bySeconds: -part.delay)
-        guard let lastTimestamp, timestamp <= lastTimestamp else { return timestamp }
-        return Timestamp(nanoseconds: lastTimestamp.nanoseconds + 1)
+        let completion = completion(ofFrame: number)
+        return progress.following(completion.advanced(bySeconds: -part.delay))
     }
 
     /// Ends an interruption or the start, if there was one, with the sample of `timestamp`.
     private mutating func resume(at timestamp: Timestamp, flags: inout MotionSample.Flags) -> IMUPoll.Event {
-        guard status.state == .settling || interruption != nil else { return .none }
-        let gap = lastTimestamp.map { timestamp.seconds(since: $0) } ?? 0
-        if lastTimestamp != nil { flags.insert(.afterGap) }
-        interruptionsInARow = 0
-        let fault = outage ?? interruption
-        if fault != nil && lastTimestamp != nil {
-            status.gaps += 1
-            status.lostSamples += UInt64(max(0, (gap / estimator.period).rounded() - 1))
+        let isBroughtUp = status.state == .settling
+        guard isBroughtUp || recovery.interruption != nil else { return .none }
+        let fault = recovery.fault
+        let wasOut = recovery.outage != nil
+        var gap = 0.0
+        if let lastSample = progress.lastSample {
+            gap = timestamp.seconds(since: lastSample)
+            flags.insert(.afterGap)
+            if fault != nil {
+                status.gaps += 1
+                status.lostSamples += UInt64(max(0, (gap / estimator.period).rounded() - 1))
+            }
         }
-        defer {
-            status.state = .streaming
-            outage = nil
-            interruption = nil
-        }
-        guard status.state == .settling else { return fault.map { .gap(gap, $0) } ?? .none }
-        backOff = DriverTiming.firstBackOff
-        if outage != nil { status.recoveries += 1 }
+        recovery.end(isBroughtUp: isBroughtUp)
+        status.state = .streaming
+        guard isBroughtUp else { return fault.map { .gap(gap, $0) } ?? .none }
+        if wasOut { status.recoveries += 1 }
         return .streaming(afterGap: fault == nil ? 0 : gap)
     }
 }

@@ -10,9 +10,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         case .misaligned: status.misalignments += 1
         default: break
         }
-        interruptionsInARow += 1
-        guard interruptionsInARow < StreamLimits.interruptionLimit else { throw fault }
-        interruption = fault
+        guard recovery.interrupt(by: fault) else { throw fault }
         try startFIFO()
         return IMUPoll(next: nextLook(), event: event)
     }
@@ -22,24 +20,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         status.state = .recovering
         status.lastFault = fault
         forgetStream()
-        deadline = clock.now().advanced(bySeconds: backOff)
-        backOff = min(2 * backOff, DriverTiming.lastBackOff)
-        // Told once, and again only if something else is wrong now.
-        let isNews = outage != fault
-        outage = fault
-        return IMUPoll(next: deadline, event: isNews ? .failed(fault) : .none)
+        let isNews = recovery.fail(with: fault, at: clock.now())
+        return IMUPoll(next: recovery.retry, event: isNews ? .failed(fault) : .none)
     }
 
     /// Forgets what no longer holds once the chip is not sampling any more.
     mutating func forgetStream() {
         estimator.restart()
-        interruption = nil
-        interruptionsInARow = 0
-        unevenPolls = 0
-        awaitedStep = nil
-        repetitions = 0
-        heldFrames = 0
-        lastFrame = nil
-        lastTemperature = nil
+        recovery.forgetInterruptions()
+        progress.end()
+        repetition.reset()
+        thermometer.forgetStandard()
     }
 }

@@ -29,32 +29,31 @@ enum StreamLimits {
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Settling and streaming: takes what the FIFO holds.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
-        pollCount &+= 1
+        progress.countLook()
         let fill: Fill
         do throws(IMUFault) {
             try checkHealth()
-            try readTemperatureWhereItIsDue()
+            try readTemperatureIfDue()
             fill = try readFill()
         } catch {
             return try wait(for: error)
         }
-        lastAnswer = fill.after
+        progress.noteAnswer(at: fill.after)
         guard fill.bytes <= fifo.size else {
             return try interrupt(fifo.tellsOverflow ? .overflow : .misaligned)
         }
         guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
         guard fill.isEven else {
-            unevenPolls += 1
-            if unevenPolls >= StreamLimits.unevenLimit { return try interrupt(.misaligned) }
+            if progress.noteUnevenLook() { return try interrupt(.misaligned) }
             return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.unevenPause))
         }
-        unevenPolls = 0
+        progress.noteEvenLook()
         observe(fill)
         guard fill.frames > 0 else {
             try checkForStall(at: fill.after)
             return IMUPoll(next: nextLook())
         }
-        lastFill = fill.after
+        progress.noteFrames(at: fill.after)
         return try take(fill, into: &batch)
     }
 
@@ -64,8 +63,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let samples = wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
-        let look = estimator.instant(ofSample: taken + samples)
-            .advanced(bySeconds: -StreamLimits.lookAhead(pollCount) * estimator.period)
+        let look = estimator.instant(ofSample: progress.taken + samples)
+            .advanced(bySeconds: -StreamLimits.lookAhead(progress.looks) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 
@@ -90,7 +89,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private var isBusPatient: Bool {
         let held = Double(fifo.mostFrames) * estimator.period
         let patience = max(DriverTiming.shortestBusPatience, min(held, DriverTiming.busPatience))
-        return clock.now().seconds(since: lastAnswer) < patience
+        return clock.now().seconds(since: progress.lastAnswer) < patience
     }
 
     /// Reads the FIFO's count, twice where it looks as if a frame was just being written.
@@ -105,13 +104,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     private mutating func readFillOnce() throws(BusError) -> Fill {
         let before = clock.now()
-        let count = fifo.count
-        try readGroup(count.first, count: count.count)
+        try readGroup(fifo.count)
         let after = clock.now()
         return Fill(
             bytes: part.fill(UnsafeRawBufferPointer(buffer.registers)), frameLength: fifo.frameLength,
-            before: before,
-            after: after)
+            before: before, after: after)
     }
 
     /// Whether the FIFO may have run over between the count and `instant`, when `taken` bytes had been read.
@@ -158,7 +155,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             done += frames
         }
         notePeriod()
-        matcher.forget(through: taken)
+        matcher.forget(through: progress.taken)
         // What found no room in the batch is fetched at once, unless there was no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
         return IMUPoll(next: isMoreWaiting ? clock.now() : nextLook(), event: event)

@@ -7,11 +7,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     private var attempts: Int { 3 }
 
     /// Writes a register, again where nobody answered or the bus was lost.
-    mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+    mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
         var attempt = 1
         while true {
             do throws(BusError) {
-                return try bus.write(register, value)
+                return try bus.write(register.number, value.bits)
             } catch {
                 try giveUpOrRepeat(error, after: &attempt)
             }
@@ -19,18 +19,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Reads a register, again where nobody answered or the bus was lost.
-    mutating func read(_ register: UInt8) throws(BusError) -> UInt8 {
-        try readGroup(register, count: 1)
-        return buffer.registers[0]
+    mutating func read(_ register: RegisterAddress) throws(BusError) -> RegisterValue {
+        try readGroup(ChipRegisters(first: register, count: 1))
+        return RegisterValue(buffer.registers[0])
     }
 
     /// Reads neighbouring registers into `buffer.registers`, again where nobody answered or the bus was lost.
-    mutating func readGroup(_ register: UInt8, count: Int) throws(BusError) {
+    mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
         var attempt = 1
         while true {
             do throws(BusError) {
-                let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<count])
-                return try bus.read(register, into: group)
+                let group = UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<registers.count])
+                return try bus.read(registers.first.number, into: group)
             } catch {
                 try giveUpOrRepeat(error, after: &attempt)
             }
@@ -46,7 +46,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         while true {
             do throws(BusError) {
                 let frames = UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[0..<bytes])
-                return try bus.read(fifo.data, into: frames)
+                return try bus.read(fifo.data.number, into: frames)
             } catch {
                 guard error.kind == .notAcknowledged else {
                     status.busErrors.count(error)
@@ -58,7 +58,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Like `write`, for the bring-up: every failure ends it.
-    mutating func put(_ register: UInt8, _ value: UInt8) throws(IMUFault) {
+    mutating func put(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
         do throws(BusError) {
             try write(register, value)
         } catch {
@@ -67,7 +67,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Like `read`, for the bring-up: every failure ends it.
-    mutating func get(_ register: UInt8) throws(IMUFault) -> UInt8 {
+    mutating func get(_ register: RegisterAddress) throws(IMUFault) -> RegisterValue {
         do throws(BusError) {
             return try read(register)
         } catch {

@@ -8,8 +8,9 @@ public import MotionCore
 ///                    ^------------------ recovering <- any failure of any of them
 ///
 /// `ChipDriver+BringUp` carries out the part's scripts up to settling, `+Streaming` reads the FIFO, `+Delivery` makes
-/// samples of frames, `+DataReady` gives them the instants of a line's edges, `+Health` looks after the configuration,
-/// `+Recovery` says what becomes of a failure.
+/// samples of frames, `+DataReady` gives them the instants of a line's edges, `+Health` holds the chip to the register
+/// table, `+Recovery` says what becomes of a failure. What each of them has to remember is in a structure that alone
+/// changes it: `BringUpProgress`, `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
 public struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
 >: IMUDriver, ~Copyable {
@@ -29,48 +30,14 @@ public struct ChipDriver<
     let buffer: FrameBuffer
     var estimator: SamplePeriodEstimator
 
-    /// The next step of the bring-up, and where it begins again where registers do not keep their values yet.
-    var step = 0
-    var wakingStep = 0
-    /// The step that waits for a register.
-    var awaitedStep: Int?
-    /// The end of the present state: when it is over, or when it has taken too long.
-    var deadline = Timestamp(nanoseconds: 0)
-    /// Until when registers may refuse their values, after a reset.
-    var patienceEnd = Timestamp(nanoseconds: 0)
-    /// From this instant on the sensors tell the truth.
-    var settledAt = Timestamp(nanoseconds: 0)
-    /// The wait before the next attempt to bring the chip up, seconds.
-    var backOff = DriverTiming.firstBackOff
-    /// The failure that was last told, and has not ended yet.
-    var outage: IMUFault?
-    /// The interruption whose end is yet to be told.
-    var interruption: IMUFault?
-    /// Interruptions since the last sample.
-    var interruptionsInARow = 0
-    /// When the bus last did what it was asked to while samples flowed.
-    var lastAnswer = Timestamp(nanoseconds: 0)
-    /// Polls in a row that found the FIFO between two frames.
-    var unevenPolls = 0
-
-    /// Frames taken from the FIFO since it was last started.
-    var taken: Int64 = 0
-    /// When the FIFO last had a frame, or was started.
-    var lastFill = Timestamp(nanoseconds: 0)
-    /// The last frame, how often it has been repeated since, and how many of the repetitions are held back.
-    var lastFrame: ChipFrame?
-    var repetitions = 0
-    var heldFrames = 0
-    /// What the next frame's temperature must be near to, °C.
-    var lastTemperature: Double?
-    /// The temperature of parts that do not put it into the FIFO, °C.
-    var separateTemperature = Double.nan
-    var lastTimestamp: Timestamp?
-
-    var healthDue = Timestamp(nanoseconds: 0)
-    var temperatureDue = Timestamp(nanoseconds: 0)
-    var healthGroup = 0
-    var pollCount = 0
+    /// The part's register table and scripts.
+    var plan: ChipPlan
+    var bringUp = BringUpProgress()
+    var progress = StreamProgress()
+    var repetition = RepetitionFilter()
+    var thermometer = Thermometer()
+    var health = HealthCheck()
+    var recovery = Recovery()
 
     /// Makes a driver that has not touched the bus yet.
     ///
@@ -90,6 +57,7 @@ public struct ChipDriver<
         self.settings = settings
         self.part = part
         fifo = part.fifo
+        plan = ChipPlan.of(part)
         buffer = FrameBuffer(bytes: Part.largestFIFO)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)
@@ -100,7 +68,7 @@ public struct ChipDriver<
         do throws(IMUFault) {
             switch status.state {
             case .asleep: return try identify()
-            case .recovering: return clock.now() < deadline ? IMUPoll(next: deadline) : try beginAnew()
+            case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try beginAgain()
             case .identifying: return try identify()
             case .resetting, .waking, .configuring: return try goOn()
             case .settling, .streaming: return try stream(into: &batch)
@@ -114,11 +82,10 @@ public struct ChipDriver<
         guard status.state != .asleep else { return }
         status.state = .asleep
         forgetStream()
-        outage = nil
-        var index = 0
-        while let step = part.sleep(index) {
-            if case .write(let register, let value) = step { try write(register, value) }
-            index += 1
+        recovery.end()
+        let count = plan.sleep.count
+        for index in 0..<count {
+            if case .write(let register, let value) = plan.sleep[index] { try write(register, value) }
         }
     }
 }
@@ -135,6 +102,7 @@ extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
         self.settings = settings
         self.part = part
         fifo = part.fifo
+        plan = ChipPlan.of(part)
         buffer = FrameBuffer(bytes: Part.largestFIFO)
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / part.rate)
         info = IMUInfo(part, identity: 0)

@@ -4,9 +4,9 @@ internal import MotionCore
 ///
 /// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
 struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
-    let gyroscopeBits: UInt8
-    let accelerometerBits: UInt8
-    let lowPass: UInt8
+    let gyroscopeBits: RegisterValue
+    let accelerometerBits: RegisterValue
+    let lowPass: RegisterValue
     /// Whether INT1 pulses with every sample.
     let signalsDataReady: Bool
     /// What it comes to. The low-passes are set to the second order; DS-000347 has a table of their delays that could not be
@@ -18,7 +18,7 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
         let rounding = 1 - 1e-6
         let row = Self.rate(for: settings.rate * rounding)
         let filter = Self.lowPass(for: row.rate)
-        lowPass = filter.code << 4 | filter.code
+        lowPass = RegisterValue(filter.code << 4 | filter.code)
         signalsDataReady = settings.signalsDataReady
         // FS_SEL counts down from the widest range: ±16 g to 2, ±2000 °/s to 15.625.
         var force: UInt8 = 3
@@ -36,8 +36,8 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
         figures = ChipFigures(
             rate: row.rate, bandwidth: filter.bandwidth, accelerometerRange: forceRange * standardGravity,
             gyroscopeRange: turnRange * radiansPerDegree)
-        accelerometerBits = force << 5 | row.code
-        gyroscopeBits = turn << 5 | row.code
+        accelerometerBits = RegisterValue(force << 5 | row.code)
+        gyroscopeBits = RegisterValue(turn << 5 | row.code)
     }
 
     /// The slowest rate of both sensors that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR); no I2C carries the faster ones.

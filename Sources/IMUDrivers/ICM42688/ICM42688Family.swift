@@ -1,6 +1,6 @@
 public import MotionCore
 
-/// TDK InvenSense's ICM-42688-P, as scripts.
+/// TDK InvenSense's ICM-42688-P, as registers and scripts.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which say by themselves whether it has slipped. It has address and
 /// identity register of the MPU family and another identity. Its registers, codes and packets
@@ -20,7 +20,7 @@ public struct ICM42688Family: ChipPart {
     public static var family: IMUFamily { .icm42688 }
     /// AP_AD0 low and high.
     public static var addresses: [UInt8] { [0x68, 0x69] }
-    public static var identityRegister: UInt8 { ICM42688Register.whoAmI }
+    public static var identityRegister: RegisterAddress { ICM42688Register.whoAmI }
     public static var largestFIFO: Int { 2048 }
     public var name: StaticString { "ICM-42688-P" }
     public var figures: ChipFigures { configuration.figures }
@@ -36,85 +36,55 @@ public struct ICM42688Family: ChipPart {
     /// Of the eight bits in a packet: 2.07 counts a kelvin from 25 °C.
     public func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / 2.07 }
 
+    // MARK: Registers
+
+    public func addRegisters(to table: inout RegisterTable) {
+        table.add(ICM42688Register.interface, ICM42688Value.bigEndianBytes, in: .configuration)
+        // It may read as it likes: it is here so that its neighbours are read in one transaction.
+        table.add(RegisterSetting(ICM42688Register.interface1, clear: .none), in: .observed)
+        table.add(ICM42688Register.gyroscope, configuration.gyroscopeBits, in: .configuration)
+        table.add(ICM42688Register.accelerometer, configuration.accelerometerBits, in: .configuration)
+        table.add(ICM42688Register.lowPass, configuration.lowPass, in: .configuration)
+        table.add(ICM42688Register.gyroscopeFilter, ICM42688Value.gyroscopeSecondOrder, in: .configuration)
+        table.add(ICM42688Register.accelerometerFilter, ICM42688Value.accelerometerSecondOrder, in: .configuration)
+        table.add(ICM42688Register.fifoMode, ICM42688Value.stream, in: .fifo)
+        table.add(ICM42688Register.fifoContent, ICM42688Value.packet3, in: .configuration)
+        table.add(ICM42688Register.power, ICM42688Value.lowNoise, in: .sensors)
+        guard configuration.signalsDataReady else { return }
+        table.add(ICM42688Register.interruptPin, ICM42688Value.pushPullActiveHigh, in: .dataReady)
+        table.add(ICM42688Register.interruptPulse, ICM42688Value.shortPulse, in: .dataReady)
+        table.add(ICM42688Register.interruptSource, ICM42688Value.dataReadyOnPin1, in: .dataReady)
+    }
+
     // MARK: Scripts
 
-    public func bringUp(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .enter(.resetting)
-        case 1: .write(ICM42688Register.bank, 0)
-        case 2: .write(ICM42688Register.device, ICM42688Value.softReset)
-        case 3:
+    public func addBringUp(to script: inout ChipScript) {
+        script.add(.enter(.resetting))
+        script.add(.write(ICM42688Register.bank, .none))
+        script.add(.write(ICM42688Register.device, ICM42688Value.softReset))
+        script.add(
             .waitFor(
-                ICM42688Register.interruptStatus, ICM42688Value.resetDone, mask: ICM42688Value.resetDone,
-                every: ICM42688Timing.resetPoll, within: ICM42688Timing.resetDeadline)
-        case 4: .enter(.configuring)
-        case 5: configure(ICM42688Register.interface)
-        case 6: configure(ICM42688Register.gyroscope)
-        case 7: configure(ICM42688Register.accelerometer)
-        case 8: configure(ICM42688Register.lowPass)
-        case 9: configure(ICM42688Register.gyroscopeFilter)
-        case 10: configure(ICM42688Register.accelerometerFilter)
-        case 11: configure(ICM42688Register.fifoContent)
-        case 12: .write(ICM42688Register.power, ICM42688Value.lowNoise)
-        case 13: .settle(ICM42688Timing.gyroscopeStartUp)
-        case 14: .wait(ICM42688Timing.power)
-        case 15: .check(ICM42688Register.power, ICM42688Value.lowNoise)
-        case 16 where configuration.signalsDataReady: configure(ICM42688Register.interruptPin)
-        case 17 where configuration.signalsDataReady: configure(ICM42688Register.interruptPulse)
-        case 18 where configuration.signalsDataReady: configure(ICM42688Register.interruptSource)
-        default: nil
-        }
+                RegisterSetting(
+                    ICM42688Register.interruptStatus, set: ICM42688Value.resetDone, clear: .none),
+                every: ICM42688Timing.resetPoll, within: ICM42688Timing.resetDeadline))
+        script.add(.enter(.configuring))
+        script.add(.configure(.configuration))
+        script.add(.apply(.sensors))
+        script.add(.settle(ICM42688Timing.gyroscopeStartUp))
+        script.add(.wait(ICM42688Timing.power))
+        script.add(.verify(.sensors))
+        script.add(.configure(.dataReady))
     }
 
-    public func startFIFO(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .write(ICM42688Register.fifoMode, ICM42688Value.bypass)
-        case 1: .write(ICM42688Register.signalPathReset, ICM42688Value.flush)
-        case 2: .write(ICM42688Register.fifoMode, ICM42688Value.stream)
-        default: nil
-        }
+    public func addFIFOStart(to script: inout ChipScript) {
+        script.add(.write(ICM42688Register.fifoMode, ICM42688Value.bypass))
+        script.add(.write(ICM42688Register.signalPathReset, ICM42688Value.flush))
+        script.add(.apply(.fifo))
     }
 
-    public func confirmFIFO(_ step: Int) -> ChipStep? {
-        step == 0 ? .check(ICM42688Register.fifoMode, ICM42688Value.stream) : nil
+    public func addSleep(to script: inout ChipScript) {
+        script.add(.write(ICM42688Register.power, .none))
     }
-
-    public func sleep(_ step: Int) -> ChipStep? { step == 0 ? .write(ICM42688Register.power, 0) : nil }
-
-    public func healthGroup(_ number: Int) -> ChipRegisters? {
-        switch number {
-        case 0: ChipRegisters(first: ICM42688Register.interface, count: 4)
-        case 1: ChipRegisters(first: ICM42688Register.accelerometer, count: 4)
-        case 2: ChipRegisters(first: ICM42688Register.fifoMode, count: 1)
-        case 3: ChipRegisters(first: ICM42688Register.fifoContent, count: 1)
-        case 4 where configuration.signalsDataReady: ChipRegisters(first: ICM42688Register.interruptPin, count: 1)
-        case 5 where configuration.signalsDataReady: ChipRegisters(first: ICM42688Register.interruptPulse, count: 2)
-        default: nil
-        }
-    }
-
-    public func expected(_ register: UInt8) -> UInt8 {
-        switch register {
-        case ICM42688Register.interface: ICM42688Value.bigEndianBytes
-        case ICM42688Register.gyroscope: configuration.gyroscopeBits
-        case ICM42688Register.accelerometer: configuration.accelerometerBits
-        case ICM42688Register.lowPass: configuration.lowPass
-        case ICM42688Register.gyroscopeFilter: ICM42688Value.gyroscopeSecondOrder
-        case ICM42688Register.accelerometerFilter: ICM42688Value.accelerometerSecondOrder
-        case ICM42688Register.fifoContent: ICM42688Value.packet3
-        case ICM42688Register.power: ICM42688Value.lowNoise
-        case ICM42688Register.fifoMode: ICM42688Value.stream
-        case ICM42688Register.interruptPin: ICM42688Value.pushPullActiveHigh
-        case ICM42688Register.interruptPulse: ICM42688Value.shortPulse
-        case ICM42688Register.interruptSource: ICM42688Value.dataReadyOnPin1
-        default: 0
-        }
-    }
-
-    /// INTF_CONFIG1, which lies between the others, keeps its reset value.
-    public func mask(_ register: UInt8) -> UInt8 { register == 0x4D ? 0 : 0xFF }
-
-    private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
 
     // MARK: Frames
 

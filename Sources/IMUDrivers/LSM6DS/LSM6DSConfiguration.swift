@@ -8,12 +8,12 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     let rateCode: UInt8
 
     /// INT1_CTRL, and the register that makes data-ready a pulse.
-    let interrupts: UInt8
-    let pulses: UInt8
+    let interrupts: RegisterValue
+    let pulses: RegisterValue
 
     /// FS_XL and FS_G in their place, bits 3…2.
-    let accelerometerRangeBits: UInt8
-    let gyroscopeRangeBits: UInt8
+    let accelerometerRangeBits: RegisterValue
+    let gyroscopeRangeBits: RegisterValue
 
     /// What it comes to.
     let figures: ChipFigures
@@ -22,8 +22,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     init(_ settings: IMUSettings, variant: LSM6DSVariant) {
         rateCode = Self.rateCode(for: settings.rate)
         let signals = settings.signalsDataReady && variant.pulsesDataReady
-        interrupts = signals ? LSM6DSValue.gyroscopeReady : 0
-        pulses = signals ? LSM6DSValue.pulse : 0
+        interrupts = signals ? LSM6DSValue.gyroscopeReady : .none
+        pulses = signals ? LSM6DSValue.pulse : .none
         let filter = Self.lowPass(code: rateCode, variant: variant)
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
         accelerometerRangeBits = accelerometer.bits
@@ -95,7 +95,7 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
 
     /// A full scale: its register bits, its end, and the size of one count.
     struct Range {
-        let bits: UInt8
+        let bits: RegisterValue
         let range: Double
         let scale: Double
     }
@@ -104,7 +104,9 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     static func accelerometer(for range: Double) -> Range {
         let wanted = range / standardGravity * rounding
         func row(_ code: UInt8, _ end: Double, _ micrograms: Double) -> Range {
-            Range(bits: code << 2, range: end * standardGravity, scale: micrograms * 1e-6 * standardGravity)
+            Range(
+                bits: RegisterValue(code << 2), range: end * standardGravity, scale: micrograms * 1e-6 * standardGravity
+            )
         }
         if wanted <= 2 { return row(0, 2, 61) }
         if wanted <= 4 { return row(2, 4, 122) }
@@ -117,7 +119,9 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
     static func gyroscope(for range: Double) -> Range {
         let wanted = range * degreesPerRadian * rounding
         func row(_ code: UInt8, _ end: Double, _ millidegrees: Double) -> Range {
-            Range(bits: code << 2, range: end * radiansPerDegree, scale: millidegrees * 1e-3 * radiansPerDegree)
+            Range(
+                bits: RegisterValue(code << 2), range: end * radiansPerDegree,
+                scale: millidegrees * 1e-3 * radiansPerDegree)
         }
         if wanted <= 250 { return row(0, 250, 8.75) }
         if wanted <= 500 { return row(1, 500, 17.5) }

@@ -1,7 +1,7 @@
 public import MotionCore
 
-/// ST's LSM6DS3, LSM6DS3TR-C and LSM6DSO with their kin, read through the FIFO: the scripts that bring one up, and its
-/// frames.
+/// ST's LSM6DS3, LSM6DS3TR-C and LSM6DSO with their kin, read through the FIFO: the registers and scripts that bring one
+/// up, and its frames.
 ///
 /// The temperature stays out of the FIFO: one kind has no room for it, the other takes it at a rate of its own, and a frame
 /// is to be always the same. What differs from one to another is in `LSM6DSVariant`.
@@ -23,7 +23,7 @@ public struct LSM6DSFamily: ChipPart {
     public static var family: IMUFamily { .lsm6ds }
     /// SDO/SA0 low and high (datasheets, "I²C operation").
     public static var addresses: [UInt8] { [0x6A, 0x6B] }
-    public static var identityRegister: UInt8 { LSM6DSRegister.whoAmI }
+    public static var identityRegister: RegisterAddress { LSM6DSRegister.whoAmI }
     public static var largestFIFO: Int { 8192 }
     public var name: StaticString { variant.name }
     public var figures: ChipFigures { configuration.figures }
@@ -58,110 +58,82 @@ public struct LSM6DSFamily: ChipPart {
         return isFirst ? 2 * words : 2 * words | 1
     }
 
-    // MARK: Scripts
+    // MARK: Registers
 
-    public func bringUp(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: return .enter(.resetting)
-        case 1: return .write(LSM6DSRegister.control3, LSM6DSValue.addressIncrement | LSM6DSValue.reset)
-        case 2:
-            return .waitFor(
-                LSM6DSRegister.control3, 0, mask: LSM6DSValue.reset, every: LSM6DSTiming.resetPoll,
-                within: LSM6DSTiming.resetDeadline)
-        case 3: return .enter(.waking)
-        case 4: return configure(LSM6DSRegister.control3)
-        case 5: return .enter(.configuring)
-        case 6: return configure(LSM6DSRegister.control4)
-        case 7: return configure(LSM6DSRegister.control5)
-        case 8: return configure(LSM6DSRegister.control6)
-        case 9: return configure(LSM6DSRegister.control7)
-        case 10: return configure(LSM6DSRegister.control8)
-        case 11: return configure(fifoControl + 2)
-        // The sensors last: from here on they take samples.
-        case 12: return configure(LSM6DSRegister.gyroscope)
-        case 13: return configure(LSM6DSRegister.accelerometer)
-        case 14: return .settle(LSM6DSTiming.gyroscopeStartUp)
-        case 15 where variant.isTagged: return configure(LSM6DSRegister.control9)
-        case 15: return .wait(LSM6DSTiming.bothStarting)
-        case 16 where variant.isTagged: return .wait(LSM6DSTiming.bothStarting)
-        case 16...18 where configuration.interrupts != 0: return signal(step - (variant.isTagged ? 17 : 16))
-        default: return nil
+    /// The sensors come last: from then on they take samples.
+    public func addRegisters(to table: inout RegisterTable) {
+        let filter = variant.filtersGyroscope ? LSM6DSValue.gyroscopeFilter : .none
+        let rate = configuration.rateCode
+        table.add(
+            LSM6DSRegister.control3, LSM6DSValue.blockDataUpdate | LSM6DSValue.addressIncrement, in: .waking)
+        table.add(LSM6DSRegister.control4, filter, in: .configuration)
+        if variant.isTagged {
+            table.add(LSM6DSRegister.taggedControl1, .none, in: .observed)
+            table.add(LSM6DSRegister.taggedControl2, .none, in: .observed)
+        } else {
+            table.add(LSM6DSRegister.untaggedControl1, .none, in: .observed)
+            table.add(LSM6DSRegister.untaggedControl2, .none, in: .observed)
+            table.add(LSM6DSRegister.untaggedControl4, .none, in: .observed)
         }
+        table.add(LSM6DSRegister.control5, .none, in: .configuration)
+        table.add(LSM6DSRegister.control6, .none, in: .configuration)
+        table.add(LSM6DSRegister.control7, .none, in: .configuration)
+        table.add(LSM6DSRegister.control8, .none, in: .configuration)
+        if variant.isTagged {
+            table.add(LSM6DSRegister.taggedControl3, RegisterValue(rate << 4 | rate), in: .configuration)
+        } else {
+            table.add(LSM6DSRegister.untaggedControl3, LSM6DSValue.noDecimation, in: .configuration)
+        }
+        let rateOfSensors = RegisterValue(rate << 4)
+        table.add(LSM6DSRegister.gyroscope, rateOfSensors | configuration.gyroscopeRangeBits, in: .sensors)
+        table.add(LSM6DSRegister.accelerometer, rateOfSensors | configuration.accelerometerRangeBits, in: .sensors)
+        if variant.isTagged { table.add(LSM6DSRegister.control9, LSM6DSValue.plainBus, in: .sensors) }
+        table.add(fifoMode, fifoOn, in: .fifo)
+        guard configuration.interrupts != .none else { return }
+        table.add(LSM6DSRegister.dataReadyPulse, configuration.pulses, in: .dataReady)
+        table.add(LSM6DSRegister.interrupt1, configuration.interrupts, in: .dataReady)
     }
 
-    /// The steps that let the pin pulse.
-    private func signal(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: configure(LSM6DSRegister.dataReadyPulse)
-        case 1: configure(LSM6DSRegister.interrupt1)
-        default: nil
-        }
+    /// The register of the FIFO's mode, and what it holds while samples flow.
+    private var fifoMode: RegisterAddress {
+        variant.isTagged ? LSM6DSRegister.taggedControl4 : LSM6DSRegister.untaggedControl5
+    }
+    private var fifoOn: RegisterValue {
+        let rate = RegisterValue(configuration.rateCode << 3)
+        return variant.isTagged ? LSM6DSValue.continuous : rate | LSM6DSValue.continuous
+    }
+
+    // MARK: Scripts
+
+    public func addBringUp(to script: inout ChipScript) {
+        script.add(.enter(.resetting))
+        script.add(.write(LSM6DSRegister.control3, LSM6DSValue.addressIncrement | LSM6DSValue.reset))
+        script.add(
+            .waitFor(
+                RegisterSetting(LSM6DSRegister.control3, clear: LSM6DSValue.reset), every: LSM6DSTiming.resetPoll,
+                within: LSM6DSTiming.resetDeadline))
+        script.add(.enter(.waking))
+        script.add(.configure(.waking))
+        script.add(.enter(.configuring))
+        script.add(.configure(.configuration))
+        script.add(.configure(.sensors))
+        script.add(.settle(LSM6DSTiming.gyroscopeStartUp))
+        script.add(.wait(LSM6DSTiming.bothStarting))
+        script.add(.configure(.dataReady))
     }
 
     /// Off, which empties it, and on again. An overflow of before that is still latched goes by reading it.
-    public func startFIFO(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .write(fifoMode, LSM6DSValue.bypass)
-        case 1 where variant.isTagged: .check(LSM6DSRegister.fifoStatus2, 0, mask: 0)
-        case 1: .write(fifoMode, expected(fifoMode))
-        case 2 where variant.isTagged: .write(fifoMode, expected(fifoMode))
-        default: nil
-        }
-    }
-
-    public func confirmFIFO(_ step: Int) -> ChipStep? {
-        step == 0 ? .check(fifoMode, expected(fifoMode)) : nil
+    public func addFIFOStart(to script: inout ChipScript) {
+        script.add(.write(fifoMode, LSM6DSValue.bypass))
+        if variant.isTagged { script.add(.read(LSM6DSRegister.fifoStatus2)) }
+        script.add(.apply(.fifo))
     }
 
     /// FIFO, gyroscope and accelerometer off: rate 0 is power-down.
-    public func sleep(_ step: Int) -> ChipStep? {
-        switch step {
-        case 0: .write(fifoMode, LSM6DSValue.bypass)
-        case 1: .write(LSM6DSRegister.gyroscope, 0)
-        case 2: .write(LSM6DSRegister.accelerometer, 0)
-        default: nil
-        }
-    }
-
-    public func healthGroup(_ number: Int) -> ChipRegisters? {
-        switch number {
-        case 0: ChipRegisters(first: LSM6DSRegister.accelerometer, count: 4)
-        case 1: ChipRegisters(first: fifoControl, count: 4)
-        case 2: ChipRegisters(first: LSM6DSRegister.control5, count: 4)
-        case 3 where variant.isTagged: ChipRegisters(first: LSM6DSRegister.control9, count: 1)
-        case 3: ChipRegisters(first: LSM6DSRegister.untaggedControl5, count: 1)
-        case 4 where configuration.interrupts != 0: ChipRegisters(first: LSM6DSRegister.interrupt1, count: 1)
-        case 5 where configuration.interrupts != 0: ChipRegisters(first: LSM6DSRegister.dataReadyPulse, count: 1)
-        default: nil
-        }
-    }
-
-    public func expected(_ register: UInt8) -> UInt8 {
-        let rate = configuration.rateCode
-        return switch register {
-        case LSM6DSRegister.accelerometer: rate << 4 | configuration.accelerometerRangeBits
-        case LSM6DSRegister.gyroscope: rate << 4 | configuration.gyroscopeRangeBits
-        case LSM6DSRegister.dataReadyPulse: configuration.pulses
-        case LSM6DSRegister.interrupt1: configuration.interrupts
-        case LSM6DSRegister.control3: LSM6DSValue.blockDataUpdate | LSM6DSValue.addressIncrement
-        case LSM6DSRegister.control4 where variant.filtersGyroscope: LSM6DSValue.gyroscopeFilter
-        case LSM6DSRegister.control9 where variant.isTagged: LSM6DSValue.plainBus
-        case LSM6DSRegister.untaggedControl3 where !variant.isTagged: LSM6DSValue.noDecimation
-        case LSM6DSRegister.untaggedControl5 where !variant.isTagged: rate << 3 | LSM6DSValue.continuous
-        case LSM6DSRegister.taggedControl3 where variant.isTagged: rate << 4 | rate
-        case LSM6DSRegister.taggedControl4 where variant.isTagged: LSM6DSValue.continuous
-        default: 0
-        }
-    }
-
-    private func configure(_ register: UInt8) -> ChipStep { .set(register, expected(register)) }
-
-    /// FIFO_CTRL1, after which comes, two further, what of the sensors goes into the FIFO; and the register of its mode.
-    private var fifoControl: UInt8 {
-        variant.isTagged ? LSM6DSRegister.taggedControl1 : LSM6DSRegister.untaggedControl1
-    }
-    private var fifoMode: UInt8 {
-        variant.isTagged ? LSM6DSRegister.taggedControl4 : LSM6DSRegister.untaggedControl5
+    public func addSleep(to script: inout ChipScript) {
+        script.add(.write(fifoMode, LSM6DSValue.bypass))
+        script.add(.write(LSM6DSRegister.gyroscope, .none))
+        script.add(.write(LSM6DSRegister.accelerometer, .none))
     }
 
     // MARK: Frames

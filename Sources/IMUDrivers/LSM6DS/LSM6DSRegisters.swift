@@ -3,76 +3,79 @@
 /// Sources: lsm6ds3_reg.h, lsm6ds3tr-c_reg.h and lsm6dso_reg.h of STMicroelectronics ("reg.h"), and the tables of Linux
 /// drivers/iio/imu/st_lsm6dsx ("Linux"). Where the two kinds of FIFO differ, a name says whose it is.
 enum LSM6DSRegister {
-    /// FIFO_CTRL1 to FIFO_CTRL4 of the untagged FIFO: threshold, decimation, data sets 3 and 4 (lsm6ds3_reg.h).
-    static var untaggedControl1: UInt8 { 0x06 }
+    /// FIFO_CTRL1, 2 and 4 of the untagged FIFO: threshold, timer, data sets 3 and 4 (lsm6ds3_reg.h).
+    static var untaggedControl1: RegisterAddress { RegisterAddress(0x06) }
+    static var untaggedControl2: RegisterAddress { RegisterAddress(0x07) }
+    static var untaggedControl4: RegisterAddress { RegisterAddress(0x09) }
     /// FIFO_CTRL3: decimation, accelerometer in bits 2…0 and gyroscope in bits 5…3 (lsm6ds3_reg.h, Linux `decimator`).
-    static var untaggedControl3: UInt8 { 0x08 }
+    static var untaggedControl3: RegisterAddress { RegisterAddress(0x08) }
     /// FIFO_CTRL5: the FIFO's rate in bits 6…3, its mode in bits 2…0 (lsm6ds3_reg.h, Linux).
-    static var untaggedControl5: UInt8 { 0x0A }
-    /// FIFO_CTRL1 of the tagged FIFO: threshold (lsm6dso_reg.h).
-    static var taggedControl1: UInt8 { 0x07 }
+    static var untaggedControl5: RegisterAddress { RegisterAddress(0x0A) }
+    /// FIFO_CTRL1 and 2 of the tagged FIFO: threshold, compression (lsm6dso_reg.h).
+    static var taggedControl1: RegisterAddress { RegisterAddress(0x07) }
+    static var taggedControl2: RegisterAddress { RegisterAddress(0x08) }
     /// FIFO_CTRL3: batch rates, accelerometer in bits 3…0 and gyroscope in bits 7…4 (lsm6dso_reg.h, Linux `batch`).
-    static var taggedControl3: UInt8 { 0x09 }
+    static var taggedControl3: RegisterAddress { RegisterAddress(0x09) }
     /// FIFO_CTRL4: mode in bits 2…0, temperature and timestamps above (lsm6dso_reg.h).
-    static var taggedControl4: UInt8 { 0x0A }
+    static var taggedControl4: RegisterAddress { RegisterAddress(0x0A) }
     /// DRDY_PULSE_CFG_G of the LSM6DS3TR-C, COUNTER_BDR_REG1 of the tagged kind: in bit 7 of both, data-ready is a pulse
     /// (lsm6ds3tr-c_reg.h `drdy_pulsed`, lsm6dso_reg.h `dataready_pulsed`). The LSM6DS3 has ORIENT_CFG_G there, and no pulse.
-    static var dataReadyPulse: UInt8 { 0x0B }
+    static var dataReadyPulse: RegisterAddress { RegisterAddress(0x0B) }
     /// INT1_CTRL: INT1_DRDY_G in bit 1 (reg.h).
-    static var interrupt1: UInt8 { 0x0D }
+    static var interrupt1: RegisterAddress { RegisterAddress(0x0D) }
     /// WHO_AM_I (reg.h, Linux `wai`).
-    static var whoAmI: UInt8 { 0x0F }
+    static var whoAmI: RegisterAddress { RegisterAddress(0x0F) }
     /// CTRL1_XL: rate in bits 7…4, full scale in bits 3…2, filter below (reg.h).
-    static var accelerometer: UInt8 { 0x10 }
+    static var accelerometer: RegisterAddress { RegisterAddress(0x10) }
     /// CTRL2_G: rate in bits 7…4, full scale in bits 3…2 (reg.h).
-    static var gyroscope: UInt8 { 0x11 }
+    static var gyroscope: RegisterAddress { RegisterAddress(0x11) }
     /// CTRL3_C: BOOT, BDU, IF_INC, SW_RESET (reg.h).
-    static var control3: UInt8 { 0x12 }
+    static var control3: RegisterAddress { RegisterAddress(0x12) }
     /// CTRL4_C: LPF1_SEL_G in bit 1, but not on the LSM6DS3 (reg.h).
-    static var control4: UInt8 { 0x13 }
+    static var control4: RegisterAddress { RegisterAddress(0x13) }
     /// CTRL5_C: rounding, self-test (reg.h).
-    static var control5: UInt8 { 0x14 }
+    static var control5: RegisterAddress { RegisterAddress(0x14) }
     /// CTRL6_C: power mode of the accelerometer, FTYPE in the lowest bits, but not on the LSM6DS3 (reg.h).
-    static var control6: UInt8 { 0x15 }
+    static var control6: RegisterAddress { RegisterAddress(0x15) }
     /// CTRL7_G: power mode and high-pass of the gyroscope (reg.h).
-    static var control7: UInt8 { 0x16 }
+    static var control7: RegisterAddress { RegisterAddress(0x16) }
     /// CTRL8_XL: second filter of the accelerometer (reg.h).
-    static var control8: UInt8 { 0x17 }
+    static var control8: RegisterAddress { RegisterAddress(0x17) }
     /// CTRL9_XL: I3C_DISABLE in bit 1 (lsm6dso_reg.h).
-    static var control9: UInt8 { 0x18 }
+    static var control9: RegisterAddress { RegisterAddress(0x18) }
     /// OUT_TEMP_L, OUT_TEMP_H (reg.h).
-    static var temperature: UInt8 { 0x20 }
+    static var temperature: RegisterAddress { RegisterAddress(0x20) }
     /// FIFO_STATUS1, from here on the number of words and the flags (reg.h, Linux `fifo_diff`).
-    static var fifoStatus1: UInt8 { 0x3A }
-    static var fifoStatus2: UInt8 { 0x3B }
+    static var fifoStatus1: RegisterAddress { RegisterAddress(0x3A) }
+    static var fifoStatus2: RegisterAddress { RegisterAddress(0x3B) }
     /// FIFO_DATA_OUT_L: a burst goes from FIFO_DATA_OUT_H back to it (Linux reads 30 bytes at once).
-    static var untaggedData: UInt8 { 0x3E }
+    static var untaggedData: RegisterAddress { RegisterAddress(0x3E) }
     /// FIFO_DATA_OUT_TAG: a burst goes from FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once).
-    static var taggedData: UInt8 { 0x78 }
+    static var taggedData: RegisterAddress { RegisterAddress(0x78) }
 }
 
 /// The register values that do not depend on settings.
 enum LSM6DSValue {
     /// CTRL3_C: SW_RESET, which clears itself (reg.h, Linux `reset`).
-    static var reset: UInt8 { 0x01 }
+    static var reset: RegisterValue { RegisterValue(0x01) }
     /// CTRL3_C: IF_INC, on from power-up: bursts go from register to register (reg.h).
-    static var addressIncrement: UInt8 { 0x04 }
+    static var addressIncrement: RegisterValue { RegisterValue(0x04) }
     /// CTRL3_C: BDU, the two bytes of a value are of one sample (reg.h, Linux `bdu`).
-    static var blockDataUpdate: UInt8 { 0x40 }
+    static var blockDataUpdate: RegisterValue { RegisterValue(0x40) }
     /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass, which FTYPE 0 sets to about 335 Hz (reg.h,
     /// Arduino_LSM6DSOX).
-    static var gyroscopeFilter: UInt8 { 0x02 }
+    static var gyroscopeFilter: RegisterValue { RegisterValue(0x02) }
     /// CTRL9_XL: its default, and I3C_DISABLE for a bus that is none (lsm6dso_reg.h).
-    static var plainBus: UInt8 { 0xE2 }
+    static var plainBus: RegisterValue { RegisterValue(0xE2) }
     /// INT1_CTRL: the gyroscope has a new value, and at the same rate the accelerometer.
-    static var gyroscopeReady: UInt8 { 0x02 }
-    static var pulse: UInt8 { 0x80 }
+    static var gyroscopeReady: RegisterValue { RegisterValue(0x02) }
+    static var pulse: RegisterValue { RegisterValue(0x80) }
     /// FIFO mode: off and empty (Linux `ST_LSM6DSX_FIFO_BYPASS`).
-    static var bypass: UInt8 { 0 }
+    static var bypass: RegisterValue { RegisterValue(0) }
     /// FIFO mode: the newest words replace the oldest (Linux `ST_LSM6DSX_FIFO_CONT`).
-    static var continuous: UInt8 { 6 }
+    static var continuous: RegisterValue { RegisterValue(6) }
     /// FIFO_CTRL3 of the untagged FIFO: every sample of both (Linux `st_lsm6dsx_decimator_table`).
-    static var noDecimation: UInt8 { 1 << 3 | 1 }
+    static var noDecimation: RegisterValue { RegisterValue(1 << 3 | 1) }
     /// FIFO_STATUS2, untagged: OVER_RUN and FIFO_EMPTY (lsm6ds3_reg.h).
     static var untaggedOverrun: UInt8 { 0x40 }
     static var untaggedEmpty: UInt8 { 0x10 }

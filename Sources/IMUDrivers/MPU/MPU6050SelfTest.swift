@@ -94,7 +94,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     /// Resetting and clearing: whether the chip has woken to its defaults, asleep (RM p. 8, 40).
     private mutating func isResetDone() throws(IMUFault) -> Bool {
         do throws(IMUFault) {
-            if try read(MPU6050Register.powerManagement1) == MPU6050Value.sleep { return true }
+            if try read(MPU6050Register.powerManagement1) == MPU6050Value.sleep.bits { return true }
         } catch {
             // A chip in reset may not answer; whether it comes back is for the deadline to tell.
             if case .bus(let error) = error, error.isLasting { throw .bus(error) }
@@ -169,15 +169,17 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         if case .idle = state { return }
         state = .idle
         // The fault that is being told weighs more than one of this last attempt.
-        do throws(BusError) { try bus.write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset) } catch {}
+        do throws(BusError) {
+            try bus.write(MPU6050Register.powerManagement1.number, MPU6050Value.deviceReset.bits)
+        } catch {}
     }
 
-    private func gyroscopeBits(in phase: Phase) -> UInt8 {
-        part.configuration.gyroscopeRangeBits | (phase == .response ? MPU6050Value.selfTest : 0)
+    private func gyroscopeBits(in phase: Phase) -> RegisterValue {
+        part.configuration.gyroscopeRangeBits | (phase == .response ? MPU6050Value.selfTest : .none)
     }
 
-    private func accelerometerBits(in phase: Phase) -> UInt8 {
-        part.configuration.accelerometerRangeBits | (phase == .response ? MPU6050Value.selfTest : 0)
+    private func accelerometerBits(in phase: Phase) -> RegisterValue {
+        part.configuration.accelerometerRangeBits | (phase == .response ? MPU6050Value.selfTest : .none)
     }
 }
 
@@ -186,22 +188,26 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     private var attempts: Int { 3 }
 
     /// Writes a register, unless that has been done, and reads it back.
-    private mutating func configure(_ register: UInt8, _ value: UInt8, isWritten: Bool = false) throws(IMUFault) {
+    private mutating func configure(
+        _ register: RegisterAddress, _ value: RegisterValue, isWritten: Bool = false
+    ) throws(IMUFault) {
         if !isWritten { try write(register, value) }
         let found = try read(register)
-        guard found == value else { throw .readBack(register: register, wrote: value, read: found) }
+        guard found == value.bits else {
+            throw .readBack(register: register.number, wrote: value.bits, read: found)
+        }
     }
 
     /// Checks that a register still holds what was written to it.
-    private mutating func verify(_ register: UInt8, _ value: UInt8) throws(IMUFault) {
-        guard try read(register) == value else { throw .configurationLost(register: register) }
+    private mutating func verify(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
+        guard try read(register) == value.bits else { throw .configurationLost(register: register.number) }
     }
 
-    private mutating func write(_ register: UInt8, _ value: UInt8) throws(IMUFault) {
+    private mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
         var attempt = 1
         while true {
             do throws(BusError) {
-                return try bus.write(register, value)
+                return try bus.write(register.number, value.bits)
             } catch {
                 guard error.isPassing && attempt < attempts else { throw .bus(error) }
                 attempt += 1
@@ -209,18 +215,18 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         }
     }
 
-    private mutating func read(_ register: UInt8) throws(IMUFault) -> UInt8 {
+    private mutating func read(_ register: RegisterAddress) throws(IMUFault) -> UInt8 {
         try readGroup(register, into: UnsafeMutableRawBufferPointer(rebasing: buffer.registers[0..<1]))
         return buffer.registers[0]
     }
 
     private mutating func readGroup(
-        _ register: UInt8, into group: UnsafeMutableRawBufferPointer
+        _ register: RegisterAddress, into group: UnsafeMutableRawBufferPointer
     ) throws(IMUFault) {
         var attempt = 1
         while true {
             do throws(BusError) {
-                return try bus.read(register, into: group)
+                return try bus.read(register.number, into: group)
             } catch {
                 guard error.isPassing && attempt < attempts else { throw .bus(error) }
                 attempt += 1

@@ -5,13 +5,13 @@ internal import MotionCore
 /// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
 struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG.
-    let sampleRateDivider: UInt8
-    let lowPass: UInt8
-    let gyroscopeRangeBits: UInt8
-    let accelerometerRangeBits: UInt8
+    let sampleRateDivider: RegisterValue
+    let lowPass: RegisterValue
+    let gyroscopeRangeBits: RegisterValue
+    let accelerometerRangeBits: RegisterValue
 
     /// INT_ENABLE.
-    let interrupts: UInt8
+    let interrupts: RegisterValue
 
     /// What it comes to. The accelerometer is delayed by 0.4 ms more than the gyroscope at most, and by 1 ms less from the
     /// MPU-6500 on.
@@ -20,11 +20,11 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// Chooses registers for `settings` of a chip with these low-passes.
     init(_ settings: IMUSettings, lowPass table: MPULowPassTable = .mpu6050) {
         let divisor = Self.divisor(for: settings.rate)
-        sampleRateDivider = UInt8(divisor - 1)
+        sampleRateDivider = RegisterValue(UInt8(divisor - 1))
         let rate = Self.baseRate / Double(divisor)
-        interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : 0
+        interrupts = settings.signalsDataReady ? MPU6050Value.dataReady : .none
         let filter = table.row(forRate: rate)
-        lowPass = filter.setting
+        lowPass = RegisterValue(filter.setting)
         let accelerometer = Self.accelerometer(for: settings.accelerometerRange)
         accelerometerRangeBits = accelerometer.bits
         let gyroscope = Self.gyroscope(for: settings.gyroscopeRange)
@@ -49,7 +49,7 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
 
     /// A full scale: its register bits, its end, and the size of one count.
     struct Range {
-        let bits: UInt8
+        let bits: RegisterValue
         let range: Double
         let scale: Double
     }
@@ -60,18 +60,30 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (RM p. 15; counts per g: PS 6.2).
     static func accelerometer(for range: Double) -> Range {
         let wanted = range / standardGravity * rounding
-        if wanted <= 2 { return Range(bits: 0 << 3, range: 2 * standardGravity, scale: standardGravity / 16384) }
-        if wanted <= 4 { return Range(bits: 1 << 3, range: 4 * standardGravity, scale: standardGravity / 8192) }
-        if wanted <= 8 { return Range(bits: 2 << 3, range: 8 * standardGravity, scale: standardGravity / 4096) }
-        return Range(bits: 3 << 3, range: 16 * standardGravity, scale: standardGravity / 2048)
+        if wanted <= 2 {
+            return Range(bits: RegisterValue(0 << 3), range: 2 * standardGravity, scale: standardGravity / 16384)
+        }
+        if wanted <= 4 {
+            return Range(bits: RegisterValue(1 << 3), range: 4 * standardGravity, scale: standardGravity / 8192)
+        }
+        if wanted <= 8 {
+            return Range(bits: RegisterValue(2 << 3), range: 8 * standardGravity, scale: standardGravity / 4096)
+        }
+        return Range(bits: RegisterValue(3 << 3), range: 16 * standardGravity, scale: standardGravity / 2048)
     }
 
     /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s (RM p. 14; counts per °/s: PS 6.1).
     static func gyroscope(for range: Double) -> Range {
         let wanted = range * degreesPerRadian * rounding
-        if wanted <= 250 { return Range(bits: 0 << 3, range: 250 * radiansPerDegree, scale: radiansPerDegree / 131) }
-        if wanted <= 500 { return Range(bits: 1 << 3, range: 500 * radiansPerDegree, scale: radiansPerDegree / 65.5) }
-        if wanted <= 1000 { return Range(bits: 2 << 3, range: 1000 * radiansPerDegree, scale: radiansPerDegree / 32.8) }
-        return Range(bits: 3 << 3, range: 2000 * radiansPerDegree, scale: radiansPerDegree / 16.4)
+        if wanted <= 250 {
+            return Range(bits: RegisterValue(0 << 3), range: 250 * radiansPerDegree, scale: radiansPerDegree / 131)
+        }
+        if wanted <= 500 {
+            return Range(bits: RegisterValue(1 << 3), range: 500 * radiansPerDegree, scale: radiansPerDegree / 65.5)
+        }
+        if wanted <= 1000 {
+            return Range(bits: RegisterValue(2 << 3), range: 1000 * radiansPerDegree, scale: radiansPerDegree / 32.8)
+        }
+        return Range(bits: RegisterValue(3 << 3), range: 2000 * radiansPerDegree, scale: radiansPerDegree / 16.4)
     }
 }

@@ -21,7 +21,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// What puts accelerometer, temperature and gyroscope into the FIFO.
     var fifoEnable = MPU6050Value.motionAndTemperature
     /// The bits of CONFIG that have to be as written.
-    var configurationMask: UInt8 = 0xFF
+    var configurationMask = RegisterValue.all
     /// Seconds from sleep until the gyroscope measures.
     var gyroscopeStartUp = MPU6050Timing.gyroscopeStartUp
 
@@ -84,7 +84,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
         variant.lowPass = .icm206xx
         // CONFIG is 0x80 after a reset (DS-000176, register 26), and bit 7 is to be written as zero (PX4 icm20602); what it then
         // reads as does not matter.
-        variant.configurationMask = 0x7F
+        variant.configurationMask = RegisterValue(0x7F)
         return variant
     }
 

@@ -50,7 +50,7 @@ extension RegisteredChip {
             identity.flatMap { Part(identity: $0, settings: settings) } ?? Part(settings: settings)
         }
         self.init(
-            family: Part.family, addresses: Part.addresses, identityRegister: Part.identityRegister, name: name,
+            family: Part.family, addresses: Part.addresses, identityRegister: Part.identityRegister.number, name: name,
             usual: (UInt8.min...UInt8.max).first { name($0).map { "\($0)" } == "\(usualName)" }
                 .map { ($0, usualName) },
             open: { (bus: consuming I2CDevice, settings: IMUSettings, names: DeviceNames) in

@@ -1,10 +1,10 @@
 internal import MotionCore
 
-/// What the driver has to know of a chip: its registers as scripts, and what its bytes mean.
+/// What the driver has to know of a chip: its registers as a table, its bring-up as scripts, and what its bytes mean.
 ///
 /// A part is a plain value, made of the identity that the chip answered with and of the settings. `ChipDriver` carries
-/// out its scripts, keeps deadlines, reads the FIFO and recovers; a part only describes. Adding a chip is writing one of
-/// these and naming it in `ChipRegistry`.
+/// out its scripts, holds the chip to the table, keeps deadlines, reads the FIFO and recovers; a part only describes.
+/// Adding a chip is writing one of these and naming it in `ChipRegistry`.
 public protocol ChipPart: Sendable, BitwiseCopyable {
     /// The family's name in a configuration.
     static var family: IMUFamily { get }
@@ -13,7 +13,7 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
     static var addresses: [UInt8] { get }
 
     /// The register that says who is there.
-    static var identityRegister: UInt8 { get }
+    static var identityRegister: RegisterAddress { get }
 
     /// The most bytes that the FIFO of any part of the family holds.
     static var largestFIFO: Int { get }
@@ -40,24 +40,17 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
     /// When its data-ready pin pulses, where the settings ask for that.
     var dataReadyPulse: DataReadyPulse { get }
 
-    /// The steps from the identified chip to one that is configured, without its FIFO; `nil` after the last.
-    func bringUp(_ step: Int) -> ChipStep?
+    /// Adds the registers that the stream depends on, with what the settings come to.
+    func addRegisters(to table: inout RegisterTable)
 
-    /// The steps that empty the FIFO and start it.
-    func startFIFO(_ step: Int) -> ChipStep?
+    /// Adds the steps from the identified chip to one that is configured, without its FIFO.
+    func addBringUp(to script: inout ChipScript)
 
-    /// What must hold once the FIFO has been started for the first time.
-    func confirmFIFO(_ step: Int) -> ChipStep?
+    /// Adds the steps that empty the FIFO and start it. For the first time, the driver then reads back the table's `fifo`.
+    func addFIFOStart(to script: inout ChipScript)
 
-    /// The steps that put the chip to sleep.
-    func sleep(_ step: Int) -> ChipStep?
-
-    /// Registers whose content the stream depends on, in groups of at most four neighbours; `nil` after the last.
-    func healthGroup(_ number: Int) -> ChipRegisters?
-
-    /// What a register of a health group should hold while samples flow, and which of its bits count.
-    func expected(_ register: UInt8) -> UInt8
-    func mask(_ register: UInt8) -> UInt8
+    /// Adds the steps that put the chip to sleep: writes alone.
+    func addSleep(to script: inout ChipScript)
 
     /// The number of bytes in the FIFO, of what its count registers hold; more than the FIFO's size where it ran over.
     func fill(_ registers: UnsafeRawBufferPointer) -> Int
@@ -91,8 +84,6 @@ extension ChipPart {
     public var accelerometerLimit: Int16 { .max - 8 }
     public var gyroscopeLimit: Int16 { .max - 8 }
 
-    public func mask(_ register: UInt8) -> UInt8 { 0xFF }
-
     /// With six axes the same frame twice is one in a thousand at most.
     public var longestRepetition: Int { 4 }
 
@@ -102,45 +93,10 @@ extension ChipPart {
         celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))
     }
 
-    public func confirmFIFO(_ step: Int) -> ChipStep? { nil }
-
     public var dataReadyPulse: DataReadyPulse { .everySample }
 
     /// Edges that may queue up between two looks: those of the longest batch twice over, and what a late host adds.
     static var mostEdges: Int { 1024 }
-}
-
-/// One step of a script.
-public enum ChipStep: Equatable, Sendable, BitwiseCopyable {
-    /// The chip's life goes on to another state. A register that does not keep its value before the deadline of the reset
-    /// sends the script back to `waking`: some parts take writes only a while after their reset.
-    case enter(IMUState)
-    /// Writes a register.
-    case write(UInt8, UInt8)
-    /// Writes a register and reads it back, whole or the bits of `mask`.
-    case set(UInt8, UInt8, mask: UInt8 = 0xFF)
-    /// Reads a register that must hold a value.
-    case check(UInt8, UInt8, mask: UInt8 = 0xFF)
-    /// Looks at a register every so many seconds until the bits of `mask` are as wanted, and fails after `within`
-    /// seconds. A chip that does not answer meanwhile is one in reset.
-    case waitFor(UInt8, UInt8, mask: UInt8, every: Double, within: Double)
-    /// Waits, seconds.
-    case wait(Double)
-    /// Reads the temperature, high byte first, that frames of a FIFO which has not slipped are near to.
-    case noteTemperature(UInt8)
-    /// From so many seconds after now on the sensors tell the truth.
-    case settle(Double)
-}
-
-/// Neighbouring registers.
-public struct ChipRegisters: Equatable, Sendable, BitwiseCopyable {
-    public var first: UInt8
-    public var count: Int
-
-    public init(first: UInt8, count: Int) {
-        self.first = first
-        self.count = count
-    }
 }
 
 /// The measures of a FIFO.
@@ -155,7 +111,7 @@ public struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
     public var count: ChipRegisters
 
     /// The register at which its bytes are read, in one transaction as many as wanted up to `longestRead`.
-    public var data: UInt8
+    public var data: RegisterAddress
     public var longestRead = Int.max
 
     /// Where the chip's temperature stands, if it is not in the frames; low byte first
@@ -168,7 +124,7 @@ public struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
     /// Frames after the start that mean nothing.
     public var discardedFrames = 2
 
-    public init(size: Int, frameLength: Int, count: ChipRegisters, data: UInt8) {
+    public init(size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress) {
         self.size = size
         self.frameLength = frameLength
         self.count = count

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import IMUDrivers
+
+/// Requirement: configuration, read-back and health check of every chip go by one table, of which nothing is left out.
+@Suite struct RegisterTableTests {
+    @Test(
+        "A register is as it has to be if its set bits are set and its clear bits clear; others may be either",
+        arguments: [(0x82, true), (0x02, true), (0x03, false), (0x00, false), (0x12, false)] as [(UInt8, Bool)])
+    func holds(found: UInt8, isRight: Bool) {
+        let setting = RegisterSetting(RegisterAddress(0x1A), set: RegisterValue(0x02), clear: RegisterValue(0x7F))
+        #expect(setting.holds(in: RegisterValue(found)) == isRight)
+        let whole = RegisterSetting(RegisterAddress(0x1A), set: RegisterValue(0x02))
+        #expect(whole.holds(in: RegisterValue(found)) == (found == 0x02))
+    }
+
+    @Test("Neighbours make groups of four at most, in the order in which the table names one of them")
+    func groups() {
+        var table = RegisterTable()
+        for number in [0x40, 0x12, 0x10, 0xFF, 0x14, 0x11, 0x13, 0xFE, 0x42] as [UInt8] {
+            table.add(RegisterAddress(number), .none, in: .configuration)
+        }
+        table.formGroups()
+        var found: [[Int]] = []
+        let count = table.groupCount
+        for number in 0..<count {
+            let group = table.group(number)
+            found.append([Int(group.first.number), group.count])
+        }
+        #expect(found == [[0x40, 1], [0x10, 4], [0xFE, 2], [0x14, 1], [0x42, 1]])
+    }
+
+    @Test("The first register of a group that reads otherwise is the one that has changed")
+    func changedRegister() {
+        var table = RegisterTable()
+        table.add(RegisterAddress(0x10), RegisterValue(0x81), in: .configuration)
+        table.add(RegisterSetting(RegisterAddress(0x11), clear: RegisterValue(0x0F)), in: .observed)
+        table.add(RegisterAddress(0x12), RegisterValue(0x27), in: .fifo)
+        table.formGroups()
+        let group = table.group(0)
+        func changed(_ bytes: [UInt8]) -> UInt8? {
+            bytes.withUnsafeBytes { table.changedRegister(in: group, reading: $0)?.number }
+        }
+        #expect(changed([0x81, 0xF0, 0x27]) == nil)
+        #expect(changed([0x81, 0xF8, 0x26]) == 0x11)
+        #expect(changed([0x81, 0x00, 0x26]) == 0x12)
+        #expect(changed([0x01, 0x01, 0x27]) == 0x10)
+    }
+
+    /// Holds a part's scripts to its table.
+    private func check<Part: ChipPart>(_ part: Part.Type, _ identities: [UInt8]) throws {
+        for identity in identities {
+            for isWired in [false, true] {
+                var settings = IMUSettings()
+                settings.signalsDataReady = isWired
+                let part = try #require(Part(identity: identity, settings: settings))
+                let rows = part.plannedRegisters
+                let steps = part.plannedBringUp
+                let starts = part.plannedFIFOStart
+                for stage in [RegisterStage.waking, .configuration, .sensors, .dataReady] {
+                    let isWritten = steps.contains(.apply(stage)) || steps.contains(.configure(stage))
+                    let isReadBack = steps.contains(.verify(stage)) || steps.contains(.configure(stage))
+                    #expect(isWritten && isReadBack || !rows.contains { $0.stage == stage }, "\(part.name), \(stage)")
+                }
+                #expect(rows.contains { $0.stage == .fifo } && starts.contains(.apply(.fifo)), "\(part.name)")
+                let looked = part.plannedGroups.flatMap { $0 }
+                #expect(looked.sorted() == rows.map(\.register).sorted(), "\(part.name)")
+                #expect(part.plannedGroups.count <= 6, "\(part.name): a round of looks takes too long")
+            }
+        }
+    }
+
+    @Test("Of every chip, each stage of the table is written and read back, and each register looked after once")
+    func families() throws {
+        try check(MPUFamily.self, [0x68, 0x70, 0x12, 0x98])
+        try check(ICM42688Family.self, [0x47])
+        try check(LSM6DSFamily.self, [0x69, 0x6A, 0x6C])
+        try check(BMI160Family.self, [0xD1])
+        try check(ADXL345Family.self, [0xE5])
+    }
+}
