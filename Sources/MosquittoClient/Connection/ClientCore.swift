@@ -11,7 +11,7 @@ final class ClientCore: Sendable {
     /// A message with its owner's mark.
     struct Outgoing {
         var message: MQTTMessage
-        var token: MQTTToken?
+        var token: MessageMark?
     }
 
     /// How a filter is subscribed to.
@@ -66,7 +66,7 @@ final class ClientCore: Sendable {
     }
 
     let options: MQTTOptions
-    private let handler: @Sendable (MQTTEvent) -> Void
+    private let handler: @Sendable (MQTTEvent<MessageMark>) -> Void
     private let state: Mutex<Shared>
     private let isAbandoned = Atomic(false)
 
@@ -76,7 +76,7 @@ final class ClientCore: Sendable {
     /// Signalled by the network thread when it is done.
     let finished: WakeSignal
 
-    init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
+    init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<MessageMark>) -> Void) throws(MQTTError) {
         guard let wake = WakeSignal(), let finished = WakeSignal() else { throw .system("eventfd", code: errno) }
         self.wake = wake
         self.finished = finished
@@ -194,7 +194,7 @@ final class ClientCore: Sendable {
     }
 
     /// Closes the queue, and returns the tokens that were in it.
-    func connectionClosed(_ failure: MQTTFailure, inFlight: Int) -> [MQTTToken] {
+    func connectionClosed(_ failure: MQTTFailure, inFlight: Int) -> [MessageMark] {
         withState { state in
             state.statistics.connection = nil
             state.statistics.lastFailure = failure
@@ -204,7 +204,7 @@ final class ClientCore: Sendable {
             if failure == .stopped { state.undeliveredAtStop = undelivered }
             state.changes.removeAll()
             state.queuedBytes = 0
-            var tokens: [MQTTToken] = []
+            var tokens: [MessageMark] = []
             while let outgoing = state.queue.popFirst() {
                 if let token = outgoing.token { tokens.append(token) }
             }
@@ -218,7 +218,7 @@ final class ClientCore: Sendable {
     }
 
     /// Tells the owner; never called with a lock held.
-    func emit(_ event: MQTTEvent) {
+    func emit(_ event: MQTTEvent<MessageMark>) {
         if !isAbandoned.load(ordering: .acquiring) { handler(event) }
     }
 }

@@ -59,7 +59,7 @@ struct NetworkThread: ~Copyable {
         var machine = ConnectionStateMachine(
             brokerCount: options.brokers.count, versions: options.versions, backoff: options.backoff,
             generator: SystemRandomNumberGenerator())
-        var undelivered: [MQTTToken] = []
+        var undelivered: [MessageMark] = []
         var action = machine.start()
         while true {
             switch action {
@@ -77,7 +77,7 @@ struct NetworkThread: ~Copyable {
     /// Lives through one connection, and returns what to do after it.
     private static func connect<Generator>(
         _ attempt: ConnectionStateMachine<Generator>.Attempt, _ core: ClientCore,
-        _ machine: inout ConnectionStateMachine<Generator>, _ undelivered: inout [MQTTToken]
+        _ machine: inout ConnectionStateMachine<Generator>, _ undelivered: inout [MessageMark]
     ) -> ConnectionStateMachine<Generator>.Action {
         let broker = core.options.brokers[attempt.broker]
         core.count { $0.attempts += 1 }
@@ -86,7 +86,7 @@ struct NetworkThread: ~Copyable {
         var wasConnected = false
         var isOverIPv6 = false
         var failure = MQTTFailure.closed
-        var tokens: [MQTTToken] = []
+        var tokens: [MessageMark] = []
         var count = 0
         do throws(MQTTFailure) {
             var session = try Session.begin(

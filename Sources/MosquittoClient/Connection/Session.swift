@@ -14,7 +14,7 @@ struct Session: ~Copyable {
 
     private struct InFlight {
         var sequence: UInt64
-        var token: MQTTToken?
+        var token: MessageMark?
         var topic: String
     }
 
@@ -37,7 +37,7 @@ struct Session: ~Copyable {
 
     private var inFlight: [Int32: InFlight] = [:]
     private var sequence: UInt64 = 0
-    private var unsent: [MQTTToken] = []
+    private var unsent: [MessageMark] = []
     /// When there is a message to be sent that has to wait.
     private var nextMessage: Instant?
     private var subscribing: [Int32: String] = [:]
@@ -137,7 +137,7 @@ struct Session: ~Copyable {
     }
 
     /// The tokens of the messages that were taken and not acknowledged, in order, and how many messages they are.
-    consuming func finish() -> (tokens: [MQTTToken], count: Int) {
+    consuming func finish() -> (tokens: [MessageMark], count: Int) {
         let open = inFlight.values.sorted { $0.sequence < $1.sequence }
         return (open.compactMap(\.token) + unsent, open.count + unsent.count)
     }
