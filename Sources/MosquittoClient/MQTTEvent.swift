@@ -1,4 +1,5 @@
-/// What a client reports, in the order in which it happened, on the client's network thread.
+/// What a client reports, in the order in which it happened, on the client's network thread (`MQTTClient`) or from
+/// `advance` (`MQTTPolledClient`).
 ///
 /// `Token` is the publisher's own mark of a message, by which its fate is reported; `Never` for one without.
 public enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
@@ -86,6 +87,9 @@ public struct MQTTStatistics: Equatable, Sendable {
     /// Messages waiting to be handed to libmosquitto, and waiting for their acknowledgement.
     public var queued = 0
     public var inFlight = 0
+
+    /// Connections that ended as `MQTTFailure.unreadable`, each of which took some memory of libmosquitto's with it.
+    public var unreadable: UInt64 = 0
 
     /// Why the last connection ended or was not made.
     public var lastFailure: MQTTFailure?

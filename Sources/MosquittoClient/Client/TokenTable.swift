@@ -1,12 +1,5 @@
 internal import Synchronization
 
-/// The number by which the parts below `MQTTClient` know a message whose publisher gave it a token.
-///
-/// Only what a program sees is generic: session, library and thread are compiled once and know no type but this.
-struct MessageMark: Hashable, Sendable {
-    let number: UInt64
-}
-
 /// The tokens of the messages whose fate is open, each under its mark.
 final class TokenTable<Token: Hashable & Sendable>: Sendable {
     private struct State {

@@ -3,7 +3,7 @@ internal import Synchronization
 /// A connection to an MQTT broker that is made again whenever it is lost, until `stop`.
 ///
 /// A network thread of its own does all that may block; no call here waits for the network, except `stop`, and that no
-/// longer than it is told. Messages are only taken while there is a connection: keeping them until then is the
+/// longer than its limit. Messages are only taken while there is a connection: keeping them until then is the
 /// publisher's part, who alone knows which are worth it. Every token that `publish` took comes back exactly once: in
 /// `acknowledged`, `rejected`, `disconnected`, or `stopped` (unless the thread had to be left behind). Its type is the
 /// publisher's choice, so that each part of a program knows its own; a client without tokens is an `MQTTClient<Never>`.
@@ -22,7 +22,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - options: how to connect, and to whom.
-    ///   - handler: is told what happens, on the network thread: while it runs, nothing is sent or received.
+    ///   - handler: gets what happens, on the network thread: while it runs, nothing is sent or received.
     /// - Throws: `invalidOption` and the like; `system` where no descriptor is left.
     public init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<Token>) -> Void) throws(MQTTError) {
         try options.validate()
@@ -68,7 +68,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
         try message.validate(maximumSize: core.options.maximumPacketSize)
         let mark = token.map { tokens.enter($0) }
         do throws(MQTTError) {
-            try core.publish(ClientCore.Outgoing(message: message, token: mark))
+            try core.publish(Outgoing(message: message, mark: mark))
         } catch {
             if let mark { tokens.forget(mark) }
             throw error
@@ -82,7 +82,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// - Throws: `invalidTopic`.
     public func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
-        core.change(.subscribe(filter, ClientCore.Subscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
+        core.change(.subscribe(filter, MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
     }
 
     /// Ends a subscription.
