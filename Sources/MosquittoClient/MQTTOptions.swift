@@ -132,8 +132,8 @@ public struct MQTTBackoff: Equatable, Sendable {
 
     /// How many times the cap a client waits at most after `MQTTFailure.unreadable`. Default 60: an hour.
     ///
-    /// Each such failure costs memory for good, with TLS about 100 KB; a larger number spares it, a smaller one is back
-    /// earlier with a broker that was mended.
+    /// Each such failure costs memory for good, some kilobytes and with TLS about 170; a larger number spares it, a smaller
+    /// one is back earlier with a broker that was mended.
     public var unreadableFactor = 60
 
     /// How long a connection must last to begin again with the first bound. Default 10 s.

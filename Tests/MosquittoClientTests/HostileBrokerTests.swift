@@ -148,7 +148,9 @@ struct HostileCampaign {
             guard isIdle, !isDone else { return }
             isIdle = false
             works = false
-            if owesCheck {
+            // An attack that follows on a session that works is a check, too.
+            let place = attacks.last?.place
+            if owesCheck, place != .afterwards, place != .goodbye {
                 broker.next = nil
                 mustWork = true
                 owesCheck = false

@@ -82,6 +82,23 @@ struct PolledClientTests {
         #expect(client.statistics.acknowledged == 3)
     }
 
+    @Test("A burst larger than the window goes out, though nothing comes in between, and the farewell after it")
+    func burst() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "burst"))
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        for token in 0..<100 { try client.publish(MQTTMessage(topic: "a", text: ""), token: token) }
+        #expect(driver.drive(within: .seconds(10)) { $0.allSatisfy { $0.tokens.count == 100 } })
+        for token in 100..<120 { try client.publish(MQTTMessage(topic: "a", text: ""), token: token) }
+        client.stop(within: .seconds(20), farewell: MQTTMessage(topic: "last", text: "", qos: .atMostOnce))
+        #expect(driver.drive(within: .seconds(10)) { $0.allSatisfy { $0.client.isFinished } })
+        #expect(driver.members.first?.tokens == Array(0..<120))
+        #expect(client.statistics.acknowledged == 121)
+    }
+
     @Test("What is under way when the time is up comes back with the end")
     func undelivered() async throws {
         let broker = try await TestBroker.started()

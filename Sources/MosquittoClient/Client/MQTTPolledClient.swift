@@ -83,7 +83,7 @@ public final class MQTTPolledClient<Token: Hashable & Sendable> {
     ///
     /// If the farewell is not acknowledged in time, the connection is dropped instead, and the will speaks for it.
     /// - Parameters:
-    ///   - limit: how long acknowledgements are awaited; up to 150 ms more are for the goodbye.
+    ///   - limit: how long acknowledgements are awaited; up to 150 ms more are for the broker to close.
     ///   - farewell: a last message, published after all others.
     public func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) {
         connection.stop(PolledConnection.StopRequest(deadline: .now + limit, farewell: farewell))

@@ -43,7 +43,7 @@ struct OrderlyEnd {
     }
 
     /// The library has written its DISCONNECT and closed its socket.
-    mutating func goodbyeIsWritten() {
+    mutating func disconnectIsWritten() {
         isWritten = true
         shutdown(descriptor.number, Int32(SHUT_WR))
     }

@@ -180,9 +180,17 @@ final class PolledConnection {
         handOver(to: session, now: now)
         session.transmit(now: now)
         handleReports(of: session, now: now)
-        guard let stop, current != nil else { return }
-        approachEnd(of: session, stop, now: now)
-        handleReports(of: session, now: now)
+        if let stop, current != nil {
+            approachEnd(of: session, stop, now: now)
+            handleReports(of: session, now: now)
+        }
+        // What was written may have opened the window, and nothing else may come that leads to another step.
+        if current != nil, session.window > 0, hasMessage { isDue = true }
+    }
+
+    /// Whether there is a message that may be handed over now.
+    private var hasMessage: Bool {
+        queue.isEmpty ? stop?.farewell != nil && farewell == nil : nextMessage == nil
     }
 
     /// Hands over to libmosquitto what the owner wants, as far as the window is open.
@@ -206,7 +214,7 @@ final class PolledConnection {
     private func approachEnd(of session: Session, _ stop: StopRequest, now: Instant) {
         guard session.isAccepted else { return session.finish(.stopped) }
         guard now >= stop.deadline || stop.farewell == nil && queue.isEmpty && session.isDrained else { return }
-        // If the farewell did not get through, the connection is dropped without a goodbye: the will says it instead.
+        // If the farewell did not get through, the connection is dropped without a DISCONNECT: the will speaks for it.
         if stop.farewell == nil {
             session.leave(now: now)
             session.transmit(now: now)

@@ -123,7 +123,7 @@ final class Session {
     /// Messages that were handed over and are not acknowledged.
     var inFlightCount: Int { inFlight.count }
 
-    /// Whether the goodbye was begun.
+    /// Whether the orderly end was begun.
     var isLeaving: Bool { leave != nil }
 
     /// Whether all that was handed over is acknowledged and written.
@@ -180,7 +180,7 @@ final class Session {
         } else if code != MOSQ_ERR_SUCCESS.rawValue {
             finish(.stopped)
         } else if handle.socket < 0 {
-            leave?.goodbyeIsWritten()
+            leave?.disconnectIsWritten()
         }
     }
 
@@ -257,7 +257,7 @@ final class Session {
         guard socket >= 0, let orderly = OrderlyEnd(socket: socket, now: now) else { return finish(.stopped) }
         leave = orderly
         handle.disconnect()
-        if handle.socket < 0 { leave?.goodbyeIsWritten() }
+        if handle.socket < 0 { leave?.disconnectIsWritten() }
     }
 
     /// Ends at once, without a word to the broker.
