@@ -81,7 +81,8 @@ let package = Package(
                 "ShakeExample", "VirtualIMU",
             ]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
-        .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
+        .testTarget(
+            name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient"]),
         .testTarget(
             name: "JostleConfigurationTests", dependencies: ["IMUDrivers", "JostleConfiguration", "MotionCore"]),
         .testTarget(

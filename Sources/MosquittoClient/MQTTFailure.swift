@@ -21,6 +21,8 @@ public enum MQTTFailure: Error, Equatable, Sendable {
     case protocolError
     /// The broker sent what libmosquitto cannot read: an assertion of its own failed, and the connection was abandoned.
     case unreadable
+    /// The broker sent a packet of more than `MQTTOptions.maximumPacketSize`.
+    case packetTooLarge
     /// Nothing was heard for the keep-alive and the time an answer may take.
     case silent
     /// A file cannot be read; `code` is the errno.
@@ -108,6 +110,7 @@ extension MQTTFailure: CustomStringConvertible {
         case .closed: "the connection was closed"
         case .protocolError: "the broker's answer is not valid MQTT of this version"
         case .unreadable: "the broker sent what libmosquitto cannot read"
+        case .packetTooLarge: "the broker sent a packet larger than this client takes"
         case .silent: "the broker does not answer any more"
         case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
         case .stopped: "stopped"

@@ -1,4 +1,5 @@
 import BrokerTestSupport
+import CMosquittoGuard
 import Glibc
 import MosquittoClient
 import Testing
@@ -31,6 +32,32 @@ import Testing
         #expect(client.disconnections.allSatisfy { known.contains($0.failure) && $0.wasConnected == accepts })
         let statistics = client.client.statistics
         #expect(statistics.unreadable == 0 || statistics.unreadable >= 3)
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+    }
+
+    @Test("The library's assertions get to this program and not to the C library")
+    func isLinked() {
+        mosquitto_guard_prepare()
+        #expect(mosquitto_guard_works())
+    }
+
+    @Test(
+        "A packet larger than is taken ends the connection, while it comes and when it came at once",
+        arguments: [24, 0])
+    func tooLarge(megabytes: Int) async throws {
+        // A PUBLISH of 32 MB of which the most comes, or one of 32 KB that comes whole.
+        let length: [UInt8] = megabytes > 0 ? [0x80, 0x80, 0x80, 0x10] : [0x80, 0x80, 0x02]
+        let start: [UInt8] = [0x20, 3, 0, 0, 0, 0x30] + length + [0, 1, 0x61, 0]
+        let bytes = start + [UInt8](repeating: 0x62, count: megabytes > 0 ? megabytes << 20 : 1 << 15)
+        let broker = try FakeBroker { _ in bytes }
+        defer { broker.end() }
+        var options = MQTTOptions.local(broker.port, id: "small")
+        options.maximumPacketSize = 10_000
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 2 })
+        #expect(client.disconnections.allSatisfy { $0.failure == .packetTooLarge && $0.wasConnected })
+        #expect(client.messages.isEmpty)
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 

@@ -99,6 +99,26 @@ struct PolledClientTests {
         #expect(client.statistics.acknowledged == 121)
     }
 
+    @Test("Writing to a connection that is gone does not signal the thread that drives the client")
+    func brokenPipe() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "pipe"))
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        // By default the signal ends the process.
+        let previous = signal(SIGPIPE, SIG_DFL)
+        defer { signal(SIGPIPE, previous) }
+        #expect(Loopback.cutConnections(to: broker.port) == 1)
+        try client.publish(MQTTMessage(topic: "a", text: "", qos: .atLeastOnce), token: 1)
+        let events = client.advance()
+        let lost = events.compactMap { if case .disconnected(let end) = $0 { end } else { nil } }
+        #expect(lost.map(\.failure) == [.network(code: EPIPE)])
+        #expect(lost.first?.undelivered == [1])
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 2 } })
+    }
+
     @Test("What is under way when the time is up comes back with the end")
     func undelivered() async throws {
         let broker = try await TestBroker.started()

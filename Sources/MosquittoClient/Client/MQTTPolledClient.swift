@@ -2,7 +2,8 @@
 ///
 /// One thread drives one of them or a thousand. A round is: wait with `poll` or `epoll` until the descriptor in `interest`
 /// is ready or `deadline` has come, then call `advance`, which returns what happened. Both change with every call of
-/// `advance`, `publish`, `subscribe`, `unsubscribe` and `stop`; when a connection ends, its descriptor is closed by then.
+/// `advance`, `publish`, `subscribe`, `unsubscribe` and `stop`; when a connection ends, its descriptor is closed by then; during the
+/// orderly end it is another one of the same connection, which `epoll` has to learn.
 /// As in `MQTTClient`, a lost connection is made again until `stop`, messages are only taken while there is one, and every
 /// token that `publish` took comes back exactly once.
 ///

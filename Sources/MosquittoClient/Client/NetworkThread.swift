@@ -3,13 +3,12 @@ internal import LinuxSystem
 
 /// The thread on which a client's network happens.
 ///
-/// It owns all of libmosquitto that the client uses. Where it is stuck in a blocking call it can be left behind: what it
+/// It owns all of libmosquitto that the client uses. If it is stuck in a blocking call it can be left behind: what it
 /// shares with others is kept alive by itself.
 struct NetworkThread: ~Copyable {
     private let thread: pthread_t
 
-    /// Starts the thread (`pthread_create`), with all signals blocked: they are the main thread's, and a write to a
-    /// closed socket must not end the process.
+    /// Starts the thread (`pthread_create`), with all signals blocked: they are the main thread's.
     init(core: ClientCore) throws(MQTTError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)

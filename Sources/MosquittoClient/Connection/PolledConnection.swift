@@ -129,7 +129,7 @@ final class PolledConnection {
     /// Does what is due, and returns what happened.
     func advance(_ readiness: MQTTReadiness, now: Instant) -> [MQTTEvent<MessageMark>] {
         lastStep = now
-        if !isFinished { step(readiness, now: now) }
+        if !isFinished { withoutBrokenPipeSignal { step(readiness, now: now) } }
         defer { events.removeAll() }
         return events
     }

@@ -33,6 +33,7 @@ final class Session {
 
     private var tcpIsUp = false
     private var hasMoreToRead = false
+    private var partial: PartialPacket
     private var lastStep: Instant
     private var lastHeard: Instant
     private var silenceLimit: Duration
@@ -83,6 +84,7 @@ final class Session {
         isOverIPv6 = !broker.host.contains(":") && socketOption(handle.socket, SO_DOMAIN) == AF_INET6
         self.handle = handle
         self.options = options
+        partial = PartialPacket(limit: options.maximumPacketSize)
         self.broker = broker
         self.version = version
         connectDeadline = start + options.connectTimeout
@@ -155,9 +157,22 @@ final class Session {
             tcpIsUp = true
         }
         if readiness.contains(.readable) || hasMoreToRead { lastHeard = now }
-        let result = handle.read()
-        hasMoreToRead = !result.isDrained
-        handleRecords(result.code, errno: errno)
+        read()
+    }
+
+    /// Reads what has come, up to some packets.
+    private func read() {
+        hasMoreToRead = false
+        for _ in 0..<64 {
+            let result = handle.read()
+            let isTooLarge = partial.isTooLarge(afterReading: !result.isDrained, from: handle.socket)
+            if result.code == MOSQ_ERR_SUCCESS.rawValue, !result.isDrained, handle.socket >= 0 { continue }
+            handleRecords(result.code, errno: result.cause)
+            if isTooLarge { finish(.packetTooLarge) }
+            return
+        }
+        hasMoreToRead = true
+        handleRecords(MOSQ_ERR_SUCCESS.rawValue, errno: 0)
     }
 
     /// Writes what waits, and a ping if one is due.
@@ -285,6 +300,8 @@ final class Session {
                 subscribed(id, granted)
             case .message(let message):
                 reports.append(.message(message))
+            case .tooLarge:
+                finish(.packetTooLarge)
             }
         }
         if let closingReason {

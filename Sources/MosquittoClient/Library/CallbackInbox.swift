@@ -13,9 +13,14 @@ final class CallbackInbox {
         case published(id: Int32, reason: Int32)
         case subscribed(id: Int32, granted: Int32)
         case message(MQTTMessage)
+        /// A message of more than `maximumSize` bytes, which was not copied.
+        case tooLarge
     }
 
     private var records: [Record] = []
+
+    /// The largest payload that is copied, in bytes.
+    private var maximumSize = Int.max
 
     /// What went wrong in TLS, if anything did.
     private(set) var tlsFault: TLSFault?
@@ -30,6 +35,11 @@ final class CallbackInbox {
     func take() -> [Record] {
         defer { records.removeAll() }
         return records
+    }
+
+    /// Leaves out messages with a larger payload.
+    func limit(to size: Int) {
+        maximumSize = size
     }
 
     /// Notes that the client must not be touched again.
@@ -62,6 +72,10 @@ final class CallbackInbox {
         }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
             CallbackInbox.with(context) { inbox in
+                if let size = message?.pointee.payloadlen, size > inbox.maximumSize {
+                    inbox.records.append(.tooLarge)
+                    return
+                }
                 guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else {
                     return
                 }

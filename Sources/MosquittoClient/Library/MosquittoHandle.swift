@@ -37,7 +37,13 @@ struct MosquittoHandle: ~Copyable {
     }
 
     deinit {
-        if !isAbandoned { mosquitto_destroy(client) }
+        if !isAbandoned { Self.destroy(client) }
+    }
+
+    /// Frees a client (`mosquitto_destroy`); apart from `deinit`, in which Swift 6.0.3 crashes on a local variable.
+    private static func destroy(_ client: OpaquePointer) {
+        // With TLS it says goodbye to a broker that may be gone.
+        withoutBrokenPipeSignal { mosquitto_destroy(client) }
     }
 
     /// Runs `mosquitto_lib_init` once; it is never cleaned up, as a thread left behind may still use the library.
@@ -80,20 +86,23 @@ struct MosquittoHandle: ~Copyable {
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Reads and handles what has come, up to some packets (`mosquitto_loop_read`).
-    ///
-    /// - Returns: the library's code, and whether all was read: TLS may hold back what `poll` does not see.
-    func read(maximumPackets: Int = 64) -> (code: Int32, isDrained: Bool) {
-        for _ in 0..<maximumPackets {
-            let count = inbox.count
-            errno = 0
-            let code = guarded { client in mosquitto_guard_loop_read(client, 1) }
-            // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
-            let isDrained = errno == EAGAIN && inbox.count == count
-            if code != MOSQ_ERR_SUCCESS.rawValue { return (code, true) }
-            if isDrained || socket < 0 { return (code, true) }
-        }
-        return (MOSQ_ERR_SUCCESS.rawValue, false)
+    /// What came of reading.
+    struct ReadResult {
+        /// The library's code, and the errno that was left with it.
+        var code: Int32
+        var cause: Int32
+        /// Whether all was read: TLS may hold back what `poll` does not see.
+        var isDrained: Bool
+    }
+
+    /// Reads and handles a packet, as far as it has come (`mosquitto_loop_read`).
+    func read() -> ReadResult {
+        let count = inbox.count
+        errno = 0
+        let code = guarded { client in mosquitto_guard_loop_read(client, 1) }
+        let cause = errno
+        // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
+        return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && inbox.count == count)
     }
 
     /// Writes what waits, as far as the socket takes it (`mosquitto_loop_write`).
@@ -166,6 +175,7 @@ extension MosquittoHandle {
     /// - Throws: `file` where a key cannot be read, `library` where the library does not take a setting.
     func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        inbox.limit(to: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
         try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
         try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(options.maximumInFlight)))
