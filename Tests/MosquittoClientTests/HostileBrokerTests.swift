@@ -94,12 +94,11 @@ import Testing
 
 /// Attacks on clients, several at a time, all on the thread that calls; after each the client must connect and work.
 struct HostileCampaign {
-    private var attacks: [HostileBroker.Attack]
+    private var attacks: Attacks
     private var rigs: [Rig] = []
 
     init(_ attacks: [HostileBroker.Attack], version: MQTTVersion) throws {
-        // Taken from the end.
-        self.attacks = attacks.reversed()
+        self.attacks = Attacks(attacks)
         for _ in 0..<16 { rigs.append(try Rig(version)) }
     }
 
@@ -139,6 +138,23 @@ struct HostileCampaign {
         }
     }
 
+    /// What is still to be tried.
+    struct Attacks {
+        private var early: [HostileBroker.Attack]
+        private var late: [HostileBroker.Attack]
+
+        init(_ attacks: [HostileBroker.Attack]) {
+            late = attacks.filter { $0.place == .afterwards || $0.place == .goodbye }
+            early = attacks.filter { $0.place != .afterwards && $0.place != .goodbye }
+        }
+
+        /// An attack in a session that works up to it, which is a check of the session before.
+        mutating func popLate() -> HostileBroker.Attack? { late.popLast() }
+
+        /// Any attack.
+        mutating func pop() -> HostileBroker.Attack? { early.popLast() ?? late.popLast() }
+    }
+
     /// A broker and a client.
     private final class Rig {
         let broker: HostileBroker
@@ -171,27 +187,21 @@ struct HostileCampaign {
         }
 
         /// Chooses what happens to the next session.
-        func plan(_ attacks: inout [HostileBroker.Attack]) {
+        func plan(_ attacks: inout Attacks) {
             guard isIdle, !isDone else { return }
             isIdle = false
             works = false
-            // An attack that follows on a session that works is a check, too.
-            let place = attacks.last?.place
-            if owesCheck, place != .afterwards, place != .goodbye {
-                broker.next = nil
-                mustWork = true
-                owesCheck = false
-            } else if let attack = attacks.popLast() {
-                broker.next = attack
-                self.attacks += 1
-                // Up to the later places a session works, whatever was done to the one before.
-                mustWork = attack.place == .afterwards || attack.place == .goodbye
-                owesCheck = true
-            } else {
+            // An attack on a session that works until then is a check of the one before, too.
+            let attack = owesCheck ? attacks.popLate() : attacks.pop()
+            if attack == nil, !owesCheck {
                 isDone = true
                 unreadable += client.statistics.unreadable
                 return
             }
+            broker.next = attack
+            if attack != nil { self.attacks += 1 }
+            mustWork = attack == nil || attack?.place == .afterwards || attack?.place == .goodbye
+            owesCheck = attack != nil
             if client.isFinished { renew() }
         }
 
