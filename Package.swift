@@ -31,7 +31,9 @@ let package = Package(
         .target(
             name: "MotionKit",
             dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "VirtualIMU"]),
-        .target(name: "MosquittoClient", dependencies: ["CMosquitto", "LinuxSystem"]),
+        // Defines __assert_fail: for programs, of which each has one.
+        .target(name: "CMosquittoGuard", dependencies: ["CMosquitto"]),
+        .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
@@ -79,7 +81,8 @@ let package = Package(
                 "ShakeExample", "VirtualIMU",
             ]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
-        .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
+        .testTarget(
+            name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient"]),
         .testTarget(
             name: "JostleConfigurationTests", dependencies: ["IMUDrivers", "JostleConfiguration", "MotionCore"]),
         .testTarget(

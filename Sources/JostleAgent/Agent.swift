@@ -17,7 +17,7 @@ public final class Agent {
         public var motion: (@Sendable (MotionState) -> Void)?
         public var gesture: (@Sendable (GestureEvent) -> Void)?
         public var sensor: (@Sendable (IMUPoll.Event) -> Void)?
-        public var connection: (@Sendable (MQTTEvent) -> Void)?
+        public var connection: (@Sendable (MQTTEvent<MQTTToken>) -> Void)?
 
         /// Makes an observer that is told nothing.
         public init() {}
@@ -37,7 +37,7 @@ public final class Agent {
 
     let log: Log
     let manager: MotionManager
-    let client: MQTTClient
+    let client: MQTTClient<MQTTToken>
     let publisher: Publisher
     let embeddedBroker: EmbeddedBroker?
     let services = ServiceManager()
@@ -205,7 +205,7 @@ public final class Agent {
         /// A structure around the function: a bare one would be wrapped once more at every access to the mutex, until the
         /// stack of whoever calls it is at its end.
         struct Handler: Sendable {
-            let take: @Sendable (MQTTEvent) -> Void
+            let take: @Sendable (MQTTEvent<MQTTToken>) -> Void
         }
 
         let handler = Mutex<Handler?>(nil)
@@ -214,12 +214,14 @@ public final class Agent {
     private static func connect(
         _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
         _ file: OutboxFile, isSimulated: Bool, log: Log
-    ) throws(AgentError) -> (MQTTClient, Publisher, OutboxCourier, Relay) {
+    ) throws(AgentError) -> (MQTTClient<MQTTToken>, Publisher, OutboxCourier, Relay) {
         var options = try settings.mqttOptions(clientID: id, brokers: brokers)
         options.will = Publisher.availability("offline", topics)
         let relay = Relay()
         do throws(MQTTError) {
-            let client = try MQTTClient(options: options) { event in relay.handler.withLock { $0 }?.take(event) }
+            let client = try MQTTClient<MQTTToken>(options: options) { event in
+                relay.handler.withLock { $0 }?.take(event)
+            }
             let losses = SharedLineLimiter()
             let keeper = OutboxKeeper(
                 file: file, limits: settings.outboxLimits,
@@ -241,7 +243,7 @@ public final class Agent {
     }
 
     /// What hands messages to the client; false where it does not take one now.
-    private static func sender(to client: MQTTClient) -> Publisher.Send {
+    private static func sender(to client: MQTTClient<MQTTToken>) -> Publisher.Send {
         { message, token in
             do throws(MQTTError) {
                 try client.publish(message, token: token)
@@ -276,7 +278,7 @@ public final class Agent {
         }
     }
 
-    private func mqttHandler() -> @Sendable (MQTTEvent) -> Void {
+    private func mqttHandler() -> @Sendable (MQTTEvent<MQTTToken>) -> Void {
         let publisher = self.publisher
         let observer = self.observer
         let health = self.health

@@ -22,7 +22,7 @@ final class ConnectionReport: Sendable {
     }
 
     /// Says what happened.
-    func tell(_ event: MQTTEvent) {
+    func tell(_ event: MQTTEvent<MQTTToken>) {
         switch event {
         case .connected(let connection):
             failures.withLock { $0 = [:] }
@@ -43,7 +43,7 @@ final class ConnectionReport: Sendable {
         }
     }
 
-    private func tell(_ end: MQTTDisconnection) {
+    private func tell(_ end: MQTTDisconnection<MQTTToken>) {
         guard let retryAfter = end.retryAfter else {
             log.debug("disconnected from \(end.broker)")
             return

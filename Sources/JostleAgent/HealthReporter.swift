@@ -57,7 +57,7 @@ final class HealthReporter: Sendable {
 
     /// The report, or `nil` where none is due at `now`.
     func report(
-        at now: Timestamp, sensor: SensorSwitch, client: MQTTClient, outbox: OutboxKeeper.Figures
+        at now: Timestamp, sensor: SensorSwitch, client: MQTTClient<MQTTToken>, outbox: OutboxKeeper.Figures
     ) -> JSONObject? {
         guard mutable.withLock({ $0.interval > 0 && $0.next <= now }) else { return nil }
         let manager = sensor.manager

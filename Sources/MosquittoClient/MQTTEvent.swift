@@ -1,5 +1,8 @@
-/// What a client tells its owner, in the order in which it happened, on the client's network thread.
-public enum MQTTEvent: Sendable {
+/// What a client reports, in the order in which it happened, on the client's network thread (`MQTTClient`) or from
+/// `advance` (`MQTTPolledClient`).
+///
+/// `Token` is the publisher's own mark of a message, by which its fate is reported; `Never` for one without.
+public enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case connecting(BrokerAddress, MQTTVersion)
     case connected(MQTTConnection)
     /// The broker granted a subscription, at most with this quality of service.
@@ -8,15 +11,15 @@ public enum MQTTEvent: Sendable {
     case subscriptionRefused(filter: String, MQTTReason)
     case message(MQTTMessage)
     /// The broker has the message (QoS 1), or the system's socket has (QoS 0).
-    case acknowledged(MQTTToken)
+    case acknowledged(Token)
     /// The broker, or libmosquitto on its behalf, will not take this message: trying again is of no use.
-    case rejected(MQTTToken?, topic: String, MQTTFailure)
+    case rejected(Token?, topic: String, MQTTFailure)
     /// The broker answered and refused.
-    case refused(MQTTDisconnection)
+    case refused(MQTTDisconnection<Token>)
     /// A connection ended, or could not be made.
-    case disconnected(MQTTDisconnection)
+    case disconnected(MQTTDisconnection<Token>)
     /// The client ended; nothing follows. The messages are those whose fate is unknown.
-    case stopped(undelivered: [MQTTToken])
+    case stopped(undelivered: [Token])
 }
 
 /// A version of MQTT.
@@ -42,7 +45,7 @@ public struct MQTTConnection: Equatable, Sendable {
 }
 
 /// A connection that ended, or was not made.
-public struct MQTTDisconnection: Equatable, Sendable {
+public struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendable {
     public var broker: BrokerAddress
     public var failure: MQTTFailure
 
@@ -50,7 +53,7 @@ public struct MQTTDisconnection: Equatable, Sendable {
     public var wasConnected: Bool
 
     /// The tokens of messages that were taken but not acknowledged, in order; the client forgets them.
-    public var undelivered: [MQTTToken]
+    public var undelivered: [Token]
 
     /// How long the client waits before it tries again; nil where it does not, being stopped.
     public var retryAfter: Duration?
@@ -84,6 +87,9 @@ public struct MQTTStatistics: Equatable, Sendable {
     /// Messages waiting to be handed to libmosquitto, and waiting for their acknowledgement.
     public var queued = 0
     public var inFlight = 0
+
+    /// Connections that ended as `MQTTFailure.unreadable`, each of which took some memory of libmosquitto's with it.
+    public var unreadable: UInt64 = 0
 
     /// Why the last connection ended or was not made.
     public var lastFailure: MQTTFailure?

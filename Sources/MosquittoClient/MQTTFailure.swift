@@ -19,6 +19,10 @@ public enum MQTTFailure: Error, Equatable, Sendable {
     case closed
     /// The broker's answers are not of this version of MQTT.
     case protocolError
+    /// The broker sent what libmosquitto cannot read: an assertion of its own failed, and the connection was abandoned.
+    case unreadable
+    /// The broker sent a packet of more than `MQTTOptions.maximumPacketSize`.
+    case packetTooLarge
     /// Nothing was heard for the keep-alive and the time an answer may take.
     case silent
     /// A file cannot be read; `code` is the errno.
@@ -105,6 +109,8 @@ extension MQTTFailure: CustomStringConvertible {
         case .closedByBroker(let reason): "the broker closed the connection: \(reason)"
         case .closed: "the connection was closed"
         case .protocolError: "the broker's answer is not valid MQTT of this version"
+        case .unreadable: "the broker sent what libmosquitto cannot read"
+        case .packetTooLarge: "the broker sent a packet larger than this client takes"
         case .silent: "the broker does not answer any more"
         case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
         case .stopped: "stopped"
@@ -137,6 +143,7 @@ extension MQTTFailure: CustomStringConvertible {
         case .refused(.clientIDNotValid): "choose another client id"
         case .closedByBroker(.sessionTakenOver): "another client uses the same client id: give each its own"
         case .closed, .protocolError: "check that this is an MQTT port, and TLS where the broker wants it"
+        case .unreadable: "check that this is the broker you mean; libmosquitto 2.0.21 or newer reads more"
         case .file: "check the path and who may read the file"
         default: nil
         }

@@ -91,13 +91,3 @@ public struct MQTTMessage: Equatable, Sendable {
         }
     }
 }
-
-/// A publisher's own mark of a message, by which its fate is reported. The client only hands it back.
-public struct MQTTToken: RawRepresentable, Hashable, Sendable {
-    public var rawValue: UInt64
-
-    /// Makes a token of the publisher's choice, a row number for instance.
-    public init(rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
-}

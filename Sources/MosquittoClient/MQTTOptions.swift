@@ -96,6 +96,9 @@ public struct MQTTOptions: Sendable {
         if backoff.base <= .zero || backoff.cap < backoff.base {
             throw .invalidOption("backoff", "the base must be more than zero, and not more than the cap")
         }
+        if !(1...1000).contains(backoff.unreadableFactor) {
+            throw .invalidOption("backoff", "the factor must be 1 to 1,000")
+        }
         if let will { try will.validate(maximumSize: 65_535) }
         if tls.certificateFile != nil, tls.keyFile == nil {
             throw .invalidOption("tls.keyFile", "a client certificate needs its key")
@@ -127,6 +130,12 @@ public struct MQTTBackoff: Equatable, Sendable {
     /// The largest bound. Default 60 s.
     public var cap: Duration = .seconds(60)
 
+    /// How many times the cap a client waits at most after `MQTTFailure.unreadable`. Default 60: an hour.
+    ///
+    /// Each such failure costs memory for good, some kilobytes and with TLS about 170; a larger number spares it, a smaller
+    /// one is back earlier with a broker that was mended.
+    public var unreadableFactor = 60
+
     /// How long a connection must last to begin again with the first bound. Default 10 s.
     public var stableAfter: Duration = .seconds(10)
 
@@ -134,9 +143,11 @@ public struct MQTTBackoff: Equatable, Sendable {
     public init() {}
 
     /// The wait after `rounds` rounds of failures before this one.
-    func delay(afterRounds rounds: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+    func delay(
+        afterRounds rounds: Int, capFactor: Int = 1, using generator: inout some RandomNumberGenerator
+    ) -> Duration {
         // 2^30 s are 34 years: any cap is reached, and nothing overflows.
-        let bound = min(cap, base * (1 << min(max(rounds, 0), 30)))
+        let bound = min(cap * capFactor, base * (1 << min(max(rounds, 0), 30)))
         // The upper 53 bits, as a fraction in [0, 1).
         return bound * (Double(generator.next() >> 11) * 0x1p-53)
     }

@@ -111,7 +111,8 @@ public final class FakeBroker: Sendable {
                     close(connection)
                     continue
                 }
-                _ = write(connection, bytes, bytes.count)
+                // A client that has heard enough may have gone.
+                _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
                 open.append(connection)
                 Thread.detachNewThread { recorder.listen(to: connection) }
             }

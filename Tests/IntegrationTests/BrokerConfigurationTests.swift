@@ -66,7 +66,7 @@ struct BrokerConfigurationTests {
 
     /// Somebody at the broker, who listens to everything that he may read.
     private final class User: Sendable {
-        let client: MQTTClient
+        let client: MQTTClient<Never>
         private let heard: Heard
 
         final class Heard: Sendable {
@@ -82,7 +82,7 @@ struct BrokerConfigurationTests {
             options.backoff.base = .milliseconds(20)
             let heard = Heard()
             self.heard = heard
-            client = try MQTTClient(options: options) { event in
+            client = try MQTTClient<Never>(options: options) { event in
                 switch event {
                 case .message(let message): heard.topics.withLock { _ = $0.insert(message.topic) }
                 case .subscribed: heard.subscribed.store(true, ordering: .relaxed)

@@ -6,7 +6,7 @@ import Testing
 
 /// Somebody who listens to everything at a broker, and writes it down.
 final class Observer: Sendable {
-    private let client: MQTTClient
+    private let client: MQTTClient<Never>
     private let log: Log
 
     private final class Log: Sendable {
@@ -24,7 +24,7 @@ final class Observer: Sendable {
         options.backoff.cap = .milliseconds(200)
         let log = Log()
         self.log = log
-        client = try MQTTClient(options: options) { event in
+        client = try MQTTClient<Never>(options: options) { event in
             switch event {
             case .message(let message): log.messages.withLock { $0.append(message) }
             case .subscribed: log.subscriptions.add(1, ordering: .relaxed)

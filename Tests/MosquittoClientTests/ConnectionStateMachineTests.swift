@@ -210,6 +210,31 @@ import Testing
         #expect(machine.stop() == .finish)
     }
 
+    @Test("What costs memory is tried ever more seldom, up to once an hour, however long the connections last between")
+    func unreadable() throws {
+        var machine = Self.machine()
+        _ = machine.start()
+        var now = Self.now
+        for bound in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600] {
+            machine.accepted(now: now)
+            now += .seconds(30)
+            let wait = try #require(Self.wait(machine.failed(.unreadable, now: now), from: now))
+            #expect(abs(wait - bound) < 0.001)
+            now += .seconds(3600)
+            #expect(machine.timerFired(now: now) == Self.attempt())
+            // A connection that lasts in between changes nothing.
+            machine.accepted(now: now)
+            now += .seconds(30)
+            let usual = try #require(Self.wait(machine.failed(.closed, now: now), from: now))
+            #expect(abs(usual - 1) < 0.001)
+            _ = machine.timerFired(now: now + .seconds(1))
+        }
+        machine.accepted(now: now)
+        now += .seconds(3600)
+        let wait = try #require(Self.wait(machine.failed(.unreadable, now: now), from: now))
+        #expect(abs(wait - 1) < 0.001)
+    }
+
     @Test("After stop nothing starts it again")
     func stop() {
         var machine = Self.machine()

@@ -20,12 +20,12 @@ struct DeliveryTests {
         for number in 0..<10 {
             let message = MQTTMessage(
                 topic: "t/\(number)", text: "\(number)", qos: number % 2 == 0 ? .atMostOnce : .atLeastOnce)
-            try client.client.publish(message, token: MQTTToken(rawValue: UInt64(number)))
+            try client.client.publish(message, token: number)
         }
         #expect(await eventually { client.messages.count == 10 && client.acknowledged.count == 10 })
         #expect(client.messages.map(\.topic) == (0..<10).map { "t/\($0)" })
         #expect(client.messages.map(\.text) == (0..<10).map { "\($0)" })
-        #expect(Set(client.acknowledged.map(\.rawValue)) == Set(0..<10))
+        #expect(Set(client.acknowledged) == Set(0..<10))
         let statistics = client.client.statistics
         #expect(statistics.published == 10 && statistics.acknowledged == 10 && statistics.received == 10)
         #expect(client.client.stop() == .stopped(undelivered: 0))
@@ -37,7 +37,7 @@ struct DeliveryTests {
         defer { broker.kill() }
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "publisher"))
         try publisher.client.publish(
-            MQTTMessage(topic: "state", text: "on", qos: .atLeastOnce, retain: true), token: MQTTToken(rawValue: 1))
+            MQTTMessage(topic: "state", text: "on", qos: .atLeastOnce, retain: true), token: 1)
         #expect(await eventually { publisher.acknowledged.count == 1 })
 
         let subscriber = try await RecordedClient.connected(
@@ -86,7 +86,7 @@ struct DeliveryTests {
         for number in 0..<1000 {
             try publisher.client.publish(
                 MQTTMessage(topic: "n", text: "\(number)", qos: .atLeastOnce),
-                token: MQTTToken(rawValue: UInt64(number)))
+                token: number)
         }
         #expect(publisher.client.stop(within: .seconds(20)) == .stopped(undelivered: 0))
         #expect(publisher.acknowledged.count == 1000)
@@ -113,7 +113,7 @@ struct DeliveryTests {
             let isFull = await eventually {
                 do throws(MQTTError) {
                     try client.client.publish(
-                        MQTTMessage(topic: "n", text: text, qos: .atLeastOnce), token: MQTTToken(rawValue: 0))
+                        MQTTMessage(topic: "n", text: text, qos: .atLeastOnce), token: 0)
                     count += 1
                     return false
                 } catch {
@@ -142,9 +142,9 @@ struct DeliveryTests {
         defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "acl"), subscribingTo: ["allowed"])
         try client.client.publish(
-            MQTTMessage(topic: "forbidden", text: "", qos: .atLeastOnce), token: MQTTToken(rawValue: 7))
+            MQTTMessage(topic: "forbidden", text: "", qos: .atLeastOnce), token: 7)
         #expect(await eventually { client.rejected.count == 1 })
-        #expect(client.rejected.first?.token == MQTTToken(rawValue: 7))
+        #expect(client.rejected.first?.token == 7)
         #expect(client.rejected.first?.failure == .refused(.notAuthorised))
         #expect(client.rejected.first?.failure.ofMessage == MQTTReason.notAuthorised.description)
         // One that nobody asks about is told as well, by its topic.
@@ -160,10 +160,10 @@ struct DeliveryTests {
         let client = try await RecordedClient.connected(.local(broker.port, id: "large"))
         try client.client.publish(
             MQTTMessage(topic: "a", payload: Array(repeating: 1, count: 2000), qos: .atLeastOnce),
-            token: MQTTToken(rawValue: 1))
-        try client.client.publish(MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce), token: MQTTToken(rawValue: 2))
-        #expect(await eventually { client.acknowledged == [MQTTToken(rawValue: 2)] })
-        #expect(client.rejected.map(\.token) == [MQTTToken(rawValue: 1)])
+            token: 1)
+        try client.client.publish(MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce), token: 2)
+        #expect(await eventually { client.acknowledged == [2] })
+        #expect(client.rejected.map(\.token) == [1])
         #expect(client.connections.count == 1)
     }
 

@@ -6,13 +6,13 @@ import Testing
 
 /// A client and everything that it told.
 final class RecordedClient: Sendable {
-    let client: MQTTClient
+    let client: MQTTClient<Int>
     private let log: EventLog
 
     init(_ options: MQTTOptions) throws {
         let log = EventLog()
         self.log = log
-        client = try MQTTClient(options: options) { log.append($0) }
+        client = try MQTTClient<Int>(options: options) { log.append($0) }
     }
 
     /// Starts a client and waits until it is connected and has the subscriptions.
@@ -28,22 +28,22 @@ final class RecordedClient: Sendable {
     var connections: [MQTTConnection] { log.all { if case .connected(let it) = $0 { it } else { nil } } }
     var subscribed: [String] { log.all { if case .subscribed(let it, _) = $0 { it } else { nil } } }
     var messages: [MQTTMessage] { log.all { if case .message(let it) = $0 { it } else { nil } } }
-    var acknowledged: [MQTTToken] { log.all { if case .acknowledged(let it) = $0 { it } else { nil } } }
-    var refusals: [MQTTDisconnection] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
-    var disconnections: [MQTTDisconnection] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
+    var acknowledged: [Int] { log.all { if case .acknowledged(let it) = $0 { it } else { nil } } }
+    var refusals: [MQTTDisconnection<Int>] { log.all { if case .refused(let it) = $0 { it } else { nil } } }
+    var disconnections: [MQTTDisconnection<Int>] { log.all { if case .disconnected(let it) = $0 { it } else { nil } } }
     var versionsTried: [MQTTVersion] { log.all { if case .connecting(_, let it) = $0 { it } else { nil } } }
-    var rejected: [(token: MQTTToken?, topic: String, failure: MQTTFailure)] {
+    var rejected: [(token: Int?, topic: String, failure: MQTTFailure)] {
         log.all { if case .rejected(let a, let b, let c) = $0 { (a, b, c) } else { nil } }
     }
     var subscriptionRefusals: [MQTTReason] {
         log.all { if case .subscriptionRefused(_, let it) = $0 { it } else { nil } }
     }
-    var stopped: [[MQTTToken]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
+    var stopped: [[Int]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
 }
 
 /// A client whose network thread is stuck in the handler of its connection until it is let go.
 final class StuckClient: Sendable {
-    let client: MQTTClient
+    let client: MQTTClient<Int>
     let log = EventLog()
     private let isStuck: SharedSwitch
     private let mayGoOn: SharedSwitch
@@ -53,7 +53,7 @@ final class StuckClient: Sendable {
         let mayGoOn = SharedSwitch()
         self.isStuck = isStuck
         self.mayGoOn = mayGoOn
-        client = try MQTTClient(options: options) { [log] event in
+        client = try MQTTClient<Int>(options: options) { [log] event in
             log.append(event)
             guard case .connected = event else { return }
             isStuck.turnOn()
@@ -85,13 +85,13 @@ private final class SharedSwitch: Sendable {
 
 /// Events in their order, from any thread.
 final class EventLog: Sendable {
-    private let events = Mutex<[MQTTEvent]>([])
+    private let events = Mutex<[MQTTEvent<Int>]>([])
 
-    func append(_ event: MQTTEvent) {
+    func append(_ event: MQTTEvent<Int>) {
         events.withLock { $0.append(event) }
     }
 
-    func all<T>(_ select: (MQTTEvent) -> T?) -> [T] {
+    func all<T>(_ select: (MQTTEvent<Int>) -> T?) -> [T] {
         events.withLock { $0 }.compactMap(select)
     }
 }

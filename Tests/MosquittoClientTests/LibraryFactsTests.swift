@@ -15,8 +15,8 @@ struct LibraryFactsTests {
         let publisher = try RecordedClient(.local(broker.port, id: "offline"))
         try publisher.client.start()
         #expect(await eventually { publisher.disconnections.count >= 2 })
-        var waiting: [UInt64] = []
-        for number in 0..<50 as Range<UInt64> {
+        var waiting: [Int] = []
+        for number in 0..<50 {
             #expect(throws: MQTTError.notConnected) { try publisher.client.publish(Self.numbered(number)) }
             waiting.append(number)
         }
@@ -24,7 +24,7 @@ struct LibraryFactsTests {
         let listener = try await RecordedClient.connected(.local(broker.port, id: "listener"), subscribingTo: ["n"])
         #expect(await eventually { !publisher.connections.isEmpty })
         for number in waiting {
-            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+            try publisher.client.publish(Self.numbered(number), token: number)
         }
         #expect(await eventually { publisher.acknowledged.count == 50 })
         try publisher.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
@@ -38,17 +38,17 @@ struct LibraryFactsTests {
         defer { broker.kill() }
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "doubt"))
         broker.freeze()
-        for number in 0..<40 as Range<UInt64> {
-            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        for number in 0..<40 {
+            try publisher.client.publish(Self.numbered(number), token: number)
         }
         broker.kill()
         #expect(await eventually { !publisher.disconnections.isEmpty })
-        #expect(publisher.disconnections.first?.undelivered.map(\.rawValue) == Array(0..<40))
+        #expect(publisher.disconnections.first?.undelivered == Array(0..<40))
         try await broker.start()
         let listener = try await RecordedClient.connected(.local(broker.port, id: "listener"), subscribingTo: ["n"])
         #expect(await eventually { publisher.connections.count == 2 })
-        for number in 0..<40 as Range<UInt64> {
-            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: 100 + number))
+        for number in 0..<40 {
+            try publisher.client.publish(Self.numbered(number), token: 100 + number)
         }
         #expect(await eventually { publisher.acknowledged.count == 40 })
         try publisher.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
@@ -56,7 +56,7 @@ struct LibraryFactsTests {
         #expect(listener.messages.map(\.text) == (0..<40).map { "\($0)" } + ["end"])
     }
 
-    private static func numbered(_ number: UInt64) -> MQTTMessage {
+    private static func numbered(_ number: Int) -> MQTTMessage {
         MQTTMessage(topic: "n", text: "\(number)", qos: .atLeastOnce)
     }
 
@@ -103,8 +103,8 @@ struct LibraryFactsTests {
         let client = stuck.client
         #expect(try await stuck.start())
         // The network thread does nothing at all: that the calls come back is what is tested.
-        for number in 0..<1000 as Range<UInt64> {
-            try client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        for number in 0..<1000 {
+            try client.publish(Self.numbered(number), token: number)
         }
         #expect(throws: MQTTError.queueFull) { try client.publish(Self.numbered(1000)) }
         #expect(client.statistics.queued == 1000)
@@ -158,7 +158,7 @@ struct LibraryFactsTests {
         let broker = try FakeBroker { _ in [0x20, 6, 0, 0, 3, 0x21, 0, 2] }
         defer { broker.end() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "window"))
-        for number in 0..<10 as Range<UInt64> { try client.client.publish(Self.numbered(number)) }
+        for number in 0..<10 { try client.client.publish(Self.numbered(number)) }
         #expect(await eventually { Self.publishes(in: broker.heard) >= 2 })
         // More would come at once, if it came.
         #expect(await eventually(within: .milliseconds(300)) { Self.publishes(in: broker.heard) > 2 } == false)
@@ -167,8 +167,8 @@ struct LibraryFactsTests {
         let real = try await TestBroker.started(settings: "allow_anonymous true\nmax_inflight_messages 2")
         defer { real.kill() }
         let publisher = try await RecordedClient.connected(.local(real.port, id: "many"))
-        for number in 0..<500 as Range<UInt64> {
-            try publisher.client.publish(Self.numbered(number), token: MQTTToken(rawValue: number))
+        for number in 0..<500 {
+            try publisher.client.publish(Self.numbered(number), token: number)
         }
         #expect(await eventually { publisher.acknowledged.count == 500 })
         #expect(publisher.disconnections.isEmpty && publisher.rejected.isEmpty)

@@ -11,7 +11,7 @@ final class AnnouncementDesk: Sendable {
     /// Seconds until what the client had no room for is handed to it again.
     private static let retry = 0.2
 
-    private let client: MQTTClient
+    private let client: MQTTClient<MQTTToken>
     private let send: Publisher.Send
     private let memory: RememberedTopics
     private let facts: DiscoveryFacts
@@ -35,7 +35,7 @@ final class AnnouncementDesk: Sendable {
     /// Makes a desk, and subscribes to Home Assistant's birth message; `nil` where there is nothing to announce and nothing
     /// to take away.
     init?(
-        _ settings: JostleSettings, _ facts: DiscoveryFacts, memory: RememberedTopics, client: MQTTClient,
+        _ settings: JostleSettings, _ facts: DiscoveryFacts, memory: RememberedTopics, client: MQTTClient<MQTTToken>,
         bell: WakeSignal, log: Log, send: @escaping Publisher.Send
     ) {
         // Nobody but programs on this machine ever hears the embedded broker.
@@ -56,13 +56,13 @@ final class AnnouncementDesk: Sendable {
     // MARK: On the network thread
 
     /// Hears what happens; true where nobody else need hear of it.
-    func take(_ event: MQTTEvent) -> Bool {
+    func take(_ event: MQTTEvent<MQTTToken>) -> Bool {
         let before = nextWork
         defer { if nextWork != before { bell.ring() } }
         return hear(event, at: WallClock.monotonic)
     }
 
-    private func hear(_ event: MQTTEvent, at now: Timestamp) -> Bool {
+    private func hear(_ event: MQTTEvent<MQTTToken>, at now: Timestamp) -> Bool {
         switch event {
         case .connected:
             let filter = state.withLock { state in

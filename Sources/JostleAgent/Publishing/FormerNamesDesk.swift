@@ -10,7 +10,7 @@ final class FormerNamesDesk: Sendable {
     /// Seconds until what the client had no room for is handed to it again.
     private static let retry = 0.2
 
-    private let client: MQTTClient
+    private let client: MQTTClient<MQTTToken>
     private let send: Publisher.Send
     private let memory: RememberedTopics
     private let current: String
@@ -32,7 +32,8 @@ final class FormerNamesDesk: Sendable {
     /// Makes a desk, and remembers the name that the device has now; `nil` where it had no other, by neither what it
     /// published nor the topics that it `announced`.
     init?(
-        _ settings: JostleSettings, topics: Topics, memory: TopicMemory, announced: Set<String>, client: MQTTClient,
+        _ settings: JostleSettings, topics: Topics, memory: TopicMemory, announced: Set<String>,
+        client: MQTTClient<MQTTToken>,
         bell: WakeSignal, log: Log, send: @escaping Publisher.Send
     ) {
         // What the embedded broker keeps ends with it.
@@ -56,13 +57,13 @@ final class FormerNamesDesk: Sendable {
     // MARK: On the network thread
 
     /// Hears what happens; true where nobody else need hear of it.
-    func take(_ event: MQTTEvent) -> Bool {
+    func take(_ event: MQTTEvent<MQTTToken>) -> Bool {
         let before = nextWork
         defer { if nextWork != before { bell.ring() } }
         return hear(event, at: WallClock.monotonic)
     }
 
-    private func hear(_ event: MQTTEvent, at now: Timestamp) -> Bool {
+    private func hear(_ event: MQTTEvent<MQTTToken>, at now: Timestamp) -> Bool {
         switch event {
         case .connected:
             for filter in state.withLock({ $0.names.connected(at: now) }) { client.subscribe(to: filter, orTell: log) }

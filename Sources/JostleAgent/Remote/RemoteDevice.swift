@@ -16,7 +16,7 @@ public final class RemoteDevice {
     private let id: String
     private let topics: Topics
     private let replyTopic: String
-    private let client: MQTTClient
+    private let client: MQTTClient<Never>
     private let inbox: RemoteInbox
     private let filters: [String]
 
@@ -37,7 +37,7 @@ public final class RemoteDevice {
 
     private static func client(
         _ settings: JostleSettings, mark: String, filters: [String], _ inbox: RemoteInbox
-    ) throws(RemoteDeviceError) -> MQTTClient {
+    ) throws(RemoteDeviceError) -> MQTTClient<Never> {
         let options: MQTTOptions
         do throws(AgentError) {
             options = try settings.mqttOptions(
@@ -46,7 +46,7 @@ public final class RemoteDevice {
             throw .unusable(error)
         }
         do throws(MQTTError) {
-            let client = try MQTTClient(options: options) { inbox.take($0) }
+            let client = try MQTTClient<Never>(options: options) { inbox.take($0) }
             for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
             return client
         } catch {
@@ -151,7 +151,7 @@ final class RemoteInbox: Sendable {
     }
 
     /// Notes what the client tells.
-    func take(_ event: MQTTEvent) {
+    func take(_ event: MQTTEvent<Never>) {
         state.withLock { seen in
             switch event {
             case .connected(let connection):

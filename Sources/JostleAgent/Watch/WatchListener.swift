@@ -29,7 +29,7 @@ public final class WatchListener: Sendable {
 
     let bell: WakeSignal
     private let prefix: String
-    private let client: MQTTClient
+    private let client: MQTTClient<Never>
     private let inbox: Inbox
 
     private final class Inbox: Sendable {
@@ -63,8 +63,8 @@ public final class WatchListener: Sendable {
     }
 
     private static func client(
-        _ settings: JostleSettings, mark: String, _ handler: @escaping @Sendable (MQTTEvent) -> Void
-    ) throws(RemoteDeviceError) -> MQTTClient {
+        _ settings: JostleSettings, mark: String, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
+    ) throws(RemoteDeviceError) -> MQTTClient<Never> {
         do throws(AgentError) {
             var options = try settings.mqttOptions(
                 clientID: "watch-\(mark)", brokers: settings.brokers(embeddedPort: nil))
@@ -78,10 +78,10 @@ public final class WatchListener: Sendable {
     }
 
     private static func client(
-        _ options: MQTTOptions, _ handler: @escaping @Sendable (MQTTEvent) -> Void
-    ) throws(AgentError) -> MQTTClient {
+        _ options: MQTTOptions, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
+    ) throws(AgentError) -> MQTTClient<Never> {
         do throws(MQTTError) {
-            return try MQTTClient(options: options, handler: handler)
+            return try MQTTClient<Never>(options: options, handler: handler)
         } catch {
             throw .mqtt(error)
         }
@@ -153,7 +153,7 @@ public final class WatchListener: Sendable {
 
     // MARK: From the network thread
 
-    private static func take(_ event: MQTTEvent, _ inbox: Inbox) {
+    private static func take(_ event: MQTTEvent<Never>, _ inbox: Inbox) {
         inbox.state.withLock { state in
             switch event {
             case .connecting(let broker, _):

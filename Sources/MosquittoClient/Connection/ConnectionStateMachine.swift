@@ -45,6 +45,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     private var next = 0
     private(set) var failures = 0
 
+    /// Connections in which libmosquitto failed over what it read, since one lasted longer than the longest wait after it.
+    private var unreadable = 0
+
     /// Makes a machine for a list of `brokerCount` brokers.
     init(brokerCount: Int, versions: MQTTOptions.Versions, backoff: MQTTBackoff, generator: Generator) {
         self.versions = versions
@@ -91,7 +94,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             failures += 1
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
-            if since.duration(to: now) >= backoff.stableAfter {
+            let duration = since.duration(to: now)
+            if duration >= backoff.cap * backoff.unreadableFactor { unreadable = 0 }
+            if duration >= backoff.stableAfter, failure != .unreadable {
                 failures = 0
                 next = 0
             } else {
@@ -102,8 +107,15 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             return .finish
         }
         // The first failure waits within the base, a whole round later within twice that.
-        let rounds = max(failures - 1, 0) / brokers.count
-        let until = now + backoff.delay(afterRounds: rounds, using: &generator)
+        var rounds = max(failures - 1, 0) / brokers.count
+        var capFactor = 1
+        if failure == .unreadable {
+            // It cost memory that is lost: a broker that keeps doing it must not have all of it.
+            rounds = max(rounds, unreadable)
+            capFactor = backoff.unreadableFactor
+            unreadable += 1
+        }
+        let until = now + backoff.delay(afterRounds: rounds, capFactor: capFactor, using: &generator)
         state = .backingOff(until: until)
         return .wait(until: until)
     }

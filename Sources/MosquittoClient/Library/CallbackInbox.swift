@@ -1,4 +1,5 @@
 internal import CMosquitto
+internal import CMosquittoGuard
 internal import Glibc
 
 /// What libmosquitto's callbacks report, written down to be read when the library has returned.
@@ -12,12 +13,20 @@ final class CallbackInbox {
         case published(id: Int32, reason: Int32)
         case subscribed(id: Int32, granted: Int32)
         case message(MQTTMessage)
+        /// A message of more than `maximumSize` bytes, which was not copied.
+        case tooLarge
     }
 
     private var records: [Record] = []
 
+    /// The largest payload that is copied, in bytes.
+    private var maximumSize = Int.max
+
     /// What went wrong in TLS, if anything did.
     private(set) var tlsFault: TLSFault?
+
+    /// Whether an assertion of the library failed in the client that reports here.
+    private(set) var isAbandoned = false
 
     /// How much was written down since it was last read.
     var count: Int { records.count }
@@ -28,39 +37,65 @@ final class CallbackInbox {
         return records
     }
 
+    /// Leaves out messages with a larger payload.
+    func limit(to size: Int) {
+        maximumSize = size
+    }
+
+    /// Notes that the client must not be touched again.
+    func abandon() {
+        isAbandoned = true
+    }
+
     /// Has a client report to this inbox, which must outlive it.
     func install(on client: OpaquePointer) {
         mosquitto_user_data_set(client, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
-            var seconds: UInt16 = 0
-            let identifier = Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue)
-            let hasKeepAlive = mosquitto_property_read_int16(properties, identifier, &seconds, false) != nil
-            CallbackInbox.of(context)?.records.append(
-                .connack(code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil))
+            CallbackInbox.with(context) { inbox in
+                var seconds: UInt16 = 0
+                let identifier = Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue)
+                let hasKeepAlive = mosquitto_property_read_int16(properties, identifier, &seconds, false) != nil
+                inbox.records.append(
+                    .connack(code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil))
+            }
         }
         mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
-            CallbackInbox.of(context)?.records.append(.disconnected(code: code))
+            CallbackInbox.with(context) { $0.records.append(.disconnected(code: code)) }
         }
         mosquitto_publish_v5_callback_set(client) { _, context, id, reason, _ in
-            CallbackInbox.of(context)?.records.append(.published(id: id, reason: reason))
+            CallbackInbox.with(context) { $0.records.append(.published(id: id, reason: reason)) }
         }
         mosquitto_subscribe_v5_callback_set(client) { _, context, id, count, granted, _ in
+            // 2.0.11 passes on a SUBACK without any code (CVE-2024-10525).
             guard count > 0, let granted else { return }
-            CallbackInbox.of(context)?.records.append(.subscribed(id: id, granted: granted[0]))
+            CallbackInbox.with(context) { $0.records.append(.subscribed(id: id, granted: granted[0])) }
         }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
-            guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else { return }
-            CallbackInbox.of(context)?.records.append(.message(copy))
+            CallbackInbox.with(context) { inbox in
+                if let size = message?.pointee.payloadlen, size > inbox.maximumSize {
+                    inbox.records.append(.tooLarge)
+                    return
+                }
+                guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else {
+                    return
+                }
+                inbox.records.append(.message(copy))
+            }
         }
         mosquitto_log_callback_set(client) { client, context, level, text in
             // Everything else of interest comes by a callback of its own; the reason of a TLS failure only comes here.
             guard level == MOSQ_LOG_ERR, let text else { return }
-            CallbackInbox.of(context)?.noteTLSFault(String(cString: text), client)
+            CallbackInbox.with(context) { $0.noteTLSFault(String(cString: text), client) }
         }
     }
 
-    private static func of(_ context: UnsafeMutableRawPointer?) -> CallbackInbox? {
-        context.map { Unmanaged<CallbackInbox>.fromOpaque($0).takeUnretainedValue() }
+    /// Runs the body of a callback without the guard against the library's assertions: leaving the library jumps over
+    /// frames, and those of Swift must not be jumped over.
+    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (CallbackInbox) -> Void) {
+        guard let context else { return }
+        let suspended = mosquitto_guard_suspend()
+        body(Unmanaged<CallbackInbox>.fromOpaque(context).takeUnretainedValue())
+        mosquitto_guard_resume(suspended)
     }
 
     private func noteTLSFault(_ text: String, _ client: OpaquePointer?) {

@@ -1,7 +1,12 @@
 internal import CMosquitto
+internal import CMosquittoGuard
 internal import Glibc
 
-/// A `struct mosquitto`, made for one connection and destroyed with this value; used by one thread.
+/// A `struct mosquitto`, made for one connection and destroyed with this value; used by one thread at a time.
+///
+/// What can meet a packet of the broker's is called through `CMosquittoGuard`: libmosquitto 2.0.11 ends the process over a
+/// property that it does not know, by an assertion. A handle in which one failed is abandoned: its socket is closed, nothing
+/// else of it is touched again, and its memory is lost, which is why a client waits ever longer after such failures.
 ///
 /// Every attempt has a handle of its own: the library keeps its queue, its properties and its settings across
 /// reconnections, and then sends again what the owner has long taken back.
@@ -32,17 +37,32 @@ struct MosquittoHandle: ~Copyable {
     }
 
     deinit {
-        mosquitto_destroy(client)
+        if !isAbandoned { Self.destroy(client) }
+    }
+
+    /// Frees a client (`mosquitto_destroy`); apart from `deinit`, in which Swift 6.0.3 crashes on a local variable.
+    private static func destroy(_ client: OpaquePointer) {
+        // With TLS it says goodbye to a broker that may be gone.
+        withoutBrokenPipeSignal { mosquitto_destroy(client) }
     }
 
     /// Runs `mosquitto_lib_init` once; it is never cleaned up, as a thread left behind may still use the library.
-    private static let initialiseLibrary: Void = { _ = mosquitto_lib_init() }()
+    private static let initialiseLibrary: Void = {
+        _ = mosquitto_lib_init()
+        mosquitto_guard_prepare()
+    }()
 
-    /// The socket, negative where there is none (`mosquitto_socket`).
-    var socket: Int32 { mosquitto_socket(client) }
+    /// Whether an assertion of the library failed in this handle.
+    var isAbandoned: Bool {
+        let inbox = inbox
+        return inbox.isAbandoned
+    }
+
+    /// The socket, negative if there is none (`mosquitto_socket`).
+    var socket: Int32 { isAbandoned ? -1 : mosquitto_socket(client) }
 
     /// Whether there is something to write (`mosquitto_want_write`).
-    var wantsWrite: Bool { mosquitto_want_write(client) }
+    var wantsWrite: Bool { !isAbandoned && mosquitto_want_write(client) }
 
     /// Begins to connect (`mosquitto_connect_async`): blocks for the DNS query, not for the connection.
     func connect(
@@ -66,62 +86,85 @@ struct MosquittoHandle: ~Copyable {
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Reads and handles what has come, up to some packets (`mosquitto_loop_read`).
-    ///
-    /// - Returns: the library's code, and whether all was read: TLS may hold back what `poll` does not see.
-    func read(maximumPackets: Int = 64) -> (code: Int32, isDrained: Bool) {
-        for _ in 0..<maximumPackets {
-            let count = inbox.count
-            errno = 0
-            let code = mosquitto_loop_read(client, 1)
-            // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
-            let isDrained = errno == EAGAIN && inbox.count == count
-            if code != MOSQ_ERR_SUCCESS.rawValue { return (code, true) }
-            if isDrained || socket < 0 { return (code, true) }
-        }
-        return (MOSQ_ERR_SUCCESS.rawValue, false)
+    /// What came of reading.
+    struct ReadResult {
+        /// The library's code, and the errno that was left with it.
+        var code: Int32
+        var cause: Int32
+        /// Whether all was read: TLS may hold back what `poll` does not see.
+        var isDrained: Bool
+    }
+
+    /// Reads and handles a packet, as far as it has come (`mosquitto_loop_read`).
+    func read() -> ReadResult {
+        let count = inbox.count
+        errno = 0
+        let code = guarded { client in mosquitto_guard_loop_read(client, 1) }
+        let cause = errno
+        // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
+        return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && inbox.count == count)
     }
 
     /// Writes what waits, as far as the socket takes it (`mosquitto_loop_write`).
-    func write() -> Int32 { mosquitto_loop_write(client, 1) }
+    func write() -> Int32 { guarded { client in mosquitto_guard_loop_write(client, 1) } }
 
     /// Sends a ping where one is due (`mosquitto_loop_misc`).
-    func maintain() -> Int32 { mosquitto_loop_misc(client) }
+    func maintain() -> Int32 { guarded { client in mosquitto_guard_loop_misc(client) } }
 
     /// Hands a message over (`mosquitto_publish_v5`), and returns its packet id.
     func publish(_ message: MQTTMessage, version: MQTTVersion) throws(MQTTFailure) -> Int32 {
         var properties = PropertyList()
         if version == .v5 { try properties.add(message.properties) }
         var id: Int32 = 0
+        let list = properties.pointer
         let code = message.payload.withUnsafeBytes { bytes in
-            mosquitto_publish_v5(
-                client, &id, message.topic, Int32(clamping: bytes.count), bytes.baseAddress,
-                Int32(message.qos.rawValue), message.retain, properties.pointer)
+            guarded { client in
+                mosquitto_guard_publish_v5(
+                    client, &id, message.topic, Int32(clamping: bytes.count), bytes.baseAddress,
+                    Int32(message.qos.rawValue), message.retain, list)
+            }
         }
         try check(code)
         return id
     }
 
     /// Asks for a subscription (`mosquitto_subscribe_v5`), and returns its packet id.
-    func subscribe(_ filter: String, _ subscription: ClientCore.Subscription) throws(MQTTFailure) -> Int32 {
+    func subscribe(_ filter: String, _ subscription: MQTTSubscription) throws(MQTTFailure) -> Int32 {
         var id: Int32 = 0
         let options = subscription.keepsRetainFlag ? Int32(bitPattern: MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) : 0
-        try check(mosquitto_subscribe_v5(client, &id, filter, Int32(subscription.qos.rawValue), options, nil))
+        let code = guarded { client in
+            mosquitto_guard_subscribe_v5(client, &id, filter, Int32(subscription.qos.rawValue), options, nil)
+        }
+        try check(code)
         return id
     }
 
     /// Ends a subscription (`mosquitto_unsubscribe`).
     func unsubscribe(_ filter: String) throws(MQTTFailure) {
-        try check(mosquitto_unsubscribe(client, nil, filter))
+        try check(guarded { client in mosquitto_guard_unsubscribe(client, nil, filter) })
     }
 
     /// Queues the farewell (`mosquitto_disconnect_v5`); the library closes the socket once it is written.
     func disconnect() {
-        _ = mosquitto_disconnect_v5(client, 0, nil)
+        _ = guarded { client in mosquitto_guard_disconnect_v5(client, 0, nil) }
+    }
+
+    /// Calls a guarded function, unless the handle was abandoned, and abandons it if an assertion fails.
+    private func guarded(_ call: (OpaquePointer) -> Int32) -> Int32 {
+        if isAbandoned { return MOSQ_ERR_NO_CONN.rawValue }
+        let code = call(client)
+        if code == MOSQUITTO_GUARD_LEFT {
+            // Read without a lock, and the library will not close it any more.
+            let socket = mosquitto_socket(client)
+            if socket >= 0 { close(socket) }
+            inbox.abandon()
+        }
+        return code
     }
 
     /// Throws for a code that is not success.
     private func check(_ code: Int32) throws(MQTTFailure) {
+        if code == MOSQUITTO_GUARD_LEFT { throw .unreadable }
         if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
     }
 }
@@ -132,6 +175,7 @@ extension MosquittoHandle {
     /// - Throws: `file` where a key cannot be read, `library` where the library does not take a setting.
     func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        inbox.limit(to: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
         try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
         try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(options.maximumInFlight)))
@@ -172,6 +216,10 @@ extension MosquittoHandle {
 extension MQTTFailure {
     /// What a code of the library means, with the errno that was left with it and what TLS complained of before.
     init(_ code: Int32, errno cause: Int32, host: String, tlsFault: TLSFault?) {
+        if code == MOSQUITTO_GUARD_LEFT {
+            self = .unreadable
+            return
+        }
         if let tlsFault {
             self = .tls(tlsFault)
             return

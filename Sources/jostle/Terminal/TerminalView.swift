@@ -93,7 +93,7 @@ final class TerminalView: Sendable {
         }
     }
 
-    private func show(_ event: MQTTEvent) {
+    private func show(_ event: MQTTEvent<some Hashable & Sendable>) {
         switch event {
         case .connected(let connection): write("connected to \(connection.broker), MQTT \(connection.version)")
         case .disconnected(let end) where end.retryAfter != nil, .refused(let end) where end.retryAfter != nil:

@@ -3,10 +3,11 @@ internal import Synchronization
 /// A connection to an MQTT broker that is made again whenever it is lost, until `stop`.
 ///
 /// A network thread of its own does all that may block; no call here waits for the network, except `stop`, and that no
-/// longer than it is told. Messages are only taken while there is a connection: keeping them until then is the
+/// longer than its limit. Messages are only taken while there is a connection: keeping them until then is the
 /// publisher's part, who alone knows which are worth it. Every token that `publish` took comes back exactly once: in
-/// `acknowledged`, `rejected`, `disconnected`, or `stopped` (unless the thread had to be left behind).
-public final class MQTTClient: Sendable {
+/// `acknowledged`, `rejected`, `disconnected`, or `stopped` (unless the thread had to be left behind). Its type is the
+/// publisher's choice, so that each part of a program knows its own; a client without tokens is an `MQTTClient<Never>`.
+public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     private enum Phase: ~Copyable {
         case idle
         case running(NetworkThread)
@@ -14,17 +15,20 @@ public final class MQTTClient: Sendable {
     }
 
     private let core: ClientCore
+    private let tokens = TokenTable<Token>()
     private let phase = Mutex(Phase.idle)
 
     /// Makes a client; nothing is connected before `start`.
     ///
     /// - Parameters:
     ///   - options: how to connect, and to whom.
-    ///   - handler: is told what happens, on the network thread: while it runs, nothing is sent or received.
+    ///   - handler: gets what happens, on the network thread: while it runs, nothing is sent or received.
     /// - Throws: `invalidOption` and the like; `system` where no descriptor is left.
-    public init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent) -> Void) throws(MQTTError) {
+    public init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<Token>) -> Void) throws(MQTTError) {
         try options.validate()
-        core = try ClientCore(options: options, handler: handler)
+        core = try ClientCore(options: options) { [tokens] event in
+            if let event = tokens.redeem(event) { handler(event) }
+        }
     }
 
     deinit {
@@ -60,9 +64,15 @@ public final class MQTTClient: Sendable {
     ///   - message: what to publish; its payload is copied.
     ///   - token: the publisher's mark, by which the message's fate is reported; without one it is not.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or what is wrong with the message.
-    public func publish(_ message: MQTTMessage, token: MQTTToken? = nil) throws(MQTTError) {
+    public func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: core.options.maximumPacketSize)
-        try core.publish(ClientCore.Outgoing(message: message, token: token))
+        let mark = token.map { tokens.enter($0) }
+        do throws(MQTTError) {
+            try core.publish(Outgoing(message: message, mark: mark))
+        } catch {
+            if let mark { tokens.forget(mark) }
+            throw error
+        }
     }
 
     /// Subscribes, now and on every later connection; a second call for the same filter changes its quality of service.
@@ -72,7 +82,7 @@ public final class MQTTClient: Sendable {
     /// - Throws: `invalidTopic`.
     public func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
-        core.change(.subscribe(filter, ClientCore.Subscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
+        core.change(.subscribe(filter, MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
     }
 
     /// Ends a subscription.

@@ -1,0 +1,85 @@
+internal import Glibc
+internal import LinuxSystem
+
+/// The thread on which a client's network happens.
+///
+/// It owns all of libmosquitto that the client uses. If it is stuck in a blocking call it can be left behind: what it
+/// shares with others is kept alive by itself.
+struct NetworkThread: ~Copyable {
+    private let thread: pthread_t
+
+    /// Starts the thread (`pthread_create`), with all signals blocked: they are the main thread's.
+    init(core: ClientCore) throws(MQTTError) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        // Room for getaddrinfo, OpenSSL and a handler, but not the 8 MiB that a swarm of clients would reserve.
+        pthread_attr_setstacksize(&attributes, 1 << 20)
+
+        var all = sigset_t()
+        var previous = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &previous)
+        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+
+        let context = Unmanaged.passRetained(core)
+        var thread = pthread_t()
+        let code = pthread_create(&thread, &attributes, Self.main, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw .system("pthread_create", code: code)
+        }
+        self.thread = thread
+    }
+
+    /// Whether the caller runs on this thread.
+    var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
+
+    /// Waits for its end, which must be near.
+    consuming func join() {
+        pthread_join(thread, nil)
+    }
+
+    /// Leaves it to itself.
+    consuming func leaveBehind() {
+        pthread_detach(thread)
+    }
+
+    private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+        guard let context else { return nil }
+        let core = Unmanaged<ClientCore>.fromOpaque(context).takeRetainedValue()
+        run(core)
+        core.finished.ring()
+        return nil
+    }
+
+    /// Drives a connection until its end.
+    private static func run(_ core: ClientCore) {
+        let connection = PolledConnection(options: core.options)
+        var readiness: MQTTReadiness = []
+        while true {
+            let work = core.takeWork()
+            for change in work.changes { connection.change(change) }
+            for outgoing in work.messages { connection.take(outgoing) }
+            if let stop = work.stop { connection.stop(stop) }
+            let events = connection.advance(readiness, now: .now)
+            core.finishStep(of: connection, events)
+            guard let deadline = connection.deadline else { return }
+            readiness = wait(for: connection.interest, core.wake, until: deadline)
+        }
+    }
+
+    /// Waits until the socket is ready, a caller has something, or a time has come, and returns the socket's readiness.
+    private static func wait(
+        for interest: MQTTInterest?, _ wake: WakeSignal, until deadline: ContinuousClock.Instant
+    ) -> MQTTReadiness {
+        // A negative descriptor is none.
+        var entries = [
+            pollfd(fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0),
+            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        let timeout = ContinuousClock.now.duration(to: deadline).pollMilliseconds
+        guard poll(&entries, nfds_t(entries.count), timeout) > 0 else { return [] }
+        return MQTTReadiness(pollEvents: entries[0].revents)
+    }
+}

@@ -1,0 +1,55 @@
+internal import Synchronization
+
+/// The tokens of the messages whose fate is open, each under its mark.
+final class TokenTable<Token: Hashable & Sendable>: Sendable {
+    private struct State {
+        var last: UInt64 = 0
+        var tokens: [UInt64: Token] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Enters a token under a new mark.
+    func enter(_ token: Token) -> MessageMark {
+        state.withLock { state in
+            state.last += 1
+            state.tokens[state.last] = token
+            return MessageMark(number: state.last)
+        }
+    }
+
+    /// Removes a mark whose message was not taken.
+    func forget(_ mark: MessageMark) {
+        state.withLock { $0.tokens[mark.number] = nil }
+    }
+
+    /// The event with the publisher's tokens in place of the marks, which are removed; `nil` for a message that nobody waits
+    /// for.
+    func redeem(_ event: MQTTEvent<MessageMark>) -> MQTTEvent<Token>? {
+        switch event {
+        case .connecting(let broker, let version): .connecting(broker, version)
+        case .connected(let connection): .connected(connection)
+        case .subscribed(let filter, let qos): .subscribed(filter: filter, qos: qos)
+        case .subscriptionRefused(let filter, let reason): .subscriptionRefused(filter: filter, reason)
+        case .message(let message): .message(message)
+        case .acknowledged(let mark): take([mark]).first.map { .acknowledged($0) }
+        case .rejected(let mark, let topic, let failure):
+            .rejected(mark.flatMap { take([$0]).first }, topic: topic, failure)
+        case .refused(let end): .refused(redeem(end))
+        case .disconnected(let end): .disconnected(redeem(end))
+        case .stopped(let undelivered): .stopped(undelivered: take(undelivered))
+        }
+    }
+
+    private func redeem(_ end: MQTTDisconnection<MessageMark>) -> MQTTDisconnection<Token> {
+        MQTTDisconnection(
+            broker: end.broker, failure: end.failure, wasConnected: end.wasConnected,
+            undelivered: take(end.undelivered), retryAfter: end.retryAfter)
+    }
+
+    private func take(_ marks: [MessageMark]) -> [Token] {
+        // Most connections end with nothing under way.
+        if marks.isEmpty { return [] }
+        return state.withLock { state in marks.compactMap { state.tokens.removeValue(forKey: $0.number) } }
+    }
+}

@@ -1,0 +1,142 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: one thread can drive as many clients as it likes, through everything that happens to one.
+@Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+struct PolledClientTests {
+    private static func options(_ port: UInt16, id: String) -> MQTTOptions {
+        var options = MQTTOptions.local(port, id: id)
+        options.will = MQTTMessage(topic: "gone/\(id)", text: "gone", qos: .atLeastOnce)
+        return options
+    }
+
+    @Test("Two hundred of them connect, listen, publish, outlive their broker and leave, on one thread")
+    func oneThreadForAll() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let threads = Self.threadCount
+        var driver = PolledDriver()
+        for number in 0..<200 {
+            let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "c\(number)"))
+            try client.subscribe(to: "to/\(number)", qos: .atLeastOnce)
+            driver.add(client)
+        }
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 && $0.subscribed == 1 } })
+        for round in 0..<2 {
+            for (number, member) in driver.members.enumerated() {
+                let topic = "to/\((number + 1) % 200)"
+                try member.client.publish(
+                    MQTTMessage(topic: topic, text: "\(number)", qos: .atLeastOnce), token: 1000 * round + number)
+            }
+            #expect(driver.drive { $0.allSatisfy { $0.messages.count == round + 1 && $0.tokens.count == round + 1 } })
+            for (number, member) in driver.members.enumerated() {
+                #expect(member.messages.last?.text == "\((number + 199) % 200)")
+                #expect(member.tokens.last == 1000 * round + number)
+            }
+            guard round == 0 else { break }
+            broker.kill()
+            #expect(driver.drive { $0.allSatisfy { $0.ends >= 1 } })
+            try await broker.start()
+            #expect(driver.drive { $0.allSatisfy { $0.connects == 2 && $0.subscribed == 2 } })
+        }
+        // Other tests have threads of their own, but not as many as there are clients.
+        #expect(Self.threadCount < threads + 100)
+
+        var observer = PolledDriver()
+        let listener = try MQTTPolledClient<Int>(options: .local(broker.port, id: "observer"))
+        try listener.subscribe(to: "gone/#", qos: .atLeastOnce)
+        observer.add(listener)
+        #expect(observer.drive { $0.allSatisfy { $0.subscribed == 1 } })
+        // One goes without a word; the others say goodbye.
+        driver.forget(7)
+        for member in driver.members { member.client.stop(within: .seconds(20)) }
+        #expect(driver.drive { $0.allSatisfy { $0.stopped == [] && $0.client.isFinished } })
+        #expect(driver.members.allSatisfy { $0.client.deadline == nil && $0.client.interest == nil })
+        #expect(observer.drive { $0.allSatisfy { !$0.messages.isEmpty } })
+        #expect(observer.members.first?.messages.map(\.topic) == ["gone/c7"])
+    }
+
+    @Test("Nothing is taken without a connection, and after the end nothing happens")
+    func limits() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = Self.options(broker.port, id: "limits")
+        options.queueCapacity = 2
+        let client = try MQTTPolledClient<Int>(options: options)
+        let message = MQTTMessage(topic: "a", text: "b", qos: .atLeastOnce)
+        #expect(throws: MQTTError.notConnected) { try client.publish(message, token: 1) }
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        try client.publish(message, token: 2)
+        try client.publish(message, token: 3)
+        #expect(throws: MQTTError.queueFull) { try client.publish(message, token: 4) }
+        client.stop(within: .seconds(20), farewell: MQTTMessage(topic: "last", text: "", qos: .atLeastOnce))
+        #expect(throws: MQTTError.stopped) { try client.publish(message, token: 5) }
+        #expect(driver.drive { $0.allSatisfy { $0.client.isFinished } })
+        #expect(driver.members.first?.tokens == [2, 3])
+        #expect(driver.members.first?.stopped == [])
+        #expect(client.advance(.readable).isEmpty)
+        #expect(client.statistics.acknowledged == 3)
+    }
+
+    @Test("A burst larger than the window goes out, though nothing comes in between, and the farewell after it")
+    func burst() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "burst"))
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        for token in 0..<100 { try client.publish(MQTTMessage(topic: "a", text: ""), token: token) }
+        #expect(driver.drive(within: .seconds(10)) { $0.allSatisfy { $0.tokens.count == 100 } })
+        for token in 100..<120 { try client.publish(MQTTMessage(topic: "a", text: ""), token: token) }
+        client.stop(within: .seconds(20), farewell: MQTTMessage(topic: "last", text: "", qos: .atMostOnce))
+        #expect(driver.drive(within: .seconds(10)) { $0.allSatisfy { $0.client.isFinished } })
+        #expect(driver.members.first?.tokens == Array(0..<120))
+        #expect(client.statistics.acknowledged == 121)
+    }
+
+    @Test("Writing to a connection that is gone does not signal the thread that drives the client")
+    func brokenPipe() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "pipe"))
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        // By default the signal ends the process.
+        let previous = signal(SIGPIPE, SIG_DFL)
+        defer { signal(SIGPIPE, previous) }
+        #expect(Loopback.cutConnections(to: broker.port) == 1)
+        try client.publish(MQTTMessage(topic: "a", text: "", qos: .atLeastOnce), token: 1)
+        let events = client.advance()
+        let lost = events.compactMap { if case .disconnected(let end) = $0 { end } else { nil } }
+        #expect(lost.map(\.failure) == [.network(code: EPIPE)])
+        #expect(lost.first?.undelivered == [1])
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 2 } })
+    }
+
+    @Test("What is under way when the time is up comes back with the end")
+    func undelivered() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let client = try MQTTPolledClient<Int>(options: Self.options(broker.port, id: "undelivered"))
+        var driver = PolledDriver()
+        driver.add(client)
+        #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
+        broker.freeze()
+        defer { broker.thaw() }
+        for token in 0..<30 { try client.publish(MQTTMessage(topic: "a", text: "", qos: .atLeastOnce), token: token) }
+        client.stop(within: .milliseconds(100))
+        #expect(driver.drive { $0.allSatisfy { $0.client.isFinished } })
+        #expect(driver.members.first?.stopped == Array(0..<30))
+    }
+
+    /// The threads of this process.
+    private static var threadCount: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
+    }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import MosquittoClient
+
+/// Drives clients on the thread that calls, and notes what they return.
+struct PolledDriver {
+    /// A client, and what it returned.
+    final class Member {
+        let client: MQTTPolledClient<Int>
+        var connects = 0
+        var subscribed = 0
+        var ends = 0
+        var messages: [MQTTMessage] = []
+        var tokens: [Int] = []
+        var stopped: [Int]?
+
+        init(_ client: MQTTPolledClient<Int>) {
+            self.client = client
+        }
+
+        func note(_ event: MQTTEvent<Int>) {
+            switch event {
+            case .connected: connects += 1
+            case .subscribed: subscribed += 1
+            case .message(let message): messages.append(message)
+            case .acknowledged(let token): tokens.append(token)
+            case .refused, .disconnected: ends += 1
+            case .stopped(let undelivered): stopped = undelivered
+            case .connecting, .subscriptionRefused, .rejected: break
+            }
+        }
+    }
+
+    private(set) var members: [Member] = []
+
+    mutating func add(_ client: MQTTPolledClient<Int>) {
+        members.append(Member(client))
+    }
+
+    /// Drops a client as it is.
+    mutating func forget(_ index: Int) {
+        members.remove(at: index)
+    }
+
+    /// Drives all until a condition holds; false if it does not within the time.
+    func drive(within limit: Duration = .seconds(45), until condition: ([Member]) -> Bool) -> Bool {
+        let end = ContinuousClock.now + limit
+        while !condition(members) {
+            if ContinuousClock.now >= end { return false }
+            var entries = members.map { member in
+                let interest = member.client.interest
+                return pollfd(
+                    fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0)
+            }
+            let deadline = members.compactMap(\.client.deadline).min() ?? end
+            poll(&entries, nfds_t(entries.count), Self.milliseconds(until: min(deadline, end)))
+            let now = ContinuousClock.now
+            for (member, entry) in zip(members, entries) {
+                let readiness = MQTTReadiness(pollEvents: entry.revents)
+                guard let deadline = member.client.deadline, !readiness.isEmpty || deadline <= now else { continue }
+                for event in member.client.advance(readiness, now: now) { member.note(event) }
+            }
+        }
+        return true
+    }
+
+    /// A time as `poll` wants it, rounded up.
+    static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
+        Int32(max(0, min(1000, (ContinuousClock.now.duration(to: deadline) / .milliseconds(1)).rounded(.up))))
+    }
+}
