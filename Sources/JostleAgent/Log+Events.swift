@@ -1,4 +1,5 @@
 internal import IMUDrivers
+internal import JostleMessages
 internal import MotionKit
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 import JostleConfiguration
+import JostleMessages
 import Testing
 
 @testable import JostleAgent

@@ -1,4 +1,5 @@
-import JostleAgent
+import JostleMessages
+import JostleOperator
 import MosquittoClient
 import MotionCore
 import Testing

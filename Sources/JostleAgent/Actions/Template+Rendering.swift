@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 
 /// An event with all that a template may tell of it.

@@ -1,6 +1,6 @@
 internal import Glibc
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 
 /// The configuration that a command line asks for: defaults, file, `--set`.
 enum Configuration {
@@ -33,7 +33,7 @@ enum Configuration {
 }
 
 extension JostleSettings.LogLevel {
-    var logLevel: JostleAgent.Log.Level {
+    var logLevel: JostleMessages.Log.Level {
         switch self {
         case .error: .error
         case .warning: .warning

@@ -1,5 +1,6 @@
 internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionKit
 
 /// `jostle demo`: the agent with everything that is missing made up, and a view of it in the terminal.

@@ -1,6 +1,7 @@
 internal import Glibc
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
 internal import MotionCore
 internal import MotionKit
 

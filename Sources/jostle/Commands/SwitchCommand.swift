@@ -1,5 +1,6 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
 
 /// `jostle stop` and `jostle start`: a running agent's sensing is switched off and on.
 enum SwitchCommand {

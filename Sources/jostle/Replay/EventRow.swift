@@ -1,4 +1,4 @@
-internal import JostleAgent
+internal import JostleMessages
 internal import MotionCore
 
 /// A row of the events' CSV file: see "Recording files" in the README.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import JostleAgent
+internal import JostleMessages
 internal import MotionCore
 internal import Synchronization
 

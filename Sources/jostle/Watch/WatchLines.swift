@@ -1,5 +1,5 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleOperator
 internal import MosquittoClient
 internal import MotionCore
 

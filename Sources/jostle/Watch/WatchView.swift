@@ -1,5 +1,6 @@
 internal import Glibc
-internal import JostleAgent
+internal import JostleMessages
+internal import JostleOperator
 internal import MosquittoClient
 internal import MotionCore
 

@@ -2,7 +2,7 @@ import Foundation
 import MotionCore
 import Testing
 
-@testable import JostleAgent
+@testable import JostleMessages
 
 /// Requirement: every payload is JSON that any reader takes, with numbers as short as their quantity deserves.
 @Suite struct JSONObjectTests {

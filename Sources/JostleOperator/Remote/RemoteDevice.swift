@@ -1,4 +1,5 @@
 public import JostleConfiguration
+public import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import Synchronization
@@ -22,10 +23,10 @@ public final class RemoteDevice {
 
     /// Prepares to speak to the agent `id` by way of the configured broker; nothing is connected yet.
     ///
-    /// - Throws: `unusable` where the configuration leads to no broker.
+    /// - Throws: `mqtt`, `secretFile` or `privateBroker` where the configuration leads to no broker.
     public init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
-        let mark = Publisher.newRun()
+        let mark = RunName.new()
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
         replyTopic = "\(settings.mqtt.prefix)/_reply/\(mark)"
         filters = ["\(topics.events)#", topics.availability, replyTopic]
@@ -39,18 +40,18 @@ public final class RemoteDevice {
         _ settings: JostleSettings, mark: String, filters: [String], _ inbox: RemoteInbox
     ) throws(RemoteDeviceError) -> MQTTClient {
         let options: MQTTOptions
-        do throws(AgentError) {
+        do throws(SecretFileError) {
             options = try settings.mqttOptions(
                 clientID: "ask-\(mark)", brokers: settings.brokers(embeddedPort: nil))
         } catch {
-            throw .unusable(error)
+            throw .secretFile(error)
         }
         do throws(MQTTError) {
             let client = try MQTTClient(options: options) { inbox.take($0) }
             for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
             return client
         } catch {
-            throw .unusable(.mqtt(error))
+            throw .mqtt(error)
         }
     }
 
@@ -71,7 +72,7 @@ public final class RemoteDevice {
             try client.subscribe(to: result, qos: .atLeastOnce)
             try client.start()
         } catch {
-            throw .unusable(.mqtt(error))
+            throw .mqtt(error)
         }
         let filters = Set(filters + [result])
         try wait(until: deadline, signals) { $0.isConnected && ($0.refused != nil || $0.granted == filters) }

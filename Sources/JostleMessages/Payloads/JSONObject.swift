@@ -102,10 +102,10 @@ public struct JSONObject: Sendable {
     }
 
     /// The fields as they stand between the braces.
-    var fields: String { String(text.dropFirst()) }
+    public var fields: String { String(text.dropFirst()) }
 
     /// Adds fields as `fields` gave them.
-    mutating func add(fields: String) {
+    public mutating func add(fields: String) {
         guard !fields.isEmpty else { return }
         if text.utf8.count > 1 { text += "," }
         text += fields
@@ -134,7 +134,7 @@ public struct JSONObject: Sendable {
     }
 
     /// A text in quotation marks, with what JSON does not allow in them escaped.
-    static func quoted(_ text: String) -> String {
+    public static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {

@@ -41,7 +41,7 @@ public enum Payloads {
     }
 
     /// The same where sensing is stopped and nothing was ever measured.
-    static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
+    public static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
         object.add("moving", false)
@@ -52,7 +52,7 @@ public enum Payloads {
     }
 
     /// What every event begins with; `id` is unique among all events of all devices and starts.
-    static func head(id: String, at time: Int64) -> JSONObject {
+    public static func head(id: String, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("id", id)
         object.add("t", time)
@@ -67,7 +67,7 @@ public enum Payloads {
     }
 
     /// A phase of a gesture, without what every event begins with.
-    static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
+    public static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("gesture", event.gesture.word)
         object.add("phase", event.phase.word)

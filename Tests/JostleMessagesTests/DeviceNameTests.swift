@@ -2,7 +2,7 @@ import Glibc
 import MotionCore
 import Testing
 
-@testable import JostleAgent
+@testable import JostleMessages
 
 /// Requirement: the default name matches `[A-Za-z0-9][A-Za-z0-9_-]{0,63}` whatever the host is called, and tells boards
 /// apart that are called alike.

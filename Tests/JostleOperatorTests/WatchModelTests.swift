@@ -1,4 +1,4 @@
-import JostleAgent
+import JostleOperator
 import MosquittoClient
 import MotionCore
 import Testing

@@ -1,3 +1,4 @@
+internal import CLinuxSystem
 internal import Glibc
 internal import LinuxSystem
 public import MotionCore
@@ -8,7 +9,7 @@ public enum WallClock {
     public static func milliseconds(at timestamp: Timestamp) -> Int64 { microseconds(at: timestamp) / 1000 }
 
     /// Microseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
-    static func microseconds(at timestamp: Timestamp) -> Int64 {
+    public static func microseconds(at timestamp: Timestamp) -> Int64 {
         let age = nanoseconds(CLOCK_MONOTONIC) - timestamp.nanoseconds
         return (nanoseconds(CLOCK_REALTIME) - age) / 1000
     }
@@ -17,7 +18,7 @@ public enum WallClock {
     public static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
 
     /// What tells this boot of the machine from every other.
-    static let boot: String = {
+    public static let boot: String = {
         let text = FileContents.text(ofOptional: "/proc/sys/kernel/random/boot_id", limit: 64) ?? ""
         return String(text.prefix { $0.isHexDigit || $0 == "-" })
     }()
@@ -26,9 +27,17 @@ public enum WallClock {
     ///
     /// A board without a battery for its clock takes up the time at which it was switched off, which looks like any
     /// other: there nothing but a synchronised clock counts.
-    static var isSet: Bool {
-        ProcessFigures.isClockSynchronised
+    public static var isSet: Bool {
+        isSynchronised
             || keepsTime && nanoseconds(CLOCK_REALTIME) > earliest
+    }
+
+    /// Whether somebody keeps the system's clock right: adjtimex(2), or where a sandbox forbids that, timesyncd's mark.
+    public static var isSynchronised: Bool {
+        var state = timex()
+        let answer = adjtimex(&state)
+        guard answer < 0 else { return answer != TIME_ERROR }
+        return access("/run/systemd/timesync/synchronized", F_OK) == 0
     }
 
     /// 2026-01-01: before that, this program was not written.
@@ -47,5 +56,5 @@ public enum WallClock {
 
 extension Timestamp {
     /// Seconds that are left at `now`; none where it is past, be it since ever: a difference to that does not exist.
-    func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
+    public func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
 }

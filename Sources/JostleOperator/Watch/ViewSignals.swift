@@ -1,6 +1,5 @@
 internal import CLinuxSystem
 internal import Glibc
-internal import MosquittoClient
 
 /// Waits for what concerns a view in a terminal: signals, keys and news.
 ///

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 
 /// The fields of a message from outside, read so that nothing in it can do harm: bounded, finite, without control characters.
 struct MessageFields {

@@ -1,4 +1,6 @@
 internal import JostleConfiguration
+public import JostleMessages
+public import MosquittoClient
 
 /// What an agent answered to a command.
 public struct RemoteAnswer: Sendable {
@@ -64,8 +66,10 @@ public struct RemoteEvent: Sendable {
 
 /// Why there is no answer from a remote device.
 public enum RemoteDeviceError: Error, Sendable {
-    /// The configuration leads to no broker.
-    case unusable(AgentError)
+    /// The MQTT client turned its options down.
+    case mqtt(MQTTError)
+    /// A file with a secret cannot be used.
+    case secretFile(SecretFileError)
     /// The configured broker belongs to one agent alone.
     case privateBroker
     /// The broker was not reached in time, and why, where that is known.
@@ -83,7 +87,8 @@ public enum RemoteDeviceError: Error, Sendable {
 extension RemoteDeviceError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .unusable(let error): return "\(error)"
+        case .mqtt(let error): return "\(error)"
+        case .secretFile(let error): return "\(error)"
         case .privateBroker:
             return "mqtt.broker is embedded, which is another broker in each agent: name the agent's own, "
                 + "--set mqtt.broker=mqtt://127.0.0.1:PORT"

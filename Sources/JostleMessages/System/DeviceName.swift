@@ -35,7 +35,7 @@ public enum DeviceName {
     }
 
     /// The host's name (`gethostname`).
-    static func hostName() -> String {
+    public static func hostName() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             buffer.initialize(repeating: 0)
             guard let start = buffer.baseAddress, gethostname(start, buffer.count - 1) == 0 else { return "" }

@@ -11,15 +11,15 @@ public struct Topics: Equatable, Sendable {
     }
 
     /// The topics that begin with `root`.
-    init(root: String) {
+    public init(root: String) {
         self.root = root
     }
 
     /// The device's name: what comes last in the root.
-    var device: String { String(root[(root.lastIndex(of: "/").map(root.index(after:)) ?? root.startIndex)...]) }
+    public var device: String { String(root[(root.lastIndex(of: "/").map(root.index(after:)) ?? root.startIndex)...]) }
 
     /// Those whose messages the broker keeps.
-    var retained: [String] { [availability, state, health, reported] }
+    public var retained: [String] { [availability, state, health, reported] }
 
     /// `online` or `offline`; retained.
     public var availability: String { "\(root)/availability" }

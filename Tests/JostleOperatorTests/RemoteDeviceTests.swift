@@ -1,7 +1,7 @@
 import MosquittoClient
 import Testing
 
-@testable import JostleAgent
+@testable import JostleOperator
 
 /// Requirement: who asks a device hears the answer that is meant for it, and every event.
 @Suite struct RemoteInboxTests {

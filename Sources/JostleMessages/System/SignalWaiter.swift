@@ -1,7 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
-internal import LinuxSystem
-internal import MotionKit
+package import LinuxSystem
 
 /// Waits for the signals that end the agent: sigtimedwait(2), signalfd(2).
 ///
@@ -37,7 +36,7 @@ public struct SignalWaiter: Sendable {
     /// Waits for one of the signals or for the bell, at most `seconds`, or for as long as it takes where that is `nil`.
     ///
     /// - Returns: whether a signal came.
-    func wait(seconds: Double?, or bell: WakeSignal) -> Bool {
+    package func wait(seconds: Double?, or bell: WakeSignal) -> Bool {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: bell.descriptor, events: Int16(POLLIN), revents: 0),
@@ -54,12 +53,5 @@ public struct SignalWaiter: Sendable {
         }
         bell.silence()
         return wait(seconds: 0)
-    }
-
-    /// Lets a child process have the signals as usual.
-    static func unblocked() -> sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        return set
     }
 }

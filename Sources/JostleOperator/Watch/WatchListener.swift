@@ -1,9 +1,8 @@
 internal import Glibc
 public import JostleConfiguration
+internal import JostleMessages
 internal import LinuxSystem
 public import MosquittoClient
-internal import MotionCore
-internal import MotionKit
 internal import Synchronization
 
 /// Listens to devices at the configured broker for as long as somebody watches; a broker that is away is tried again.
@@ -46,13 +45,13 @@ public final class WatchListener: Sendable {
 
     /// Prepares to listen to the device `id`, or to all; nothing is connected yet.
     ///
-    /// - Throws: `unusable` or `privateBroker` where the configuration leads to no broker.
+    /// - Throws: `mqtt`, `secretFile` or `privateBroker` where the configuration leads to no broker.
     public init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
-        guard let bell = WakeSignal() else { throw .unusable(.mqtt(.system("eventfd", code: errno))) }
+        guard let bell = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
         prefix = settings.mqtt.prefix
         let inbox = Inbox()
-        let mark = Publisher.newRun()
+        let mark = RunName.new()
         client = try WatchListener.client(settings, mark: mark) { event in
             WatchListener.take(event, inbox)
             bell.ring()
@@ -65,21 +64,16 @@ public final class WatchListener: Sendable {
     private static func client(
         _ settings: JostleSettings, mark: String, _ handler: @escaping @Sendable (MQTTEvent) -> Void
     ) throws(RemoteDeviceError) -> MQTTClient {
-        do throws(AgentError) {
-            var options = try settings.mqttOptions(
+        var options: MQTTOptions
+        do throws(SecretFileError) {
+            options = try settings.mqttOptions(
                 clientID: "watch-\(mark)", brokers: settings.brokers(embeddedPort: nil))
-            // Somebody waits, and there is one of him.
-            options.backoff.cap = .seconds(5)
-            options.maximumPacketSize = maximumMessage
-            return try WatchListener.client(options, handler)
         } catch {
-            throw .unusable(error)
+            throw .secretFile(error)
         }
-    }
-
-    private static func client(
-        _ options: MQTTOptions, _ handler: @escaping @Sendable (MQTTEvent) -> Void
-    ) throws(AgentError) -> MQTTClient {
+        // Somebody waits, and there is one of him.
+        options.backoff.cap = .seconds(5)
+        options.maximumPacketSize = maximumMessage
         do throws(MQTTError) {
             return try MQTTClient(options: options, handler: handler)
         } catch {
@@ -92,7 +86,7 @@ public final class WatchListener: Sendable {
         do throws(MQTTError) {
             try client.start()
         } catch {
-            throw .unusable(.mqtt(error))
+            throw .mqtt(error)
         }
     }
 
@@ -146,7 +140,7 @@ public final class WatchListener: Sendable {
             do throws(MQTTError) {
                 try client.subscribe(to: filter, qos: qos)
             } catch {
-                throw .unusable(.mqtt(error))
+                throw .mqtt(error)
             }
         }
     }

@@ -4,10 +4,10 @@ import JostleConfiguration
 import MosquittoClient
 import Testing
 
-@testable import JostleAgent
+@testable import JostleMessages
 
 /// Requirement: what the user set reaches the MQTT client, and a password comes out of a file that others cannot read.
-@Suite struct AgentSettingsTests {
+@Suite struct ConnectionSettingsTests {
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -20,7 +20,7 @@ import Testing
         return path
     }
 
-    private func options(_ change: (inout JostleSettings) -> Void) throws(AgentError) -> MQTTOptions {
+    private func options(_ change: (inout JostleSettings) -> Void) throws(SecretFileError) -> MQTTOptions {
         var settings = JostleSettings()
         change(&settings)
         return try settings.mqttOptions(clientID: "washer-1", brokers: settings.brokers(embeddedPort: 4711))
@@ -28,7 +28,7 @@ import Testing
 
     /// What is wrong with a password file.
     private func refusal(of path: String, userName: String? = "me") -> String? {
-        do throws(AgentError) {
+        do throws(SecretFileError) {
             _ = try options {
                 $0.mqtt.username = userName
                 $0.mqtt.passwordFile = path

@@ -1,7 +1,7 @@
 import MotionCore
 import Testing
 
-@testable import JostleAgent
+@testable import JostleMessages
 
 /// Requirement: topics and payloads are those of the contract's table, name for name and unit for unit.
 @Suite struct PayloadTests {
@@ -18,13 +18,6 @@ import Testing
         #expect(topics.command("reboot") == "jostle/washer-1/command/reboot")
         #expect(topics.result(of: "reboot") == "jostle/washer-1/command/reboot/result")
         #expect(Topics(prefix: "home/first-floor", id: "a").state == "home/first-floor/a/state")
-    }
-
-    @Test func availabilityIsRetainedAndAcknowledged() {
-        let message = Publisher.availability("offline", topics)
-        #expect(message.topic == "jostle/washer-1/availability")
-        #expect(message.payload == Array("offline".utf8))
-        #expect(message.retain && message.qos == .atLeastOnce)
     }
 
     /// Vectors with a different value on each axis, some of them negative.

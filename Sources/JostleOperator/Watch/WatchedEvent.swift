@@ -1,3 +1,4 @@
+internal import JostleMessages
 public import MotionCore
 
 /// A phase of a gesture as a device published it, in words for people.
