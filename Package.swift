@@ -52,7 +52,7 @@ let package = Package(
             name: "jostle",
             dependencies: [
                 "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors",
-                "MosquittoClient", "MotionCore", "MotionKit", "VirtualIMU",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "VirtualIMU",
             ]),
 
         // Replaces malloc and its relatives: for a program of its own, never for a library or a test.
@@ -99,12 +99,15 @@ let package = Package(
         .testTarget(
             name: "JostleMessagesTests",
             dependencies: [
-                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "MosquittoClient", "MotionCore",
+                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "LinuxSystem", "MosquittoClient",
+                "MotionCore",
             ]),
         .testTarget(name: "JostleOperatorTests", dependencies: ["JostleOperator", "MosquittoClient", "MotionCore"]),
         .testTarget(
             name: "JostleTests",
-            dependencies: ["JostleMessages", "JostleOperator", "MosquittoClient", "MotionCore", "jostle"]),
+            dependencies: [
+                "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
+            ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),

@@ -53,9 +53,10 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     static func escaped(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator, .format: line += scalar.escaped(asASCII: true)
-            default: line.unicodeScalars.append(scalar)
+            if ForeignText.isControl(scalar) || scalar.properties.generalCategory == .format {
+                line += scalar.escaped(asASCII: true)
+            } else {
+                line.unicodeScalars.append(scalar)
             }
         }
         return line

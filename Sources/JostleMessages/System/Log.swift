@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// Lines for people, to standard error: with sd-daemon's priorities under the journal, plain on a terminal.
 public struct Log: Sendable {
@@ -34,27 +35,8 @@ public struct Log: Sendable {
     private func write(_ level: Level, _ text: () -> String) {
         guard level <= self.level else { return }
         let prefix = hasPriorities ? "<\(level.rawValue)>" : level <= .warning ? "jostle: \(level): " : "jostle: "
-        var line = prefix + Log.oneLine(text()) + "\n"
+        var line = prefix + ForeignText.oneLine(text()) + "\n"
         // One write a line, so that lines of several threads do not mix.
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    }
-
-    /// A text without control characters: what came over the network must not look like lines of our own, nor command a
-    /// terminal, to which U+009B is as good as ESC [.
-    public static func oneLine(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var line = ""
-        for scalar in text.unicodeScalars {
-            line += isControl(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
-        }
-        return line
-    }
-
-    /// Control characters, C0 and C1, separators of lines, and what turns the direction of writing.
-    private static func isControl(_ scalar: UnicodeScalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
-        }
     }
 }

@@ -1,5 +1,5 @@
 internal import JostleConfiguration
-internal import JostleMessages
+internal import LinuxSystem
 
 /// The fields of a message from outside, read so that nothing in it can do harm: bounded, finite, without control characters.
 struct MessageFields {
@@ -81,9 +81,9 @@ struct MessageFields {
     static func bounded(_ text: String) -> String {
         // Characters may be of any length; scalars are not.
         let scalars = text.unicodeScalars
-        guard scalars.count > longestText else { return Log.oneLine(text) }
+        guard scalars.count > longestText else { return ForeignText.oneLine(text) }
         var short = String.UnicodeScalarView()
         short.append(contentsOf: scalars.prefix(longestText))
-        return Log.oneLine(String(short)) + "…"
+        return ForeignText.oneLine(String(short)) + "…"
     }
 }

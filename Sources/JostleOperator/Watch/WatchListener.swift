@@ -169,7 +169,7 @@ public final class WatchListener: Sendable {
                 state.bytes += size
             case .refused(let end), .disconnected(let end):
                 let advice = end.advice.map { "; \($0)" } ?? ""
-                let reason = Log.oneLine("\(end.broker): \(end.failure)\(advice)")
+                let reason = ForeignText.oneLine("\(end.broker): \(end.failure)\(advice)")
                 add(.failed(reason, retryAfter: end.retryAfter.map { $0 / .seconds(1) }), &state)
             case .acknowledged, .rejected, .stopped: break
             }

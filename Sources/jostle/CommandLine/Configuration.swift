@@ -14,8 +14,10 @@ enum Configuration {
         do throws(ConfigurationErrors) {
             return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
         } catch {
-            if case .unreadable = error { throw CommandFailure(.noInput, "\(error)") }
-            throw CommandFailure(.configuration, "\(error)")
+            switch error {
+            case .unreadable: throw CommandFailure(.noInput, "\(error)")
+            case .invalid(let problems): throw CommandFailure(.configuration, lines: problems.map(\.description))
+            }
         }
     }
 

@@ -54,6 +54,6 @@ enum SwitchCommand {
             throw CommandFailure(error)
         }
         guard answer.isAccepted else { throw CommandFailure(refusal: answer) }
-        print("\(id): \(answer.text("changed") == "false" ? nothingToDo : done)")
+        Output.line("\(id): \(answer.text("changed") == "false" ? nothingToDo : done)")
     }
 }

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// The program: finds the subcommand, runs it, and turns what comes of it into an exit status.
 enum Tool {
     static func main(_ words: [String]) -> ExitStatus {
@@ -7,7 +5,7 @@ enum Tool {
             try run(words)
             return .success
         } catch {
-            printError("jostle: \(error.message)")
+            Output.errors(["jostle: \(error.lines[0])"] + error.lines.dropFirst())
             return error.status
         }
     }
@@ -15,24 +13,25 @@ enum Tool {
     private static func run(_ words: [String]) throws(CommandFailure) {
         switch words.first {
         case nil:
-            throw CommandFailure(.usage, "a command is missing\n\(overview)")
+            let lines = overview.split(separator: "\n", omittingEmptySubsequences: false)
+            throw CommandFailure(.usage, lines: ["a command is missing"] + lines.map { String($0) })
         case "--help", "-h", "help":
             try help(Array(words.dropFirst()))
         case "--version", "-V", "version":
-            print("jostle \(version)")
+            Output.line("jostle \(version)")
         case let name?:
             let command = try find(name)
             let arguments = try Arguments(parsing: Array(words.dropFirst()), for: command.usage)
-            if arguments.wantsHelp { print(command.usage.help, terminator: "") } else { try command.run(arguments) }
+            if arguments.wantsHelp { Output.text(command.usage.help) } else { try command.run(arguments) }
         }
     }
 
     private static func help(_ words: [String]) throws(CommandFailure) {
         guard let name = words.first else {
-            print(overview, terminator: "")
+            Output.text(overview)
             return
         }
-        print(try find(name).usage.help, terminator: "")
+        Output.text(try find(name).usage.help)
     }
 
     private static func find(_ name: String) throws(CommandFailure) -> Command {
@@ -53,10 +52,25 @@ enum Tool {
 
         """
     }
+}
 
-    /// Writes a line to standard error.
-    static func printError(_ text: String) {
-        var line = text + "\n"
-        _ = line.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+extension Command {
+    /// The subcommands in the order in which the help lists them.
+    static var all: [Command] {
+        [
+            Command(usage: RunCommand.usage, run: RunCommand.run),
+            Command(usage: DemoCommand.usage, run: DemoCommand.run),
+            Command(usage: SimulateCommand.usage, run: SimulateCommand.run),
+            Command(usage: WatchCommand.usage, run: WatchCommand.run),
+            Command(usage: SwitchCommand.stopUsage, run: SwitchCommand.stop),
+            Command(usage: SwitchCommand.startUsage, run: SwitchCommand.start),
+            Command(usage: ScanCommand.usage, run: ScanCommand.run),
+            Command(usage: RecordCommand.usage, run: RecordCommand.run),
+            Command(usage: ReplayCommand.usage, run: ReplayCommand.run),
+            Command(usage: CalibrateCommand.usage, run: CalibrateCommand.run),
+            Command(usage: TuneCommand.usage, run: TuneCommand.run),
+            Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
+            Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
+        ]
     }
 }
