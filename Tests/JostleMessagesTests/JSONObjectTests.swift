@@ -1,4 +1,5 @@
 import Foundation
+import JostleConfiguration
 import MotionCore
 import Testing
 
@@ -68,7 +69,7 @@ import Testing
             (1e15, 0, "1000000000000000"),
         ] as [(Double, Int, String)])
     func numbersAreRoundedAndHaveNoZerosAtTheirEnd(value: Double, decimals: Int, text: String) {
-        #expect(JSONObject.number(value, decimals: decimals) == text)
+        #expect(NumberText.decimal(value, decimals) == text)
     }
 
     @Test(arguments: [9e15, 1e16, -1e17, 1.5e300, -.greatestFiniteMagnitude])
@@ -83,9 +84,10 @@ import Testing
         arguments: [
             ("plain", #""plain""#), ("a\"b\\c", #""a\"b\\c""#), ("\n\r\t", #""\n\r\t""#), ("\r\n", #""\r\n""#),
             ("\u{0}\u{1F}", #""\u0000\u001f""#), ("ü€😀/", #""ü€😀/""#), ("e\u{301}", "\"e\u{301}\""), ("", #""""#),
+            ("\u{7F}\u{9B}2J", #""\u007f\u009b2J""#), ("a\u{202E}\u{2028}", #""a\u202e\u2028""#),
         ])
     func textIsEscaped(text: String, quoted: String) {
-        #expect(JSONObject.quoted(text) == quoted)
+        #expect(JSONText.quoted(text) == quoted)
     }
 
     @Test func namesAreEscapedLikeTexts() {

@@ -38,7 +38,7 @@ struct EventFacts {
 
     private func number(_ value: Double?, decimals: Int) -> String? {
         guard let value, value.isFinite else { return nil }
-        return JSONObject.number(value, decimals: decimals)
+        return NumberText.decimal(value, decimals)
     }
 }
 

@@ -1,5 +1,5 @@
 /// Decimal numbers as people write them.
-enum NumberText {
+public enum NumberText {
     /// A number at the beginning of `text` and what follows it: `[+-]digits[.digits][e[+-]digits]`.
     ///
     /// `nil` where there is none. The value is infinite where the number is too large; names such as `inf` and
@@ -27,6 +27,24 @@ enum NumberText {
     static func whole(_ text: String) -> Double? {
         guard let (value, rest) = leading(text[...]), rest.isEmpty else { return nil }
         return value
+    }
+
+    /// A finite number rounded to `decimals`, without zeros at its end; in exponent form only from 9·10¹⁵ units of the last of
+    /// them.
+    public static func decimal(_ value: Double, _ decimals: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        let units = (value * scale).rounded()
+        guard abs(units) < 9e15 else { return "\(value)" }
+        let whole = Int64(abs(units))
+        let sign = units < 0 ? "-" : ""
+        let divisor = Int64(scale)
+        let (integer, fraction) = whole.quotientAndRemainder(dividingBy: divisor)
+        guard fraction != 0 else { return "\(sign)\(integer)" }
+        var digits = String(fraction)
+        digits = String(repeating: "0", count: decimals - digits.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "\(sign)\(integer).\(digits)"
     }
 
     /// The number, rounded to nine decimals so that a conversion of units does not show.

@@ -28,10 +28,10 @@ public enum JSONValue: Equatable, Sendable {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
         case .number(let text): text
-        case .string(let text): Self.quoted(text)
+        case .string(let text): JSONText.quoted(text)
         case .array(let elements): "[\(elements.map(\.compactText).joined(separator: ", "))]"
         case .object(let members):
-            "{\(members.map { "\(Self.quoted($0.name)): \($0.value.compactText)" }.joined(separator: ", "))}"
+            "{\(members.map { "\(JSONText.quoted($0.name)): \($0.value.compactText)" }.joined(separator: ", "))}"
         }
     }
 
@@ -47,30 +47,12 @@ public enum JSONValue: Equatable, Sendable {
             return "[\n\(lines.joined(separator: ",\n"))\n\(outer)]"
         case .object(let members):
             let lines = members.map {
-                "\(inner)\(Self.quoted($0.name)): \($0.value.indentedText(level: level + 1))"
+                "\(inner)\(JSONText.quoted($0.name)): \($0.value.indentedText(level: level + 1))"
             }
             return "{\n\(lines.joined(separator: ",\n"))\n\(outer)}"
         default:
             return compact
         }
-    }
-
-    /// The text as a JSON string, which is also a double-quoted YAML scalar.
-    public static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case "\u{0}"..<"\u{20}", "\u{7F}"..<"\u{A0}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 
     /// Whether it is an object that has an object or a list of objects inside.

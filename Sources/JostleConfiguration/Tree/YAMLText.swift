@@ -3,7 +3,7 @@ enum YAMLText {
     /// The value in YAML's flow style, in one line; text is quoted where it could be mistaken for something else.
     static func flow(_ value: JSONValue) -> String {
         switch value {
-        case .string(let text): isPlain(text) ? text : JSONValue.quoted(text)
+        case .string(let text): isPlain(text) ? text : JSONText.quoted(text)
         case .array(let elements): "[\(elements.map(flow).joined(separator: ", "))]"
         case .object(let members):
             "{\(members.map { "\(flow(.string($0.name))): \(flow($0.value))" }.joined(separator: ", "))}"

@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 public import MotionCore
 
 /// A JSON object in the making: fields in the order in which they are added.
@@ -20,7 +21,7 @@ public struct JSONObject: Sendable {
     public mutating func add(_ name: String, _ value: Double?, decimals: Int) {
         guard let value, value.isFinite else { return }
         begin(name)
-        text += JSONObject.number(value, decimals: decimals)
+        text += NumberText.decimal(value, decimals)
     }
 
     /// Adds a whole number.
@@ -41,14 +42,14 @@ public struct JSONObject: Sendable {
     public mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         begin(name)
-        text += JSONObject.quoted(value)
+        text += JSONText.quoted(value)
     }
 
     /// Adds an array of numbers; left out where one of them is not finite.
     public mutating func add(_ name: String, _ values: [Double], decimals: Int) {
         guard values.allSatisfy(\.isFinite) else { return }
         begin(name)
-        text += "[" + values.map { JSONObject.number($0, decimals: decimals) }.joined(separator: ",") + "]"
+        text += "[" + values.map { NumberText.decimal($0, decimals) }.joined(separator: ",") + "]"
     }
 
     /// Adds an array of arrays of numbers; left out where one of them is not finite.
@@ -60,7 +61,7 @@ public struct JSONObject: Sendable {
             text += index == 0 ? "[" : ",["
             for (column, value) in row.enumerated() {
                 if column > 0 { text += "," }
-                text += JSONObject.number(value, decimals: decimals)
+                text += NumberText.decimal(value, decimals)
             }
             text += "]"
         }
@@ -87,7 +88,7 @@ public struct JSONObject: Sendable {
     /// Adds an array of texts.
     public mutating func add(_ name: String, _ texts: [String]) {
         begin(name)
-        text += "[" + texts.map(JSONObject.quoted).joined(separator: ",") + "]"
+        text += "[" + texts.map(JSONText.quoted).joined(separator: ",") + "]"
     }
 
     /// Adds an array of objects.
@@ -113,42 +114,6 @@ public struct JSONObject: Sendable {
 
     private mutating func begin(_ name: String) {
         if text.utf8.count > 1 { text += "," }
-        text += JSONObject.quoted(name) + ":"
-    }
-
-    /// A number rounded to `decimals`, without zeros at its end.
-    public static func number(_ value: Double, decimals: Int) -> String {
-        var scale = 1.0
-        for _ in 0..<decimals { scale *= 10 }
-        let units = (value * scale).rounded()
-        guard abs(units) < 9e15 else { return "\(value)" }
-        let whole = Int64(abs(units))
-        let sign = units < 0 ? "-" : ""
-        let divisor = Int64(scale)
-        let (integer, fraction) = whole.quotientAndRemainder(dividingBy: divisor)
-        guard fraction != 0 else { return "\(sign)\(integer)" }
-        var digits = String(fraction)
-        digits = String(repeating: "0", count: decimals - digits.count) + digits
-        while digits.hasSuffix("0") { digits.removeLast() }
-        return "\(sign)\(integer).\(digits)"
-    }
-
-    /// A text in quotation marks, with what JSON does not allow in them escaped.
-    public static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
+        text += JSONText.quoted(name) + ":"
     }
 }

@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 public import MotionCore
 
 extension NearMiss {
@@ -10,11 +11,11 @@ extension NearMiss {
 
     private func text(_ value: Double) -> String {
         switch unit {
-        case .one: JSONObject.number(value, decimals: 2)
-        case .acceleration: "\(JSONObject.number(value, decimals: 2)) m/s²"
-        case .seconds: "\(JSONObject.number(value, decimals: 2)) s"
-        case .angle: "\(JSONObject.number(value * degreesPerRadian, decimals: 1))°"
-        case .rate: "\(JSONObject.number(value * degreesPerRadian, decimals: 0)) °/s"
+        case .one: NumberText.decimal(value, 2)
+        case .acceleration: "\(NumberText.decimal(value, 2)) m/s²"
+        case .seconds: "\(NumberText.decimal(value, 2)) s"
+        case .angle: "\(NumberText.decimal(value * degreesPerRadian, 1))°"
+        case .rate: "\(NumberText.decimal(value * degreesPerRadian, 0)) °/s"
         }
     }
 }

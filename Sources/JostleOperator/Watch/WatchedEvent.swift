@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import JostleMessages
 public import MotionCore
 
@@ -51,7 +52,7 @@ public struct WatchedEvent: Equatable, Sendable {
         var parts: [String] = []
         func add(_ name: String, _ decimals: Int, _ before: String, _ after: String) {
             guard let number = fields.number(name) else { return }
-            parts.append(before + JSONObject.number(number, decimals: decimals) + after)
+            parts.append(before + NumberText.decimal(number, decimals) + after)
         }
         add("count", 0, "", " times")
         if let direction = fields.text("direction") { parts.append(direction) }

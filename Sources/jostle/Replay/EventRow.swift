@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
 
@@ -43,4 +44,4 @@ enum EventRow {
 }
 
 /// A number with at most `decimals` decimals.
-func decimal(_ value: Double, _ decimals: Int) -> String { JSONObject.number(value, decimals: decimals) }
+func decimal(_ value: Double, _ decimals: Int) -> String { NumberText.decimal(value, decimals) }

@@ -48,7 +48,7 @@ struct WatchLines {
     /// A message as a JSON object in a line: the payload as it is if it is JSON, else as text. Its values may contain
     /// control characters and line breaks, which `Output` escapes.
     static func json(_ message: MQTTMessage) -> String {
-        let topic = JSONValue.quoted(message.topic)
+        let topic = JSONText.quoted(message.topic)
         return "{\"topic\":\(topic),\"retained\":\(message.retain),\"payload\":\(payload(message.payload))}"
     }
 
@@ -56,7 +56,7 @@ struct WatchLines {
         do throws(ConfigurationProblem) {
             _ = try JSONReader.read(bytes, source: .message("payload"))
         } catch {
-            return JSONValue.quoted(String(decoding: bytes, as: UTF8.self))
+            return JSONText.quoted(String(decoding: bytes, as: UTF8.self))
         }
         return String(decoding: bytes, as: UTF8.self)
     }
