@@ -37,16 +37,24 @@ let package = Package(
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
+            name: "JostleMessages",
+            dependencies: ["CLinuxSystem", "JostleConfiguration", "LinuxSystem", "MosquittoClient", "MotionCore"]),
+        .target(
             name: "JostleAgent",
             dependencies: [
-                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "LinuxSensors", "LinuxSystem",
+                "CSystemd", "IMUDrivers", "JostleConfiguration", "JostleMessages", "LinuxSensors", "LinuxSystem",
                 "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
+            ]),
+        .target(
+            name: "JostleOperator",
+            dependencies: [
+                "CLinuxSystem", "JostleConfiguration", "JostleMessages", "LinuxSystem", "MosquittoClient", "MotionCore",
             ]),
         .executableTarget(
             name: "jostle",
             dependencies: [
-                "IMUDrivers", "JostleAgent", "JostleConfiguration", "LinuxSensors", "MotionCore", "MotionKit",
-                "VirtualIMU",
+                "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "VirtualIMU",
             ]),
 
         // Replaces malloc and its relatives: for a program of its own, never for a library or a test.
@@ -88,10 +96,21 @@ let package = Package(
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [
-                "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "LinuxSystem",
-                "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
+                "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
             ]),
-        .testTarget(name: "JostleTests", dependencies: ["JostleAgent", "MosquittoClient", "MotionCore", "jostle"]),
+        .testTarget(
+            name: "JostleMessagesTests",
+            dependencies: [
+                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "LinuxSystem", "MosquittoClient",
+                "MotionCore",
+            ]),
+        .testTarget(name: "JostleOperatorTests", dependencies: ["JostleOperator", "MosquittoClient", "MotionCore"]),
+        .testTarget(
+            name: "JostleTests",
+            dependencies: [
+                "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
+            ]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),

@@ -1,6 +1,7 @@
 internal import Glibc
 public import IMUDrivers
 public import JostleConfiguration
+public import JostleMessages
 internal import LinuxSystem
 public import MosquittoClient
 public import MotionCore
@@ -215,7 +216,12 @@ public final class Agent {
         _ settings: JostleSettings, id: String, topics: Topics, brokers: [MosquittoClient.BrokerAddress],
         _ file: OutboxFile, isSimulated: Bool, log: Log
     ) throws(AgentError) -> (MQTTClient<MQTTToken>, Publisher, OutboxCourier, Relay) {
-        var options = try settings.mqttOptions(clientID: id, brokers: brokers)
+        var options: MQTTOptions
+        do throws(SecretFileError) {
+            options = try settings.mqttOptions(clientID: id, brokers: brokers)
+        } catch {
+            throw AgentError.secretFile(error)
+        }
         options.will = Publisher.availability("offline", topics)
         let relay = Relay()
         do throws(MQTTError) {

@@ -1,3 +1,4 @@
+public import JostleMessages
 public import MosquittoClient
 public import MotionKit
 
@@ -7,8 +8,8 @@ public enum AgentError: Error, Sendable {
     case sensor(SensorError)
     /// The MQTT client turned its options down.
     case mqtt(MQTTError)
-    /// A file with a secret cannot be used, which setting names it, and why.
-    case secretFile(key: String, path: String, reason: String)
+    /// A file with a secret cannot be used.
+    case secretFile(SecretFileError)
     /// `mqtt.broker: embedded` needs a mosquitto, and there is none.
     case noBrokerProgram
     /// The embedded broker cannot be started, and why.
@@ -20,7 +21,7 @@ extension AgentError: CustomStringConvertible {
         switch self {
         case .sensor(let error): "\(error)"
         case .mqtt(let error): "\(error)"
-        case .secretFile(let key, let path, let reason): "mqtt.\(key): \(path): \(reason)"
+        case .secretFile(let error): "\(error)"
         case .noBrokerProgram:
             "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"
         case .embeddedBroker(let reason): "the embedded broker cannot be started: \(reason)"

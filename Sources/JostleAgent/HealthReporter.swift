@@ -1,4 +1,5 @@
 internal import IMUDrivers
+internal import JostleMessages
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore
@@ -115,7 +116,7 @@ final class HealthReporter: Sendable {
         report.add("connects", Int64(clamping: client.statistics.connects))
         report.add("cpu_percent", 100 * (processor - before.processor) / elapsed, decimals: 2)
         report.add("memory_mb", Double(ProcessFigures.residentMemory) / 1_048_576, decimals: 1)
-        report.add("clock", ProcessFigures.isClockSynchronised ? "synchronised" : "unsynchronised")
+        report.add("clock", WallClock.isSynchronised ? "synchronised" : "unsynchronised")
         return report
     }
 

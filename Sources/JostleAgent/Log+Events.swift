@@ -1,4 +1,6 @@
 internal import IMUDrivers
+internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionKit
 internal import Synchronization
 
@@ -56,7 +58,7 @@ extension Log {
 
 extension Double {
     /// A number for people, with at most this many decimals.
-    func rounded(to decimals: Int) -> String { JSONObject.number(self, decimals: decimals) }
+    func rounded(to decimals: Int) -> String { NumberText.decimal(self, decimals) }
 }
 
 /// A limiter for a handler that any thread may call.

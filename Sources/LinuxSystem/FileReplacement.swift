@@ -16,28 +16,29 @@ extension FileContents {
             _ = fchown(file, old.st_uid, old.st_gid)
             _ = fchmod(file, old.st_mode & 0o7777)
         }
-        var code = write(text, to: file)
-        if code == 0, fsync(file) != 0 { code = errno }
-        _ = close(file)
-        if code == 0, rename(temporary, path) != 0 { code = errno }
-        guard code == 0 else {
+        defer { _ = close(file) }
+        do throws(SystemFailure) {
+            try write(text, to: file)
+            guard fsync(file) == 0, rename(temporary, path) == 0 else { throw SystemFailure(code: errno) }
+        } catch {
             _ = unlink(temporary)
-            throw SystemFailure(code: code)
+            throw error
         }
     }
 
-    /// Writes everything; returns 0 or an errno.
-    private static func write(_ text: String, to file: Int32) -> Int32 {
+    /// Writes everything.
+    private static func write(_ text: String, to file: Int32) throws(SystemFailure) {
         var text = text
-        return text.withUTF8 { bytes in
+        let failure: SystemFailure? = text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while !rest.isEmpty {
                 let count = Glibc.write(file, rest.baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return count < 0 ? errno : EIO }
+                guard count > 0 else { return SystemFailure(code: count < 0 ? errno : EIO) }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }
-            return 0
+            return nil
         }
+        if let failure { throw failure }
     }
 }

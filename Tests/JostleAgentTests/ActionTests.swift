@@ -1,5 +1,6 @@
 import Foundation
 import JostleConfiguration
+import JostleMessages
 import MosquittoClient
 import MotionCore
 import Synchronization

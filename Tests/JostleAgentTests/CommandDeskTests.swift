@@ -2,6 +2,7 @@ import BrokerTestSupport
 import Foundation
 import IMUDrivers
 import JostleConfiguration
+import JostleMessages
 import LinuxSystem
 import MosquittoClient
 import MotionCore

@@ -1,5 +1,6 @@
 import Foundation
 import JostleConfiguration
+import JostleMessages
 import MotionCore
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import JostleConfiguration
+import JostleMessages
 import MosquittoClient
 import MotionCore
 import Synchronization
@@ -71,6 +72,13 @@ import Testing
     }
 
     private func shake(_ phase: GesturePhase) -> GestureEvent { GestureEvent(.shake, phase, at: WallClock.monotonic) }
+
+    @Test func availabilityIsRetainedAndAcknowledged() {
+        let message = Publisher.availability("offline", Topics(prefix: "jostle", id: "washer-1"))
+        #expect(message.topic == "jostle/washer-1/availability")
+        #expect(message.payload == Array("offline".utf8))
+        #expect(message.retain && message.qos == .atLeastOnce)
+    }
 
     /// A made-up gesture of a real sensor is marked, and a real one beside it is not.
     @Test func aSimulatedEventIsMarked() throws {

@@ -1,4 +1,5 @@
 import JostleConfiguration
+import JostleMessages
 import Testing
 
 @testable import JostleAgent
@@ -121,17 +122,5 @@ import Testing
         let refusal = refusal(of: "reboot", "")
         #expect(refusal?.code == .unknownCommand)
         #expect(refusal?.message.contains("there are ping, get-state, ") == true)
-    }
-}
-
-/// Requirement: a line of the log is a line, also where it quotes what somebody sent.
-@Suite struct LogTests {
-    @Test(
-        arguments: [
-            ("plain ü", "plain ü"), ("a\nb", "a\\u{a}b"), ("\r\n<0>all is lost", "\\u{d}\\u{a}<0>all is lost"),
-            ("\u{1B}[2J\u{7F}", "\\u{1b}[2J\\u{7f}"), ("\u{9B}2J", "\\u{9b}2J"), ("a\u{202E}b", "a\\u{202e}b"),
-        ])
-    func controlCharactersAreSpeltOut(text: String, line: String) {
-        #expect(Log.oneLine(text) == line)
     }
 }

@@ -1,4 +1,5 @@
 import IMUDrivers
+import JostleMessages
 import MotionCore
 import Testing
 

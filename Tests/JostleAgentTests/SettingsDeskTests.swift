@@ -1,6 +1,7 @@
 import BrokerTestSupport
 import Foundation
 import JostleConfiguration
+import JostleMessages
 import MosquittoClient
 import MotionCore
 import Synchronization

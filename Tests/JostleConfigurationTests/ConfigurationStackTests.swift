@@ -47,6 +47,29 @@ import Testing
         #expect(stack.resolution == untouched.resolution)
     }
 
+    /// Resolving takes milliseconds on a board, and a slider sends many values.
+    @Test func theLayersAreResolvedOnceForEachValue() throws {
+        var stack = try stack("{}")
+        #expect(stack.resolutionCount == 1)
+        try stack.set("publish.attitude.rate", to: "2", in: "local")
+        _ = (stack.values, stack.origins)
+        #expect(stack.resolutionCount == 2)
+        try stack.set("publish.attitude.rate", to: nil, in: "local")
+        #expect(stack.resolutionCount == 3)
+        // What is no value of the key is refused before.
+        #expect(refusal(stack, "publish.attitude.rate", "fast")?.contains("is not") == true)
+        #expect(stack.resolutionCount == 3)
+    }
+
+    /// Also if a layer that was kept has the same: that does not make it right.
+    @Test func aValueThatIsRefusedAlreadyIsRefusedAgain() throws {
+        var stack = try stack("{}", layer(#"{"publish.attitude.rate": "fast"}"#))
+        try #require(stack.resolution.refused.count == 1)
+        let before = stack
+        #expect(throws: ConfigurationProblem.self) { try stack.set("publish.attitude.rate", to: "fast", in: "local") }
+        #expect(stack == before)
+    }
+
     @Test func whatIsKeptReadsAsTheSame() throws {
         var stack = try stack("{}")
         try stack.set("gestures.tap.counts", to: ["single", "double"], in: "local")

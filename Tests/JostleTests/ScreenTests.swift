@@ -1,4 +1,6 @@
-import JostleAgent
+import JostleMessages
+import JostleOperator
+import LinuxSystem
 import MosquittoClient
 import MotionCore
 import Testing
@@ -273,18 +275,22 @@ import Testing
     @Test func onlyWhatChangedIsDrawn() {
         let old = [ScreenLine("a"), ScreenLine("b", .bold), ScreenLine("c")]
         #expect(
-            ScreenDifference.text(from: nil, to: Array(old[..<2]))
+            ScreenDifference(from: nil, to: Array(old[..<2])).text
                 == "\u{1B}[2J\u{1B}[1;1Ha\u{1B}[K\u{1B}[2;1H\u{1B}[1mb\u{1B}[0m\u{1B}[K")
-        #expect(ScreenDifference.text(from: old, to: old).isEmpty)
+        #expect(ScreenDifference(from: old, to: old).text.isEmpty)
         let new = [ScreenLine("a"), ScreenLine("b")]
-        #expect(ScreenDifference.text(from: old, to: new) == "\u{1B}[2;1Hb\u{1B}[K\u{1B}[3;1H\u{1B}[K")
+        #expect(ScreenDifference(from: old, to: new).text == "\u{1B}[2;1Hb\u{1B}[K\u{1B}[3;1H\u{1B}[K")
     }
 
     @Test func aMessageOfAnyKindIsOneLineOfJSON() {
         let object = MQTTMessage(topic: "jostle/a", text: "{\"a\":\n\t\"\u{9B}é\"}", retain: true)
-        #expect(WatchLines.json(object) == #"{"topic":"jostle/a","retained":true,"payload":{"a":  "\u009bé"}}"#)
+        #expect(
+            ForeignText.json(WatchLines.json(object))
+                == #"{"topic":"jostle/a","retained":true,"payload":{"a":  "\u009bé"}}"#)
         let bytes = MQTTMessage(topic: "jostle/\"b", payload: [0x1B, 0x5B, 0xFF])
-        #expect(WatchLines.json(bytes) == #"{"topic":"jostle/\"b","retained":false,"payload":"\u001b[\#u{FFFD}"}"#)
+        #expect(
+            ForeignText.json(WatchLines.json(bytes))
+                == #"{"topic":"jostle/\"b","retained":false,"payload":"\u001b[\#u{FFFD}"}"#)
     }
 
     @Test func theAttitudeIsALineASecondAndTheStateOneAChange() {

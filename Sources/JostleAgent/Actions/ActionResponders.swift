@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 
 /// An event with all that a template may tell of it.
@@ -37,7 +38,7 @@ struct EventFacts {
 
     private func number(_ value: Double?, decimals: Int) -> String? {
         guard let value, value.isFinite else { return nil }
-        return JSONObject.number(value, decimals: decimals)
+        return NumberText.decimal(value, decimals)
     }
 }
 

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MosquittoClient
 
 /// Takes commands off MQTT, has them carried out, and sees to it that each is answered. For the main thread.

@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MosquittoClient
 
 /// Where a command is answered, at once and as often as something comes of it: `…/command/<name>/result`, and the MQTT 5

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 
 /// What somebody may ask of the device on `…/command/<name>`: how its arguments are read, and what is done.
 ///

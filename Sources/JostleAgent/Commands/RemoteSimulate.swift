@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionKit
 
 /// `simulate`: the events of a movement that nobody makes, so that what they set off can be tried.

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 
 /// `tare`: the present attitude is zero from now on.
 struct RemoteTare: RemoteCommand, Equatable {

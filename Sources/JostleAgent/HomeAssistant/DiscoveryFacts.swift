@@ -1,3 +1,5 @@
+internal import JostleMessages
+
 /// What announcements say of the device beside its settings.
 struct DiscoveryFacts: Equatable, Sendable {
     /// The device's name in topics.

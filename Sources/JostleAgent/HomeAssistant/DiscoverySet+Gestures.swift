@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 
 /// How Home Assistant tells the events of a gesture apart: a word for each, and a template that makes it of the payload.

@@ -1,3 +1,4 @@
+internal import JostleMessages
 public import MotionCore
 
 /// How the clocks stand at one moment.

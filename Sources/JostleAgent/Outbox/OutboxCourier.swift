@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit

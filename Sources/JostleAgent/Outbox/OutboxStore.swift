@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import SQLiteDatabase

@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MosquittoClient
 
 /// A message on its way to the broker, as it is kept until the broker has it.

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import LinuxSystem
 internal import MosquittoClient
 internal import MotionCore

@@ -1,5 +1,6 @@
 internal import IMUDrivers
 internal import JostleConfiguration
+public import JostleMessages
 public import MosquittoClient
 public import MotionCore
 internal import Synchronization
@@ -86,8 +87,7 @@ public final class Publisher: Sendable {
 
     /// A word for one start of the agent: 64 random bits, hexadecimal.
     public static func newRun() -> String {
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        RunName.new()
     }
 
     // MARK: From the main thread

@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionKit
 
 /// Keeps the layer of what was set in the home in a file of the state directory: `local-settings.json`.

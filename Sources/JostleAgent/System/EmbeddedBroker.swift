@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleMessages
 internal import MotionCore
 
 /// A mosquitto of the agent's own on a free loopback port, for demonstrations and boards without a broker.
@@ -107,7 +108,7 @@ final class EmbeddedBroker {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        var mask = SignalWaiter.unblocked()
+        var mask = EmbeddedBroker.noSignals()
         posix_spawnattr_setsigmask(&attributes, &mask)
         // Its own group, so that Ctrl-C in the terminal ends the agent first and the agent ends the broker.
         posix_spawnattr_setpgroup(&attributes, 0)
@@ -123,6 +124,13 @@ final class EmbeddedBroker {
         defer { for pointer in pointers { free(pointer) } }
         let code = posix_spawn(&process, arguments[0], &actions, &attributes, &pointers, environ)
         guard code == 0 else { throw AgentError.embeddedBroker("\(program) cannot be started: errno \(code)") }
+    }
+
+    /// The signals that the child blocks: none, unlike this process.
+    private static func noSignals() -> sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        return set
     }
 
     private func waitUntilItListens() throws(AgentError) {

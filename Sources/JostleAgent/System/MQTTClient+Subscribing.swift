@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MosquittoClient
 
 extension MQTTClient {

@@ -1,4 +1,3 @@
-internal import CLinuxSystem
 internal import Glibc
 internal import LinuxSystem
 
@@ -19,13 +18,5 @@ struct ProcessFigures {
             let pages = Int(fields[1])
         else { return 0 }
         return pages * sysconf(Int32(_SC_PAGESIZE))
-    }
-
-    /// Whether somebody keeps the system's clock right: adjtimex(2), or where a sandbox forbids that, timesyncd's mark.
-    static var isClockSynchronised: Bool {
-        var state = timex()
-        let answer = adjtimex(&state)
-        guard answer < 0 else { return answer != TIME_ERROR }
-        return access("/run/systemd/timesync/synchronized", F_OK) == 0
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleMessages
 internal import LinuxSystem
 
 /// A light of the board that the kernel offers: Documentation/ABI/testing/sysfs-class-led, `brightness` and `trigger`.

@@ -57,7 +57,7 @@ public struct ConfigurationLayer: Equatable, Sendable {
 
     /// The layer as it is kept.
     public var text: String {
-        let lines = entries.map { "  \(JSONValue.quoted($0.key)): \($0.value.compactText)" }
+        let lines = entries.map { "  \(JSONText.quoted($0.key)): \($0.value.compactText)" }
         return lines.isEmpty ? "{}\n" : "{\n\(lines.joined(separator: ",\n"))\n}\n"
     }
 }
@@ -68,38 +68,6 @@ extension ConfigurationLayer.Entry {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         return names.reversed().reduce(ConfigurationNode(of: value, at: position)) { node, name in
             ConfigurationNode(.mapping([.init(key: name, at: position, node)]), at: position)
-        }
-    }
-}
-
-extension JSONValue {
-    /// The value that a JSON text's node means.
-    init(_ node: ConfigurationNode) {
-        switch node.value {
-        case .null: self = .null
-        case .scalar("true", .plain): self = .bool(true)
-        case .scalar("false", .plain): self = .bool(false)
-        case .scalar(let text, .plain): self = .number(text)
-        case .scalar(let text, .quoted): self = .string(text)
-        case .sequence(let nodes): self = .array(nodes.map { JSONValue($0) })
-        case .mapping(let entries): self = .object(entries.map { Member($0.key, JSONValue($0.node)) })
-        }
-    }
-}
-
-extension ConfigurationNode {
-    /// The tree of a value, all of it at one place.
-    init(of value: JSONValue, at position: ConfigurationPosition) {
-        switch value {
-        case .null: self.init(.null, at: position)
-        case .bool(let value): self.init(.scalar(value ? "true" : "false", .plain), at: position)
-        case .number(let text): self.init(.scalar(text, .plain), at: position)
-        case .string(let text): self.init(.scalar(text, .quoted), at: position)
-        case .array(let values): self.init(.sequence(values.map { Self(of: $0, at: position) }), at: position)
-        case .object(let members):
-            self.init(
-                .mapping(members.map { Entry(key: $0.name, at: position, Self(of: $0.value, at: position)) }),
-                at: position)
         }
     }
 }

@@ -25,12 +25,21 @@ public struct ConfigurationStack: Equatable, Sendable {
     /// What came of them.
     public private(set) var resolution: Resolution
 
+    /// How often the layers were resolved, which takes milliseconds on a board: once, and once more for each `set`.
+    private(set) var resolutionCount = 1
+
     /// Puts layers, lowest first, upon a configuration; they may have the keys of `keys`.
     public init(_ base: LoadedConfiguration, layers: [ConfigurationLayer], keys: RemoteKeys = .local) {
         self.base = base
         self.keys = keys
         self.layers = layers
         resolution = ConfigurationStack.resolve(base, layers, keys)
+    }
+
+    /// Whether both have the same layers on the same base, however they came about.
+    public static func == (one: ConfigurationStack, other: ConfigurationStack) -> Bool {
+        one.base == other.base && one.keys == other.keys && one.layers == other.layers
+            && one.resolution == other.resolution
     }
 
     /// Sets a key of a layer to a value, or takes it out where there is none.
@@ -43,25 +52,36 @@ public struct ConfigurationStack: Equatable, Sendable {
         try keys.check(key, at: position)
         guard let index = layers.firstIndex(where: { $0.name == name }) else { return }
         var changed = layers
-        changed[index][key] = value
-        let result = ConfigurationStack.resolve(base, changed, keys)
+        if let value {
+            changed[index][key] = try ConfigurationStack.canonical(value, of: key, at: position)
+        } else {
+            changed[index][key] = nil
+        }
+        let result = resolve(changed)
         // Taking a key out is always possible; what then no longer fits is reported as such.
         if value != nil, let problem = result.refused.first(where: { !resolution.refused.contains($0) }) {
             throw problem.told(of: key)
         }
-        if value != nil { changed[index][key] = ConfigurationStack.canonical(changed[index], key, at: position) }
         layers = changed
-        resolution = ConfigurationStack.resolve(base, changed, keys)
+        resolution = result
     }
 
     /// The value as a report would write it, so that what is kept does not depend on how it was said.
+    ///
+    /// - Throws: why no such value can be.
     private static func canonical(
-        _ layer: ConfigurationLayer, _ key: String, at position: ConfigurationPosition
-    ) -> JSONValue? {
-        guard let value = layer[key], let setting = ConfigurationSchema.setting(key) else { return nil }
+        _ value: JSONValue, of key: String, at position: ConfigurationPosition
+    ) throws(ConfigurationProblem) -> JSONValue {
+        guard let setting = ConfigurationSchema.setting(key) else { return value }
         var builder = ConfigurationBuilder()
         builder.apply(ConfigurationLayer.Entry(key: key, value: value).tree(at: position))
+        if let problem = builder.problems.last { throw problem.told(of: key) }
         return setting.write(builder.settings)
+    }
+
+    private mutating func resolve(_ layers: [ConfigurationLayer]) -> Resolution {
+        resolutionCount += 1
+        return ConfigurationStack.resolve(base, layers, keys)
     }
 
     private static func resolve(

@@ -1,24 +1,5 @@
 internal import LinuxSystem
 
-/// Which layer set each key.
-public struct Provenance: Equatable, Sendable {
-    private var positions: [String: ConfigurationPosition] = [:]
-
-    /// Makes the provenance of the built-in defaults: no key was set.
-    public init() {}
-
-    /// Where the key with this path was set; `nil` where the built-in default is in force.
-    public internal(set) subscript(path: String) -> ConfigurationPosition? {
-        get { positions[path] }
-        set { positions[path] = newValue }
-    }
-
-    /// Forgets the keys of the elements of a list, which another list replaces.
-    mutating func forget(below path: String) {
-        positions = positions.filter { !$0.key.hasPrefix("\(path)[") }
-    }
-}
-
 /// A configuration that is in order.
 public struct LoadedConfiguration: Equatable, Sendable {
     /// What is in force.

@@ -1,6 +1,6 @@
 internal import IMUDrivers
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization

@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MotionCore
 
 /// The turns that a gyroscope's scale is found from, as they come.

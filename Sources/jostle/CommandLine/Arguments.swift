@@ -59,7 +59,7 @@ struct Arguments {
     }
 
     private static func complaint(_ text: String, _ usage: CommandUsage) -> CommandFailure {
-        CommandFailure(.usage, "\(text)\n\(usage.synopsis)\nMore: jostle \(usage.name) --help")
+        CommandFailure(.usage, lines: [text, usage.synopsis, "More: jostle \(usage.name) --help"])
     }
 
     // MARK: What there is

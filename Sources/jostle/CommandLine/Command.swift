@@ -4,25 +4,6 @@ struct Command {
 
     /// Does it; `CommandFailure` has the exit status and what is told to standard error.
     let run: (Arguments) throws(CommandFailure) -> Void
-
-    /// The subcommands in the order in which the help lists them.
-    static var all: [Command] {
-        [
-            Command(usage: RunCommand.usage, run: RunCommand.run),
-            Command(usage: DemoCommand.usage, run: DemoCommand.run),
-            Command(usage: SimulateCommand.usage, run: SimulateCommand.run),
-            Command(usage: WatchCommand.usage, run: WatchCommand.run),
-            Command(usage: SwitchCommand.stopUsage, run: SwitchCommand.stop),
-            Command(usage: SwitchCommand.startUsage, run: SwitchCommand.start),
-            Command(usage: ScanCommand.usage, run: ScanCommand.run),
-            Command(usage: RecordCommand.usage, run: RecordCommand.run),
-            Command(usage: ReplayCommand.usage, run: ReplayCommand.run),
-            Command(usage: CalibrateCommand.usage, run: CalibrateCommand.run),
-            Command(usage: TuneCommand.usage, run: TuneCommand.run),
-            Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
-            Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
-        ]
-    }
 }
 
 /// What a subcommand takes: parsing, help and complaints all follow from it.

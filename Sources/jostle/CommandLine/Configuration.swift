@@ -1,6 +1,6 @@
 internal import Glibc
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 
 /// The configuration that a command line asks for: defaults, file, `--set`.
 enum Configuration {
@@ -14,8 +14,10 @@ enum Configuration {
         do throws(ConfigurationErrors) {
             return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
         } catch {
-            if case .unreadable = error { throw CommandFailure(.noInput, "\(error)") }
-            throw CommandFailure(.configuration, "\(error)")
+            switch error {
+            case .unreadable: throw CommandFailure(.noInput, "\(error)")
+            case .invalid(let problems): throw CommandFailure(.configuration, lines: problems.map(\.description))
+            }
         }
     }
 
@@ -33,7 +35,7 @@ enum Configuration {
 }
 
 extension JostleSettings.LogLevel {
-    var logLevel: JostleAgent.Log.Level {
+    var logLevel: JostleMessages.Log.Level {
         switch self {
         case .error: .error
         case .warning: .warning

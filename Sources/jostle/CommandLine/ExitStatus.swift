@@ -28,11 +28,16 @@ enum ExitStatus: Int32 {
 /// Why a command did not succeed.
 struct CommandFailure: Error {
     let status: ExitStatus
-    let message: String
+    /// What is reported to standard error; one line at least, and a line break within one is spelt out.
+    let lines: [String]
 
     init(_ status: ExitStatus, _ message: String) {
+        self.init(status, lines: [message])
+    }
+
+    init(_ status: ExitStatus, lines: [String]) {
         self.status = status
-        self.message = message
+        self.lines = lines.isEmpty ? [""] : lines
     }
 
     /// What the agent says of its start.

@@ -19,10 +19,9 @@ enum OpenSensor {
             guard error.isInUse else { throw failure }
             throw CommandFailure(
                 failure.status,
-                """
-                \(failure.message)
-                Where that is the service: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle
-                """)
+                lines: failure.lines + [
+                    "Where that is the service: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle"
+                ])
         }
     }
 }

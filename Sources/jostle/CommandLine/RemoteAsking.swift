@@ -1,5 +1,5 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleOperator
 
 /// What the commands that ask a running agent have in common.
 enum RemoteAsking {
@@ -15,8 +15,7 @@ extension CommandFailure {
     /// Why a device gave no answer.
     init(_ error: RemoteDeviceError) {
         switch error {
-        case .unusable(let error): self.init(error)
-        case .privateBroker: self.init(.configuration, "\(error)")
+        case .mqtt, .secretFile, .privateBroker: self.init(.configuration, "\(error)")
         case .notConnected, .silent: self.init(.unavailable, "\(error)")
         case .notAllowed: self.init(.permission, "\(error)")
         case .malformed: self.init(.badData, "\(error)")

@@ -1,5 +1,5 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionKit
 
 /// `jostle calibrate`: leads somebody through finding out a chip's errors, or how it is mounted.

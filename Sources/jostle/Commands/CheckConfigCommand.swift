@@ -14,7 +14,7 @@ enum CheckConfigCommand {
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         if arguments.has("schema") {
-            print(ConfigurationSchema.jsonSchema, terminator: "")
+            Output.text(ConfigurationSchema.jsonSchema)
             return
         }
         let file = arguments.operand(0) ?? arguments.value("config") ?? ConfigurationFile.standard()
@@ -26,10 +26,10 @@ enum CheckConfigCommand {
             throw CommandFailure(error)
         }
         if arguments.has("show") {
-            print(ConfigurationSchema.describe(loaded.settings, loaded.provenance), terminator: "")
+            Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance))
         } else {
-            print("\(file ?? "the built-in defaults"): right")
-            for note in notes { print("note: \(note)") }
+            Output.line("\(file ?? "the built-in defaults"): right")
+            for note in notes { Output.line("note: \(note)") }
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionKit
 
 /// `jostle demo`: the agent with everything that is missing made up, and a view of it in the terminal.
@@ -19,7 +20,8 @@ enum DemoCommand {
         if settings.sensor.driver == .automatic {
             let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
             if scan.choice == nil, scan.kernelChoice == nil, settings.sensor.device == nil {
-                print("No sensor: \(scan.explanation).\nA virtual MPU-6050 takes its place.")
+                Output.line("No sensor: \(scan.explanation).")
+                Output.line("A virtual MPU-6050 takes its place.")
                 configuration.settings.sensor.driver = .virtual
             }
         }

@@ -30,10 +30,10 @@ enum NoiseCommand {
         if let svg { try NoiseCommand.write(SVGFigure(report.plots).description, to: svg) }
         if svg == "-" { return }
         if arguments.has("json") {
-            print(report.json.description)
+            Output.json(report.json.description)
         } else {
-            print(report.text)
-            for plot in report.plots { print(plot.text) }
+            Output.text(report.text + "\n")
+            for plot in report.plots { Output.text(plot.text + "\n") }
         }
     }
 

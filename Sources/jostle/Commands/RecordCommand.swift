@@ -1,6 +1,7 @@
 internal import IMUDrivers
 internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -29,15 +30,15 @@ enum RecordCommand {
         manager.addSampleHandler { recorder.take($0) }
         manager.addSensorHandler { event, _ in
             switch event {
-            case .failed(let fault): Tool.printError("jostle: the sensor is lost: \(fault.explanation); trying again")
+            case .failed(let fault): Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
             case .gap(let lost, let fault):
-                Tool.printError("jostle: samples of \(decimal(lost, 3)) s are missing: \(fault.explanation)")
+                Output.errors("jostle: samples of \(decimal(lost, 3)) s are missing: \(fault.explanation)")
             case .none, .streaming: break
             }
         }
         let device = try OpenSensor.open(settings, before: "record")
         if let matrix = device.mountMatrix, settings.motion.mount == .identity {
-            Tool.printError("jostle: to replay it as this board has it, set sensor.mount_matrix: \(matrix.rows)")
+            Output.errors("jostle: to replay it as this board has it, set sensor.mount_matrix: \(matrix.rows)")
         }
         do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
@@ -47,7 +48,7 @@ enum RecordCommand {
         }
         let dropped = manager.droppedDeliveries
         if dropped > 0 {
-            Tool.printError("jostle: \(dropped) samples are missing: the file could not be written in time")
+            Output.errors("jostle: \(dropped) samples are missing: the file could not be written in time")
         }
         manager.stop()
         try recorder.finish()
@@ -101,6 +102,6 @@ private final class Recorder: Sendable {
         }
         if let failure { throw CommandFailure(writing: failure) }
         guard count > 0 else { throw CommandFailure(.unavailable, "the sensor gave no sample") }
-        Tool.printError("\(count) samples in \(path == "-" ? "standard output" : path)")
+        Output.errors("\(count) samples in \(path == "-" ? "standard output" : path)")
     }
 }

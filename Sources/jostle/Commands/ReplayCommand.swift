@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
@@ -36,19 +37,19 @@ enum ReplayCommand {
             pipeline.process(sample) { happened.append($0) }
             try ReplayCommand.write(output, pipeline.state.attitude, happened, time: reader.timeText)
             guard explains else { continue }
-            while let miss = pipeline.takeNearMiss() { print("\(reader.timeText) s: \(miss.explanation)") }
-            for event in happened { print("\(reader.timeText) s: \(EventRow.sentence(event))") }
+            while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
+            for event in happened { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
         }
         let unavailable = pipeline.unavailableGestures
         if !unavailable.isEmpty, explains {
-            print(
+            Output.line(
                 "The recording has no gyroscope, without which there is no \(unavailable.words.joined(separator: ", "))."
             )
         }
         var happened: [GestureEvent] = []
         pipeline.cancelGestures(.stopped) { happened.append($0) }
         try ReplayCommand.write(output, nil, happened, time: reader.timeText)
-        if explains { for event in happened { print("\(reader.timeText) s: \(EventRow.sentence(event))") } }
+        if explains { for event in happened { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") } }
         do throws(RecordingError) { try output.flush() } catch { throw CommandFailure(writing: error) }
     }
 

@@ -1,5 +1,6 @@
 internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 
 /// `jostle run`: the agent, as a service runs it.
 enum RunCommand {

@@ -1,5 +1,5 @@
 internal import IMUDrivers
-internal import JostleAgent
+internal import JostleMessages
 internal import LinuxSensors
 internal import MotionKit
 
@@ -39,15 +39,14 @@ enum ScanCommand {
         if arguments.has("json") {
             var object = json(scan)
             if let test { object.add("self_test", test.json) }
-            print(object.description)
+            Output.json(object.description)
         } else {
             printTable(scan)
-            if let table = test?.table { print("\n\(table)", terminator: "") }
+            if let table = test?.table { Output.text("\n\(table)") }
         }
         if let test { return try test.check() }
         guard scan.choice == nil, scan.kernelChoice == nil else { return }
-        let failure = CommandFailure(SensorError.notFound(scan))
-        throw CommandFailure(failure.status, failure.message)
+        throw CommandFailure(SensorError.notFound(scan))
     }
 
     private static func address(_ text: String) throws(CommandFailure) -> UInt8 {
@@ -69,35 +68,34 @@ enum ScanCommand {
     private static func printTable(_ scan: SensorScan) {
         for bus in scan.buses {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
-            print("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
-            if let failure = bus.failure { print("  \(failure.shortDescription)") }
+            Output.line("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
+            if let failure = bus.failure { Output.line("  \(failure.shortDescription)") }
             let heard = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
             let rows = heard.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
             if !rows.isEmpty {
                 let header = ["address", "chip", "family", "identity", ""]
-                print(TextTable([header] + rows).description, terminator: "")
+                Output.text(TextTable([header] + rows).description)
             }
             let silent = bus.chips.count - heard.count
             if silent > 0 {
                 let addresses = bus.chips.compactMap { chip -> String? in
                     if case .silent = chip.finding { hexadecimal(chip.address) } else { nil }
                 }
-                print("  nobody answers at \(addresses.joined(separator: ", "))")
+                Output.line("  nobody answers at \(addresses.joined(separator: ", "))")
             }
         }
         if !scan.kernelDevices.isEmpty {
-            print("devices of kernel drivers (iio)")
+            Output.line("devices of kernel drivers (iio)")
             let taken = scan.choice == nil ? scan.kernelChoice : nil
             let rows = scan.kernelDevices.map { row(for: $0, taken) }
-            print(
-                TextTable([["device", "name", "label", "measures", "driver", ""]] + rows).description, terminator: "")
+            Output.text(TextTable([["device", "name", "label", "measures", "driver", ""]] + rows).description)
         }
         if let choice = scan.choice {
             let place = "\(hexadecimal(choice.place.address)) on \(choice.place.bus)"
-            print("auto takes the \(choice.name) at \(place): \(choice.reason)")
-            if let rate = scan.rate(of: choice, IMUSettings()) { print(rate.summary) }
+            Output.line("auto takes the \(choice.name) at \(place): \(choice.reason)")
+            if let rate = scan.rate(of: choice, IMUSettings()) { Output.line(rate.summary) }
         } else if let choice = scan.kernelChoice {
-            print("auto takes the kernel's \(choice.name): no other chip is free, and it is \(choice.reason)")
+            Output.line("auto takes the kernel's \(choice.name): no other chip is free, and it is \(choice.reason)")
         }
     }
 

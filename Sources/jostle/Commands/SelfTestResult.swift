@@ -1,5 +1,5 @@
 internal import IMUDrivers
-internal import JostleAgent
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 

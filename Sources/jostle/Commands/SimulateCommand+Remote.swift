@@ -1,6 +1,7 @@
-internal import Glibc
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 
@@ -37,8 +38,8 @@ extension SimulateCommand {
         }
         guard answer.isAccepted else { throw CommandFailure(refusal: answer) }
         let seconds = answer.number("seconds") ?? 0
-        print("\(id): \(answer.text("movement") ?? movement), over in \(decimal(seconds, 1)) s")
-        fflush(nil)
+        Output.line("\(id): \(answer.text("movement") ?? movement), over in \(decimal(seconds, 1)) s")
+        Output.flush()
         listen(to: device, for: seconds, signals)
     }
 
@@ -50,8 +51,9 @@ extension SimulateCommand {
         while true {
             let time = WallClock.monotonic.seconds(since: start)
             for event in device.takeEvents() {
-                print("\(formatted(time, "%7.1f")) s  \(event.gesture) \(event.phase)  \(event.json)")
-                fflush(nil)
+                Output.line(
+                    "\(formatted(time, "%7.1f")) s  \(event.gesture) \(event.phase)  \(ForeignText.json(event.json))")
+                Output.flush()
                 guard event.isSimulated else { continue }
                 simulated += 1
                 switch event.phase {
@@ -63,7 +65,7 @@ extension SimulateCommand {
             let isOver = time >= seconds + latency && open.isEmpty || time >= seconds + patience
             if isOver || signals.wait(seconds: 0.02) { break }
         }
-        if simulated == 0 { print("No gesture was recognised in it.") }
-        if !open.isEmpty { print("Without an end: \(open.sorted().joined(separator: ", "))") }
+        if simulated == 0 { Output.line("No gesture was recognised in it.") }
+        if !open.isEmpty { Output.line("Without an end: \(open.sorted().joined(separator: ", "))") }
     }
 }

@@ -1,5 +1,6 @@
 internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
@@ -67,7 +68,7 @@ enum SimulateCommand {
         guard let wanted = counts.first(where: { $0.key == trajectory }), told.isDisjoint(with: wanted.value) else {
             return
         }
-        Tool.printError(
+        Output.errors(
             "jostle: single taps are told one by one; to tell them apart: --set gestures.tap.counts='[single, double, triple]'"
         )
     }

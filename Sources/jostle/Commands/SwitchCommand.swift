@@ -1,5 +1,6 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
 
 /// `jostle stop` and `jostle start`: a running agent's sensing is switched off and on.
 enum SwitchCommand {
@@ -53,6 +54,6 @@ enum SwitchCommand {
             throw CommandFailure(error)
         }
         guard answer.isAccepted else { throw CommandFailure(refusal: answer) }
-        print("\(id): \(answer.text("changed") == "false" ? nothingToDo : done)")
+        Output.line("\(id): \(answer.text("changed") == "false" ? nothingToDo : done)")
     }
 }

@@ -1,5 +1,5 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleOperator
 
 /// `jostle watch`: what devices publish, live in the terminal, over MQTT.
 enum WatchCommand {

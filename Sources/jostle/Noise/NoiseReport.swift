@@ -1,4 +1,4 @@
-internal import JostleAgent
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 

@@ -1,4 +1,5 @@
-internal import JostleAgent
+internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 
 /// A row of the events' CSV file: see "Recording files" in the README.
@@ -43,4 +44,4 @@ enum EventRow {
 }
 
 /// A number with at most `decimals` decimals.
-func decimal(_ value: Double, _ decimals: Int) -> String { JSONObject.number(value, decimals: decimals) }
+func decimal(_ value: Double, _ decimals: Int) -> String { NumberText.decimal(value, decimals) }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import JostleAgent
+internal import JostleMessages
 internal import MotionCore
 internal import Synchronization
 
@@ -29,10 +29,10 @@ final class Dialogue: Sendable {
     /// Writes a line that stays.
     func say(_ text: String) {
         live.withLock { live in
-            print(live.text.isEmpty ? text : "\r\u{1B}[K\(text)")
+            Output.text(text + "\n", isOver: !live.text.isEmpty)
             live.text = ""
         }
-        fflush(nil)
+        Output.flush()
     }
 
     /// Writes over the line that tells how far it is, ten times a second at most; nothing where nobody looks.
@@ -41,20 +41,20 @@ final class Dialogue: Sendable {
         let now = WallClock.monotonic
         live.withLock { live in
             guard text != live.text, now >= live.nextChange else { return }
-            print("\r\u{1B}[K\(text)", terminator: "")
+            Output.live(text)
             live.text = text
             live.nextChange = now.advanced(bySeconds: 0.1)
         }
-        fflush(nil)
+        Output.flush()
     }
 
     /// Leaves the terminal in order: what is said elsewhere begins on a line of its own.
     func end() {
         live.withLock { live in
-            if !live.text.isEmpty { print() }
+            if !live.text.isEmpty { Output.line() }
             live.text = ""
         }
-        fflush(nil)
+        Output.flush()
     }
 
     /// A bar of a part, 0 … 1, that is done.

@@ -1,39 +1,5 @@
 internal import Glibc
 
-/// A line of a screen, which is as long as its text has characters.
-struct ScreenLine: Equatable {
-    var text: String
-    var style = Style.plain
-
-    enum Style: Equatable {
-        case plain
-        /// What is above the others.
-        case title
-        /// What is new.
-        case bold
-        /// What is less important.
-        case dim
-        /// What somebody has to look after.
-        case warning
-
-        /// The colour's number and the like (ECMA-48, SGR); empty for none.
-        var code: String {
-            switch self {
-            case .plain: ""
-            case .title: "\u{1B}[7m"
-            case .bold: "\u{1B}[1m"
-            case .dim: "\u{1B}[2m"
-            case .warning: "\u{1B}[1;33m"
-            }
-        }
-    }
-
-    init(_ text: String, _ style: Style = .plain) {
-        self.text = text
-        self.style = style
-    }
-}
-
 /// The columns and rows of a window.
 struct ScreenSize: Equatable {
     var columns: Int
@@ -102,21 +68,5 @@ struct Glyphs {
             true
         default: false
         }
-    }
-}
-
-/// What has to be written to make one screen of another: only lines that differ.
-enum ScreenDifference {
-    /// The text for the terminal; everything where nothing is known of what is there.
-    static func text(from old: [ScreenLine]?, to new: [ScreenLine]) -> String {
-        var text = old == nil ? "\u{1B}[2J" : ""
-        for row in 0..<max(old?.count ?? 0, new.count) {
-            let line = row < new.count ? new[row] : ScreenLine("")
-            if let old, row < old.count, old[row] == line { continue }
-            text += "\u{1B}[\(row + 1);1H"
-            text += line.style == .plain ? line.text : line.style.code + line.text + "\u{1B}[0m"
-            text += "\u{1B}[K"
-        }
-        return text
     }
 }

@@ -33,14 +33,14 @@ final class TerminalScreen {
             quiet.c_lflag &= ~tcflag_t(ICANON | ECHO)
             tcsetattr(STDIN_FILENO, TCSANOW, &quiet)
         }
-        _ = TerminalScreen.write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
+        _ = Output.writes(command: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
     }
 
     /// Gives it back.
     func leave() {
         guard isEntered else { return }
         isEntered = false
-        _ = TerminalScreen.write("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+        _ = Output.writes(command: "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
         if var settings { tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) }
         settings = nil
     }
@@ -66,10 +66,10 @@ final class TerminalScreen {
         var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
         guard poll(&output, 1, 0) > 0 else { return true }
         if output.revents & Int16(POLLERR | POLLHUP) != 0 { return false }
-        let text = ScreenDifference.text(from: shown, to: lines)
-        guard !text.isEmpty else { return true }
+        let difference = ScreenDifference(from: shown, to: lines)
+        guard !difference.text.isEmpty else { return true }
         shown = lines
-        return TerminalScreen.write(text)
+        return Output.writes(difference)
     }
 
     /// What was typed meanwhile.
@@ -81,27 +81,5 @@ final class TerminalScreen {
         // At its end it would be ready for ever.
         if count == 0 { hasKeys = false }
         return Array(buffer.prefix(max(0, count)))
-    }
-
-    /// Writes everything to standard output (write(2)).
-    ///
-    /// - Returns: whether it could be written.
-    static func write(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(STDOUT_FILENO, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count > 0 {
-                    rest = rest.dropFirst(count)
-                } else if errno == EAGAIN {
-                    var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-                    poll(&output, 1, 1000)
-                } else if errno != EINTR {
-                    return false
-                }
-            }
-            return true
-        }
     }
 }

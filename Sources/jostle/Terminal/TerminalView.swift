@@ -1,6 +1,7 @@
 internal import Glibc
 internal import IMUDrivers
 internal import JostleAgent
+internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit
@@ -38,24 +39,25 @@ final class TerminalView: Sendable {
         }
         guard let broker = agent.brokers.first else { return }
         let tls = broker.usesTLS ? " --capath /etc/ssl/certs" : ""
-        print(
+        Output.text(
             """
             Sensor: \(agent.sensorTitle)
             Broker: \(broker)
             Listen: mosquitto_sub -h \(broker.host) -p \(broker.port)\(tls) -v -t '\(agent.topics.root)/#'
             Ctrl-C ends it.
 
+
             """)
-        flush()
+        Output.flush()
     }
 
     /// Leaves the terminal in order.
     func end() {
         state.withLock { state in
-            if state.hasLiveLine { print() }
+            if state.hasLiveLine { Output.line() }
             state.hasLiveLine = false
         }
-        flush()
+        Output.flush()
     }
 
     // MARK: What happens
@@ -69,18 +71,18 @@ final class TerminalView: Sendable {
                 "roll \(degrees(angles.roll))  pitch \(degrees(angles.pitch))  yaw \(degrees(angles.yaw))  "
                 + "\(motion.side.word) up  \(motion.isMoving ? "moving" : "still ")"
             if isTerminal {
-                print("\r\u{1B}[K\(TerminalView.horizon(angles))  \(words)", terminator: "")
+                Output.live("\(TerminalView.horizon(angles))  \(words)")
                 state.hasLiveLine = true
             } else {
                 line("attitude  \(words)", &state)
             }
         }
-        flush()
+        Output.flush()
     }
 
     private func show(_ event: GestureEvent) {
         let words = EventRow.sentence(event)
-        write(isTerminal ? "\u{1B}[1m\(words)\u{1B}[0m" : words)
+        if isTerminal { write(emphasis: words) } else { write(words) }
     }
 
     private func show(_ event: IMUPoll.Event) {
@@ -104,22 +106,18 @@ final class TerminalView: Sendable {
 
     // MARK: Writing
 
-    private func write(_ text: String) {
-        state.withLock { line(text, &$0) }
-        flush()
+    private func write(_ text: String = "", emphasis: String = "") {
+        state.withLock { line(text, emphasis: emphasis, &$0) }
+        Output.flush()
     }
 
     /// A line that stays, in front of which the time since the start stands.
-    private func line(_ text: String, _ state: inout State) {
+    private func line(_ text: String, emphasis: String = "", _ state: inout State) {
         let tenths = Int((WallClock.monotonic.seconds(since: state.start) * 10).rounded())
         let time = "\(tenths / 10).\(tenths % 10)"
         let column = String(repeating: " ", count: max(0, 7 - time.count)) + time
-        print("\(state.hasLiveLine ? "\r\u{1B}[K" : "")\(column) s  \(text)")
+        Output.line("\(column) s  \(text)", emphasis: emphasis, isOver: state.hasLiveLine)
         state.hasLiveLine = false
-    }
-
-    private func flush() {
-        fflush(nil)
     }
 
     private func degrees(_ angle: Double) -> String {

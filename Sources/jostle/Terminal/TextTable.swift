@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Columns as wide as their widest cell, two blanks apart.
 struct TextTable {
     private let rows: [[String]]
@@ -6,7 +8,7 @@ struct TextTable {
     /// Makes a table of rows, of which the columns of numbers are aligned at their right end. A row's last cell may be longer
     /// than its column where nothing follows.
     init(_ rows: [[String]], rightAligned: ClosedRange<Int>? = nil) {
-        self.rows = rows
+        self.rows = rows.map { $0.map(ForeignText.oneLine) }
         self.rightAligned = rightAligned
     }
 

@@ -1,5 +1,5 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization

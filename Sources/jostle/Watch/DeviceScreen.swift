@@ -1,4 +1,4 @@
-internal import JostleAgent
+internal import JostleOperator
 internal import MotionCore
 
 /// The screen of one device, in whatever room there is: the smaller the window, the more is left out.

@@ -1,4 +1,4 @@
-internal import JostleAgent
+internal import JostleOperator
 internal import MotionCore
 
 /// The screen of a fleet: a line a device, those first that somebody has to look after.

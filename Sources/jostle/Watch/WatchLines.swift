@@ -1,5 +1,5 @@
-internal import JostleAgent
 internal import JostleConfiguration
+internal import JostleOperator
 internal import MosquittoClient
 internal import MotionCore
 
@@ -45,9 +45,10 @@ struct WatchLines {
         }
     }
 
-    /// A message as a JSON object in a line: the payload as it is where it is JSON, else as text.
+    /// A message as a JSON object in a line: the payload as it is if it is JSON, else as text. Its values may contain
+    /// control characters and line breaks, which `Output` escapes.
     static func json(_ message: MQTTMessage) -> String {
-        let topic = JSONValue.quoted(message.topic)
+        let topic = JSONText.quoted(message.topic)
         return "{\"topic\":\(topic),\"retained\":\(message.retain),\"payload\":\(payload(message.payload))}"
     }
 
@@ -55,19 +56,8 @@ struct WatchLines {
         do throws(ConfigurationProblem) {
             _ = try JSONReader.read(bytes, source: .message("payload"))
         } catch {
-            return JSONValue.quoted(String(decoding: bytes, as: UTF8.self))
+            return JSONText.quoted(String(decoding: bytes, as: UTF8.self))
         }
-        // Between values, control characters are blanks; within texts JSON allows none of C0, but all of C1.
-        var text = ""
-        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-            switch scalar.value {
-            case 0..<0x20: text += " "
-            case 0x7F..<0xA0, 0x2028...0x2029:
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

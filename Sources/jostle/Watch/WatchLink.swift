@@ -1,4 +1,4 @@
-internal import JostleAgent
+internal import JostleOperator
 internal import MotionCore
 
 /// How the connection to the broker stands, for people.

@@ -1,5 +1,6 @@
 internal import Glibc
-internal import JostleAgent
+internal import JostleMessages
+internal import JostleOperator
 internal import MosquittoClient
 internal import MotionCore
 
@@ -159,7 +160,7 @@ final class WatchView {
     }
 
     private func take(_ message: MQTTMessage, at now: Timestamp) throws(CommandFailure) {
-        if form == .json { try put(WatchLines.json(message)) }
+        if form == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
         guard let (id, news) = model.take(message, at: now), form == .lines, let device = model.devices[id] else {
             return
         }
@@ -193,12 +194,12 @@ final class WatchView {
         case .lines:
             let time = WallClock.timeOfDay(milliseconds: WallClock.milliseconds(at: WallClock.monotonic))
             try put(glyphs.clean("\(time)  \(text)"))
-        case .json: Tool.printError("jostle: \(Log.oneLine(text))")
+        case .json: Output.errors("jostle: \(text)")
         }
     }
 
     private func put(_ line: String) throws(CommandFailure) {
-        if !TerminalScreen.write(line + "\n") { throw outputFailure() }
+        if !Output.writes(line: line) { throw outputFailure() }
     }
 
     private func outputFailure() -> CommandFailure {

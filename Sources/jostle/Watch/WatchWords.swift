@@ -1,4 +1,4 @@
-internal import JostleAgent
+internal import JostleOperator
 internal import MotionCore
 
 /// What the views say in the same words.

@@ -1,0 +1,17 @@
+internal import LinuxSystem
+
+/// Why a configuration was not loaded.
+public enum ConfigurationErrors: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The file could not be read: its path, and the `errno` of open(2) or read(2).
+    case unreadable(path: String, errno: CInt)
+    /// It was read, and this is wrong with it, in the order in which it stands there.
+    case invalid([ConfigurationProblem])
+
+    /// One line for every problem.
+    public var description: String {
+        switch self {
+        case .unreadable(let path, let code): "\(path): \(systemMessage(code))"
+        case .invalid(let problems): problems.map(\.description).joined(separator: "\n")
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// A tree that was read has positions, one to be written has none: the ways from one to the other.
+extension JSONValue {
+    /// The value that a JSON text's node means.
+    init(_ node: ConfigurationNode) {
+        switch node.value {
+        case .null: self = .null
+        case .scalar("true", .plain): self = .bool(true)
+        case .scalar("false", .plain): self = .bool(false)
+        case .scalar(let text, .plain): self = .number(text)
+        case .scalar(let text, .quoted): self = .string(text)
+        case .sequence(let nodes): self = .array(nodes.map { JSONValue($0) })
+        case .mapping(let entries): self = .object(entries.map { Member($0.key, JSONValue($0.node)) })
+        }
+    }
+}
+
+extension ConfigurationNode {
+    /// The tree of a value, all of it at one place.
+    init(of value: JSONValue, at position: ConfigurationPosition) {
+        switch value {
+        case .null: self.init(.null, at: position)
+        case .bool(let value): self.init(.scalar(value ? "true" : "false", .plain), at: position)
+        case .number(let text): self.init(.scalar(text, .plain), at: position)
+        case .string(let text): self.init(.scalar(text, .quoted), at: position)
+        case .array(let values): self.init(.sequence(values.map { Self(of: $0, at: position) }), at: position)
+        case .object(let members):
+            self.init(
+                .mapping(members.map { Entry(key: $0.name, at: position, Self(of: $0.value, at: position)) }),
+                at: position)
+        }
+    }
+}

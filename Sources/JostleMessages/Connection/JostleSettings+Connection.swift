@@ -1,0 +1,115 @@
+internal import Glibc
+public import JostleConfiguration
+internal import LinuxSystem
+public import MosquittoClient
+
+// From what the user set to what the MQTT client takes.
+extension JostleSettings {
+    /// The brokers, in the order in which they are tried; without any the one on this machine.
+    public func brokers(embeddedPort: UInt16?) -> [MosquittoClient.BrokerAddress] {
+        switch mqtt.broker {
+        case .embedded: [MosquittoClient.BrokerAddress(host: "127.0.0.1", port: embeddedPort)]
+        case .remote(let addresses):
+            addresses.map { MosquittoClient.BrokerAddress(host: $0.host, port: $0.port, usesTLS: $0.usesTLS) }
+        case nil: [MosquittoClient.BrokerAddress(host: "localhost")]
+        }
+    }
+
+    /// The options of the MQTT client, with the password out of its file.
+    public func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
+        -> MQTTOptions
+    {
+        var options = MQTTOptions(brokers: brokers, clientID: "jostle-\(clientID)")
+        // A house notices a quarter of a minute; a broker that comes back to a thousand devices takes them in a second.
+        options.backoff.cap = .seconds(15)
+        if homeAssistant.discovery {
+            // Home Assistant's event entities show the last of those that come together: in bursts they need time.
+            options.spacing = MQTTSpacing(
+                prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(10))
+        }
+        options.keepAlive = .milliseconds(Int64(mqtt.keepAlive * 1000))
+        options.tls.caFile = mqtt.caFile
+        options.tls.caDirectory = mqtt.caDirectory
+        options.tls.certificateFile = mqtt.certificateFile
+        if let name = mqtt.keyFile {
+            let path = try JostleSettings.file(name, key: "key_file")
+            // One that is not there yet is waited for: that is the client's part.
+            if access(path, F_OK) == 0 { try JostleSettings.requireSecret(path, key: "key_file") }
+            options.tls.keyFile = path
+        }
+        options.tls.verifiesServerName = mqtt.checksServerName
+        options.tls.applicationProtocol = mqtt.applicationProtocol
+        switch mqtt.version {
+        case .automatic: options.versions = .automatic
+        case .v5: options.versions = .only(.v5)
+        case .v311: options.versions = .only(.v311)
+        }
+        var userName = mqtt.username
+        if userName == nil, let path = mqtt.usernameFile {
+            userName = try JostleSettings.firstLine(of: path, key: "username_file")
+        }
+        if let userName {
+            var password: MQTTCredentials.Secret?
+            if let path = mqtt.passwordFile {
+                password = MQTTCredentials.Secret(try JostleSettings.firstLine(of: path, key: "password_file"))
+            }
+            options.credentials = MQTTCredentials(userName: userName, password: password)
+        } else if let path = mqtt.passwordFile {
+            // MQTT 3.1.1 has no password without a name, and being let in as nobody is not what was asked for.
+            throw SecretFileError(
+                key: "password_file", path: path,
+                reason: "a password needs a user: set mqtt.username or mqtt.username_file")
+        }
+        return options
+    }
+
+    /// The brokers to which a password would go in the clear, over a network.
+    public func brokersInTheClear(_ brokers: [MosquittoClient.BrokerAddress]) -> [MosquittoClient.BrokerAddress] {
+        guard mqtt.passwordFile != nil else { return [] }
+        return brokers.filter { !$0.usesTLS && !["localhost", "::1"].contains($0.host) && !$0.host.hasPrefix("127.") }
+    }
+
+    /// The file that is meant: a path, or a credential of the service (systemd's LoadCredential=).
+    static func file(
+        _ path: String, key: String, credentials directory: String? = credentialsDirectory
+    ) throws(SecretFileError) -> String {
+        guard let name = MQTT.credentialName(path) else { return path }
+        guard let directory else {
+            throw SecretFileError(
+                key: key, path: path,
+                reason: "systemd gave this process no credentials: LoadCredential= in its unit does")
+        }
+        return "\(directory)/\(name)"
+    }
+
+    /// Where systemd puts the service's credentials, where it has some.
+    private static var credentialsDirectory: String? { getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) } }
+
+    /// Refuses a file that others than its owner and group can read.
+    private static func requireSecret(_ path: String, key: String) throws(SecretFileError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw SecretFileError(key: key, path: path, reason: systemMessage(errno))
+        }
+        guard status.st_mode & 0o007 == 0 else {
+            throw SecretFileError(key: key, path: path, reason: "everybody may read it; chmod o= \(path)")
+        }
+    }
+
+    /// The first line of a file that nobody but its owner and group can read.
+    private static func firstLine(of name: String, key: String) throws(SecretFileError) -> String {
+        let path = try file(name, key: key)
+        try requireSecret(path, key: key)
+        let text: String
+        do throws(SystemFailure) {
+            text = try FileContents.text(of: path, limit: 4096)
+        } catch {
+            throw SecretFileError(key: key, path: path, reason: "\(error)")
+        }
+        let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
+        guard !line.isEmpty else {
+            throw SecretFileError(key: key, path: path, reason: "its first line is empty")
+        }
+        return String(line)
+    }
+}

@@ -1,0 +1,119 @@
+internal import JostleConfiguration
+public import MotionCore
+
+/// A JSON object in the making: fields in the order in which they are added.
+///
+/// Numbers are written with as many decimals as their quantity deserves, and in exponent form only beyond 9·10¹⁵ units of
+/// the last of them; what is not finite is left out, since JSON has no word for it.
+public struct JSONObject: Sendable {
+    private var text = "{"
+
+    /// Makes an empty object.
+    public init() {}
+
+    /// The object's text.
+    public var description: String { text + "}" }
+
+    /// The object as UTF-8.
+    public var bytes: [UInt8] { Array(description.utf8) }
+
+    /// Adds a number with at most `decimals` decimals.
+    public mutating func add(_ name: String, _ value: Double?, decimals: Int) {
+        guard let value, value.isFinite else { return }
+        begin(name)
+        text += NumberText.decimal(value, decimals)
+    }
+
+    /// Adds a whole number.
+    public mutating func add(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        begin(name)
+        text += String(value)
+    }
+
+    /// Adds a truth value.
+    public mutating func add(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        begin(name)
+        text += value ? "true" : "false"
+    }
+
+    /// Adds a text.
+    public mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        begin(name)
+        text += JSONText.quoted(value)
+    }
+
+    /// Adds an array of numbers; left out where one of them is not finite.
+    public mutating func add(_ name: String, _ values: [Double], decimals: Int) {
+        guard values.allSatisfy(\.isFinite) else { return }
+        begin(name)
+        text += "[" + values.map { NumberText.decimal($0, decimals) }.joined(separator: ",") + "]"
+    }
+
+    /// Adds an array of arrays of numbers; left out where one of them is not finite.
+    public mutating func add(_ name: String, _ rows: [[Double]], decimals: Int) {
+        guard rows.allSatisfy({ $0.allSatisfy(\.isFinite) }) else { return }
+        begin(name)
+        text += "["
+        for (index, row) in rows.enumerated() {
+            text += index == 0 ? "[" : ",["
+            for (column, value) in row.enumerated() {
+                if column > 0 { text += "," }
+                text += NumberText.decimal(value, decimals)
+            }
+            text += "]"
+        }
+        text += "]"
+    }
+
+    /// Adds an array of vectors as arrays; left out where one of them is not finite.
+    public mutating func add(_ name: String, _ vectors: [Vector3], decimals: Int) {
+        add(name, vectors.map { [$0.x, $0.y, $0.z] }, decimals: decimals)
+    }
+
+    /// Adds a vector as an array.
+    public mutating func add(_ name: String, _ vector: Vector3, decimals: Int) {
+        add(name, [vector.x, vector.y, vector.z], decimals: decimals)
+    }
+
+    /// Adds an object, where there is one.
+    public mutating func add(_ name: String, _ object: JSONObject?) {
+        guard let object else { return }
+        begin(name)
+        text += object.description
+    }
+
+    /// Adds an array of texts.
+    public mutating func add(_ name: String, _ texts: [String]) {
+        begin(name)
+        text += "[" + texts.map(JSONText.quoted).joined(separator: ",") + "]"
+    }
+
+    /// Adds an array of objects.
+    public mutating func add(_ name: String, _ objects: [JSONObject]) {
+        begin(name)
+        text += "[" + objects.map(\.description).joined(separator: ",") + "]"
+    }
+
+    /// Adds the fields of another object.
+    public mutating func add(contentsOf object: JSONObject) {
+        add(fields: object.fields)
+    }
+
+    /// The fields as they stand between the braces.
+    public var fields: String { String(text.dropFirst()) }
+
+    /// Adds fields as `fields` gave them.
+    public mutating func add(fields: String) {
+        guard !fields.isEmpty else { return }
+        if text.utf8.count > 1 { text += "," }
+        text += fields
+    }
+
+    private mutating func begin(_ name: String) {
+        if text.utf8.count > 1 { text += "," }
+        text += JSONText.quoted(name) + ":"
+    }
+}

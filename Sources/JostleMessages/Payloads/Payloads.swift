@@ -1,0 +1,132 @@
+public import MotionCore
+
+/// The JSON that is published: see "MQTT" in the README. Degrees, °/s, m/s², seconds, °C; `t` is epoch milliseconds.
+public enum Payloads {
+    /// The attitude relative to the reference attitude.
+    public static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {
+        let attitude = state.relativeAttitude
+        let angles = attitude.eulerAngles
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("roll", angles.roll * degreesPerRadian, decimals: 2)
+        object.add("pitch", angles.pitch * degreesPerRadian, decimals: 2)
+        object.add("yaw", angles.yaw * degreesPerRadian, decimals: 2)
+        object.add("q", [attitude.w, attitude.x, attitude.y, attitude.z], decimals: 6)
+        return object
+    }
+
+    /// Linear acceleration, gravity and rotation, body frame.
+    public static func motion(_ state: MotionState, at time: Int64) -> JSONObject {
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("acceleration", state.linearAcceleration, decimals: 3)
+        object.add("gravity", state.gravity, decimals: 3)
+        object.add("rotation", state.rotationRate * degreesPerRadian, decimals: 2)
+        object.add("temperature", state.temperature, decimals: 1)
+        return object
+    }
+
+    /// The device's lasting state.
+    public static func state(_ state: DeviceState, at time: Int64) -> JSONObject {
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("moving", state.isMoving)
+        object.add("side", state.side.word)
+        object.add("tilt", state.tilt * degreesPerRadian, decimals: 1)
+        object.add("vibrating", state.isVibrating)
+        object.add("vibration", state.vibration, decimals: 3)
+        object.add("simulated", state.isSimulated)
+        object.add("stopped", state.isStopped)
+        return object
+    }
+
+    /// The same where sensing is stopped and nothing was ever measured.
+    public static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
+        var object = JSONObject()
+        object.add("t", time)
+        object.add("moving", false)
+        object.add("vibrating", false)
+        object.add("simulated", isSimulated)
+        object.add("stopped", true)
+        return object
+    }
+
+    /// What every event begins with; `id` is unique among all events of all devices and starts.
+    public static func head(id: String, at time: Int64) -> JSONObject {
+        var object = JSONObject()
+        object.add("id", id)
+        object.add("t", time)
+        return object
+    }
+
+    /// A phase of a gesture.
+    public static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
+        var object = head(id: id, at: time)
+        object.add(contentsOf: fields(event, isSimulated: isSimulated))
+        return object
+    }
+
+    /// A phase of a gesture, without what every event begins with.
+    public static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
+        var object = JSONObject()
+        object.add("gesture", event.gesture.word)
+        object.add("phase", event.phase.word)
+        object.add("strength", event.strength, decimals: 2)
+        object.add("axis", event.axis?.word)
+        object.add("reversals", event.reversals.map { Int64($0) })
+        object.add("direction", event.direction?.word)
+        object.add("side", event.side?.word)
+        object.add("from", event.from?.word)
+        object.add("to", event.to?.word)
+        object.add("count", event.count.map { Int64($0) })
+        object.add("angle", event.angle.map { $0 * degreesPerRadian }, decimals: 1)
+        object.add("level", event.level, decimals: 3)
+        object.add("frequency", event.frequency, decimals: 2)
+        object.add("height", event.height, decimals: 2)
+        object.add("duration", event.duration, decimals: 3)
+        object.add("reason", event.reason?.word)
+        if isSimulated { object.add("simulated", true) }
+        return object
+    }
+}
+
+/// What lasts until it changes: which side is up, whether the device moves.
+public struct DeviceState: Equatable, Sendable {
+    public var isMoving: Bool
+    public var side: BodySide
+    /// Angle from the reference attitude, or from lying flat, rad.
+    public var tilt: Double
+    public var isVibrating: Bool
+    /// How strongly it vibrates, m/s².
+    public var vibration: Double
+    public var isSimulated: Bool
+    /// Sensing is stopped, and the rest is as it was then.
+    public var isStopped: Bool
+
+    /// Takes from the motion state what lasts.
+    public init(_ state: MotionState, isSimulated: Bool, isStopped: Bool = false) {
+        isMoving = state.isMoving
+        side = state.side
+        tilt = state.tilt
+        isVibrating = state.isVibrating
+        vibration = state.vibrationLevel
+        self.isSimulated = isSimulated
+        self.isStopped = isStopped
+    }
+
+    /// Whether it is another state, whatever the tilt.
+    public func differs(from other: DeviceState) -> Bool {
+        isMoving != other.isMoving || side != other.side || isVibrating != other.isVibrating
+            || isSimulated != other.isSimulated || isStopped != other.isStopped
+    }
+
+    /// Whether the tilt is another one: from 2° on.
+    public func isTilted(from other: DeviceState) -> Bool {
+        abs(tilt - other.tilt) >= 2 * radiansPerDegree
+    }
+
+    /// Whether it vibrates more or less: by a fifth, and by 0.02 m/s², what a good chip can tell.
+    public func vibratesOtherwise(than other: DeviceState) -> Bool {
+        abs(vibration - other.vibration) >= max(0.02, 0.2 * max(vibration, other.vibration))
+    }
+}

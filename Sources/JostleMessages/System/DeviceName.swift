@@ -1,0 +1,56 @@
+internal import Glibc
+internal import LinuxSystem
+
+/// The device's default name in topics: the host's name made to fit, with four digits that tell boards apart.
+///
+/// Every Raspberry Pi is called raspberrypi until somebody renames it; two of them must not share a topic.
+public enum DeviceName {
+    /// Characters of an instance's name that the default has room for.
+    private static let longestInstance = 24
+
+    /// The default for this machine, and for the instance `$JOSTLE_INSTANCE` on it where there are several.
+    public static func ofThisMachine() -> String {
+        make(host: hostName(), serial: serialNumber(), instance: getenv("JOSTLE_INSTANCE").map { String(cString: $0) })
+    }
+
+    /// The default for a machine of this host name and serial number, and for an instance on it: `pi-1234-left`.
+    public static func make(host: String, serial: String?, instance: String? = nil) -> String {
+        let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(4)
+        var end = digits.count == 4 ? "-" + String(String.UnicodeScalarView(digits)).lowercased() : ""
+        if let instance, !instance.isEmpty { end += "-" + fitting(instance).prefix(longestInstance) }
+        let name = fitting(host.prefix { $0 != "." }).drop { $0 == "-" || $0 == "_" }.prefix(64 - end.utf8.count)
+        return (name.isEmpty ? "jostle" : name) + end
+    }
+
+    /// A text in which whatever does not fit into a topic is a hyphen.
+    private static func fitting(_ text: some StringProtocol) -> String {
+        var fitting = ""
+        for scalar in text.unicodeScalars {
+            let isAllowed =
+                scalar.isASCII
+                && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "-" || scalar == "_")
+            fitting.unicodeScalars.append(isAllowed ? scalar : "-")
+        }
+        return fitting
+    }
+
+    /// The host's name (`gethostname`).
+    public static func hostName() -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            buffer.initialize(repeating: 0)
+            guard let start = buffer.baseAddress, gethostname(start, buffer.count - 1) == 0 else { return "" }
+            return String(cString: start)
+        }
+    }
+
+    /// The board's serial number where a device tree tells it, else the machine id.
+    private static func serialNumber() -> String? {
+        for path in ["/proc/device-tree/serial-number", "/etc/machine-id"] {
+            if let text = FileContents.text(ofOptional: path, limit: 128) {
+                let serial = text.unicodeScalars.prefix { $0 != "\0" && $0 != "\n" }
+                if serial.count >= 4 { return String(String.UnicodeScalarView(serial)) }
+            }
+        }
+        return nil
+    }
+}

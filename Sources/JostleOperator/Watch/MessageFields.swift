@@ -1,0 +1,89 @@
+internal import JostleConfiguration
+internal import LinuxSystem
+
+/// The fields of a message from outside, read so that nothing in it can do harm: bounded, finite, without control characters.
+struct MessageFields {
+    /// The longest text that is kept, in characters, and the most of them in a list.
+    static let longestText = 200
+    static let longestList = 8
+
+    /// No message of an agent comes near these.
+    private static let limits: ReaderLimits = {
+        var limits = ReaderLimits()
+        limits.bytes = WatchListener.maximumMessage
+        limits.depth = 8
+        limits.nodes = 2000
+        return limits
+    }()
+
+    private let tree: ConfigurationNode
+
+    /// Reads a message.
+    ///
+    /// - Throws: where it is no JSON object.
+    init(_ payload: [UInt8], topic: String) throws(ConfigurationProblem) {
+        let source = ConfigurationSource.message(topic)
+        tree = try JSONReader.read(payload, source: source, limits: MessageFields.limits)
+        guard case .mapping = tree.value else {
+            throw ConfigurationProblem(at: ConfigurationPosition(source), "it is no JSON object")
+        }
+    }
+
+    /// A number; `nil` where there is none, or one that no quantity here has.
+    func number(_ name: String) -> Double? {
+        guard case .scalar(let text, .plain)? = tree[name]?.value, let number = Double(text) else { return nil }
+        return number.isFinite && abs(number) <= 1e15 ? number : nil
+    }
+
+    /// The length of an array of numbers taken as a vector.
+    func length(_ name: String) -> Double? {
+        guard case .sequence(let elements)? = tree[name]?.value, elements.count == 3 else { return nil }
+        var sum = 0.0
+        for element in elements {
+            guard case .scalar(let text, .plain) = element.value, let number = Double(text), abs(number) <= 1e6 else {
+                return nil
+            }
+            sum += number * number
+        }
+        return sum.squareRoot()
+    }
+
+    /// A truth value.
+    func flag(_ name: String) -> Bool? {
+        guard case .scalar(let text, .plain)? = tree[name]?.value else { return nil }
+        return text == "true" ? true : text == "false" ? false : nil
+    }
+
+    /// A text.
+    func text(_ name: String) -> String? {
+        guard case .scalar(let text, .quoted)? = tree[name]?.value else { return nil }
+        return MessageFields.bounded(text)
+    }
+
+    /// A list of texts.
+    func texts(_ name: String) -> [String] {
+        guard case .sequence(let elements)? = tree[name]?.value else { return [] }
+        return elements.prefix(MessageFields.longestList).compactMap { $0.text.map(MessageFields.bounded) }
+    }
+
+    /// The sum of the numbers in an object.
+    func sum(_ name: String) -> Double? {
+        guard case .mapping(let entries)? = tree[name]?.value else { return nil }
+        var sum = 0.0
+        for entry in entries {
+            guard let number = entry.node.text.flatMap(Double.init), abs(number) <= 1e15 else { continue }
+            sum += number
+        }
+        return sum
+    }
+
+    /// A text in one line, and no longer than is of use.
+    static func bounded(_ text: String) -> String {
+        // Characters may be of any length; scalars are not.
+        let scalars = text.unicodeScalars
+        guard scalars.count > longestText else { return ForeignText.oneLine(text) }
+        var short = String.UnicodeScalarView()
+        short.append(contentsOf: scalars.prefix(longestText))
+        return ForeignText.oneLine(String(short)) + "…"
+    }
+}

@@ -1,0 +1,77 @@
+internal import JostleConfiguration
+internal import JostleMessages
+public import MotionCore
+
+/// A phase of a gesture as a device published it, in words for people.
+public struct WatchedEvent: Equatable, Sendable {
+    /// Unique among all events; `nil` where the message has none.
+    public var id: String?
+
+    public var gesture: String
+    public var phase: String
+
+    /// What there is to tell of it: `axis x`, `14.2 m/s²`.
+    public var details: [String]
+
+    /// When it was recognised, milliseconds since 1970; `nil` where the device did not know.
+    public var time: Int64?
+
+    /// When it arrived here.
+    public var arrival: Timestamp
+
+    /// Whether it was made up, and whether it is old news.
+    public var isSimulated: Bool
+    public var isDelayed: Bool
+
+    /// Reads an event; `nil` where the message has no gesture or no phase.
+    init?(_ fields: MessageFields, at now: Timestamp) {
+        guard let gesture = fields.text("gesture"), let phase = fields.text("phase") else { return nil }
+        self.gesture = gesture
+        self.phase = phase
+        id = fields.text("id")
+        arrival = now
+        isSimulated = fields.flag("simulated") ?? false
+        isDelayed = fields.flag("delayed") ?? false
+        if fields.text("clock") != "unset" { time = fields.number("t").flatMap(WatchedEvent.credible) }
+        details = WatchedEvent.details(fields)
+    }
+
+    /// Whether the gesture turned out to be none.
+    public var isCancelled: Bool { phase == "cancelled" }
+
+    /// The details, and what marks the event, in a line.
+    public var remarks: String {
+        var parts = details
+        if isSimulated { parts.append("simulated") }
+        if isDelayed { parts.append("delayed") }
+        if time == nil { parts.append("clock unset") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func details(_ fields: MessageFields) -> [String] {
+        var parts: [String] = []
+        func add(_ name: String, _ decimals: Int, _ before: String, _ after: String) {
+            guard let number = fields.number(name) else { return }
+            parts.append(before + NumberText.decimal(number, decimals) + after)
+        }
+        add("count", 0, "", " times")
+        if let direction = fields.text("direction") { parts.append(direction) }
+        if let from = fields.text("from"), let to = fields.text("to") { parts.append("\(from) to \(to)") }
+        if let side = fields.text("side") { parts.append("on \(side)") }
+        if let axis = fields.text("axis") { parts.append("axis \(axis)") }
+        add("angle", 1, "", "°")
+        add("strength", 1, "", " m/s²")
+        add("level", 2, "", " m/s² RMS")
+        add("frequency", 1, "", " Hz")
+        add("reversals", 0, "", " reversals")
+        add("height", 2, "", " m deep")
+        add("duration", 2, "after ", " s")
+        if let reason = fields.text("reason") { parts.append(reason) }
+        return parts
+    }
+
+    /// A time between 1970 and the year 10000.
+    static func credible(_ milliseconds: Double) -> Int64? {
+        (0..<253_402_300_800_000).contains(milliseconds) ? Int64(milliseconds) : nil
+    }
+}

@@ -1,0 +1,172 @@
+import BrokerTestSupport
+import Foundation
+import JostleConfiguration
+import MosquittoClient
+import Testing
+
+@testable import JostleMessages
+
+/// Requirement: what the user set reaches the MQTT client, and a password comes out of a file that others cannot read.
+@Suite struct ConnectionSettingsTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func passwordFile(_ text: String, mode: Int = 0o600) throws -> String {
+        let path = try directory.write(text, to: "password")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
+    }
+
+    private func options(_ change: (inout JostleSettings) -> Void) throws(SecretFileError) -> MQTTOptions {
+        var settings = JostleSettings()
+        change(&settings)
+        return try settings.mqttOptions(clientID: "washer-1", brokers: settings.brokers(embeddedPort: 4711))
+    }
+
+    /// What is wrong with a password file.
+    private func refusal(of path: String, userName: String? = "me") -> String? {
+        do throws(SecretFileError) {
+            _ = try options {
+                $0.mqtt.username = userName
+                $0.mqtt.passwordFile = path
+            }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func theClientGetsWhatIsSet() throws {
+        let options = try options {
+            $0.mqtt.keepAlive = 7.5
+            $0.mqtt.caFile = "/ca"
+            $0.mqtt.certificateFile = "/certificate"
+            $0.mqtt.keyFile = "/key"
+            $0.mqtt.caDirectory = "/authorities"
+            $0.mqtt.applicationProtocol = "mqtt"
+            $0.mqtt.checksServerName = false
+            $0.mqtt.version = .v311
+        }
+        #expect(options.clientID == "jostle-washer-1")
+        #expect(options.keepAlive == .milliseconds(7500))
+        #expect(options.tls.caFile == "/ca" && options.tls.keyFile == "/key")
+        #expect(options.tls.certificateFile == "/certificate")
+        #expect(options.credentials == nil)
+        #expect(options.tls.caDirectory == "/authorities" && options.tls.applicationProtocol == "mqtt")
+        #expect(!options.tls.verifiesServerName)
+        guard case .only(.v311) = options.versions else {
+            Issue.record("\(options.versions)")
+            return
+        }
+    }
+
+    @Test func theUsersNameMayStandInAFile() throws {
+        let path = try passwordFile("somebody\n")
+        let options = try options { $0.mqtt.usernameFile = path }
+        #expect(options.credentials == MQTTCredentials(userName: "somebody", password: nil))
+    }
+
+    @Test func aCredentialIsFoundWhereSystemdPutsIt() throws {
+        #expect(
+            try JostleSettings.file("credential:pass", key: "password_file", credentials: "/run/credentials/j.service")
+                == "/run/credentials/j.service/pass")
+        #expect(try JostleSettings.file("/a/b", key: "password_file", credentials: nil) == "/a/b")
+        let refusal = refusal(of: "credential:pass") ?? ""
+        #expect(refusal.contains("mqtt.password_file: credential:pass") && refusal.contains("LoadCredential="))
+        #expect {
+            _ = try options { $0.mqtt.keyFile = "credential:key" }
+        } throws: { error in
+            "\(error)".contains("mqtt.key_file: credential:key")
+        }
+    }
+
+    /// A password in the clear is only for this machine.
+    @Test func brokersToWhichThePasswordGoesInTheClearAreKnown() throws {
+        var settings = try JostleSettings.load(
+            file: nil,
+            overrides: ["mqtt.broker=[mqtt://localhost, mqtt://127.0.0.1, 'mqtt://[::1]', mqtts://b, mqtt://c.example]"]
+        ).settings
+        let brokers = settings.brokers(embeddedPort: nil)
+        #expect(settings.brokersInTheClear(brokers).isEmpty)
+        settings.mqtt.passwordFile = "/p"
+        #expect(settings.brokersInTheClear(brokers).map(\.host) == ["c.example"])
+    }
+
+    @Test func eventsAreKeptApartWhereHomeAssistantListens() throws {
+        let options = try options { $0.mqtt.prefix = "home/first" }
+        #expect(options.spacing == MQTTSpacing(prefix: "home/first/washer-1/event/", interval: .milliseconds(10)))
+        #expect(try self.options { $0.homeAssistant.discovery = false }.spacing == nil)
+    }
+
+    @Test func brokersAreThoseThatAreSetInTheirOrder() throws {
+        #expect(try options { _ in }.brokers == [BrokerAddress(host: "localhost")])
+        #expect(
+            try options { $0.mqtt.broker = .embedded }.brokers == [BrokerAddress(host: "127.0.0.1", port: 4711)])
+        let two = try JostleSettings.load(
+            file: nil, overrides: ["mqtt.broker=[\"mqtts://a.example\", \"mqtt://[::1]:2000\"]"]
+        ).settings
+        #expect(
+            two.brokers(embeddedPort: nil) == [
+                BrokerAddress(host: "a.example", port: 8883, usesTLS: true), BrokerAddress(host: "::1", port: 2000),
+            ])
+    }
+
+    @Test func aUserNeedsNoPassword() throws {
+        let options = try options { $0.mqtt.username = "me" }
+        #expect(options.credentials == MQTTCredentials(userName: "me", password: nil))
+    }
+
+    @Test(
+        arguments: [
+            "hunter2", "hunter2\n", "hunter2\r\n", "hunter2\nsecond line\n", "hunter2\r\nsecond\r\n",
+        ])
+    func thePasswordIsTheFirstLine(text: String) throws {
+        let path = try passwordFile(text, mode: 0o640)
+        let options = try options {
+            $0.mqtt.username = "me"
+            $0.mqtt.passwordFile = path
+        }
+        #expect(options.credentials == MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("hunter2")))
+    }
+
+    @Test func blanksBelongToThePassword() throws {
+        let path = try passwordFile(" pass wört \n")
+        let options = try options {
+            $0.mqtt.username = "me"
+            $0.mqtt.passwordFile = path
+        }
+        #expect(options.credentials?.password == MQTTCredentials.Secret(" pass wört "))
+    }
+
+    @Test(arguments: [0o604, 0o644, 0o602, 0o601])
+    func aPasswordThatEverybodyMayReadIsRefused(mode: Int) throws {
+        let path = try passwordFile("hunter2", mode: mode)
+        let refusal = refusal(of: path) ?? "none"
+        #expect(refusal.contains(path) && refusal.contains("chmod o= ") && !refusal.contains("hunter2"), "\(refusal)")
+    }
+
+    @Test func aPasswordFileThatIsNotThereIsNamed() {
+        #expect(
+            refusal(of: directory.path("nowhere"))
+                == "mqtt.password_file: \(directory.path("nowhere")): No such file or directory")
+    }
+
+    @Test func aDirectoryIsNoPasswordFile() throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
+        #expect(refusal(of: directory.path) == "mqtt.password_file: \(directory.path): Is a directory")
+    }
+
+    @Test(arguments: ["", "\n", "\nhunter2\n", "\r\nhunter2"])
+    func anEmptyFirstLineIsNoPassword(text: String) throws {
+        let path = try passwordFile(text)
+        #expect(refusal(of: path)?.contains("first line is empty") == true)
+    }
+
+    @Test func aPasswordWithoutUserIsNotSilentlyLeftOut() throws {
+        let path = try passwordFile("hunter2")
+        #expect(refusal(of: path, userName: nil)?.contains("mqtt.username") == true)
+    }
+}

@@ -1,0 +1,82 @@
+import Glibc
+import MotionCore
+import Testing
+
+@testable import JostleMessages
+
+/// Requirement: the default name matches `[A-Za-z0-9][A-Za-z0-9_-]{0,63}` whatever the host is called, and tells boards
+/// apart that are called alike.
+@Suite struct DeviceNameTests {
+    @Test(
+        arguments: [
+            ("raspberrypi", "10000000abcd1234", "raspberrypi-1234"),
+            ("raspberrypi", "00000000A0B1C2DE", "raspberrypi-c2de"),
+            ("washer.home.arpa", "00001234", "washer-1234"), ("Küche pi!", nil, "K-che-pi-"), ("_-pi_2", nil, "pi_2"),
+            ("", nil, "jostle"), ("...", "beef", "jostle-beef"), ("---", nil, "jostle"), ("日本", nil, "jostle"),
+            ("pi", "12", "pi"), ("pi", "", "pi"), ("pi", "xyzw-g", "pi"),
+        ] as [(String, String?, String)])
+    func knownNames(host: String, serial: String?, name: String) {
+        #expect(DeviceName.make(host: host, serial: serial) == name)
+    }
+
+    @Test(arguments: [nil, "10000000abcd1234"])
+    func everyNameFitsATopic(serial: String?) {
+        let hosts = [
+            "raspberrypi", "", ".", "-", "_", "9", String(repeating: "a", count: 300),
+            String(repeating: "-x", count: 64),
+            "a/b", "a+b", "#", "a b\n", "ß", "١٢", "Ａ", "e\u{301}", "\u{1F600}", "\u{0}", "_jostle",
+        ]
+        for host in hosts {
+            let name = DeviceName.make(host: host, serial: serial)
+            #expect(fitsATopic(name), "\"\(host)\" became \"\(name)\"")
+            #expect(serial == nil || name.hasSuffix("-1234"), "\(name)")
+        }
+    }
+
+    /// Two agents on a board are two devices.
+    @Test(
+        arguments: [
+            ("pi", "10000000abcd1234", "left", "pi-1234-left"), ("pi", nil, "right", "pi-right"),
+            ("pi", "00001234", "", "pi-1234"), ("", nil, "a b/c", "jostle-a-b-c"),
+            (
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "00001234",
+                "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-1234-bbbbbbbbbbbbbbbbbbbbbbbb"
+            ),
+        ] as [(String, String?, String, String)])
+    func anInstanceHasANameOfItsOwn(host: String, serial: String?, instance: String, name: String) {
+        let made = DeviceName.make(host: host, serial: serial, instance: instance)
+        #expect(made == name && fitsATopic(made))
+    }
+
+    @Test func thisMachineHasOneThatStays() {
+        #expect(fitsATopic(DeviceName.ofThisMachine()))
+        #expect(DeviceName.ofThisMachine() == DeviceName.ofThisMachine())
+    }
+
+    private func fitsATopic(_ name: String) -> Bool {
+        name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9_\-]{0,63}/.asciiOnlyCharacterClasses()) != nil
+    }
+}
+
+/// Requirement: times in messages are epoch milliseconds of the instant of measurement.
+@Suite struct WallClockTests {
+    @Test func theMonotonicClockGoesOn() {
+        let before = WallClock.monotonic
+        #expect(WallClock.monotonic >= before && before.nanoseconds > 0)
+    }
+
+    @Test func anInstantInThePastIsThatMuchEarlier() {
+        // The clocks are read one after the other, at a moment that may be long on a busy machine.
+        let now = WallClock.monotonic
+        let earlier = WallClock.milliseconds(at: now.advanced(bySeconds: -3600))
+        let later = WallClock.milliseconds(at: now)
+        #expect(abs(later - earlier - 3_600_000) < 1000)
+    }
+
+    @Test func thePresentIsTheSystemsTime() {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let now = WallClock.milliseconds(at: WallClock.monotonic)
+        #expect(abs(now - Int64(time.tv_sec) * 1000 - Int64(time.tv_nsec) / 1_000_000) < 10_000)
+    }
+}

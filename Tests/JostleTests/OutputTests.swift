@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+/// Requirement: every command writes through `Output`, which lets nothing through that commands the terminal.
+@Suite struct OutputTests {
+    /// The program's files, as paths in its folder, and what is in them.
+    private func sources() throws -> [String: String] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../Sources/jostle"
+        ).standardizedFileURL
+        let names = try #require(FileManager.default.enumerator(atPath: root.path)).compactMap { $0 as? String }
+        var sources: [String: String] = [:]
+        for name in names where name.hasSuffix(".swift") {
+            sources[name] = try String(contentsOf: root.appendingPathComponent(name), encoding: .utf8)
+        }
+        return sources
+    }
+
+    @Test func nothingElseWrites() throws {
+        let sources = try sources()
+        #expect(sources.count > 40 && sources["Output/Output.swift"] != nil)
+        let writes = /\b(?:print|debugPrint|dump|puts|fputs|putchar|fputc|fwrite|printf|vprintf|write)\((?!\s*_)/
+        let descriptors = /FileHandle|TextOutputStream|write\(STD|\b(?:stdout|stderr)\b/
+        for (name, text) in sources where !name.hasPrefix("Output/") {
+            for line in text.split(separator: "\n") {
+                let code = String(line.prefix(upTo: line.range(of: "//")?.lowerBound ?? line.endIndex))
+                // A method of that name is another matter: `output.write(row)`, or one of the file's own.
+                for match in code.matches(of: writes) {
+                    let before = code[..<match.range.lowerBound]
+                    let isMethod = before.hasSuffix(".") || before.hasSuffix("func ")
+                    let isOwn = text.contains("func write(") && match.output.hasPrefix("write(")
+                    #expect(isMethod && !before.hasSuffix("Glibc.") || isOwn, "\(name): \(line)")
+                }
+                #expect(code.firstMatch(of: descriptors) == nil, "\(name): \(line)")
+            }
+        }
+    }
+
+    /// Sequences for the terminal stand in the folder of `Output`, or are known when it is compiled.
+    @Test func nothingElseCommandsTheTerminal() throws {
+        for (name, text) in try sources() where !name.hasPrefix("Output/") {
+            for line in text.split(separator: "\n") where line.contains("\\u{1B}") || line.contains("\\u{9B}") {
+                #expect(line.contains("Output.writes(command: \""), "\(name): \(line)")
+            }
+        }
+    }
+}
