@@ -22,6 +22,7 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
+        .target(name: "StateStorage", dependencies: ["LinuxSystem"]),
         .target(name: "MotionCore", dependencies: ["CMotionMath"]),
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
         .target(
@@ -30,7 +31,9 @@ let package = Package(
         .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
         .target(
             name: "MotionKit",
-            dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "VirtualIMU"]),
+            dependencies: [
+                "CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "StateStorage", "VirtualIMU",
+            ]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
@@ -38,7 +41,7 @@ let package = Package(
             name: "JostleAgent",
             dependencies: [
                 "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "LinuxSensors", "LinuxSystem",
-                "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
+                "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
             ]),
         .executableTarget(
             name: "jostle",
@@ -55,6 +58,7 @@ let package = Package(
             path: "Benchmarks/JostleBench"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
+        .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport"),
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
         .testTarget(name: "MotionCoreTests", dependencies: ["MotionCore", "MotionTestSupport", "VirtualIMU"]),
@@ -76,8 +80,11 @@ let package = Package(
             name: "MotionKitTests",
             dependencies: [
                 "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "MotionKit", "MotionTestSupport",
-                "ShakeExample", "VirtualIMU",
+                "ShakeExample",
+                "StateStorage", "SystemTestSupport", "VirtualIMU",
             ]),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "SystemTestSupport"]),
+        .testTarget(name: "StateStorageTests", dependencies: ["LinuxSystem", "StateStorage", "SystemTestSupport"]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "MosquittoClient"]),
         .testTarget(

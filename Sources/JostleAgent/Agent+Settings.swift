@@ -137,7 +137,7 @@ extension JostleSettings {
         try requireSecret(path, key: key)
         let text: String
         do throws(SystemFailure) {
-            text = try FileContents.text(of: path, limit: 4096)
+            text = try FileContents.text(of: path, limit: 4096, mayBePipe: true)
         } catch {
             throw AgentError.secretFile(key: key, path: path, reason: "\(error)")
         }

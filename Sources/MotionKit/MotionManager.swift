@@ -1,5 +1,6 @@
 public import IMUDrivers
 internal import LinuxSensors
+internal import LinuxSystem
 public import MotionCore
 internal import Synchronization
 
@@ -11,7 +12,7 @@ internal import Synchronization
 public final class MotionManager: Sendable {
     let selection: SensorSelection
     let imu: IMUSettings
-    let store: StateDirectory?
+    let stateDirectory: String?
     let handlers = Handlers()
     private let shared: Mutex<Shared>
 
@@ -48,7 +49,7 @@ public final class MotionManager: Sendable {
     ) {
         selection = sensor
         self.imu = imu
-        store = stateDirectory.map { StateDirectory(path: $0) }
+        self.stateDirectory = stateDirectory
         shared = Mutex(Shared(settings: settings, updateInterval: updateInterval))
     }
 
@@ -75,9 +76,9 @@ public final class MotionManager: Sendable {
     public func start(with device: any SensorDevice) throws(SensorError) {
         guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
-        let storedReference = store?.loadReference()
+        let storedReference = references?.load()
         let keeper = CalibrationKeeper(
-            store: store.map { CalibrationStore(stateDirectory: $0.path) }, name: device.storageName)
+            store: stateDirectory.map { CalibrationStore(stateDirectory: $0) }, name: device.storageName)
         let hasThreads = shared.withLock { shared in
             guard shared.run == nil else { return true }
             shared.run = makeRun(
@@ -104,7 +105,7 @@ public final class MotionManager: Sendable {
         _ settings: MotionSettings, _ updateInterval: Double, _ storedReference: Quaternion?
     ) -> Run? {
         // Neither thread holds the manager: dropping the last reference to it stops it.
-        let delivery = Delivery(exchange: exchange, handlers: handlers, store: store, keeper: keeper)
+        let delivery = Delivery(exchange: exchange, handlers: handlers, references: references, keeper: keeper)
         let handlers = self.handlers
         let calibration = keeper.order
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
@@ -231,6 +232,7 @@ public final class MotionManager: Sendable {
     }
 
     var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
+    private var references: ReferenceStore? { stateDirectory.map { ReferenceStore(stateDirectory: $0) } }
     var keeper: CalibrationKeeper? { shared.withLock { $0.run?.keeper } }
 
     // MARK: What can be changed at any time
@@ -250,7 +252,7 @@ public final class MotionManager: Sendable {
             let settings = shared.settings
             // Rarely read, and the sensor thread never waits for this lock.
             let becomesStored = settings.reference == .stored && oldPolicy != .stored && shared.run != nil
-            let storedReference = becomesStored ? store?.loadReference() : nil
+            let storedReference = becomesStored ? references?.load() : nil
             shared.run?.exchange.order { orders in
                 orders.settings = settings
                 if let storedReference { orders.storedReference = storedReference }

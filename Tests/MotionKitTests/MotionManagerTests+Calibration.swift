@@ -1,5 +1,7 @@
 import Foundation
+import LinuxSystem
 import MotionCore
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -82,7 +84,7 @@ import Testing
         try manager.start(with: device)
         defer { manager.stop() }
         let path = CalibrationStore(stateDirectory: "/dev/null/state").path(of: "scripted")
-        #expect(throws: CalibrationStoreError.notWritten(path: path, code: ENOTDIR)) {
+        #expect(throws: CalibrationStoreError.notWritten(path: path, SystemFailure(code: ENOTDIR))) {
             try manager.setCalibration(Self.straight)
         }
         device.feed(rest(1, from: 101))

@@ -1,4 +1,6 @@
+import LinuxSystem
 import MotionCore
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit

@@ -1,5 +1,6 @@
 import Foundation
 import MotionCore
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit

@@ -1,6 +1,7 @@
 import Foundation
 import MotionCore
 import Synchronization
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit

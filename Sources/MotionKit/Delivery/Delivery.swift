@@ -5,7 +5,7 @@ internal import Synchronization
 struct Delivery: Sendable {
     let exchange: SensorExchange
     let handlers: Handlers
-    let store: StateDirectory?
+    let references: ReferenceStore?
     let keeper: CalibrationKeeper
 
     /// Runs until the sensor thread has stopped and nothing is left.
@@ -35,7 +35,9 @@ struct Delivery: Sendable {
             handlers.sensor.tell((event, time))
         case .reference(let change):
             // A reference that cannot be kept is still in force; the next one taken is another try.
-            if change.isKept { _ = store?.saveReference(change.attitude) }
+            if change.isKept {
+                do throws(ReferenceStoreError) { try references?.save(change.attitude) } catch {}
+            }
         case .nearMiss(let miss):
             handlers.nearMisses.tell(miss)
         case .rest(let report):

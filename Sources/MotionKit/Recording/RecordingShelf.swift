@@ -1,5 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import LinuxSystem
 
 /// A place for recordings that somebody commands from afar: a directory with a few numbered files, of which the oldest make
 /// room for new ones. No name comes from outside.
@@ -28,7 +29,7 @@ public struct RecordingShelf: Sendable {
     ///
     /// - Throws: `system` where there is no directory to be had, or the disk is too full (ENOSPC).
     public func next(bytes: Int) throws(RecordingError) -> Slot {
-        StateDirectory.makeDirectories(path)
+        FileContents.makeDirectories(path)
         let numbers = try numbers()
         for number in numbers.dropLast(RecordingShelf.capacity - 1) { unlink("\(path)/\(name(number))") }
         var disk = statvfs()
