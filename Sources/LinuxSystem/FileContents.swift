@@ -4,9 +4,9 @@ internal import Glibc
 public enum FileContents {
     /// A file's content, or its first `limit` bytes.
     ///
-    /// What is not a regular file is refused, since reading it may wait for ever; files in /proc and /sys are regular ones.
-    /// - Parameter mayBePipe: whether a pipe or a device is read too, however long that takes: for a file that the user
-    ///   named, which may be /dev/stdin.
+    /// What is not a regular file is refused, since reading it may wait for ever; files in /proc and /sys are regular ones. With
+    /// `mayBePipe` a pipe or a device is read too, however long that takes: for a file that the user named, which may be
+    /// /dev/stdin.
     public static func bytes(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> [UInt8] {

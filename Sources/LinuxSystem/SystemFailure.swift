@@ -23,6 +23,9 @@ extension SystemFailure {
     /// A FIFO, a socket or a device lies in a file's place.
     public static let notRegularFile = SystemFailure(code: EINVAL, detail: "Not a regular file")
 
+    /// Nothing came in time.
+    public static let timedOut = SystemFailure(code: ETIMEDOUT)
+
     /// The system has no thread or descriptor left.
     public static let noResources = SystemFailure(code: EAGAIN)
 }

@@ -17,8 +17,9 @@ public final class StateWriter: Sendable {
     ///
     /// A later call for the same path replaces one that has not begun, whose completion is then not called. Failed
     /// writes are tried again after 2 s, doubling to 30 s, until they succeed or are replaced.
-    /// - Parameter completion: called after each attempt on the writer's thread, and with ECANCELED on the caller's if
-    ///   the writer has finished.
+    ///
+    /// `completion` is called after each attempt on the writer's thread, and with ECANCELED on the caller's if the writer has
+    /// finished.
     public func write(
         _ contents: [UInt8]?, to path: String, completion: (@Sendable (Result<Void, SystemFailure>) -> Void)? = nil
     ) {

@@ -77,15 +77,16 @@ import Testing
             case .failure(let failure): results.append("\(failure)")
             }
         }
-        #expect(await eventually { writer.faults.map(\.path) == [path] && changes.value == 1 })
+        #expect(await eventually { writer.faults.map(\.path) == [path] && changes.value > 0 })
         #expect(writer.faults.map(\.reason) == [.failed(SystemFailure(code: ENOTDIR))])
         #expect(writer.faults.map(\.description) == ["\(path): cannot be written: Not a directory"])
         try FileManager.default.removeItem(atPath: directory.path + "/below")
         #expect(writer.settle(within: 40))
         #expect(text(path) == "contents")
         #expect(writer.faults.isEmpty)
-        #expect(results.entries == ["Not a directory", "written"])
-        #expect(await eventually { changes.value == 2 })
+        #expect(results.entries.first == "Not a directory" && results.entries.last == "written")
+        #expect(results.entries.filter { $0 == "written" }.count == 1)
+        #expect(await eventually { changes.value == results.count })
     }
 
     /// Reading it would wait for a writer for ever, and writing for a reader.

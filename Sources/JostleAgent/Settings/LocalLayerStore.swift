@@ -35,7 +35,9 @@ struct LocalLayerStore: Sendable {
         switch directory.read(LocalLayerStore.fileName, limit: LocalLayerStore.largest + 1) {
         case .none: return (empty, nil)
         case .failed(let failure):
-            return (empty, "\(LocalLayerStore.fileName) cannot be read: errno \(failure.code); what was set is not in force")
+            return (
+                empty, "\(LocalLayerStore.fileName) cannot be read: errno \(failure.code); what was set is not in force"
+            )
         case .text(let text):
             do throws(ConfigurationProblem) {
                 let layer = try ConfigurationLayer(

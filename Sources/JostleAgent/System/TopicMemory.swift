@@ -1,5 +1,5 @@
-internal import MosquittoClient
 internal import LinuxSystem
+internal import MosquittoClient
 internal import StateStorage
 
 /// Remembers topics in a file of the state directory: so that what is no longer so can be taken away from the broker, also

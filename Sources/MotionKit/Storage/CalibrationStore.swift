@@ -19,8 +19,19 @@ public struct CalibrationStore: Sendable {
     ///
     /// - Throws: why the file that is there cannot be used.
     public func load(_ name: String) throws(CalibrationStoreError) -> StoredCalibration? {
+        try load(name, directory.read(CalibrationStore.file(name)))
+    }
+
+    /// The same with what a writer was last ordered to keep and has not written yet.
+    func load(_ name: String, pendingIn writer: StateWriter) throws(CalibrationStoreError) -> StoredCalibration? {
+        try load(name, directory.read(CalibrationStore.file(name), pendingIn: writer))
+    }
+
+    private func load(
+        _ name: String, _ content: StateDirectory.Content
+    ) throws(CalibrationStoreError) -> StoredCalibration? {
         let text: String
-        switch directory.read(CalibrationStore.file(name)) {
+        switch content {
         case .none: return nil
         case .failed(let failure): throw CalibrationStoreError.unreadable(path: path(of: name), failure)
         case .text(let found): text = found
@@ -55,6 +66,11 @@ public struct CalibrationStore: Sendable {
         } catch {
             throw CalibrationStoreError.notWritten(path: path(of: name), error)
         }
+    }
+
+    /// What the file of a calibration holds; `nil` if there is nothing to keep and thus to be no file.
+    func contents(of calibration: StoredCalibration) -> [UInt8]? {
+        calibration.isEmpty ? nil : Array(CalibrationText.written(calibration).utf8)
     }
 
     /// A device of a program's own may be called anything: what is no letter, digit or hyphen becomes a hyphen.

@@ -21,7 +21,16 @@ public struct ReferenceStore: Sendable {
 
     /// The reference that is kept, or `nil` if there is none that can be read.
     public func load() -> Quaternion? {
-        guard case .text(let text) = directory.read(ReferenceStore.file) else { return nil }
+        reference(in: directory.read(ReferenceStore.file))
+    }
+
+    /// The same with what a writer was last ordered to keep and has not written yet.
+    func load(pendingIn writer: StateWriter) -> Quaternion? {
+        reference(in: directory.read(ReferenceStore.file, pendingIn: writer))
+    }
+
+    private func reference(in content: StateDirectory.Content) -> Quaternion? {
+        guard case .text(let text) = content else { return nil }
         // Without its last line feed the file is torn, and its last number perhaps another one.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 3, lines[0] == ReferenceStore.title, lines[2].isEmpty else { return nil }
