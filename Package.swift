@@ -22,6 +22,7 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
+        .target(name: "StateStorage", dependencies: ["LinuxSystem"]),
         .target(name: "MotionCore", dependencies: ["CMotionMath"]),
         .target(name: "IMUDrivers", dependencies: ["MotionCore"]),
         .target(
@@ -30,7 +31,9 @@ let package = Package(
         .target(name: "VirtualIMU", dependencies: ["IMUDrivers", "MotionCore"]),
         .target(
             name: "MotionKit",
-            dependencies: ["CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "VirtualIMU"]),
+            dependencies: [
+                "CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "StateStorage", "VirtualIMU",
+            ]),
         // Defines __assert_fail: for programs, of which each has one.
         .target(name: "CMosquittoGuard", dependencies: ["CMosquitto"]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
@@ -42,8 +45,8 @@ let package = Package(
         .target(
             name: "JostleAgent",
             dependencies: [
-                "CSystemd", "IMUDrivers", "JostleConfiguration", "JostleMessages", "LinuxSensors", "LinuxSystem",
-                "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
+                "CLinuxSystem", "CSystemd", "IMUDrivers", "JostleConfiguration", "JostleMessages", "LinuxSensors",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
             ]),
         .target(
             name: "JostleOperator",
@@ -65,6 +68,7 @@ let package = Package(
             path: "Benchmarks/JostleBench"),
         .executableTarget(name: "ShakeExample", dependencies: ["MotionKit"], path: "Examples/ShakeExample"),
 
+        .target(name: "SystemTestSupport", path: "Tests/SystemTestSupport"),
         .target(
             name: "MotionTestSupport", dependencies: ["IMUDrivers", "MotionCore"], path: "Tests/MotionTestSupport"),
         .testTarget(name: "MotionCoreTests", dependencies: ["MotionCore", "MotionTestSupport", "VirtualIMU"]),
@@ -86,8 +90,11 @@ let package = Package(
             name: "MotionKitTests",
             dependencies: [
                 "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "MotionKit", "MotionTestSupport",
-                "ShakeExample", "VirtualIMU",
+                "ShakeExample",
+                "StateStorage", "SystemTestSupport", "VirtualIMU",
             ]),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "SystemTestSupport"]),
+        .testTarget(name: "StateStorageTests", dependencies: ["LinuxSystem", "StateStorage", "SystemTestSupport"]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(
             name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient"]),

@@ -102,7 +102,7 @@ extension Agent {
     func keep(_ quietHours: inout QuietHours) {
         quietHours.spans = settingsDesk.settings.quietHours
         guard !quietHours.isEmpty, let silenced = quietHours.change(atMinute: LocalTime.minuteOfDay()) else { return }
-        manager.changeSettings { $0.gestures.silenced = silenced }
+        manager.silence(silenced)
         let names = Gesture.allCases.filter(silenced.contains).map(\.word)
         log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
     }

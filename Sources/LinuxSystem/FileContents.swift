@@ -1,22 +1,16 @@
 internal import Glibc
 
-/// Why a system call failed: its errno.
-public struct SystemFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    public let code: Int32
-
-    /// Makes a failure of an errno.
-    public init(code: Int32) {
-        self.code = code
-    }
-
-    public var description: String { systemMessage(code) }
-}
-
 /// Files that are read whole: open(2), read(2), close(2).
 public enum FileContents {
     /// A file's content, or its first `limit` bytes.
-    public static func bytes(of path: String, limit: Int) throws(SystemFailure) -> [UInt8] {
-        let file = try OpenFile(path)
+    ///
+    /// What is not a regular file is refused, since reading it may wait for ever; files in /proc and /sys are regular ones. With
+    /// `mayBePipe` a pipe or a device is read too, however long that takes: for a file that the user named, which may be
+    /// /dev/stdin.
+    public static func bytes(
+        of path: String, limit: Int, mayBePipe: Bool = false
+    ) throws(SystemFailure) -> [UInt8] {
+        let file = try OpenFile(path, mayBePipe: mayBePipe)
         var bytes: [UInt8] = []
         while bytes.count < limit {
             let chunk = try file.read(atMost: min(limit - bytes.count, 65_536))
@@ -27,11 +21,13 @@ public enum FileContents {
     }
 
     /// The same as text; what is not UTF-8 is replaced.
-    public static func text(of path: String, limit: Int) throws(SystemFailure) -> String {
-        String(decoding: try bytes(of: path, limit: limit), as: UTF8.self)
+    public static func text(
+        of path: String, limit: Int, mayBePipe: Bool = false
+    ) throws(SystemFailure) -> String {
+        String(decoding: try bytes(of: path, limit: limit, mayBePipe: mayBePipe), as: UTF8.self)
     }
 
-    /// The same where a file that cannot be read is an answer that is not there and never an error: in /proc and /sys.
+    /// The same, or `nil` if the file cannot be read: in /proc and /sys that is an answer and not an error.
     public static func text(ofOptional path: String, limit: Int) -> String? {
         do throws(SystemFailure) {
             return try text(of: path, limit: limit)
@@ -45,11 +41,28 @@ public enum FileContents {
 private struct OpenFile: ~Copyable {
     private let descriptor: Int32
 
-    init(_ path: String) throws(SystemFailure) {
-        var descriptor: Int32
-        repeat { descriptor = open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
-        guard descriptor >= 0 else { throw SystemFailure(code: errno) }
-        self.descriptor = descriptor
+    init(_ path: String, mayBePipe: Bool) throws(SystemFailure) {
+        // Without a writer, opening a FIFO waits unless it is opened as one that never blocks.
+        let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
+        var opened: Int32
+        repeat { opened = open(path, flags) } while opened < 0 && errno == EINTR
+        guard opened >= 0 else { throw SystemFailure(code: errno) }
+        if !mayBePipe, let failure = OpenFile.refusal(opened) {
+            _ = close(opened)
+            throw failure
+        }
+        descriptor = opened
+    }
+
+    /// Why a file is not to be read: fstat(2).
+    private static func refusal(_ descriptor: Int32) -> SystemFailure? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return SystemFailure(code: errno) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return nil
+        case S_IFDIR: return SystemFailure(code: EISDIR)
+        default: return .notRegularFile
+        }
     }
 
     deinit { _ = close(descriptor) }

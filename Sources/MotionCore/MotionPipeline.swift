@@ -218,6 +218,13 @@ extension MotionPipeline {
     /// The gestures under way.
     public var openGestures: GestureSet { gestures.open }
 
+    /// The gestures that may not begin now whatever their settings say, for example in quiet hours: the core has no clock, so
+    /// that somebody else decides. Those under way end as they would. No setting: `apply` leaves it as it is. Default: none.
+    public var silenced: GestureSet {
+        get { gestures.silenced }
+        set { gestures.silenced = newValue }
+    }
+
     /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.
     public var explainsNearMisses: Bool {
         get { gestures.explainsNearMisses }

@@ -1,6 +1,8 @@
 public import IMUDrivers
 internal import LinuxSensors
+internal import LinuxSystem
 public import MotionCore
+package import StateStorage
 internal import Synchronization
 
 /// A motion sensor with attitude and gestures, in the manner of CoreMotion and of UIKit's gesture recognizers.
@@ -11,12 +13,17 @@ internal import Synchronization
 public final class MotionManager: Sendable {
     let selection: SensorSelection
     let imu: IMUSettings
-    let store: StateDirectory?
+    private let stateDirectory: String?
+    private let writer: StateWriter
+    /// Whether the writer is nobody else's, who would see to its end.
+    private let ownsWriter: Bool
     let handlers = Handlers()
     private let shared: Mutex<Shared>
 
     private struct Shared {
         var settings: MotionSettings
+        /// What may not begin now.
+        var silenced: GestureSet = []
         var updateInterval: Double
         var run: Run?
         /// The movement that is being simulated, or was last in this run.
@@ -29,9 +36,15 @@ public final class MotionManager: Sendable {
     private struct Run {
         let device: any SensorDevice
         let exchange: SensorExchange
-        let keeper: CalibrationKeeper
+        let keepers: Keepers
         let sensor: WorkerThread
         let delivery: WorkerThread
+    }
+
+    /// What a run keeps for the next ones.
+    private struct Keepers {
+        let references: ReferenceKeeper
+        let calibrations: CalibrationKeeper
     }
 
     /// Makes a manager that is not started.
@@ -42,13 +55,26 @@ public final class MotionManager: Sendable {
     ///   - settings: everything about attitude and gestures; may be changed at any time.
     ///   - updateInterval: seconds between two states for motion handlers; default 0.1.
     ///   - stateDirectory: where a stored reference attitude and calibrations are kept; `nil` keeps nothing.
-    public init(
+    public convenience init(
         sensor: SensorSelection = .automatic, imu: IMUSettings = IMUSettings(),
         settings: MotionSettings = MotionSettings(), updateInterval: Double = 0.1, stateDirectory: String? = nil
     ) {
+        self.init(
+            sensor: sensor, imu: imu, settings: settings, updateInterval: updateInterval,
+            stateDirectory: stateDirectory, writer: nil)
+    }
+
+    /// The same with the writer of a program that keeps more than this: it sees to the writer's end.
+    package init(
+        sensor: SensorSelection = .automatic, imu: IMUSettings = IMUSettings(),
+        settings: MotionSettings = MotionSettings(), updateInterval: Double = 0.1, stateDirectory: String?,
+        writer: StateWriter?
+    ) {
         selection = sensor
         self.imu = imu
-        store = stateDirectory.map { StateDirectory(path: $0) }
+        self.stateDirectory = stateDirectory
+        self.writer = writer ?? StateWriter()
+        ownsWriter = writer == nil
         shared = Mutex(Shared(settings: settings, updateInterval: updateInterval))
     }
 
@@ -75,13 +101,15 @@ public final class MotionManager: Sendable {
     public func start(with device: any SensorDevice) throws(SensorError) {
         guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
-        let storedReference = store?.loadReference()
-        let keeper = CalibrationKeeper(
-            store: store.map { CalibrationStore(stateDirectory: $0.path) }, name: device.storageName)
+        let keepers = Keepers(
+            references: ReferenceKeeper(
+                store: stateDirectory.map { ReferenceStore(stateDirectory: $0) }, writer: writer),
+            calibrations: CalibrationKeeper(
+                store: stateDirectory.map { CalibrationStore(stateDirectory: $0) }, name: device.storageName,
+                writer: writer))
         let hasThreads = shared.withLock { shared in
             guard shared.run == nil else { return true }
-            shared.run = makeRun(
-                device, exchange, keeper, shared.settings, shared.updateInterval, storedReference)
+            shared.run = makeRun(device, exchange, keepers, shared)
             return shared.run != nil
         }
         guard hasThreads else { throw SensorError.resources }
@@ -100,13 +128,15 @@ public final class MotionManager: Sendable {
 
     /// Starts the threads; `nil` where the system has none left.
     private func makeRun(
-        _ device: any SensorDevice, _ exchange: SensorExchange, _ keeper: CalibrationKeeper,
-        _ settings: MotionSettings, _ updateInterval: Double, _ storedReference: Quaternion?
+        _ device: any SensorDevice, _ exchange: SensorExchange, _ keepers: Keepers, _ shared: Shared
     ) -> Run? {
         // Neither thread holds the manager: dropping the last reference to it stops it.
-        let delivery = Delivery(exchange: exchange, handlers: handlers, store: store, keeper: keeper)
+        let delivery = Delivery(
+            exchange: exchange, handlers: handlers, references: keepers.references, calibrations: keepers.calibrations)
         let handlers = self.handlers
-        let calibration = keeper.order
+        let (settings, silenced, updateInterval) = (shared.settings, shared.silenced, shared.updateInterval)
+        let storedReference = keepers.references.attitude
+        let calibration = keepers.calibrations.order
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
             // What is made up can wait, and computing it takes longer than reading a chip.
@@ -114,7 +144,8 @@ public final class MotionManager: Sendable {
             exchange.hasRealTimePriority.store(isUrgent, ordering: .relaxed)
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
-                storedReference: storedReference, calibration: calibration, updateInterval: updateInterval)
+                silenced: silenced, storedReference: storedReference, calibration: calibration,
+                updateInterval: updateInterval)
             loop.run()
         }
         guard let sensorThread else {
@@ -124,13 +155,15 @@ public final class MotionManager: Sendable {
             return nil
         }
         handlers.chain.attach(exchange.deliveryWake)
-        return Run(device: device, exchange: exchange, keeper: keeper, sensor: sensorThread, delivery: deliveryThread)
+        return Run(
+            device: device, exchange: exchange, keepers: keepers, sensor: sensorThread, delivery: deliveryThread)
     }
 
     /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing where nothing runs.
     ///
     /// The handlers have heard everything when it returns, except where it is called from a handler. A thread that is
-    /// stuck, in a transaction on a dead bus or in a handler, is left behind after half a second.
+    /// stuck, in a transaction on a dead bus or in a handler, is left behind after half a second. What is to be kept is then
+    /// on the disk, unless that takes more than two seconds.
     public func stop() {
         let (run, simulation) = shared.withLock { shared in
             let stopped = (shared.run, shared.simulation)
@@ -150,6 +183,7 @@ public final class MotionManager: Sendable {
         }
         run.delivery.join(within: 0.5)
         handlers.chain.detach(run.exchange.deliveryWake)
+        if ownsWriter { writer.settle(within: 2) }
     }
 
     // MARK: Simulation
@@ -171,7 +205,8 @@ public final class MotionManager: Sendable {
                 current.stop()
                 shared.simulation = nil
             }
-            shared.simulation = Simulation(movement, exchange: run.exchange, imu: imu, settings: shared.settings)
+            shared.simulation = Simulation(
+                movement, exchange: run.exchange, imu: imu, settings: shared.settings, silenced: shared.silenced)
             return shared.simulation == nil ? .resources : nil
         }
         if let failure { throw failure }
@@ -231,7 +266,7 @@ public final class MotionManager: Sendable {
     }
 
     var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
-    var keeper: CalibrationKeeper? { shared.withLock { $0.run?.keeper } }
+    var keeper: CalibrationKeeper? { shared.withLock { $0.run?.keepers.calibrations } }
 
     // MARK: What can be changed at any time
 
@@ -248,14 +283,26 @@ public final class MotionManager: Sendable {
             let oldPolicy = shared.settings.reference
             change(&shared.settings)
             let settings = shared.settings
-            // Rarely read, and the sensor thread never waits for this lock.
-            let becomesStored = settings.reference == .stored && oldPolicy != .stored && shared.run != nil
-            let storedReference = becomesStored ? store?.loadReference() : nil
+            let becomesStored = settings.reference == .stored && oldPolicy != .stored
+            let storedReference = becomesStored ? shared.run?.keepers.references.attitude : nil
             shared.run?.exchange.order { orders in
                 orders.settings = settings
                 if let storedReference { orders.storedReference = storedReference }
             }
             shared.simulation?.order(settings)
+        }
+    }
+
+    /// The gestures that may not begin now, whatever their settings say, for example in quiet hours: a state of the moment and
+    /// no setting, which a change of the settings leaves as it is. Those under way end as they would. Default: none.
+    public var silencedGestures: GestureSet { shared.withLock { $0.silenced } }
+
+    /// Says which gestures may not begin from the next batch of samples on.
+    public func silence(_ gestures: GestureSet) {
+        shared.withLock { shared in
+            shared.silenced = gestures
+            shared.run?.exchange.order { $0.silenced = gestures }
+            shared.simulation?.silence(gestures)
         }
     }
 

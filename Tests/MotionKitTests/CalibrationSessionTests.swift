@@ -2,6 +2,7 @@ import Foundation
 import IMUDrivers
 import MotionCore
 import MotionKit
+import SystemTestSupport
 import Testing
 import VirtualIMU
 

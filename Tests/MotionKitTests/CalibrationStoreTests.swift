@@ -1,4 +1,6 @@
 import Foundation
+import LinuxSystem
+import SystemTestSupport
 import Testing
 
 @testable import MotionCore
@@ -214,13 +216,13 @@ extension TemporaryDirectory {
         try store.save(Self.example, as: "chip")
         try FileManager.default.createDirectory(
             atPath: directory.path + "/calibration/.chip.txt.new", withIntermediateDirectories: false)
-        #expect(throws: CalibrationStoreError.notWritten(path: store.path(of: "chip"), code: EISDIR)) {
+        #expect(throws: CalibrationStoreError.notWritten(path: store.path(of: "chip"), SystemFailure(code: EISDIR))) {
             try store.save(StoredCalibration(), as: "chip")
         }
         #expect(try store.load("chip") == Self.example)
         try FileManager.default.createDirectory(
             atPath: directory.path + "/calibration/folder.txt", withIntermediateDirectories: false)
-        #expect(throws: CalibrationStoreError.unreadable(path: store.path(of: "folder"), code: EISDIR)) {
+        #expect(throws: CalibrationStoreError.unreadable(path: store.path(of: "folder"), SystemFailure(code: EISDIR))) {
             try store.load("folder")
         }
     }

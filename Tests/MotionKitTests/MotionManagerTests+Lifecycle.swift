@@ -2,6 +2,7 @@ import Foundation
 import IMUDrivers
 import MotionCore
 import Synchronization
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit

@@ -1,6 +1,7 @@
 import IMUDrivers
 import LinuxSensors
 import MotionCore
+import SystemTestSupport
 import Testing
 import VirtualIMU
 

@@ -1,4 +1,6 @@
+import LinuxSystem
 import MotionCore
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -8,11 +10,39 @@ import Testing
     @Test func aChangeOfOneSettingLeavesTheOthers() {
         let manager = MotionManager(sensor: .virtual("rest"))
         manager.settings.attitudeLowPass = 3
-        manager.changeSettings { $0.gestures.silenced = .shake }
+        manager.silence(.shake)
         manager.changeSettings { $0.rotationRateLowPass = 7 }
         let settings = manager.settings
         #expect(settings.attitudeLowPass == 3 && settings.rotationRateLowPass == 7)
-        #expect(settings.gestures.silenced == .shake)
+        manager.settings = MotionSettings()
+        #expect(manager.silencedGestures == .shake)
+    }
+
+    /// Quiet hours: what is silenced does not begin, before the start and after it, whatever settings come meanwhile.
+    @Test func whatIsSilencedDoesNotBegin() async throws {
+        let manager = MotionManager(settings: .shakesOnly)
+        let events = Journal<GestureEvent>()
+        manager.setDefaultResponder { events.append($0) }
+        manager.silence([.shake, .tap])
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(movement.wholeShake())])
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { device.isExhausted })
+        manager.changeSettings { $0.attitudeLowPass = 3 }
+        device.feed(movement.rest(1) + movement.wholeShake())
+        #expect(await eventually { device.isExhausted })
+        #expect(events.count == 0)
+
+        manager.silence([])
+        device.feed(movement.rest(1) + movement.openShake())
+        #expect(await eventually { events.count == 1 })
+        // One under way ends as it would.
+        manager.silence(.shake)
+        device.feed(movement.rest(1) + movement.wholeShake())
+        #expect(await eventually { events.count == 2 && device.isExhausted })
+        manager.stop()
+        #expect(events.entries.map(\.phase) == [.began, .ended])
     }
 
     @Test func switchingShakesOffCancelsTheOneUnderWay() async throws {

@@ -1,5 +1,7 @@
 import Foundation
+import LinuxSystem
 import MotionCore
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -191,16 +193,20 @@ final class TemporaryFile {
     }
 
     @Test func whatCannotBeReadIsAnErrorOfTheSystem() {
-        #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", code: ENOENT)) {
+        #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", SystemFailure(code: ENOENT))) {
             _ = try RecordingReader(path: "/nonexistent/file.csv")
         }
-        #expect(throws: RecordingError.system(path: "/tmp", code: EISDIR)) { _ = try RecordingReader(path: "/tmp") }
+        #expect(throws: RecordingError.system(path: "/tmp", SystemFailure(code: EISDIR))) {
+            _ = try RecordingReader(path: "/tmp")
+        }
     }
 
     @Test func anErrorNamesFileAndLine() {
         let error = RecordingError.malformed(path: "a.csv", line: 12, reason: "ax is empty")
         #expect("\(error)" == "a.csv:12: ax is empty")
-        #expect("\(RecordingError.system(path: "a.csv", code: ENOENT))" == "a.csv: No such file or directory")
+        #expect(
+            "\(RecordingError.system(path: "a.csv", SystemFailure(code: ENOENT)))" == "a.csv: No such file or directory"
+        )
     }
 }
 
@@ -290,12 +296,12 @@ final class TemporaryFile {
     }
 
     @Test func whatCannotBeWrittenIsAnErrorOfTheSystem() throws {
-        #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", code: ENOENT)) {
+        #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", SystemFailure(code: ENOENT))) {
             _ = try RecordingWriter(
                 path: "/nonexistent/file.csv", accelerometerRange: 78, gyroscopeRange: 35, hasTemperature: true)
         }
         let full = try RecordingWriter(
             path: "/dev/full", accelerometerRange: 78, gyroscopeRange: 35, hasTemperature: true)
-        #expect(throws: RecordingError.system(path: "/dev/full", code: ENOSPC)) { try full.flush() }
+        #expect(throws: RecordingError.system(path: "/dev/full", SystemFailure(code: ENOSPC))) { try full.flush() }
     }
 }

@@ -1,6 +1,8 @@
 import Foundation
+import LinuxSystem
 import MotionCore
 import Synchronization
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit
@@ -81,6 +83,8 @@ import Testing
         let last = "\(shelf.path)/recording-\(Int.max).csv"
         #expect(FileManager.default.createFile(atPath: last, contents: nil))
         #expect(try shelf.next(bytes: 1).name == "recording-12.csv")
-        #expect(throws: RecordingError.system(path: shelf.path, code: ENOSPC)) { try shelf.next(bytes: .max / 4) }
+        #expect(throws: RecordingError.system(path: shelf.path, SystemFailure(code: ENOSPC))) {
+            try shelf.next(bytes: .max / 4)
+        }
     }
 }

@@ -1,5 +1,7 @@
+import LinuxSystem
 import MotionCore
 import Synchronization
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit

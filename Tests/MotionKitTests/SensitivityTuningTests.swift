@@ -89,10 +89,9 @@ import Testing
         #expect(!tuning.isClean)
     }
 
-    @Test func aGestureThatIsSwitchedOffOrSilencedIsTunedAllTheSame() {
+    @Test func aGestureThatIsSwitchedOffIsTunedAllTheSame() {
         var settings = MotionSettings()
         settings.gestures.shake.common.isEnabled = false
-        settings.gestures.silenced = .shake
         let samples = shakes(peak: 2)
         let tuning = SensitivityTuning(
             .shake, settings: settings, shown: samples, bouts: BoutDetector.bouts(in: samples), ordinary: [])

@@ -1,5 +1,6 @@
 import IMUDrivers
 import LinuxSensors
+import SystemTestSupport
 import Testing
 
 @testable import MotionKit

@@ -65,7 +65,7 @@ import VirtualIMU
 
     @Test func aMissingRecordingIsAnErrorOfTheSystem() throws {
         let error = try #require(failure(opening: .virtual("recordings/missing.csv")))
-        guard case .recording(.system("recordings/missing.csv", ENOENT)) = error else {
+        guard case .recording(.system("recordings/missing.csv", let failure)) = error, failure.code == ENOENT else {
             Issue.record("\(error)")
             return
         }

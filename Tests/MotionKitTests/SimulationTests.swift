@@ -1,5 +1,6 @@
 import IMUDrivers
 import MotionCore
+import SystemTestSupport
 import Testing
 import VirtualIMU
 

@@ -1,7 +1,6 @@
 internal import JostleMessages
 internal import LinuxSystem
 internal import MotionCore
-internal import MotionKit
 internal import Synchronization
 
 /// The thread on which the outbox lives: a disk that stalls costs no sample and holds up neither telemetry nor the

@@ -1,6 +1,6 @@
 internal import Glibc
+internal import LinuxSystem
 internal import MosquittoClient
-internal import MotionKit
 internal import SQLiteDatabase
 
 /// The outbox's file in the state directory: opened, mended where it is torn, set aside where it cannot be.
@@ -23,7 +23,7 @@ final class OutboxFile: @unchecked Sendable {
         path = "\(directory)/outbox.sqlite3"
         asidePath = "\(directory)/outbox-damaged.sqlite3"
         self.maximumBytes = maximumBytes
-        StateDirectory.makeDirectories(directory)
+        FileContents.makeDirectories(directory)
     }
 
     /// Opens the file and reads what is in it. Where it is damaged it is set aside, and none is open.

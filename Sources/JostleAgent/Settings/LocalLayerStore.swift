@@ -1,6 +1,7 @@
 internal import JostleConfiguration
 internal import JostleMessages
-internal import MotionKit
+internal import LinuxSystem
+internal import StateStorage
 
 /// Keeps the layer of what was set in the home in a file of the state directory: `local-settings.json`.
 struct LocalLayerStore: Sendable {
@@ -34,8 +35,10 @@ struct LocalLayerStore: Sendable {
         let empty = ConfigurationLayer(LocalLayerStore.layerName)
         switch directory.read(LocalLayerStore.fileName, limit: LocalLayerStore.largest + 1) {
         case .none: return (empty, nil)
-        case .failed(let code):
-            return (empty, "\(LocalLayerStore.fileName) cannot be read: errno \(code); what was set is not in force")
+        case .failed(let failure):
+            return (
+                empty, "\(LocalLayerStore.fileName) cannot be read: errno \(failure.code); what was set is not in force"
+            )
         case .text(let text):
             do throws(ConfigurationProblem) {
                 let layer = try ConfigurationLayer(
@@ -52,6 +55,11 @@ struct LocalLayerStore: Sendable {
     ///
     /// - Returns: 0, or the errno of what failed; the old file is then still there.
     func save(_ layer: ConfigurationLayer) -> Int32 {
-        directory.write(layer.text, to: LocalLayerStore.fileName)
+        do throws(SystemFailure) {
+            try directory.write(layer.text, to: LocalLayerStore.fileName)
+            return 0
+        } catch {
+            return error.code
+        }
     }
 }

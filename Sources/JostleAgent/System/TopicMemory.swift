@@ -1,5 +1,6 @@
+internal import LinuxSystem
 internal import MosquittoClient
-internal import MotionKit
+internal import StateStorage
 
 /// Remembers topics in a file of the state directory: so that what is no longer so can be taken away from the broker, also
 /// after a renaming and where the broker does not let it be read back.
@@ -40,6 +41,11 @@ struct TopicMemory: Sendable {
     /// - Returns: 0, or the errno of what failed; the old file is then still there.
     func save(_ topics: Set<String>) -> Int32 {
         let lines = [title] + topics.sorted()
-        return directory.write(lines.joined(separator: "\n") + "\n", to: fileName)
+        do throws(SystemFailure) {
+            try directory.write(lines.joined(separator: "\n") + "\n", to: fileName)
+            return 0
+        } catch {
+            return error.code
+        }
     }
 }

@@ -37,7 +37,7 @@ extension ConfigurationBuilder {
         let bytes: [UInt8]
         do throws(SystemFailure) {
             // One byte more than is allowed, so that the reader notices.
-            bytes = try FileContents.bytes(of: path, limit: ReaderLimits().bytes + 1)
+            bytes = try FileContents.bytes(of: path, limit: ReaderLimits().bytes + 1, mayBePipe: true)
         } catch {
             throw .unreadable(path: path, errno: error.code)
         }

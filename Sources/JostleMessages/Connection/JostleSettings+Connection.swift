@@ -102,7 +102,7 @@ extension JostleSettings {
         try requireSecret(path, key: key)
         let text: String
         do throws(SystemFailure) {
-            text = try FileContents.text(of: path, limit: 4096)
+            text = try FileContents.text(of: path, limit: 4096, mayBePipe: true)
         } catch {
             throw SecretFileError(key: key, path: path, reason: "\(error)")
         }

@@ -94,22 +94,6 @@ public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case restarted
 }
 
-/// An axis of the body frame.
-public enum BodyAxis: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-    case x
-    case y
-    case z
-
-    /// The axis with the largest component of `direction`.
-    @inlinable
-    public init(dominantIn direction: Vector3) {
-        let x = abs(direction.x)
-        let y = abs(direction.y)
-        let z = abs(direction.z)
-        self = x >= y && x >= z ? .x : y >= z ? .y : .z
-    }
-}
-
 /// Where a movement goes, seen with up at the top: x is forward, y left and z up on a board that lies flat. On one that
 /// is tilted or stands, up is still against gravity, and forward is where x points once the side that is up has become
 /// the top.

@@ -35,6 +35,9 @@ struct GestureArbiter: ~Copyable {
     /// The gestures that are switched on.
     private(set) var enabled: GestureSet
 
+    /// The gestures that may not begin now whatever their settings say.
+    var silenced: GestureSet = []
+
     /// Whether an event waits for others to fail.
     var isAnyWaiting: Bool { !waiting.isEmpty }
 
@@ -131,7 +134,7 @@ extension GestureArbiter {
                 NearMiss(gesture, .tooSoon, at: event.timestamp, value: sinceBegan, limit: own.gate.minimumInterval))
             return false
         }
-        if settings.silenced.contains(gesture) || !posture.opens(own.gate, duration: event.duration ?? 0) {
+        if silenced.contains(gesture) || !posture.opens(own.gate, duration: event.duration ?? 0) {
             misses.add(NearMiss(gesture, .gateClosed, at: event.timestamp))
             return false
         }

@@ -49,6 +49,12 @@ public struct GestureRecognizers: ~Copyable {
         set { misses.isWanted = newValue }
     }
 
+    /// The gestures that may not begin now; those under way end as they would. Default: none.
+    public var silenced: GestureSet {
+        get { arbiter.silenced }
+        set { arbiter.silenced = newValue }
+    }
+
     /// The oldest near miss that has not been taken.
     public mutating func takeNearMiss() -> NearMiss? { misses.take() }
 

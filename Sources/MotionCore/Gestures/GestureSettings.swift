@@ -33,10 +33,6 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
     public var motion = MotionGestureSettings()
     public var vibration = VibrationSettings()
 
-    /// The gestures that may not begin now whatever their own settings say, for example in quiet hours: the core has no
-    /// clock, so that somebody else decides. Those under way end as they would. Default: none.
-    public var silenced: GestureSet = []
-
     /// Makes the default settings.
     public init() {}
 

@@ -1,4 +1,5 @@
 internal import LinuxSensors
+internal import LinuxSystem
 public import MotionCore
 internal import Synchronization
 

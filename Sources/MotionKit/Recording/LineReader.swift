@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// The lines of a file or of standard input, one at a time in a buffer that is used again: getline(3).
 struct LineReader: ~Copyable {
@@ -10,7 +11,7 @@ struct LineReader: ~Copyable {
     init(path: String) throws(RecordingError) {
         // A descriptor of its own for standard input, so that closing is the same for both.
         let opened = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re")
-        guard let opened else { throw .system(path: path, code: errno) }
+        guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
         file = opened
     }
 
@@ -21,13 +22,13 @@ struct LineReader: ~Copyable {
 
     /// Hands the next line, without its line feed, to `body`; `nil` at the end of the file.
     ///
-    /// - Returns: what `body` returned, or the errno of a failed read.
+    /// - Returns: what `body` returned, or why it cannot be read.
     mutating func next<Result>(_ body: (UnsafeBufferPointer<CChar>) -> Result) -> LineResult<Result> {
         errno = 0
         let length = getline(&line, &capacity, file)
         guard length >= 0, let line else {
             let code = errno
-            return ferror(file) != 0 ? .failed(code == 0 ? EIO : code) : .end
+            return ferror(file) != 0 ? .failed(SystemFailure(code: code == 0 ? EIO : code)) : .end
         }
         var count = length
         while count > 0, line[count - 1] == 10 || line[count - 1] == 13 { count -= 1 }
@@ -41,5 +42,5 @@ struct LineReader: ~Copyable {
 enum LineResult<Result> {
     case line(Result)
     case end
-    case failed(Int32)
+    case failed(SystemFailure)
 }

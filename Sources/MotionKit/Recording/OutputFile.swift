@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 
 /// A file or standard output, written through a buffer: fopen(3), fputs(3).
 public struct OutputFile: ~Copyable {
@@ -9,7 +10,7 @@ public struct OutputFile: ~Copyable {
     public init(path: String) throws(RecordingError) {
         // A descriptor of its own for standard output, so that closing is the same for both.
         let opened = path == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we")
-        guard let opened else { throw .system(path: path, code: errno) }
+        guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
         self.path = path
         file = opened
     }
@@ -20,11 +21,11 @@ public struct OutputFile: ~Copyable {
 
     /// Appends text.
     public func write(_ text: String) throws(RecordingError) {
-        guard fputs(text, file) >= 0 else { throw .system(path: path, code: errno) }
+        guard fputs(text, file) >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }
 
     /// Hands everything written to the system.
     public func flush() throws(RecordingError) {
-        guard fflush(file) == 0 else { throw .system(path: path, code: errno) }
+        guard fflush(file) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }
 }

@@ -19,8 +19,8 @@ struct RecordingHeader {
         while true {
             lines += 1
             switch reader.next({ String(decoding: UnsafeRawBufferPointer($0), as: UTF8.self) }) {
-            case .failed(let code):
-                throw .system(path: path, code: code)
+            case .failed(let failure):
+                throw .system(path: path, failure)
             case .end:
                 throw .malformed(path: path, line: lines, reason: "no header; expected \(RecordingFormat.header)")
             case .line(var text):

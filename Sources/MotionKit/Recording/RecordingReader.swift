@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 public import MotionCore
 
 /// Reads a recording file sample by sample: see "Recording files" in the README.
@@ -62,8 +63,8 @@ public struct RecordingReader: ~Copyable {
             case .end:
                 line -= 1
                 return nil
-            case .failed(let code):
-                throw .system(path: path, code: code)
+            case .failed(let failure):
+                throw .system(path: path, failure)
             case .line(.skipped):
                 continue
             case .line(.wrong(let reason)):

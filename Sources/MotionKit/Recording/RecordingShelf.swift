@@ -1,5 +1,6 @@
 internal import CLinuxSystem
 internal import Glibc
+internal import LinuxSystem
 
 /// A place for recordings that somebody commands from afar: a directory with a few numbered files, of which the oldest make
 /// room for new ones. No name comes from outside.
@@ -28,13 +29,13 @@ public struct RecordingShelf: Sendable {
     ///
     /// - Throws: `system` where there is no directory to be had, or the disk is too full (ENOSPC).
     public func next(bytes: Int) throws(RecordingError) -> Slot {
-        StateDirectory.makeDirectories(path)
+        FileContents.makeDirectories(path)
         let numbers = try numbers()
         for number in numbers.dropLast(RecordingShelf.capacity - 1) { unlink("\(path)/\(name(number))") }
         var disk = statvfs()
-        guard statvfs(path, &disk) == 0 else { throw .system(path: path, code: errno) }
+        guard statvfs(path, &disk) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
         guard UInt64(disk.f_bavail) * UInt64(disk.f_frsize) >= UInt64(bytes) + RecordingShelf.reserve else {
-            throw .system(path: path, code: ENOSPC)
+            throw .system(path: path, SystemFailure(code: ENOSPC))
         }
         let name = name((numbers.last ?? 0) + 1)
         return Slot(name: name, path: "\(path)/\(name)")
@@ -47,7 +48,7 @@ public struct RecordingShelf: Sendable {
 
     /// The numbers of the files that are there, the oldest first. Other files are left alone.
     private func numbers() throws(RecordingError) -> [Int] {
-        guard let directory = opendir(path) else { throw .system(path: path, code: errno) }
+        guard let directory = opendir(path) else { throw .system(path: path, SystemFailure(code: errno)) }
         defer { closedir(directory) }
         var numbers: [Int] = []
         while let entry = readdir(directory) {

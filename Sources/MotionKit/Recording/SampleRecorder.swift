@@ -78,8 +78,8 @@ public final class SampleRecorder: Sendable {
     public init(
         _ manager: MotionManager, path: String, limits: Limits, onEnd: @escaping @Sendable (Outcome) -> Void
     ) throws(RecordingError) {
-        guard let info = manager.sensorInfo else { throw .system(path: path, code: RecordingError.noDevice) }
-        guard let wake = WakeSignal() else { throw .system(path: path, code: RecordingError.noResources) }
+        guard let info = manager.sensorInfo else { throw .system(path: path, .noDevice) }
+        guard let wake = WakeSignal() else { throw .system(path: path, .noResources) }
         let shared = Shared(wake)
         let failure: RecordingError? = shared.writer.withLock { writer in
             do throws(RecordingError) {
@@ -95,7 +95,7 @@ public final class SampleRecorder: Sendable {
         let thread = WorkerThread(name: "jostle-record") {
             onEnd(shared.writer.withLock { Self.run(&$0, shared, limits) })
         }
-        guard let thread else { throw .system(path: path, code: RecordingError.noResources) }
+        guard let thread else { throw .system(path: path, .noResources) }
         self.shared = shared
         self.thread = Mutex(thread)
         token = manager.addSampleHandler { samples in

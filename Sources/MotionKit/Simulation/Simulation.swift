@@ -12,11 +12,14 @@ struct Simulation: Sendable {
     /// Begins to simulate a movement; what comes of it goes to the delivery thread of `exchange`.
     ///
     /// - Returns: `nil` where the system has no descriptor or thread left.
-    init?(_ movement: SimulatedMovement, exchange: SensorExchange, imu: IMUSettings, settings: MotionSettings) {
+    init?(
+        _ movement: SimulatedMovement, exchange: SensorExchange, imu: IMUSettings, settings: MotionSettings,
+        silenced: GestureSet
+    ) {
         guard let control = SimulationControl() else { return nil }
         let thread = WorkerThread(name: "jostle-simulate") {
             var loop = SimulationLoop(
-                movement.plan, control: control, exchange: exchange, imu: imu, settings: settings)
+                movement.plan, control: control, exchange: exchange, imu: imu, settings: settings, silenced: silenced)
             loop.run()
             control.isOver.store(true, ordering: .releasing)
         }
@@ -31,7 +34,12 @@ struct Simulation: Sendable {
 
     /// Takes over new settings with the next batch.
     func order(_ settings: MotionSettings) {
-        control.newSettings.withLock { $0 = settings }
+        control.orders.withLock { $0.settings = settings }
+    }
+
+    /// Says which gestures may not begin from the next batch on.
+    func silence(_ gestures: GestureSet) {
+        control.orders.withLock { $0.silenced = gestures }
     }
 
     /// Cancels what is open and waits for the thread's end. To be called once, also where it is over.
@@ -47,7 +55,7 @@ final class SimulationControl: Sendable {
     let shouldStop = Atomic<Bool>(false)
     let isOver = Atomic<Bool>(false)
     let wake: WakeSignal
-    let newSettings = Mutex<MotionSettings?>(nil)
+    let orders = Mutex(SensorOrders())
 
     /// Makes a control, or `nil` where the system has no descriptor left.
     init?() {

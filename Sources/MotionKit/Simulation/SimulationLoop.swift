@@ -32,7 +32,7 @@ struct SimulationLoop: ~Copyable {
 
     init(
         _ plan: SimulationPlan, control: SimulationControl, exchange: SensorExchange, imu: IMUSettings,
-        settings: MotionSettings
+        settings: MotionSettings, silenced: GestureSet
     ) {
         let start = SystemClock().now().advanced(bySeconds: SimulationLoop.preparation - plan.start)
         let clock = SimulatedClock(start)
@@ -40,6 +40,7 @@ struct SimulationLoop: ~Copyable {
         let driver = MPU6050(bus: VirtualBus(chip, clock: clock), clock: clock, settings: imu)
         device = DriverDevice(driver, DeviceNames(title: "simulation", storage: "virtual"), isSimulated: true)
         pipeline = MotionPipeline(settings: SimulationLoop.adapted(settings))
+        pipeline.silenced = silenced
         settled = start.advanced(bySeconds: plan.start + plan.duration)
         self.plan = plan
         self.control = control
@@ -80,11 +81,12 @@ struct SimulationLoop: ~Copyable {
 
     /// Takes over the settings that came since the last batch.
     private mutating func follow() {
-        let settings = control.newSettings.withLock { settings in
-            defer { settings = nil }
-            return settings
+        let orders = control.orders.withLock { orders in
+            defer { orders = SensorOrders() }
+            return orders
         }
-        guard let settings else { return }
+        if let silenced = orders.silenced { pipeline.silenced = silenced }
+        guard let settings = orders.settings else { return }
         let (control, exchange) = (control, exchange)
         pipeline.apply(SimulationLoop.adapted(settings)) { SimulationLoop.post($0, control, exchange) }
     }

@@ -38,7 +38,6 @@ public struct SensitivityTuning: Sendable {
         self.shown = bouts.count
         outcomes = (1...10).map { sensitivity in
             var settings = settings
-            settings.gestures.silenced = []
             settings.gestures[gesture].isEnabled = true
             settings.gestures[gesture].sensitivity = sensitivity
             func fired(in samples: [MotionSample]) -> [Timestamp] {

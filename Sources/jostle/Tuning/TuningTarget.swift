@@ -21,7 +21,7 @@ struct TuningTarget {
         let target = file ?? path
         var text = ""
         do throws(SystemFailure) {
-            text = try FileContents.text(of: target, limit: ReaderLimits().bytes + 1)
+            text = try FileContents.text(of: target, limit: ReaderLimits().bytes + 1, mayBePipe: true)
         } catch  where error.code == ENOENT {
             text = ""
         } catch {
@@ -34,7 +34,7 @@ struct TuningTarget {
             throw CommandFailure(.configuration, "\(error)")
         }
         do throws(SystemFailure) {
-            try FileContents.replace(target, with: edited, temporary: "\(target).new")
+            try FileContents.replace(target, with: Array(edited.utf8))
         } catch {
             let status: ExitStatus = error.code == EACCES || error.code == EPERM ? .permission : .cannotCreate
             throw CommandFailure(

@@ -3,6 +3,7 @@ import LinuxSensors
 import MotionCore
 import MotionKit
 import Synchronization
+import SystemTestSupport
 
 /// A sensor that does what a test says: each poll takes one step, and rests where there is none.
 final class ScriptedDevice: SensorDevice {

@@ -1,4 +1,5 @@
-internal import LinuxSystem
+public import LinuxSystem
+internal import StateStorage
 
 /// The calibrations of all chips, a text file each in the directory `calibration` of a state directory.
 ///
@@ -18,10 +19,21 @@ public struct CalibrationStore: Sendable {
     ///
     /// - Throws: why the file that is there cannot be used.
     public func load(_ name: String) throws(CalibrationStoreError) -> StoredCalibration? {
+        try load(name, directory.read(CalibrationStore.file(name)))
+    }
+
+    /// The same with what a writer was last ordered to keep and has not written yet.
+    func load(_ name: String, pendingIn writer: StateWriter) throws(CalibrationStoreError) -> StoredCalibration? {
+        try load(name, directory.read(CalibrationStore.file(name), pendingIn: writer))
+    }
+
+    private func load(
+        _ name: String, _ content: StateDirectory.Content
+    ) throws(CalibrationStoreError) -> StoredCalibration? {
         let text: String
-        switch directory.read(CalibrationStore.file(name)) {
+        switch content {
         case .none: return nil
-        case .failed(let code): throw CalibrationStoreError.unreadable(path: path(of: name), code: code)
+        case .failed(let failure): throw CalibrationStoreError.unreadable(path: path(of: name), failure)
         case .text(let found): text = found
         }
         do throws(CalibrationText.Failure) {
@@ -34,20 +46,31 @@ public struct CalibrationStore: Sendable {
         }
     }
 
-    /// Keeps the calibration of a chip.
+    /// Keeps the calibration of a chip, and returns once it is on the disk.
     ///
     /// - Throws: `notWritten`; the old file is then still there.
     public func save(_ calibration: StoredCalibration, as name: String) throws(CalibrationStoreError) {
-        let code = directory.write(CalibrationText.written(calibration), to: CalibrationStore.file(name))
-        guard code == 0 else { throw CalibrationStoreError.notWritten(path: path(of: name), code: code) }
+        do throws(SystemFailure) {
+            try directory.write(CalibrationText.written(calibration), to: CalibrationStore.file(name))
+        } catch {
+            throw CalibrationStoreError.notWritten(path: path(of: name), error)
+        }
     }
 
     /// Forgets the calibration of a chip.
     ///
     /// - Throws: `notWritten` where the file cannot be taken away.
     public func remove(_ name: String) throws(CalibrationStoreError) {
-        let code = directory.remove(CalibrationStore.file(name))
-        guard code == 0 else { throw CalibrationStoreError.notWritten(path: path(of: name), code: code) }
+        do throws(SystemFailure) {
+            try directory.remove(CalibrationStore.file(name))
+        } catch {
+            throw CalibrationStoreError.notWritten(path: path(of: name), error)
+        }
+    }
+
+    /// What the file of a calibration holds; `nil` if there is nothing to keep and thus to be no file.
+    func contents(of calibration: StoredCalibration) -> [UInt8]? {
+        calibration.isEmpty ? nil : Array(CalibrationText.written(calibration).utf8)
     }
 
     /// A device of a program's own may be called anything: what is no letter, digit or hyphen becomes a hyphen.
@@ -64,14 +87,14 @@ public struct CalibrationStore: Sendable {
 
 /// Why a calibration cannot be loaded, kept or put in force.
 public enum CalibrationStoreError: Error, Equatable, Sendable {
-    /// The file is there and cannot be read; the errno.
-    case unreadable(path: String, code: Int32)
+    /// The file is there and cannot be read.
+    case unreadable(path: String, SystemFailure)
     /// The file was written by another version of the program.
     case unknownVersion(path: String, found: String)
     /// The file is torn, or no calibration.
     case damaged(path: String)
-    /// The file cannot be written or taken away; the errno.
-    case notWritten(path: String, code: Int32)
+    /// The file cannot be written or taken away.
+    case notWritten(path: String, SystemFailure)
     /// Nothing runs, so it is not known which chip is meant.
     case notRunning
 }
@@ -79,11 +102,11 @@ public enum CalibrationStoreError: Error, Equatable, Sendable {
 extension CalibrationStoreError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .unreadable(let path, let code): "\(path): cannot be read: \(systemMessage(code))"
+        case .unreadable(let path, let failure): "\(path): cannot be read: \(failure)"
         case .unknownVersion(let path, let found):
             "\(path): version \"\(found)\" of a calibration is not known and is ignored; calibrate again"
         case .damaged(let path): "\(path): is no whole calibration and is ignored; calibrate again"
-        case .notWritten(let path, let code): "\(path): cannot be written: \(systemMessage(code))"
+        case .notWritten(let path, let failure): "\(path): cannot be written: \(failure)"
         case .notRunning: "no sensor is open, so it is not known which chip is meant"
         }
     }

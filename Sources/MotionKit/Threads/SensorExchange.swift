@@ -29,19 +29,11 @@ struct SensorOrders: Sendable {
     var settings: MotionSettings?
     /// The reference of an earlier run, where the policy becomes `.stored` with the settings.
     var storedReference: Quaternion?
+    var silenced: GestureSet?
     var calibration: CalibrationOrder?
     var reference: ReferenceOrder?
     /// Seconds between two states that are handed on.
     var updateInterval: Double?
-}
-
-/// The chip's errors as they are to be taken out, and what the attitude filter is to begin with beyond them.
-struct CalibrationOrder: Sendable {
-    var chip = ChipCalibration()
-    /// Along the sensor's axes.
-    var learntScale: ScaleEstimate?
-    /// Counts the calibrations of a run: what was learnt beyond another one says nothing of this.
-    var revision = 0
 }
 
 enum ReferenceOrder: Sendable {

@@ -8,10 +8,10 @@ extension MotionManager {
     /// Why the calibration that is kept of the chip was ignored at the start; `nil` where it was not, or nothing runs.
     public var calibrationWarning: CalibrationStoreError? { keeper?.warning }
 
-    /// Puts another calibration of the chip in force with the next batch of samples, and keeps it where there is a state
-    /// directory. Attitude and reference begin anew, as with another mounting.
+    /// Puts another calibration of the chip in force with the next batch of samples, and keeps it if there is a state
+    /// directory: it is on the disk when this returns. Attitude and reference begin anew, as with another mounting.
     ///
-    /// - Throws: `notRunning`, or `notWritten`: it is then in force and not kept.
+    /// - Throws: `notRunning`, or `notWritten`: it is then in force, and keeping it is tried again while the manager lives.
     public func setCalibration(_ calibration: StoredCalibration) throws(CalibrationStoreError) {
         guard let keeper, let exchange else { throw CalibrationStoreError.notRunning }
         let order = keeper.set(calibration)
@@ -21,7 +21,7 @@ extension MotionManager {
 
     /// Forgets everything that is known of the chip, the bias that was learnt too.
     ///
-    /// - Throws: `notRunning`, or `notWritten`: it is then not in force any more but still kept.
+    /// - Throws: `notRunning`, or `notWritten`: it is then not in force any more, and forgetting it is tried again while the manager lives.
     public func clearCalibration() throws(CalibrationStoreError) {
         try setCalibration(StoredCalibration())
     }

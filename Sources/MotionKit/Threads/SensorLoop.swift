@@ -41,7 +41,7 @@ struct SensorLoop: ~Copyable {
 
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
-        storedReference: Quaternion?, calibration: CalibrationOrder, updateInterval: Double
+        silenced: GestureSet, storedReference: Quaternion?, calibration: CalibrationOrder, updateInterval: Double
     ) {
         self.device = device
         self.exchange = exchange
@@ -55,6 +55,7 @@ struct SensorLoop: ~Copyable {
         pipeline = MotionPipeline(
             settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
             learntScale: calibration.learntScale, untoldRanges: untold)
+        pipeline.silenced = silenced
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
         self.updateInterval = SensorLoop.usable(updateInterval)
@@ -97,6 +98,7 @@ struct SensorLoop: ~Copyable {
     private mutating func follow() {
         guard let orders = exchange.newOrders(since: &seenOrders) else { return }
         if let settings = orders.settings { apply(settings, storedReference: orders.storedReference) }
+        if let silenced = orders.silenced { pipeline.silenced = silenced }
         if let calibration = orders.calibration {
             let exchange = self.exchange
             pipeline.apply(calibration.chip, learntScale: calibration.learntScale) { exchange.post(.gesture($0)) }

@@ -1,23 +1,7 @@
+internal import LinuxSystem
 internal import MotionCore
+internal import StateStorage
 internal import Synchronization
-
-/// What a rest told of the gyroscope.
-struct RestReport: Sendable, BitwiseCopyable {
-    /// Its whole bias, rad/s, sensor axes.
-    var bias: Vector3
-    /// The chip's temperature, °C.
-    var temperature: Double
-    var time: Timestamp
-}
-
-/// What is known by now of the gyroscope's scale and misalignment.
-struct ScaleReport: Sendable, BitwiseCopyable {
-    /// Beyond the calibration, sensor axes.
-    var estimate: ScaleEstimate
-    /// Beyond which of the calibrations that were in force in this run.
-    var revision: Int
-    var time: Timestamp
-}
 
 /// The calibration of the chip that runs: what is in force, what rests and movement teach, and what is kept of it.
 final class CalibrationKeeper: Sendable {
@@ -26,9 +10,15 @@ final class CalibrationKeeper: Sendable {
         /// What movement teaches beyond the calibration of this revision.
         var scaleLearner: ScaleLearner
         var revision = 0
-        /// The calibration as it is kept, and when it may be kept again: a card wears out with every write.
+        /// The calibration as the writer has it, which tries until it is on the disk, and when it may be written again: a
+        /// card wears out with every write.
         var kept: StoredCalibration
         var nextSave: Timestamp?
+        /// Counts the writes that were ordered, and what the latest attempt came to.
+        var writes = 0
+        var attempt: (write: Int, result: Result<Void, SystemFailure>)?
+        /// Rung after an attempt.
+        var waiting: WakeSignal?
 
         init(_ calibration: StoredCalibration) {
             self.calibration = calibration
@@ -49,35 +39,57 @@ final class CalibrationKeeper: Sendable {
         }
     }
 
+    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    private final class Shared: @unchecked Sendable {
+        var value: State
+
+        init(_ value: State) {
+            self.value = value
+        }
+    }
+
     /// Seconds between two writes of what was learnt.
     static let saveInterval = 600.0
 
+    /// Seconds for which the disk is waited for, and then left to itself.
+    private static let patience = 10.0
+
     private let store: CalibrationStore?
     private let name: String
-    private let state: Mutex<State>
+    private let writer: StateWriter
+    private let state: Mutex<Shared>
+    /// One waits at a time.
+    private let turn = Mutex(())
+    /// What is ordered last is the latest. Not the state's lock, which a writer that has finished needs at once.
+    private let ordering = Mutex(())
 
     /// Why the calibration that is kept cannot be used; `nil` where it can or there is none.
     let warning: CalibrationStoreError?
 
-    /// Loads what is kept of a chip.
-    init(store: CalibrationStore?, name: String) {
+    /// Loads what is kept of a chip; without a store nothing is.
+    init(store: CalibrationStore?, name: String, writer: StateWriter) {
         self.store = store
         self.name = name
+        self.writer = writer
         var warning: CalibrationStoreError?
         var calibration = StoredCalibration()
         do throws(CalibrationStoreError) {
-            calibration = try store?.load(name) ?? calibration
+            calibration = try store?.load(name, pendingIn: writer) ?? calibration
         } catch {
             warning = error
         }
         self.warning = warning
-        state = Mutex(State(calibration))
+        state = Mutex(Shared(State(calibration)))
     }
 
-    var calibration: StoredCalibration { state.withLock { $0.calibration } }
+    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { body(&$0.value) }
+    }
+
+    var calibration: StoredCalibration { withState { $0.calibration } }
 
     /// What the sensor thread is to begin with.
-    var order: CalibrationOrder { state.withLock { $0.order } }
+    var order: CalibrationOrder { withState { $0.order } }
 
     // MARK: Another calibration
 
@@ -85,7 +97,7 @@ final class CalibrationKeeper: Sendable {
     ///
     /// - Returns: what the sensor thread is to go on with.
     func set(_ calibration: StoredCalibration) -> CalibrationOrder {
-        state.withLock { state in
+        withState { state in
             state.calibration = calibration
             state.scaleLearner = ScaleLearner(kept: calibration.learntScale)
             state.revision += 1
@@ -93,20 +105,69 @@ final class CalibrationKeeper: Sendable {
         }
     }
 
-    /// Keeps the calibration as it is, or forgets what is kept where nothing is known.
+    /// Keeps the calibration as it is, or forgets what is kept if nothing is known, and waits until it is on the disk.
+    ///
+    /// - Throws: `notWritten`; it is then tried again without anybody waiting.
     func keep() throws(CalibrationStoreError) {
-        let calibration = state.withLock { state in
-            state.kept = state.calibration
-            return state.calibration
+        guard let store else { return }
+        let failure = turn.withLock { _ -> SystemFailure? in
+            let signal = WakeSignal()
+            withState { $0.waiting = signal }
+            defer { withState { $0.waiting = nil } }
+            let number = write(to: store)
+            return signal.map { wait(for: number, $0) } ?? .noResources
         }
-        if calibration.isEmpty { try store?.remove(name) } else { try store?.save(calibration, as: name) }
+        if let failure { throw CalibrationStoreError.notWritten(path: store.path(of: name), failure) }
+    }
+
+    /// Orders the calibration to be written, which does not wait for the disk.
+    ///
+    /// - Returns: the number of the write.
+    @discardableResult
+    private func write(to store: CalibrationStore) -> Int {
+        ordering.withLock { _ in
+            let (calibration, number) = withState { state in
+                state.writes += 1
+                state.kept = state.calibration
+                return (state.calibration, state.writes)
+            }
+            writer.write(store.contents(of: calibration), to: store.path(of: name)) { [weak self] result in
+                self?.attempted(number, result)
+            }
+            return number
+        }
+    }
+
+    private func attempted(_ write: Int, _ result: Result<Void, SystemFailure>) {
+        withState { state in
+            state.attempt = (write, result)
+            return state.waiting
+        }?.ring()
+    }
+
+    /// Waits for an attempt at a write or at one after it, which replaces it.
+    private func wait(for number: Int, _ signal: WakeSignal) -> SystemFailure? {
+        let deadline = ContinuousClock.now + .seconds(CalibrationKeeper.patience)
+        while true {
+            let result = withState { state in
+                state.attempt.flatMap { $0.write >= number ? $0.result : nil }
+            }
+            switch result {
+            case .success: return nil
+            case .failure(let failure): return failure
+            case nil: break
+            }
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { return .timedOut }
+            signal.wait(seconds: left / .seconds(1))
+        }
     }
 
     // MARK: What is learnt
 
     /// Learns from a rest, and keeps what was learnt from time to time.
     func learn(from report: RestReport) {
-        let isTime = state.withLock { state in
+        let isTime = withState { state in
             state.calibration.biasLine.learn(bias: report.bias, temperature: report.temperature)
             return state.isSaveDue(at: report.time)
         }
@@ -115,7 +176,7 @@ final class CalibrationKeeper: Sendable {
 
     /// Learns from movement, and keeps what was learnt from time to time.
     func learn(from report: ScaleReport) {
-        let isTime = state.withLock { state in
+        let isTime = withState { state in
             guard report.revision == state.revision else { return false }
             if state.scaleLearner.learn(report.estimate) { state.calibration.learntScale = state.scaleLearner.kept }
             return state.isSaveDue(at: report.time)
@@ -126,17 +187,11 @@ final class CalibrationKeeper: Sendable {
     /// Keeps what was learnt since the last write, where it is worth one.
     func keepWhatChanged() {
         guard let store else { return }
-        let changed = state.withLock { state -> StoredCalibration? in
-            let isNoticeable =
-                Self.isNoticeable(state.kept.biasLine, state.calibration.biasLine)
+        let isNoticeable = withState { state in
+            Self.isNoticeable(state.kept.biasLine, state.calibration.biasLine)
                 || Self.isNoticeable(state.kept.learntScale, state.calibration.learntScale)
-            guard isNoticeable else { return nil }
-            state.kept = state.calibration
-            return state.calibration
         }
-        guard let changed else { return }
-        // What cannot be kept is learnt again; the next reports are another try.
-        do throws(CalibrationStoreError) { try store.save(changed, as: name) } catch {}
+        if isNoticeable { write(to: store) }
     }
 }
 

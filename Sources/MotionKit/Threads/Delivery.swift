@@ -5,8 +5,8 @@ internal import Synchronization
 struct Delivery: Sendable {
     let exchange: SensorExchange
     let handlers: Handlers
-    let store: StateDirectory?
-    let keeper: CalibrationKeeper
+    let references: ReferenceKeeper
+    let calibrations: CalibrationKeeper
 
     /// Runs until the sensor thread has stopped and nothing is left.
     func run() {
@@ -23,7 +23,7 @@ struct Delivery: Sendable {
             }
             // A sensor thread that is stuck, or an end that found no room in the ring, leaves gestures open.
             handlers.chain.cancelAll(.stopped)
-            keeper.keepWhatChanged()
+            calibrations.keepWhatChanged()
         }
     }
 
@@ -34,14 +34,13 @@ struct Delivery: Sendable {
         case .sensor(let event, let time):
             handlers.sensor.tell((event, time))
         case .reference(let change):
-            // A reference that cannot be kept is still in force; the next one taken is another try.
-            if change.isKept { _ = store?.saveReference(change.attitude) }
+            if change.isKept { references.keep(change.attitude) }
         case .nearMiss(let miss):
             handlers.nearMisses.tell(miss)
         case .rest(let report):
-            keeper.learn(from: report)
+            calibrations.learn(from: report)
         case .scale(let report):
-            keeper.learn(from: report)
+            calibrations.learn(from: report)
         }
     }
 

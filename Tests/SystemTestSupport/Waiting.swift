@@ -5,7 +5,7 @@ import Synchronization
 /// Waits until `condition` holds, and for `seconds` at most.
 ///
 /// - Returns: whether it holds.
-func eventually(within seconds: Double = 45, _ condition: () -> Bool) async -> Bool {
+package func eventually(within seconds: Double = 45, _ condition: () -> Bool) async -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
@@ -15,7 +15,7 @@ func eventually(within seconds: Double = 45, _ condition: () -> Bool) async -> B
 }
 
 /// The same without suspending, for handlers.
-func eventuallyBlocking(within seconds: Double = 45, _ condition: () -> Bool) -> Bool {
+package func eventuallyBlocking(within seconds: Double = 45, _ condition: () -> Bool) -> Bool {
     let deadline = monotonicSeconds() + seconds
     while !condition() {
         if monotonicSeconds() > deadline { return false }
@@ -25,51 +25,59 @@ func eventuallyBlocking(within seconds: Double = 45, _ condition: () -> Bool) ->
 }
 
 /// Seconds of the monotonic clock.
-func monotonicSeconds() -> Double {
+package func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
 /// What handlers heard, on whichever thread they were called.
-final class Journal<Entry: Sendable>: Sendable {
+package final class Journal<Entry: Sendable>: Sendable {
     private let storage = Mutex<[Entry]>([])
 
-    func append(_ entry: Entry) { storage.withLock { $0.append(entry) } }
-    func append(contentsOf entries: [Entry]) { storage.withLock { $0 += entries } }
+    package init() {}
 
-    var entries: [Entry] { storage.withLock { $0 } }
-    var count: Int { storage.withLock { $0.count } }
+    package func append(_ entry: Entry) { storage.withLock { $0.append(entry) } }
+    package func append(contentsOf entries: [Entry]) { storage.withLock { $0 += entries } }
+
+    package var entries: [Entry] { storage.withLock { $0 } }
+    package var count: Int { storage.withLock { $0.count } }
 }
 
 /// A gate at which threads wait until the test opens it; open by itself after ten seconds, so that no thread stays.
-final class Gate: Sendable {
+package final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let reached = Atomic<Int>(0)
 
-    /// How many threads have come to the gate.
-    var arrivals: Int { reached.load(ordering: .acquiring) }
+    package init() {}
 
-    func pass() {
+    /// How many threads have come to the gate.
+    package var arrivals: Int { reached.load(ordering: .acquiring) }
+
+    package func pass() {
         reached.add(1, ordering: .releasing)
         if semaphore.wait(timeout: .now() + 60) == .success { semaphore.signal() }
     }
 
-    func open() { semaphore.signal() }
+    package func open() { semaphore.signal() }
 }
 
 /// A number that threads count up and tests look at.
-final class Counter: Sendable {
+package final class Counter: Sendable {
     private let number = Atomic<Int>(0)
 
-    var value: Int { number.load(ordering: .acquiring) }
-    func countUp() { number.add(1, ordering: .releasing) }
+    package init() {}
+
+    package var value: Int { number.load(ordering: .acquiring) }
+    package func countUp() { number.add(1, ordering: .releasing) }
 }
 
 /// Something that happens once.
-final class Flag: Sendable {
+package final class Flag: Sendable {
     private let flag = Atomic<Bool>(false)
 
-    var isSet: Bool { flag.load(ordering: .acquiring) }
-    func set() { flag.store(true, ordering: .releasing) }
+    package init() {}
+
+    package var isSet: Bool { flag.load(ordering: .acquiring) }
+    package func set() { flag.store(true, ordering: .releasing) }
 }

@@ -1,8 +1,5 @@
 internal import CLinuxSystem
 internal import Glibc
-internal import LinuxSensors
-internal import LinuxSystem
-internal import MotionCore
 internal import Synchronization
 
 /// A thread of the system's own, for work that blocks: pthread_create(3).
@@ -79,15 +76,14 @@ package final class WorkerThread: @unchecked Sendable {
             pthread_detach(thread)
             return false
         }
-        let clock = SystemClock()
-        let deadline = clock.now().advanced(bySeconds: seconds)
+        let deadline = ContinuousClock.now + .seconds(seconds)
         while !end.hasCome.load(ordering: .acquiring) {
-            let left = deadline.seconds(since: clock.now())
-            guard left > 0 else {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else {
                 pthread_detach(thread)
                 return false
             }
-            end.signal.wait(seconds: left)
+            end.signal.wait(seconds: left / .seconds(1))
         }
         pthread_join(thread, nil)
         return true

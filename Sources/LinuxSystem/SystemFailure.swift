@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// Why a system call failed: its errno.
+public struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    public let code: Int32
+
+    /// What is to be read instead of the errno's own words.
+    private let detail: String?
+
+    public init(code: Int32) {
+        self.init(code: code, detail: nil)
+    }
+
+    private init(code: Int32, detail: String?) {
+        self.code = code
+        self.detail = detail
+    }
+
+    public var description: String { detail ?? systemMessage(code) }
+}
+
+extension SystemFailure {
+    /// A FIFO, a socket or a device lies in a file's place.
+    public static let notRegularFile = SystemFailure(code: EINVAL, detail: "Not a regular file")
+
+    /// Nothing came in time.
+    public static let timedOut = SystemFailure(code: ETIMEDOUT)
+
+    /// The system has no thread or descriptor left.
+    public static let noResources = SystemFailure(code: EAGAIN)
+}
+
+/// What the system says of an errno: strerror_r(3).
+public func systemMessage(_ code: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        guard let start = buffer.baseAddress else { return "error \(code)" }
+        buffer.initialize(repeating: 0)
+        guard strerror_r(code, start, buffer.count) == 0 else { return "error \(code)" }
+        return String(cString: start)
+    }
+}

@@ -1,0 +1,74 @@
+public import LinuxSystem
+public import MotionCore
+internal import StateStorage
+
+/// The reference attitude that is kept between two runs, in a file of a state directory; the policy `.stored` begins with it.
+///
+/// A manager that runs keeps it by itself. This is for programs that find out a reference otherwise.
+public struct ReferenceStore: Sendable {
+    private let directory: StateDirectory
+
+    /// The reference in a state directory, which need not exist yet.
+    public init(stateDirectory: String) {
+        directory = StateDirectory(path: stateDirectory)
+    }
+
+    private static let file = "reference-attitude"
+    private static let title = "jostle reference attitude 1"
+
+    /// The file, whether it exists or not.
+    var path: String { directory.path(of: ReferenceStore.file) }
+
+    /// The reference that is kept, or `nil` if there is none that can be read.
+    public func load() -> Quaternion? {
+        reference(in: directory.read(ReferenceStore.file))
+    }
+
+    /// The same with what a writer was last ordered to keep and has not written yet.
+    func load(pendingIn writer: StateWriter) -> Quaternion? {
+        reference(in: directory.read(ReferenceStore.file, pendingIn: writer))
+    }
+
+    private func reference(in content: StateDirectory.Content) -> Quaternion? {
+        guard case .text(let text) = content else { return nil }
+        // Without its last line feed the file is torn, and its last number perhaps another one.
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count == 3, lines[0] == ReferenceStore.title, lines[2].isEmpty else { return nil }
+        let fields = lines[1].split(separator: " ")
+        let numbers = fields.compactMap { Double($0) }
+        guard fields.count == 4, numbers.count == 4 else { return nil }
+        let attitude = Quaternion(numbers[0], numbers[1], numbers[2], numbers[3])
+        guard abs(attitude.normSquared - 1) < 1e-3 else { return nil }
+        return attitude.normalized
+    }
+
+    /// Keeps a reference, or forgets the one that is kept, and returns once that is on the disk.
+    ///
+    /// - Throws: what failed; the old one is then still kept.
+    public func save(_ attitude: Quaternion?) throws(ReferenceStoreError) {
+        do throws(SystemFailure) {
+            if let attitude {
+                try directory.write(ReferenceStore.text(of: attitude), to: ReferenceStore.file)
+            } else {
+                try directory.remove(ReferenceStore.file)
+            }
+        } catch {
+            throw ReferenceStoreError(path: directory.path, failure: error)
+        }
+    }
+
+    /// What the file says of a reference.
+    static func text(of attitude: Quaternion) -> String {
+        "\(title)\n\(attitude.w) \(attitude.x) \(attitude.y) \(attitude.z)\n"
+    }
+}
+
+/// Why a reference attitude cannot be kept.
+public struct ReferenceStoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The state directory.
+    public var path: String
+
+    public var failure: SystemFailure
+
+    public var description: String { "\(path): cannot be written: \(failure)" }
+}

@@ -1,0 +1,161 @@
+internal import Glibc
+internal import LinuxSystem
+internal import Synchronization
+
+/// What a writer and its thread share; the thread does not hold the writer, so that dropping that ends it.
+final class WriterCore: Sendable {
+    private struct Observer {
+        var call: @Sendable () -> Void
+    }
+
+    private struct State {
+        var queue = WriteQueue()
+        var observer: Observer?
+        var running: Running?
+        /// Whether nothing more is taken.
+        var hasEnded = false
+        /// Whether somebody waits, or has waited, for the thread's end.
+        var isJoined = false
+
+        /// What the thread does next.
+        mutating func next(_ settled: WakeSignal) -> WriteQueue.Step {
+            let step = queue.next(at: .now)
+            if queue.isSettled { settled.ring() }
+            if case .end = step { hasEnded = true }
+            return step
+        }
+    }
+
+    /// The thread and what wakes it.
+    private struct Running {
+        let thread: WorkerThread
+        let wake: WakeSignal
+        /// Rung while nothing is left to do.
+        let settled: WakeSignal
+    }
+
+    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    private final class Shared: @unchecked Sendable {
+        var value = State()
+    }
+
+    private let state = Mutex(Shared())
+
+    private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { body(&$0.value) }
+    }
+
+    // MARK: For any thread
+
+    func add(_ file: WriteQueue.File) {
+        let isTaken = withState { state in
+            guard !state.hasEnded else { return false }
+            state.queue.add(file, at: .now)
+            wake(&state)
+            return true
+        }
+        if !isTaken { file.completion?(.failure(SystemFailure(code: ECANCELED))) }
+    }
+
+    func add(_ job: WriteQueue.Job) {
+        withState { state in
+            guard !state.hasEnded else { return }
+            state.queue.add(job)
+            wake(&state)
+        }
+    }
+
+    func pending(_ path: String) -> WriteQueue.File? { withState { $0.queue.pending(path) } }
+
+    var faults: [StateFault] {
+        withState { state in
+            if state.running == nil, state.queue.hasWork { wake(&state) }
+            return state.queue.faults(at: .now)
+        }
+    }
+
+    func setObserver(_ observer: (@Sendable () -> Void)?) {
+        withState { $0.observer = observer.map { Observer(call: $0) } }
+    }
+
+    func settle(within seconds: Double) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let running = withState { state -> Running? in
+                if state.queue.hasWork { wake(&state) }
+                return state.running
+            }
+            let (isSettled, hasEnded) = withState { ($0.queue.isSettled, $0.hasEnded) }
+            if isSettled || hasEnded { return isSettled }
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero, let running, !running.thread.isCurrent else { return false }
+            _ = running.settled.isRung(within: left / .seconds(1))
+        }
+    }
+
+    /// Lets the thread end once everything that is left was attempted, and waits for it.
+    func finish(within seconds: Double) -> Bool {
+        let thread = withState { state -> WorkerThread? in
+            state.queue.end()
+            if state.queue.hasWork || state.running != nil { wake(&state) }
+            guard let running = state.running, !state.isJoined else {
+                state.hasEnded = true
+                return nil
+            }
+            state.isJoined = true
+            return running.thread
+        }
+        let isOver = thread?.join(within: seconds) ?? true
+        return withState { isOver && $0.queue.isSettled }
+    }
+
+    /// Wakes the thread, or starts it.
+    private func wake(_ state: inout State) {
+        guard !state.hasEnded else { return }
+        if let running = state.running {
+            if state.queue.hasWork { running.settled.silence() }
+            running.wake.ring()
+            return
+        }
+        guard let wake = WakeSignal(), let settled = WakeSignal(),
+            let thread = WorkerThread(name: "jostle-writer", { self.run(wake, settled) })
+        else {
+            state.queue.cannotStart(.noResources, at: .now)
+            return
+        }
+        state.running = Running(thread: thread, wake: wake, settled: settled)
+    }
+
+    // MARK: On the thread
+
+    private func run(_ wake: WakeSignal, _ settled: WakeSignal) {
+        while true {
+            switch withState({ $0.next(settled) }) {
+            case .job(let job):
+                job.run()
+                if withState({ $0.queue.ended(at: .now) }) { callObserver() }
+            case .file(let file):
+                let result = WriterCore.attempt(file)
+                let isChange = withState { $0.queue.ended(file, result, at: .now) }
+                file.completion?(result)
+                if isChange { callObserver() }
+            case .wait(let instant):
+                wake.wait(seconds: instant.map { ContinuousClock.now.duration(to: $0) / .seconds(1) })
+            case .end:
+                return
+            }
+        }
+    }
+
+    private static func attempt(_ file: WriteQueue.File) -> Result<Void, SystemFailure> {
+        do throws(SystemFailure) {
+            return .success(try StateFile.write(file.contents, to: file.path))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func callObserver() {
+        withState { $0.observer }?.call()
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import LinuxSystem
+import MotionCore
+import SystemTestSupport
+import Testing
+
+@testable import MotionKit
+
+/// What outlives a run: kept whole or not at all, and never believed where it is not what was written.
+@Suite struct ReferenceStoreTests {
+    private let attitude = Quaternion(roll: 0.3, pitch: -0.7, yaw: 2.1)
+
+    /// Kept where a manager looks for it, or it is reported why not.
+    @Test func aReferenceIsKeptAndForgotten() throws {
+        let directory = TemporaryDirectory()
+        let store = ReferenceStore(stateDirectory: directory.path)
+        #expect(store.load() == nil)
+        try store.save(nil)
+        try store.save(attitude)
+        #expect(directory.names == ["reference-attitude"])
+        #expect(try #require(store.load()).angle(to: attitude) < 1e-12)
+        try store.save(attitude.conjugate)
+        #expect(try #require(store.load()).angle(to: attitude.conjugate) < 1e-12)
+        try store.save(nil)
+        #expect(store.load() == nil)
+        #expect(directory.names == [])
+        let error = ReferenceStoreError(path: "/dev/null/state", failure: SystemFailure(code: ENOTDIR))
+        #expect(throws: error) { try ReferenceStore(stateDirectory: "/dev/null/state").save(attitude) }
+        #expect("\(error)" == "/dev/null/state: cannot be written: Not a directory")
+    }
+
+    @Test(arguments: [
+        "", "\n", "\n\n", "jostle reference attitude 1\n", "jostle reference attitude 1\n1 0 0 0",
+        "jostle reference attitude 1\n0.70710678 0 0 0.7071", "jostle reference attitude 1\n1 0 0\n",
+        "jostle reference attitude 1\n1 0 0 0 0\n", "jostle reference attitude 1\n1 0 x 0 0\n",
+        "jostle reference attitude 1\n1 0 0 zero\n", "jostle reference attitude 1\nnan 0 0 0\n",
+        "jostle reference attitude 1\ninf 0 0 0\n", "jostle reference attitude 1\n0 0 0 0\n",
+        "jostle reference attitude 1\n1 1 1 1\n", "jostle reference attitude 2\n1 0 0 0\n", "1 0 0 0\n",
+        "jostle reference attitude 1\n1 0 0 0\n1 0 0 0\n", "\u{0}\u{0}\u{0}\u{0}",
+    ])
+    func aFileThatIsTornOrNotOursIsIgnored(content: String) throws {
+        let directory = TemporaryDirectory()
+        try directory.write(content, to: directory.referenceFile)
+        let store = ReferenceStore(stateDirectory: directory.path)
+        #expect(store.load() == nil)
+        try store.save(attitude)
+        #expect(store.load() != nil)
+    }
+
+    /// Bytes that are no text are no reason to fail either.
+    @Test func bytesThatAreNoTextAreIgnored() throws {
+        let directory = TemporaryDirectory()
+        try directory.write("", to: directory.referenceFile)
+        try Data((0..<200).map { UInt8(255 - $0) }).write(to: URL(fileURLWithPath: directory.referenceFile))
+        #expect(ReferenceStore(stateDirectory: directory.path).load() == nil)
+    }
+
+    @Test func aFailureIsReportedAndTheOldFileStays() throws {
+        let directory = TemporaryDirectory()
+        let store = ReferenceStore(stateDirectory: directory.path)
+        try store.save(attitude)
+        // In the way of the new file, which is written beside the old one.
+        try FileManager.default.createDirectory(
+            atPath: directory.path + "/.reference-attitude.new", withIntermediateDirectories: false)
+        #expect(throws: ReferenceStoreError(path: directory.path, failure: SystemFailure(code: EISDIR))) {
+            try store.save(attitude.conjugate)
+        }
+        #expect(try #require(store.load()).angle(to: attitude) < 1e-12)
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import LinuxSystem
+import StateStorage
+import SystemTestSupport
+import Testing
+
+/// Requirement: whoever orders a write never waits for the disk, and what could not be written is tried until it is.
+@Suite struct StateWriterTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path + "/below/file" }
+
+    private func text(_ path: String) -> String? { FileContents.text(ofOptional: path, limit: 99) }
+
+    @Test func filesAreWrittenAndRemovedAndDirectoriesMade() throws {
+        let writer = StateWriter()
+        let results = Journal<Bool>()
+        #expect(writer.settle(within: 0))
+        writer.write(Array("contents".utf8), to: path) { results.append($0.isSuccess) }
+        #expect(writer.settle(within: 30))
+        #expect(text(path) == "contents")
+        #expect(results.entries == [true])
+        writer.write(nil, to: path)
+        #expect(writer.settle(within: 30))
+        #expect(text(path) == nil)
+        #expect(writer.finish(within: 30))
+        #expect(writer.faults.isEmpty)
+    }
+
+    /// Held up by a job, 100 orders for a file become one write; the caller has long gone on.
+    @Test func aDiskThatIsStuckHoldsUpNobodyAndIsAFault() async throws {
+        let writer = StateWriter()
+        let gate = Gate()
+        let attempts = Counter()
+        writer.perform { gate.pass() }
+        #expect(await eventually { gate.arrivals == 1 })
+        for number in 1...100 {
+            writer.write(Array("\(number)".utf8), to: path) { _ in attempts.countUp() }
+        }
+        #expect(await eventually { writer.faults.map(\.reason) == [.stuck] })
+        #expect(!writer.settle(within: 0.01))
+        gate.open()
+        #expect(writer.settle(within: 30))
+        #expect(text(path) == "100")
+        #expect(attempts.value == 1)
+        #expect(writer.faults.isEmpty)
+    }
+
+    /// A reader does not take what is still on the disk for the latest.
+    @Test func whatIsNotOnTheDiskYetIsRead() async throws {
+        let state = StateDirectory(path: directory.path)
+        try state.write("old", to: "name")
+        let writer = StateWriter()
+        #expect(state.read("name", pendingIn: writer) == .text("old"))
+        let gate = Gate()
+        writer.perform { gate.pass() }
+        writer.write(Array("new".utf8), to: state.path(of: "name"))
+        #expect(state.read("name", pendingIn: writer) == .text("new"))
+        writer.write(nil, to: state.path(of: "name"))
+        #expect(state.read("name", pendingIn: writer) == .none)
+        #expect(state.read("name") == .text("old"))
+        gate.open()
+        #expect(writer.settle(within: 30))
+        #expect(state.read("name", pendingIn: writer) == .none)
+        #expect(state.read("name") == .none)
+    }
+
+    @Test func aFailedWriteIsRetriedUntilItWorks() async throws {
+        let writer = StateWriter()
+        let results = Journal<String>()
+        let changes = Counter()
+        writer.setObserver { changes.countUp() }
+        // A file where the directory is to be.
+        try directory.write("", to: directory.path + "/below")
+        writer.write(Array("contents".utf8), to: path) { result in
+            switch result {
+            case .success: results.append("written")
+            case .failure(let failure): results.append("\(failure)")
+            }
+        }
+        #expect(await eventually { writer.faults.map(\.path) == [path] && changes.value > 0 })
+        #expect(writer.faults.map(\.reason) == [.failed(SystemFailure(code: ENOTDIR))])
+        #expect(writer.faults.map(\.description) == ["\(path): cannot be written: Not a directory"])
+        try FileManager.default.removeItem(atPath: directory.path + "/below")
+        #expect(writer.settle(within: 40))
+        #expect(text(path) == "contents")
+        #expect(writer.faults.isEmpty)
+        #expect(results.entries.first == "Not a directory" && results.entries.last == "written")
+        #expect(results.entries.filter { $0 == "written" }.count == 1)
+        #expect(await eventually { changes.value == results.count })
+    }
+
+    /// Reading it would wait for a writer for ever, and writing for a reader.
+    @Test func aFIFOInAFilesPlaceIsReplaced() throws {
+        try directory.write("", to: directory.path + "/other")
+        let fifo = directory.path + "/fifo"
+        #expect(mkfifo(fifo, 0o600) == 0)
+        let writer = StateWriter()
+        writer.write([7], to: fifo)
+        #expect(writer.finish(within: 30))
+        #expect(try FileContents.bytes(of: fifo, limit: 9) == [7])
+    }
+
+    @Test func whatIsLeftIsDoneAtTheEndAndNothingAfterIt() async throws {
+        let writer = StateWriter()
+        let gate = Gate()
+        let results = Journal<Bool>()
+        writer.perform { gate.pass() }
+        writer.write([1], to: path) { results.append($0.isSuccess) }
+        gate.open()
+        #expect(writer.finish(within: 30))
+        #expect(try FileContents.bytes(of: path, limit: 9) == [1])
+        writer.write([2], to: path) { results.append($0.isSuccess) }
+        writer.perform { Issue.record("after the end") }
+        #expect(results.entries == [true, false])
+        #expect(writer.finish(within: 30))
+        #expect(try FileContents.bytes(of: path, limit: 9) == [1])
+    }
+
+    @Test func whatFailsAtTheEndIsSaid() throws {
+        try directory.write("", to: directory.path + "/below")
+        let writer = StateWriter()
+        writer.write([1], to: path)
+        #expect(!writer.finish(within: 30))
+        #expect(writer.faults.map(\.path) == [path])
+    }
+
+    @Test func aThreadThatIsStuckIsLeftBehind() async throws {
+        let writer = StateWriter()
+        let gate = Gate()
+        writer.perform { gate.pass() }
+        #expect(await eventually { gate.arrivals == 1 })
+        writer.write([1], to: path)
+        #expect(!writer.finish(within: 0.05))
+        gate.open()
+        #expect(await eventually { text(path) != nil })
+    }
+
+    /// Dropping the writer loses nothing.
+    @Test func aWriterThatIsDroppedDoesWhatIsLeft() async throws {
+        do {
+            let writer = StateWriter()
+            writer.write([1], to: path)
+        }
+        #expect(await eventually { text(path) != nil })
+    }
+
+    /// On its own thread there is nothing to wait for.
+    @Test func aJobThatWaitsForTheWriterIsNotStuck() throws {
+        let writer = StateWriter()
+        let answers = Journal<Bool>()
+        writer.perform { [weak writer] in answers.append(writer?.settle(within: 60) ?? true) }
+        #expect(writer.settle(within: 30))
+        #expect(answers.entries == [false])
+    }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool {
+        if case .success = self { true } else { false }
+    }
+}
