@@ -83,7 +83,7 @@ let package = Package(
         .testTarget(
             name: "LinuxSensorsTests",
             dependencies: [
-                "FakeI2CAdapter", "IMUDrivers", "LinuxSensors", "LinuxSensorsTestHelper", "MotionCore",
+                "FakeI2CAdapter", "IMUDrivers", "LinuxSensors", "LinuxSensorsTestHelper", "LinuxSystem", "MotionCore",
                 "MotionTestSupport",
             ]),
         .testTarget(
@@ -99,7 +99,8 @@ let package = Package(
         .testTarget(
             name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient"]),
         .testTarget(
-            name: "JostleConfigurationTests", dependencies: ["IMUDrivers", "JostleConfiguration", "MotionCore"]),
+            name: "JostleConfigurationTests",
+            dependencies: ["IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore"]),
         .testTarget(
             name: "JostleAgentTests",
             dependencies: [

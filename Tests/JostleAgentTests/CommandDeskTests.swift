@@ -182,6 +182,30 @@ import Testing
         #expect(try answer(to: "identify", "{\"stop\":true}").contains("\"stopped\":false}"))
     }
 
+    @Test func aLightThatCannotBeWrittenIsReportedWithTheCause() throws {
+        let light = try makeLight("ACT")
+        try FileManager.default.removeItem(atPath: light.brightness)
+        try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
+        let refused = try answer(to: "identify", "")
+        #expect(refused.contains("\(light.brightness) cannot be written: Is a directory"), "\(refused)")
+    }
+
+    @Test func aLightThatCannotBeRestoredIsReportedWithTheFirstCause() throws {
+        let light = try makeLight("ACT")
+        _ = try answer(to: "identify", "{\"seconds\":2}")
+        let start = try #require(host.nextDeadline)
+        try FileManager.default.removeItem(atPath: light.brightness)
+        try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
+        host.look(at: start)
+        #expect(host.nextDeadline != nil)
+        host.look(at: start.advanced(bySeconds: 2.1))
+        let last = try #require(answers.last)
+        #expect(
+            last.contains("\"error\":\"failed\",\"message\":\"ACT blinked and could not be restored: Is a directory\""),
+            "\(last)")
+        #expect(try text(light.trigger) == "mmc0")
+    }
+
     @Test func aRecordingIsMadeInTheStateDirectoryAndNowhereElse() async throws {
         #expect(try answer(to: "record", "").contains("\"error\":\"sensor_unavailable\""))
         #expect(try sensor.start())

@@ -1,5 +1,6 @@
 import Foundation
 import IMUDrivers
+import LinuxSystem
 import MotionCore
 import Testing
 
@@ -100,14 +101,14 @@ import Testing
     @Test func unreadableFilesAreToldWithPathAndErrno() throws {
         let directory = try TemporaryDirectory()
         let missing = directory.url.path + "/missing.yaml"
-        #expect(throws: ConfigurationErrors.unreadable(path: missing, errno: ENOENT)) {
+        #expect(throws: ConfigurationErrors.unreadable(path: missing, SystemFailure(code: ENOENT))) {
             try JostleSettings.load(file: missing)
         }
-        #expect(throws: ConfigurationErrors.unreadable(path: directory.url.path, errno: EISDIR)) {
+        #expect(throws: ConfigurationErrors.unreadable(path: directory.url.path, SystemFailure(code: EISDIR))) {
             try JostleSettings.load(file: directory.url.path)
         }
         #expect(
-            ConfigurationErrors.unreadable(path: missing, errno: ENOENT).description
+            ConfigurationErrors.unreadable(path: missing, SystemFailure(code: ENOENT)).description
                 == "\(missing): No such file or directory")
     }
 

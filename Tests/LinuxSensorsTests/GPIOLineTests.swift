@@ -1,6 +1,7 @@
 import FakeI2CAdapter
 import Glibc
 import IMUDrivers
+import LinuxSystem
 import MotionCore
 import Testing
 
@@ -93,7 +94,7 @@ private final class FakeGPIO {
         let busy = try #require(thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.number(4))) })
         #expect(busy.reason == .inUse(consumer: "spi0 CS0"))
         #expect("\(busy)".contains("\"spi0 CS0\" uses it"))
-        #expect(busy.code == EBUSY && !busy.isConfiguration)
+        #expect(busy.failure == SystemFailure(code: EBUSY) && !busy.isConfiguration)
         let far = try #require(thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.number(54))) })
         #expect(far.reason == .noLine(count: 54))
         #expect("\(far)".contains("0 to 53"))
@@ -112,13 +113,14 @@ private final class FakeGPIO {
         let fake = try FakeGPIO { $0.request_error = code }
         let error = thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.number(17))) }
         #expect(error?.reason == reason)
-        #expect(error?.code == code)
+        #expect(error?.failure == SystemFailure(code: code))
     }
 
     @Test func withoutPermissionItIsSaidWhatToDo() throws {
         let fake = try FakeGPIO { $0.open_error = EACCES }
         let error = try #require(thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.number(17))) })
         #expect(error.reason == .accessDenied)
+        #expect("\(error)".hasSuffix("\(fake.path) cannot be opened: Permission denied"), "\(error)")
         #expect(error.advice?.contains("usermod -aG gpio") == true)
     }
 }

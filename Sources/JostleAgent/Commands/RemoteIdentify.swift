@@ -59,7 +59,9 @@ private final class Blinking: CommandJob {
     }
 
     deinit {
-        if !isOver { _ = light.restore() }
+        guard !isOver else { return }
+        // Nobody waits for the answer any more, so a failure has no reader.
+        do throws(SystemFailure) { try light.restore() } catch {}
     }
 
     var deadline: Timestamp? { next }
@@ -68,17 +70,17 @@ private final class Blinking: CommandJob {
         guard now < finish else { return end() }
         isLit.toggle()
         // A change that fails is not worth a word: the next one may not, and the end says whether all is as it was.
-        _ = light.set(isLit)
+        do throws(SystemFailure) { try light.set(isLit) } catch {}
         next = min(finish, now.advanced(bySeconds: Blinking.interval))
     }
 
     func end() {
         guard !isOver else { return }
         isOver = true
-        let code = light.restore()
-        guard code == 0 else {
-            reply.refuse(
-                CommandRefusal(.failed, "\(light.name) blinked and could not be restored: \(systemMessage(code))"))
+        do throws(SystemFailure) {
+            try light.restore()
+        } catch {
+            reply.refuse(CommandRefusal(.failed, "\(light.name) blinked and could not be restored: \(error)"))
             return
         }
         var answer = JSONObject()

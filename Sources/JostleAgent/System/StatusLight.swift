@@ -58,46 +58,59 @@ struct StatusLight {
         brightness = StatusLight.word(in: "\(directory)/brightness") ?? "0"
         brightest = StatusLight.word(in: "\(directory)/max_brightness") ?? "1"
         for (file, text) in [("trigger", "none"), ("brightness", brightness)] {
-            let code = StatusLight.write(text, to: "\(directory)/\(file)")
-            if code != 0 { throw .notWritable("\(directory)/\(file)", code: code) }
+            do throws(SystemFailure) {
+                try StatusLight.write(text, to: "\(directory)/\(file)")
+            } catch {
+                throw .notWritable("\(directory)/\(file)", error)
+            }
         }
     }
 
-    /// Switches it on or off; returns 0 or the errno.
-    func set(_ isLit: Bool) -> Int32 { StatusLight.write(isLit ? brightest : "0", to: "\(directory)/brightness") }
+    /// Switches it on or off.
+    func set(_ isLit: Bool) throws(SystemFailure) {
+        try StatusLight.write(isLit ? brightest : "0", to: "\(directory)/brightness")
+    }
 
-    /// Lets it show what it showed before; returns 0 or the errno.
-    func restore() -> Int32 {
-        let code = StatusLight.write(brightness, to: "\(directory)/brightness")
-        // Last: another trigger than none switches the light itself.
-        let other = StatusLight.write(trigger, to: "\(directory)/trigger")
-        return code != 0 ? code : other
+    /// Lets it show what it showed before.
+    ///
+    /// - Throws: the first failure; the trigger is written even if the brightness could not be.
+    func restore() throws(SystemFailure) {
+        var first: SystemFailure?
+        // The trigger last: another than none switches the light itself.
+        for (file, text) in [("brightness", brightness), ("trigger", trigger)] {
+            do throws(SystemFailure) {
+                try StatusLight.write(text, to: "\(directory)/\(file)")
+            } catch {
+                first = first ?? error
+            }
+        }
+        if let first { throw first }
     }
 
     private static func word(in path: String) -> String? {
         FileContents.text(ofOptional: path, limit: 64)?.split { $0 == "\n" || $0 == " " }.first.map(String.init)
     }
 
-    /// Writes a text in one piece, as such files want it; returns 0 or the errno.
-    private static func write(_ text: String, to path: String) -> Int32 {
+    /// Writes a text in one piece, as such files want it: open(2), write(2).
+    private static func write(_ text: String, to path: String) throws(SystemFailure) {
         let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
-        guard file >= 0 else { return errno }
+        guard file >= 0 else { throw SystemFailure(code: errno) }
         defer { close(file) }
         var text = text
         let written = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) }
-        return written < 0 ? errno : 0
+        guard written >= 0 else { throw SystemFailure(code: errno) }
     }
 }
 
 /// Why no light of the board can be switched.
 enum StatusLightError: Error, CustomStringConvertible {
     case absent(String)
-    case notWritable(String, code: Int32)
+    case notWritable(String, SystemFailure)
 
     var description: String {
         switch self {
         case .absent(let root): "this board has no status light in \(root)"
-        case .notWritable(let path, let code): "\(path) cannot be written: \(systemMessage(code))"
+        case .notWritable(let path, let failure): "\(path) cannot be written: \(failure)"
         }
     }
 }

@@ -39,7 +39,7 @@ extension ConfigurationBuilder {
             // One byte more than is allowed, so that the reader notices.
             bytes = try FileContents.bytes(of: path, limit: ReaderLimits().bytes + 1, mayBePipe: true)
         } catch {
-            throw .unreadable(path: path, errno: error.code)
+            throw .unreadable(path: path, error)
         }
         do throws(ConfigurationProblem) {
             let directory = path.lastIndex(of: "/").map { String(path[...$0]) }

@@ -1,4 +1,4 @@
-internal import LinuxSystem
+public import LinuxSystem
 
 /// Why a GPIO line cannot be used, and what to do about it.
 public struct GPIOError: Error, Equatable, Sendable {
@@ -30,14 +30,14 @@ public struct GPIOError: Error, Equatable, Sendable {
     public var place: GPIOPlace
     public var path: String
 
-    /// The errno behind it, 0 where there is none.
-    public var code: Int32
+    /// What the system call answered; `nil` if none failed.
+    public var failure: SystemFailure?
 
-    init(_ reason: Reason, _ place: GPIOPlace, path: String, code: Int32 = 0) {
+    init(_ reason: Reason, _ place: GPIOPlace, path: String, _ failure: SystemFailure? = nil) {
         self.reason = reason
         self.place = place
         self.path = path
-        self.code = code
+        self.failure = failure
     }
 }
 
@@ -56,15 +56,18 @@ extension GPIOError: CustomStringConvertible {
     public var description: String {
         switch reason {
         case .noChip: "\(place): there is no GPIO chip \(path)"
-        case .accessDenied, .cannotOpen: "\(place): \(path) cannot be opened: \(systemMessage(code))"
-        case .notAChip: "\(place): \(path) is not a GPIO chip: \(systemMessage(code))"
+        case .accessDenied, .cannotOpen: "\(place): \(path) cannot be opened\(cause)"
+        case .notAChip: "\(place): \(path) is not a GPIO chip\(cause)"
         case .noLine(let count): "\(place): \(path) has the lines 0 to \(max(1, count) - 1)"
         case .noLineOfThatName: "\(place): no GPIO line has this name"
         case .inUse(let consumer): "\(place): \(consumer.map { "\"\($0)\"" } ?? "somebody else") uses it"
-        case .noInterrupts: "\(place): it cannot give interrupts: \(systemMessage(code))"
-        case .cannotRequest: "\(place): cannot be had: \(systemMessage(code))"
+        case .noInterrupts: "\(place): it cannot give interrupts\(cause)"
+        case .cannotRequest: "\(place): cannot be had\(cause)"
         }
     }
+
+    /// The system's words for it, as the end of a sentence.
+    private var cause: String { failure.map { ": \($0)" } ?? "" }
 
     /// What the reader can do about it.
     public var advice: String? {

@@ -1,6 +1,7 @@
 internal import CLinuxGPIO
 internal import Glibc
 public import IMUDrivers
+internal import LinuxSystem
 internal import MotionCore
 
 /// The rising edges of one GPIO line, requested from the kernel: a chip's data-ready pin as its driver owns it.
@@ -61,7 +62,7 @@ public struct GPIOLine: DataReadyLine, ~Copyable {
             guard let offset = try offset(of: place, on: chip, path: path) else { continue }
             let line = uninterrupted { linux_gpio_rising_edges(chip, offset, consumer, queueLength) }
             if line >= 0 { return line }
-            throw failure(-line, offset, on: chip, place, path)
+            throw refusal(SystemFailure(code: -line), offset, on: chip, place, path)
         }
         throw GPIOError(.noLineOfThatName, place, path: paths.last ?? "/dev/gpiochip*")
     }
@@ -75,14 +76,16 @@ public struct GPIOLine: DataReadyLine, ~Copyable {
             case EACCES, EPERM: .accessDenied
             default: .cannotOpen
             }
-        throw GPIOError(reason, place, path: path, code: -chip)
+        throw GPIOError(reason, place, path: path, SystemFailure(code: -chip))
     }
 
     /// The line's number on the chip; `nil` where no line there has the name.
     private static func offset(of place: GPIOPlace, on chip: Int32, path: String) throws(GPIOError) -> UInt32? {
         var info = gpiochip_info()
         let answer = uninterrupted { linux_gpio_chip_info(chip, &info) }
-        guard answer == 0 else { throw GPIOError(.notAChip, place, path: path, code: -answer) }
+        guard answer == 0 else {
+            throw GPIOError(.notAChip, place, path: path, SystemFailure(code: -answer))
+        }
         switch place.line {
         case .number(let number):
             guard number < info.lines else { throw GPIOError(.noLine(count: info.lines), place, path: path) }
@@ -97,19 +100,20 @@ public struct GPIOLine: DataReadyLine, ~Copyable {
         }
     }
 
-    private static func failure(
-        _ code: Int32, _ offset: UInt32, on chip: Int32, _ place: GPIOPlace, _ path: String
+    /// What the kernel's answer to a request means.
+    private static func refusal(
+        _ failure: SystemFailure, _ offset: UInt32, on chip: Int32, _ place: GPIOPlace, _ path: String
     ) -> GPIOError {
-        switch code {
+        switch failure.code {
         case EBUSY:
             var line = gpio_v2_line_info()
             let isKnown = linux_gpio_line_info(chip, offset, &line) == 0 && linux_gpio_is_used(&line) != 0
             let consumer = isKnown ? text(line.consumer) : ""
-            return GPIOError(.inUse(consumer: consumer.isEmpty ? nil : consumer), place, path: path, code: code)
-        case ENXIO, EOPNOTSUPP: return GPIOError(.noInterrupts, place, path: path, code: code)
-        case EACCES, EPERM: return GPIOError(.accessDenied, place, path: path, code: code)
-        case ENOTTY: return GPIOError(.notAChip, place, path: path, code: code)
-        default: return GPIOError(.cannotRequest, place, path: path, code: code)
+            return GPIOError(.inUse(consumer: consumer.isEmpty ? nil : consumer), place, path: path, failure)
+        case ENXIO, EOPNOTSUPP: return GPIOError(.noInterrupts, place, path: path, failure)
+        case EACCES, EPERM: return GPIOError(.accessDenied, place, path: path, failure)
+        case ENOTTY: return GPIOError(.notAChip, place, path: path, failure)
+        default: return GPIOError(.cannotRequest, place, path: path, failure)
         }
     }
 

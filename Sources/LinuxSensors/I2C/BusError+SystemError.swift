@@ -1,11 +1,12 @@
 internal import Glibc
 internal import IMUDrivers
+internal import LinuxSystem
 
 extension BusError {
-    /// What an errno of a transaction means (Linux, Documentation/i2c/fault-codes.rst).
-    static func transaction(_ code: Int32) -> BusError {
+    /// What the failure of a transaction means (Linux, Documentation/i2c/fault-codes.rst).
+    static func transaction(_ failure: SystemFailure) -> BusError {
         let kind: Kind
-        switch code {
+        switch failure.code {
         case ENXIO, EREMOTEIO: kind = .notAcknowledged
         case EAGAIN: kind = .arbitrationLost
         case ETIMEDOUT: kind = .timedOut
@@ -16,12 +17,12 @@ extension BusError {
         case EOPNOTSUPP, EINVAL, ENOTTY: kind = .unsupported
         default: kind = .other
         }
-        return BusError(kind, code: code)
+        return BusError(kind, code: failure.code)
     }
 
-    /// What an errno of opening an adapter means: as of a transaction, but nobody was addressed yet.
-    static func opening(_ code: Int32) -> BusError {
-        code == ENXIO ? BusError(.absent, code: code) : transaction(code)
+    /// What the failure to open an adapter means: as of a transaction, but nobody was addressed yet.
+    static func opening(_ failure: SystemFailure) -> BusError {
+        failure.code == ENXIO ? BusError(.absent, code: failure.code) : transaction(failure)
     }
 }
 

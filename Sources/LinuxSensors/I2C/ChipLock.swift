@@ -1,5 +1,6 @@
 internal import Glibc
 internal import IMUDrivers
+internal import LinuxSystem
 
 /// The exclusive right to one chip: an address on an adapter. Given back where it goes out of scope.
 ///
@@ -51,7 +52,7 @@ public struct ChipLock: ~Copyable {
     private static func acquire(device: String, address: UInt8) throws(LinuxSensorsError) -> Int32 {
         let place = SocketAddress(abstractName: name(device: device, address: address))
         let descriptor = stream()
-        guard descriptor >= 0 else { throw failure(errno) }
+        guard descriptor >= 0 else { throw cannotLock(SystemFailure(code: errno)) }
         var code = EADDRINUSE
         // A holder may be ending, or be between bind and listen: then who it is shows a moment later, or the name is
         // free.
@@ -68,14 +69,14 @@ public struct ChipLock: ~Copyable {
             usleep(1000)
         }
         close(descriptor)
-        throw code == EADDRINUSE ? inUse(by: Holder()) : failure(code)
+        throw code == EADDRINUSE ? inUse(by: Holder()) : cannotLock(SystemFailure(code: code))
 
         func inUse(by holder: Holder) -> LinuxSensorsError {
             LinuxSensorsError(.inUse(by: holder), device: device, address: address, BusError(.busy, code: EBUSY))
         }
 
-        func failure(_ code: Int32) -> LinuxSensorsError {
-            LinuxSensorsError(.cannotLock, device: device, address: address, .opening(code))
+        func cannotLock(_ failure: SystemFailure) -> LinuxSensorsError {
+            LinuxSensorsError(.cannotLock, device: device, address: address, .opening(failure))
         }
     }
 

@@ -1,6 +1,7 @@
 internal import CLinuxI2C
 internal import Glibc
 internal import IMUDrivers
+internal import LinuxSystem
 
 // One function a kind of transaction. The structures that the kernel is handed stand on the stack, and nothing here
 // allocates: this is what the sensor thread does all day.
@@ -75,7 +76,7 @@ extension I2CAdapter {
     /// Reads one register of the selected chip (`i2c_smbus_read_byte_data`).
     func smbusReadByte(_ register: UInt8) throws(BusError) -> UInt8 {
         let answer = uninterrupted { i2c_smbus_read_byte_data(descriptor, register) }
-        guard answer >= 0 else { throw .transaction(-answer) }
+        guard answer >= 0 else { throw .transaction(SystemFailure(code: -answer)) }
         return UInt8(truncatingIfNeeded: answer)
     }
 
@@ -87,7 +88,7 @@ extension I2CAdapter {
     /// Reads one byte of the selected chip without naming a register (`i2c_smbus_read_byte`).
     func smbusReceive() throws(BusError) -> UInt8 {
         let answer = uninterrupted { i2c_smbus_read_byte(descriptor) }
-        guard answer >= 0 else { throw .transaction(-answer) }
+        guard answer >= 0 else { throw .transaction(SystemFailure(code: -answer)) }
         return UInt8(truncatingIfNeeded: answer)
     }
 
@@ -101,7 +102,7 @@ extension I2CAdapter {
 
     /// Throws what an answer says, where it is not the one of success.
     private static func check(_ answer: Int32, expected: Int32) throws(BusError) {
-        guard answer >= 0 else { throw .transaction(-answer) }
+        guard answer >= 0 else { throw .transaction(SystemFailure(code: -answer)) }
         // A transfer or block that ended early: i2c-dev has no other word for it.
         guard answer == expected else { throw BusError(.inputOutput, code: EIO) }
     }

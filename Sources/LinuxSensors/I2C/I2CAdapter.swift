@@ -1,6 +1,7 @@
 internal import CLinuxI2C
 internal import Glibc
 internal import IMUDrivers
+internal import LinuxSystem
 
 /// An open I2C adapter: `/dev/i2c-1`. Closed where it goes out of scope.
 ///
@@ -58,13 +59,13 @@ public struct I2CAdapter: ~Copyable {
     private static func open(_ path: String) throws(LinuxSensorsError) -> (Int32, I2CFunctionality) {
         let descriptor = uninterrupted { linux_i2c_open(path) }
         guard descriptor >= 0 else {
-            throw LinuxSensorsError(.cannotOpen, device: path, .opening(-descriptor))
+            throw LinuxSensorsError(.cannotOpen, device: path, .opening(SystemFailure(code: -descriptor)))
         }
         var functionality: UInt = 0
         let answer = linux_i2c_functionality(descriptor, &functionality)
         guard answer == 0 else {
             Glibc.close(descriptor)
-            throw LinuxSensorsError(.notAnAdapter, device: path, .opening(-answer))
+            throw LinuxSensorsError(.notAnAdapter, device: path, .opening(SystemFailure(code: -answer)))
         }
         return (descriptor, I2CFunctionality(rawValue: functionality))
     }

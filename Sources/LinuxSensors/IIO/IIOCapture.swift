@@ -78,7 +78,9 @@ public final class IIOCapture {
         // First, since the kernel lets one program only have it open: whoever it is keeps its settings.
         let path = "\(places.devices)/\(device.identifier)"
         let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw IIOError(.cannotOpen, device: device.title, code: errno) }
+        guard descriptor >= 0 else {
+            throw IIOError(.cannotOpen, device: device.title, SystemFailure(code: errno))
+        }
         do throws(IIOError) {
             let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, descriptor)
             if capture == nil {
@@ -101,7 +103,7 @@ public final class IIOCapture {
             let enable = "\(setUp.device.path)/\(buffer)/enable"
             if SystemFiles.line(of: enable) == "1" { try IIOChanges.write(enable, "0") }
         } catch {
-            throw IIOError(.cannotWrite(attribute: "\(buffer)/enable"), device: setUp.device.title, code: error.code)
+            throw IIOError(.cannotWrite(attribute: "\(buffer)/enable"), device: setUp.device.title, error)
         }
         var rate = try setUp.configure(settings)
         var trigger: IIOTrigger?
@@ -136,7 +138,7 @@ public final class IIOCapture {
             clockOffset = offset
             var count: Int
             repeat { count = Glibc.read(descriptor, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
-            if count < 0 && errno != EAGAIN { throw .opening(errno) }
+            if count < 0 && errno != EAGAIN { throw .opening(SystemFailure(code: errno)) }
             // The kernel says "not now" where there is nothing; an end is one.
             if count == 0 { throw BusError(.absent, code: ENODEV) }
             filled += max(0, count)
@@ -162,9 +164,9 @@ public final class IIOCapture {
     ///
     /// - Throws: what the kernel answered to the first change that could not be put back.
     public func stop() throws(BusError) {
-        let code = changes.undo()
+        let failure = changes.undo()
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1
-        if code != 0 { throw .opening(code) }
+        if let failure { throw .opening(failure) }
     }
 }

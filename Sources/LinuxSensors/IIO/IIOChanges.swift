@@ -29,20 +29,20 @@ struct IIOChanges {
 
     /// Puts everything back, the last change first. What cannot be put back, as the device is gone, say, stays as it is.
     ///
-    /// Returns the first errno, 0 where there was none.
+    /// Returns the first failure, `nil` if there was none.
     @discardableResult
-    mutating func undo() -> Int32 {
-        var first: Int32 = 0
+    mutating func undo() -> SystemFailure? {
+        var first: SystemFailure?
         for change in changes.reversed() {
             switch change {
             case .attribute(let path, let old):
                 do throws(SystemFailure) {
                     try IIOChanges.write(path, old)
                 } catch {
-                    if first == 0 { first = error.code }
+                    first = first ?? error
                 }
             case .directory(let path):
-                if rmdir(path) != 0, first == 0 { first = errno }
+                if rmdir(path) != 0, first == nil { first = SystemFailure(code: errno) }
             }
         }
         changes = []

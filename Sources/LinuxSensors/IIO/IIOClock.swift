@@ -26,7 +26,7 @@ enum IIOClock: Equatable, Sendable {
         do throws(SystemFailure) {
             taken = try changes.set("\(device.path)/\(attribute)", to: "monotonic")
         } catch {
-            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, code: error.code)
+            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
         }
         guard let clock = IIOClock(taken) else { throw IIOError(.wallClock(taken), device: device.title) }
         return clock

@@ -1,6 +1,6 @@
 internal import Glibc
 public import IMUDrivers
-internal import LinuxSystem
+public import LinuxSystem
 
 /// Why a kernel driver's device cannot be used, and what to do about it.
 public struct IIOError: Error, Equatable, Sendable {
@@ -27,20 +27,20 @@ public struct IIOError: Error, Equatable, Sendable {
     /// The device: "iio:device0 (mpu6050)", or the name that was asked for.
     public var device: String
 
-    /// The system's errno, 0 where there is none.
-    public var code: Int32
+    /// What the system call answered; `nil` if none failed.
+    public var failure: SystemFailure?
 
-    /// Names what stands in the way, the device and the errno behind it.
-    public init(_ reason: Reason, device: String, code: Int32 = 0) {
+    /// Names what stands in the way, the device and the failure behind it.
+    public init(_ reason: Reason, device: String, _ failure: SystemFailure? = nil) {
         self.reason = reason
         self.device = device
-        self.code = code
+        self.failure = failure
     }
 
     /// The same as drivers say it.
     public var busError: BusError {
         if case .notFound = reason { return BusError(.absent, code: ENODEV) }
-        return code == 0 ? BusError(.unsupported) : .opening(code)
+        return failure.map { .opening($0) } ?? BusError(.unsupported)
     }
 }
 
@@ -53,8 +53,8 @@ extension IIOError: CustomStringConvertible {
             return device == "auto"
                 ? "no kernel driver has an accelerometer; of its kind of device (IIO) \(there)"
                 : "no kernel driver's device with an accelerometer is called \"\(device)\"; \(there)"
-        case .cannotOpen: return "\(device): cannot be opened: \(systemMessage(code))"
-        case .cannotWrite(let attribute): return "\(device): \(attribute) cannot be set: \(systemMessage(code))"
+        case .cannotOpen: return "\(device): cannot be opened\(cause)"
+        case .cannotWrite(let attribute): return "\(device): \(attribute) cannot be set\(cause)"
         case .cannotRead(let attribute): return "\(device): \(attribute) cannot be read"
         case .notTaken(let attribute, let value, let found):
             return "\(device): \(attribute) is \(found) after \(value) was written"
@@ -64,6 +64,9 @@ extension IIOError: CustomStringConvertible {
             return "\(device): its samples carry the time of the clock \"\(clock)\", which can be set"
         }
     }
+
+    /// The system's words for it, as the end of a sentence.
+    private var cause: String { failure.map { ": \($0)" } ?? "" }
 
     /// What the reader can do about it, nil where there is nothing to advise.
     public var advice: String? {

@@ -61,7 +61,9 @@ public final class IIORawReader {
         _ attribute: String, of device: IIODevice, _ quantity: IIOQuantity, _ letter: String
     ) throws(IIOError) -> Value {
         let file = Glibc.open("\(device.path)/\(attribute)", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw IIOError(.cannotRead(attribute: attribute), device: device.title, code: errno) }
+        guard file >= 0 else {
+            throw IIOError(.cannotRead(attribute: attribute), device: device.title, SystemFailure(code: errno))
+        }
         return Value(
             file: file, scale: device.number(of: quantity, axis: letter, "scale") ?? 1,
             bias: device.number(of: quantity, axis: letter, "offset") ?? 0)
@@ -103,8 +105,7 @@ public final class IIORawReader {
     public func stop() throws(BusError) {
         for value in values { close(value.file) }
         values = []
-        let code = changes.undo()
-        if code != 0 { throw .opening(code) }
+        if let failure = changes.undo() { throw .opening(failure) }
     }
 }
 
@@ -121,7 +122,7 @@ enum IIONumber {
             if count < 0 { code = errno }
             return count > 0 ? parse(UnsafeRawBufferPointer(rebasing: text.prefix(count))) : nil
         }
-        if code != 0 { throw .opening(code) }
+        if code != 0 { throw .opening(SystemFailure(code: code)) }
         guard let number else { throw BusError(.inputOutput, code: EIO) }
         return number
     }

@@ -20,7 +20,7 @@ struct IIOSetUp {
         do throws(SystemFailure) {
             return try changes.set("\(device.path)/\(attribute)", to: value)
         } catch {
-            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, code: error.code)
+            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
         }
     }
 

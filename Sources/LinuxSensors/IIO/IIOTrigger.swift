@@ -54,7 +54,7 @@ struct IIOTrigger: Equatable, Sendable {
         do throws(SystemFailure) {
             found = try changes.set("\(device.path)/\(attribute)", to: choice.name)
         } catch {
-            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, code: error.code)
+            throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
         }
         // The kernel takes any name without a word.
         guard found == choice.name else {
@@ -73,8 +73,7 @@ struct IIOTrigger: Equatable, Sendable {
             try changes.set("\(path)/sampling_frequency", to: IIOAvailable.text(rate))
         } catch {
             throw IIOError(
-                .cannotWrite(attribute: "sampling_frequency of trigger \(name)"), device: device.title, code: error.code
-            )
+                .cannotWrite(attribute: "sampling_frequency of trigger \(name)"), device: device.title, error)
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import IMUDrivers
+import LinuxSystem
 import MotionCore
 import MotionTestSupport
 import Testing
@@ -211,8 +212,9 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         try FileManager.default.removeItem(atPath: fake.devices + "/iio:device0")
         let missing = try #require(failure { try IIOCapture.open(device, settings, in: fake.places) })
         #expect(missing.reason == .cannotOpen && missing.busError.kind == .absent)
-        let busy = IIOError(.cannotOpen, device: "iio:device0", code: EBUSY)
+        let busy = IIOError(.cannotOpen, device: "iio:device0", SystemFailure(code: EBUSY))
         #expect(busy.busError.kind == .busy && busy.advice?.contains("iio-sensor-proxy") == true)
+        #expect("\(busy)" == "iio:device0: cannot be opened: Device or resource busy")
     }
 
     @Test("Values are read one by one where there is no buffer, and every time anew")
