@@ -10,6 +10,8 @@ let package = Package(
         .executable(name: "jostle-bench", targets: ["JostleBench"]),
         // For tests: loaded into a program with LD_PRELOAD, it is a bus with a chip.
         .library(name: "FakeI2CAdapter", type: .dynamic, targets: ["FakeI2CAdapter"]),
+        // The same for a disk that does not answer.
+        .library(name: "StallingDisk", type: .dynamic, targets: ["StallingDisk"]),
     ],
     targets: [
         .systemLibrary(name: "CMotionMath"),
@@ -76,6 +78,8 @@ let package = Package(
             name: "IMUDriversTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
         .testTarget(
             name: "VirtualIMUTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
+        // No test depends on it: linked into the test program, it would stall the tests.
+        .target(name: "StallingDisk", path: "Tests/StallingDisk"),
         .target(name: "FakeI2CAdapter", path: "Tests/FakeI2CAdapter", linkerSettings: [.linkedLibrary("m")]),
         .executableTarget(
             name: "LinuxSensorsTestHelper", dependencies: ["IMUDrivers", "LinuxSensors"],
@@ -105,7 +109,7 @@ let package = Package(
             name: "JostleAgentTests",
             dependencies: [
                 "BrokerTestSupport", "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages",
-                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "SQLiteDatabase", "StateStorage",
             ]),
         .testTarget(
             name: "JostleMessagesTests",

@@ -10,10 +10,8 @@ public enum AgentError: Error, Sendable {
     case mqtt(MQTTError)
     /// A file with a secret cannot be used.
     case secretFile(SecretFileError)
-    /// `mqtt.broker: embedded` needs a mosquitto, and there is none.
-    case noBrokerProgram
-    /// The embedded broker cannot be started, and why.
-    case embeddedBroker(String)
+    /// `mqtt.broker` is `embedded`, and that broker does not run.
+    case embeddedBroker(EmbeddedBrokerError)
 }
 
 extension AgentError: CustomStringConvertible {
@@ -22,9 +20,7 @@ extension AgentError: CustomStringConvertible {
         case .sensor(let error): "\(error)"
         case .mqtt(let error): "\(error)"
         case .secretFile(let error): "\(error)"
-        case .noBrokerProgram:
-            "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"
-        case .embeddedBroker(let reason): "the embedded broker cannot be started: \(reason)"
+        case .embeddedBroker(let error): "\(error)"
         }
     }
 }

@@ -67,6 +67,7 @@ public struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let serverUnavailable = MQTTReason(rawValue: 0x88)
     public static let banned = MQTTReason(rawValue: 0x8A)
     public static let sessionTakenOver = MQTTReason(rawValue: 0x8E)
+    public static let topicNameInvalid = MQTTReason(rawValue: 0x90)
     public static let packetTooLarge = MQTTReason(rawValue: 0x95)
     public static let quotaExceeded = MQTTReason(rawValue: 0x97)
 

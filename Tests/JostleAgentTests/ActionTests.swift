@@ -12,36 +12,40 @@ import Testing
 /// Requirement: the rules of `actions` are members of the responder chain, in their order and before the publisher, and
 /// what they publish goes the way of events.
 @Suite struct ActionTests {
-    /// A manager's chain with rules in it, and a publisher behind them whose messages are kept.
+    /// A manager's chain with rules in it, and behind them what makes messages of events, whose messages are kept.
     private struct Rig {
         let manager = MotionManager(sensor: .virtual("rest"))
-        let responders: ActionResponders
-        let publisher: Publisher
-        let outbox: OutboxCourier
-        private let box: Box
+        private let responders: ActionResponders
+        private let box = Box()
 
+        /// What the loop owns, and what was published. The chain calls on the test's own thread.
         private final class Box: Sendable {
-            let messages = Mutex<[MQTTMessage]>([])
+            struct State {
+                var composer = EventComposer(
+                    topics: Topics(prefix: "jostle", id: "dut"), prefix: "jostle", run: "f00d", isSimulated: true)
+                var orders: [Outbox.Order] = []
+                var refusals: [String] = []
+            }
+
+            let state = Mutex(State())
         }
 
         init(_ rules: String) throws {
-            let box = Box()
-            self.box = box
-            let send: Publisher.Send = { message, _ in
-                box.messages.withLock { $0.append(message) }
-                return true
+            let box = self.box
+            responders = ActionResponders { action, event in
+                box.state.withLock { state in
+                    do throws(ActionRefusal) {
+                        let message = try state.composer.message(for: action, on: event, at: .now())
+                        if let message { state.orders.append(.add(message)) }
+                    } catch {
+                        state.refusals.append(error.reason)
+                    }
+                }
             }
-            outbox = try #require(OutboxCourier.inMemory(send))
-            publisher = Publisher(
-                topics: Topics(prefix: "jostle", id: "dut"), publish: JostleSettings().publish, run: "f00d",
-                isSimulated: true, outbox: outbox, send: send)
-            responders = ActionResponders(
-                ActionPerformer(
-                    device: "dut", prefix: "jostle", isSimulated: true, publisher: publisher, log: Log(level: .error)))
-            publisher.connected()
-            manager.setDefaultResponder { [publisher] in publisher.publish($0) }
+            manager.setDefaultResponder { event in
+                box.state.withLock { $0.orders += $0.composer.orders(for: event, at: .now()) }
+            }
             try install(rules)
-            _ = news()
         }
 
         func install(_ rules: String) throws {
@@ -55,10 +59,21 @@ import Testing
             manager.handlers.chain.deliver(event)
         }
 
+        /// Adds a handler as a program would, which publishes as well.
+        func addProgramsHandler(of recognizer: Recognizer, topic: String) {
+            manager.addRecognizer(recognizer) { [box] event in
+                let now = ClockReading.now()
+                let message = OutgoingMessage(
+                    topic: topic, content: .fixed(Array("0".utf8)), time: EventTime(event.timestamp, now))
+                box.state.withLock { $0.orders.append(.add(message)) }
+                return .passOn
+            }
+        }
+
         /// What was published since the last look, as "topic payload"; of events the topic and the phase.
         func news() -> [String] {
             messages().map { message in
-                let text = String(decoding: message.payload, as: UTF8.self)
+                let text = message.payload.text
                 guard message.topic.hasPrefix("jostle/dut/") else { return "\(message.topic) \(text)" }
                 let phase = GesturePhase.allCases.first { text.contains("\"phase\":\"\($0.word)\"") }
                 return "\(message.topic.replacing("jostle/dut/", with: "")) \(phase?.word ?? text)"
@@ -66,12 +81,20 @@ import Testing
         }
 
         func messages() -> [MQTTMessage] {
-            outbox.workOff()
-            return box.messages.withLock { messages in
-                defer { messages = [] }
-                return messages
+            orders().compactMap { order in
+                guard case .add(let message) = order else { return nil }
+                return message.message(at: .now(), eventExpiry: 3600)
             }
         }
+
+        func orders() -> [Outbox.Order] {
+            box.state.withLock { state in
+                defer { state.orders = [] }
+                return state.orders
+            }
+        }
+
+        var refusals: [String] { box.state.withLock { $0.refusals } }
     }
 
     @Test func aShakeTogglesTheLampAndIsToldAsWell() throws {
@@ -86,11 +109,7 @@ import Testing
     @Test func rulesComeInTheirOrderAfterAProgramsHandlers() throws {
         let rig = try Rig(
             "{on: tap, publish: {topic: a, payload: 1}}, {on: tap, publish: {topic: b, payload: 2}}")
-        let publisher = rig.publisher
-        rig.manager.addRecognizer(.tap) { _ in
-            publisher.publish(MQTTMessage(topic: "program", text: "0"), at: WallClock.monotonic, lifetime: nil)
-            return .passOn
-        }
+        rig.addProgramsHandler(of: .tap, topic: "program")
         rig.deliver(.tap, .recognized)
         #expect(rig.news() == ["program 0", "a 1", "b 2", "event/tap recognized"])
     }
@@ -222,15 +241,16 @@ import Testing
 
     @Test func withoutAConnectionAnActionWaitsUntilItIsTooOld() throws {
         let rig = try Rig("{on: tap, publish: {topic: a, payload: x, expires: 30 s}}")
-        rig.publisher.disconnected(undelivered: [])
         // One tap a minute ago, and one now.
         rig.manager.handlers.chain.deliver(
             GestureEvent(.tap, .recognized, at: WallClock.monotonic.advanced(bySeconds: -60)))
         rig.deliver(.tap, .recognized)
-        rig.publisher.connected()
-        let news = rig.news().filter { !$0.contains("availability") }
-        #expect(news == ["event/tap recognized", "a x", "event/tap recognized"])
-        #expect(rig.outbox.figures.expired == 1 && rig.outbox.figures.dropped == 0)
+        var bench = ParticipantBench(Outbox(nil, limits: OutboxLimits(), eventExpiry: 3600))
+        bench.clocks = .now()
+        bench.carryOut(bench.participant.take(rig.orders(), at: bench.clocks))
+        bench.tell(.connected)
+        #expect(bench.topics() == ["jostle/dut/event/tap", "a", "jostle/dut/event/tap"])
+        #expect(bench.participant.figures.expired == 1 && bench.participant.figures.dropped == 0)
     }
 
     @Test func theEventOfAnActionIsTheOneThatIsPublished() throws {
@@ -255,7 +275,7 @@ import Testing
             "{on: flick, publish: {topic: jostle/dut/command/tare, payload: ''}}, "
                 + "{on: flick, publish: {topic: 'lamp/${direction}', payload: x}}")
         rig.deliver(.flick, .recognized) { $0.direction = .left }
-        #expect(rig.news() == ["lamp/left x", "event/flick recognized"])
+        #expect(rig.news() == ["lamp/left x", "event/flick recognized"] && rig.refusals.count == 1)
     }
 
     @Test func aMessageThatNoClientTakesDoesNotBlockTheOthers() throws {
@@ -336,5 +356,56 @@ import Testing
                 file: nil, overrides: ["actions=[{on: shake, axis: \(axis.word), consume: true}]"])
             #expect(settings.settings.actions.first?.filter.axes == [axis])
         }
+    }
+}
+
+/// Requirement: an event has an id that never repeats and the time at which it was measured, and an open gesture is noted.
+@Suite struct EventComposerTests {
+    private func composer(isSimulated: Bool = false) -> EventComposer {
+        EventComposer(
+            topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", run: "f00d", isSimulated: isSimulated)
+    }
+
+    private func object(_ order: Outbox.Order?) throws -> [String: Any] {
+        guard case .add(let message) = try #require(order) else { return [:] }
+        let payload = message.message(at: .now(), eventExpiry: nil).payload
+        return try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
+    }
+
+    @Test func eventsAreNumberedAfterTheRun() throws {
+        var composer = composer()
+        let ids = try [GesturePhase.began, .ended, .began].map { phase in
+            let orders = composer.orders(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
+            return try object(orders.last)["id"] as? String
+        }
+        #expect(ids == ["f00d-1", "f00d-2", "f00d-3"])
+    }
+
+    @Test func anOpenGestureIsNotedWithItsBeginningAndItsEnd() {
+        var composer = composer()
+        func note(_ phase: GesturePhase) -> Bool? {
+            let orders = composer.orders(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
+            guard case .note(let gesture, let isOpen) = orders.first else { return nil }
+            #expect(gesture == OpenGesture(gesture: .shake, isSimulated: false) && orders.count == 2)
+            return isOpen
+        }
+        #expect(note(.began) == true && note(.ended) == false && note(.cancelled) == false)
+        #expect(note(.changed) == nil && note(.recognized) == nil)
+    }
+
+    /// A made-up gesture of a real sensor is marked, and a real one beside it is not.
+    @Test func aSimulatedEventIsMarked() throws {
+        var composer = composer()
+        var simulated = GestureEvent(.shake, .began, at: WallClock.monotonic)
+        simulated.isSimulated = true
+        #expect(try object(composer.orders(for: simulated, at: .now()).last)["simulated"] as? Bool == true)
+        let real = GestureEvent(.shake, .began, at: WallClock.monotonic)
+        #expect(try object(composer.orders(for: real, at: .now()).last)["simulated"] == nil)
+    }
+
+    @Test func aRunIs64BitsInHexadecimalAndNewEachTime() {
+        let runs = (0..<100).map { _ in RunName.new() }
+        #expect(runs.allSatisfy { $0.count == 16 && $0.allSatisfy(\.isHexDigit) })
+        #expect(Set(runs).count == 100)
     }
 }

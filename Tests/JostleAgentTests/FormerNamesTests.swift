@@ -1,93 +1,115 @@
 import BrokerTestSupport
+import JostleConfiguration
+import JostleMessages
 import MosquittoClient
 import MotionCore
+import StateStorage
 import Testing
 
 @testable import JostleAgent
 
 /// Requirement: a device that was renamed leaves no retained message behind, and never touches another device's.
 @Suite struct FormerNamesTests {
-    private func at(_ seconds: Double) -> Timestamp { Timestamp(seconds: 100).advanced(bySeconds: seconds) }
+    private typealias Bench = ParticipantBench<FormerNames>
 
     private let retained = ["availability", "state", "health", "config/reported"].map { "jostle/old/\($0)" }
 
-    /// Connected, and told that the broker tells of who is online.
-    private func names(_ roots: Set<String> = ["jostle/old"]) -> FormerNames {
-        var names = FormerNames(roots)
-        #expect(names.connected(at: at(0)) == roots.sorted().map { "\($0)/availability" })
-        for root in roots { names.answered("\(root)/availability", at: at(0.1)) }
-        return names
+    /// Connected, and the broker has answered the subscriptions.
+    private func bench(_ roots: Set<String> = ["jostle/old"]) -> Bench {
+        let memory = RememberedTopics.deviceNames(in: StateDirectory(path: "/nonexistent"))
+        var bench = Bench(FormerNames(roots, current: "jostle/new", memory: memory))
+        bench.tell(.connected)
+        #expect(bench.subscriptions == roots.sorted().map { "\($0)/availability" })
+        for root in roots { bench.tell(.subscriptionAnswered(filter: "\(root)/availability")) }
+        return bench
     }
 
-    /// Does what is due, with a client that takes so many messages.
-    private func work(_ names: inout FormerNames, _ seconds: Double, taking limit: Int = 10) -> FormerNames.Work {
-        let work = names.work(at: at(seconds))
-        for (message, token) in work.messages.prefix(limit) {
-            #expect(message.retain && message.payload.isEmpty && message.qos == .atLeastOnce)
-            names.sent(message, token)
-        }
-        return work
-    }
-
-    private func hear(_ names: inout FormerNames, _ text: String, _ seconds: Double) -> FormerNames.Finding {
-        names.take(MQTTMessage(topic: "jostle/old/availability", text: text, retain: true), at: at(seconds))
-    }
+    private func hear(_ bench: inout Bench, _ text: String) { bench.hear(retained[0], text, retain: true) }
 
     @Test func whatWasRetainedIsTakenAwayOnce() {
-        var names = names()
-        #expect(work(&names, 0.2).messages.isEmpty)
-        let due = work(&names, 0.5)
-        #expect(due.messages.map(\.message.topic) == retained && due.unsubscriptions == [retained[0]])
-        #expect(work(&names, 1).messages.isEmpty && names.nextWork == nil)
-        var cleared: [String?] = []
-        for (_, token) in due.messages {
-            let answer = names.acknowledged(token)
-            #expect(answer.isOurs)
-            cleared.append(answer.root)
-        }
-        #expect(cleared == [nil, nil, nil, "jostle/old"] && names.roots.isEmpty)
-        #expect(names.connected(at: at(2)).isEmpty)
+        var bench = bench()
+        #expect(bench.participant.spared == ["old"])
+        #expect(bench.text(.deviceNames) == "jostle device names 1\njostle/new\njostle/old\n")
+        bench.pass(0.2)
+        #expect(bench.news().isEmpty)
+        bench.pass(0.2)
+        let due = bench.news()
+        #expect(due.map(\.message.topic) == retained)
+        #expect(bench.subscriptions.isEmpty && bench.participant.spared.isEmpty)
+        #expect(due.allSatisfy { $0.message.retain && $0.message.payload.isEmpty && $0.message.qos == .atLeastOnce })
+        bench.pass(60)
+        #expect(bench.news().isEmpty && bench.participant.nextDeadline == nil)
+        for entry in due.prefix(3) { if let token = entry.token { bench.tell(.acknowledged(token)) } }
+        #expect(bench.takeLines().isEmpty && bench.participant.roots == ["jostle/old"])
+        if let token = due.last?.token { bench.tell(.acknowledged(token)) }
+        #expect(bench.takeLines().count == 1 && bench.participant.roots.isEmpty)
+        #expect(bench.text(.deviceNames) == "jostle device names 1\njostle/new\n")
+        bench.tell(.connected)
+        #expect(bench.subscriptions.isEmpty)
     }
 
     @Test func aDeviceThatIsOnlineUnderTheNameIsLeftAlone() {
-        var names = names()
-        #expect(hear(&names, "online", 0.2) == .inUse("jostle/old"))
-        #expect(hear(&names, "online", 0.3) == .nothing)
-        #expect(work(&names, 60).messages.isEmpty && names.roots == ["jostle/old"])
+        var bench = bench()
+        hear(&bench, "online")
+        hear(&bench, "online")
+        #expect(bench.takeLines().count == 1)
+        bench.pass(60)
+        #expect(bench.news().isEmpty && bench.participant.roots == ["jostle/old"])
+        #expect(bench.participant.spared == ["old"])
         // The broker had not noticed yet that it was this device itself, which lost its power.
-        #expect(hear(&names, "offline", 61) == .nothing)
-        #expect(work(&names, 61).messages.count == 4)
+        hear(&bench, "offline")
+        bench.pass(0)
+        #expect(bench.news().count == 4)
         // Its own empty message comes back.
-        #expect(hear(&names, "", 62) == .nothing)
-        #expect(names.take(MQTTMessage(topic: "jostle/new/availability", text: "online"), at: at(63)) == .unrelated)
+        hear(&bench, "")
+        bench.hear("jostle/new/availability", "online")
+        bench.pass(10)
+        #expect(bench.news().isEmpty && bench.takeLines().isEmpty)
     }
 
     @Test func whatALostConnectionLeftUndoneIsDoneOnTheNext() {
-        var names = names()
-        let first = work(&names, 0.5, taking: 2)
-        #expect(work(&names, 0.6).messages.map(\.message.topic) == Array(retained.suffix(2)))
-        names.disconnected()
-        #expect(work(&names, 1).messages.isEmpty)
-        #expect(names.connected(at: at(2)) == [retained[0]])
+        var bench = bench()
+        bench.pass(0.5)
+        let first = bench.news()
+        bench.tell(.notSent(first.suffix(2).compactMap(\.token)))
+        bench.pass(0.3)
+        #expect(Set(bench.topics()) == Set(retained.suffix(2)))
+        bench.tell(.disconnected(undelivered: []))
+        bench.pass(1)
+        #expect(bench.news().isEmpty)
+        bench.tell(.connected)
         // No answer to the subscription.
-        #expect(work(&names, 3.9).messages.isEmpty)
-        let second = work(&names, 4.1)
-        #expect(second.messages.map(\.message.topic) == retained)
-        #expect(Set(first.messages.map(\.token)).isDisjoint(with: second.messages.map(\.token)))
+        bench.pass(1.9)
+        #expect(bench.news().isEmpty)
+        bench.pass(0.2)
+        let second = bench.news()
+        #expect(second.map(\.message.topic) == retained)
+        #expect(Set(first.compactMap(\.token)).isDisjoint(with: second.compactMap(\.token)))
         // An answer of the first connection counts for nothing.
-        #expect(names.acknowledged(first.messages[0].token) == FormerNames.Answer(isOurs: true))
+        for entry in first { if let token = entry.token { bench.tell(.acknowledged(token)) } }
+        #expect(bench.participant.roots == ["jostle/old"] && bench.takeLines().isEmpty)
     }
 
-    @Test func whatTheBrokerForbidsIsToldOnceAndNotTriedAgain() {
-        var names = names()
-        let due = work(&names, 0.5)
-        var refused: [String?] = []
-        for (_, token) in due.messages { refused.append(names.rejected(token).root) }
-        #expect(refused == ["jostle/old", nil, nil, nil])
-        #expect(names.connected(at: at(5)).isEmpty && work(&names, 60).messages.isEmpty)
-        #expect(names.roots == ["jostle/old"], "the next start tries again")
-        let event = MQTTToken(rawValue: 1)
-        let announcement = MQTTToken(rawValue: (1 << 62) + 1)
-        #expect(!names.rejected(event).isOurs && !names.acknowledged(announcement).isOurs)
+    @Test func whatTheBrokerForbidsIsLoggedOnceAndNotTriedAgain() {
+        var bench = bench()
+        bench.pass(0.5)
+        for entry in bench.news() {
+            if let token = entry.token { bench.tell(.rejected(token, topic: "t", .refused(.notAuthorised))) }
+        }
+        #expect(bench.takeLines().count == 1)
+        bench.tell(.connected)
+        bench.pass(60)
+        #expect(bench.news().isEmpty && bench.participant.roots == ["jostle/old"], "the next start tries again")
+    }
+
+    /// What was announced to Home Assistant names devices too: before names were remembered there was nothing else.
+    @Test func namesAreFoundInAnnouncements() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("jostle device names 1\njostle/one\n", to: "device-names")
+        let names = FormerNames(
+            JostleSettings(), topics: Topics(prefix: "jostle", id: "new"),
+            memory: .deviceNames(in: StateDirectory(path: directory.path)),
+            announced: ["homeassistant/sensor/two/roll/config", "homeassistant/sensor/new/roll/config"])
+        #expect(names.roots == ["jostle/one", "jostle/two"])
     }
 }

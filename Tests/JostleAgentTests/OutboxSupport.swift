@@ -1,9 +1,122 @@
+import JostleMessages
+import MosquittoClient
+import MotionCore
+
 @testable import JostleAgent
 
-extension OutboxCourier {
-    /// An outbox without a file and a thread: it does what it was told when `workOff` is called.
-    static func inMemory(_ send: @escaping Publisher.Send) -> OutboxCourier? {
-        OutboxCourier(
-            OutboxKeeper(file: nil, limits: OutboxLimits(), eventExpiry: 3600, note: { _ in }, send: send))
+/// An outbox with what the loop does for it: its batches are written at once, its messages are kept.
+final class OutboxRig {
+    /// Something that comes to the outbox.
+    enum Step {
+        case add(OutgoingMessage)
+        case note(OpenGesture, isOpen: Bool)
+        case connected
+        case disconnected(undelivered: [Int64])
+        case acknowledged(Int64)
+        case rejected(Int64)
+    }
+
+    var clocks = ClockReading(
+        boot: "a", monotonic: Timestamp(seconds: 100), sinceBoot: BootTime(nanoseconds: 100_000_000_000),
+        wall: 1_795_000_000_000, isSet: true)
+    private(set) var sent: [(text: String, row: Int64)] = []
+    private(set) var lines: [String] = []
+    var outbox: Outbox
+    let file: OutboxFile?
+
+    /// An outbox with a file in a directory, or without one.
+    init(
+        directory: String?, count: Int = 10_000, maximumBytes: Int = 1 << 24, clocks: ClockReading? = nil
+    ) {
+        var limits = OutboxLimits()
+        limits.count = count
+        file = directory.map { OutboxFile(directory: $0, maximumBytes: maximumBytes) }
+        if let file {
+            let (content, setAside, failure) = file.open()
+            if let setAside { lines.append(setAside.description) }
+            outbox = Outbox(
+                Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure), limits: limits,
+                eventExpiry: 3600, window: 10_000)
+        } else {
+            outbox = Outbox(nil, limits: limits, eventExpiry: 3600)
+        }
+        if let clocks { self.clocks = clocks }
+        carryOut(outbox.start(at: self.clocks))
+    }
+
+    var now: Timestamp { clocks.monotonic }
+    var figures: Outbox.Figures { outbox.figures }
+    var interrupted: [OpenGesture] { outbox.interrupted }
+
+    func pass(_ seconds: Double) {
+        clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
+        clocks.sinceBoot.nanoseconds += Int64(seconds * 1e9)
+        clocks.wall += Int64(seconds * 1000)
+    }
+
+    /// What was sent since the last call.
+    func news() -> [String] {
+        defer { sent = [] }
+        return sent.map(\.text)
+    }
+
+    func forgetLines() { lines = [] }
+
+    /// A message of this instant.
+    func message(_ text: String) -> OutgoingMessage {
+        OutgoingMessage(topic: "t", content: .fixed(Array(text.utf8)), time: EventTime(now, clocks))
+    }
+
+    /// Lets the outbox hear of steps, and does what is due.
+    ///
+    /// - Returns: when it wants to be called again.
+    @discardableResult
+    func work(_ steps: [Step] = []) -> Timestamp? {
+        var orders: [Outbox.Order] = []
+        for step in steps {
+            switch step {
+            case .add(let message): orders.append(.add(message))
+            case .note(let gesture, let isOpen): orders.append(.note(gesture, isOpen: isOpen))
+            case .connected: tell(.connected, &orders)
+            case .disconnected(let rows): tell(.disconnected(undelivered: rows.map { OutboxToken(row: $0) }), &orders)
+            case .acknowledged(let row): tell(.acknowledged(OutboxToken(row: row)), &orders)
+            case .rejected(let row):
+                tell(.rejected(OutboxToken(row: row), topic: "t", .refused(.notAuthorised)), &orders)
+            }
+        }
+        take(&orders)
+        carryOut(outbox.handleDeadline(at: clocks))
+        return outbox.nextDeadline
+    }
+
+    private func tell(_ event: ParticipantEvent<OutboxToken>, _ orders: inout [Outbox.Order]) {
+        take(&orders)
+        carryOut(outbox.handle(event, at: clocks))
+    }
+
+    private func take(_ orders: inout [Outbox.Order]) {
+        guard !orders.isEmpty else { return }
+        carryOut(outbox.take(orders, at: clocks))
+        orders = []
+    }
+
+    private func carryOut(_ effects: Outbox.Effects) {
+        for effect in effects {
+            switch effect {
+            case .publish(let message, let token):
+                sent.append((String(decoding: message.payload, as: UTF8.self), token?.row ?? 0))
+            case .log(_, let text): lines.append(text)
+            case .request(.write(let batch)):
+                if let file { carryOut(outbox.handle(file.write(batch), at: clocks)) }
+            case .request(.checkpoint): file?.checkpoint()
+            case .request(.reportHealth), .subscribe, .unsubscribe, .write: break
+            }
+        }
+    }
+
+    /// Writes what is left and closes the file.
+    func close() {
+        carryOut(outbox.flush(at: clocks))
+        file?.close()
     }
 }

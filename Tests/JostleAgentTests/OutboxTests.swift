@@ -1,252 +1,265 @@
+import JostleMessages
 import MosquittoClient
 import MotionCore
 import Testing
 
 @testable import JostleAgent
 
-/// Requirement: events reach the broker in order and at least once; what waits is bounded, and what is lost is counted.
+/// Requirement: a message is stored before it is sent; a disk that fails or does not answer costs no gesture, and whoever
+/// looks after the device learns of it. Without threads, disk and broker.
 @Suite struct OutboxTests {
-    private static func clocks(_ seconds: Double) -> ClockReading {
-        ClockReading(
-            boot: "a", monotonic: Timestamp(seconds: seconds), wall: 1_795_000_000_000 + Int64(seconds * 1000),
-            isSet: true)
-    }
+    /// An outbox whose batches stay under way until the test says what came of them.
+    private struct Bench {
+        var outbox = Outbox(Outbox.Opened(), limits: OutboxLimits(), eventExpiry: 3600)
+        var clocks = ClockReading(
+            boot: "a", monotonic: Timestamp(seconds: 100), sinceBoot: BootTime(nanoseconds: 100_000_000_000),
+            wall: 1_795_000_000_000, isSet: true)
+        var batches: [OutboxBatch] = []
+        var sent: [Int64] = []
+        var lines: [String] = []
+        var reportsHealth = false
 
-    private func message(_ number: Int, lifetime: Double? = nil, qos: MQTTQoS = .atLeastOnce) -> OutgoingMessage {
-        OutgoingMessage(
-            topic: "t", content: .fixed(Array("\(number)".utf8)), qos: qos,
-            time: EventTime(Timestamp(seconds: 0), Self.clocks(0)), lifetime: lifetime)
-    }
-
-    private func outbox(count: Int = 10, bytes: Int = 1000, _ numbers: ClosedRange<Int>) -> Outbox {
-        var limits = OutboxLimits()
-        limits.count = count
-        limits.bytes = bytes
-        limits.age = 1000
-        var outbox = Outbox(limits: limits)
-        for number in numbers { outbox.append(message(number)) }
-        return outbox
-    }
-
-    /// Sends at most `limit` and tells what was sent, with its tokens.
-    private func sent(
-        _ outbox: inout Outbox, at seconds: Double = 0, limit: Int = .max
-    ) -> [(text: String, token: UInt64)] {
-        var sent: [(String, UInt64)] = []
-        outbox.dropExpired(at: Self.clocks(seconds))
-        outbox.send(at: Self.clocks(seconds)) { message, token in
-            guard sent.count < limit else { return false }
-            sent.append((String(decoding: message.payload, as: UTF8.self), token.rawValue))
-            return true
+        mutating func pass(_ seconds: Double) {
+            clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
+            clocks.sinceBoot.nanoseconds += Int64(seconds * 1e9)
+            clocks.wall += Int64(seconds * 1000)
+            carryOut(outbox.handleDeadline(at: clocks))
         }
-        return sent
-    }
 
-    @Test func everythingIsSentOnceInOrderAndWaitsForItsAcknowledgement() {
-        var outbox = outbox(1...3)
-        let first = sent(&outbox)
-        #expect(first.map(\.text) == ["1", "2", "3"])
-        #expect(first.map(\.token) == [1, 2, 3])
-        #expect(sent(&outbox).isEmpty)
-        #expect(outbox.count == 3 && outbox.bytes == 6)
-        outbox.acknowledge(2)
-        outbox.acknowledge(2)
-        outbox.acknowledge(99)
-        #expect(outbox.count == 2 && outbox.bytes == 4 && outbox.dropped == 0)
-        #expect(outbox.takeDeparted() == [2])
-        #expect(outbox.takeDeparted().isEmpty)
-        #expect(outbox.messages.map(\.token) == [1, 3])
-    }
+        mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce) {
+            let message = OutgoingMessage(
+                topic: "t", content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
+            carryOut(outbox.take(Array(repeating: .add(message), count: count), at: clocks))
+        }
 
-    @Test func whatCouldNotBeSentIsSentNextInTheSameOrder() {
-        var outbox = outbox(1...5)
-        #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
-        outbox.append(message(6))
-        #expect(sent(&outbox).map(\.text) == ["3", "4", "5", "6"])
-    }
+        mutating func tell(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
 
-    @Test func whatCameBackIsSentAgainInOrderUnderTheSameToken() {
-        var outbox = outbox(1...4)
-        let first = sent(&outbox, limit: 3)
-        outbox.acknowledge(first[1].token)
-        outbox.takeBack([3, 1, 77])
-        let again = sent(&outbox)
-        #expect(again.map(\.text) == ["1", "3", "4"])
-        #expect(again.map(\.token) == [1, 3, 4])
-    }
+        mutating func acknowledge(_ rows: Int64...) {
+            for row in rows { tell(.acknowledged(OutboxToken(row: row))) }
+        }
 
-    @Test func whereItIsFullTheOldestGoesAndIsCounted() {
-        var outbox = outbox(count: 3, 1...5)
-        #expect(outbox.count == 3 && outbox.dropped == 2)
-        #expect(sent(&outbox).map(\.text) == ["3", "4", "5"])
-        outbox.append(message(6))
-        #expect(outbox.count == 3 && outbox.dropped == 3)
-        #expect(sent(&outbox).map(\.text) == ["6"])
-        outbox.acknowledge(1)
-        #expect(outbox.count == 3)
-    }
+        /// What came of the oldest batch.
+        mutating func answer(_ outcome: OutboxFile.Outcome) {
+            batches.removeFirst()
+            carryOut(outbox.handle(outcome, at: clocks))
+        }
 
-    @Test func bytesAreBoundedToo() {
-        var outbox = outbox(bytes: 7, 1...5)
-        #expect(outbox.count == 3 && outbox.bytes == 6 && outbox.dropped == 2)
-        outbox.append(
-            OutgoingMessage(
-                topic: "t", content: .fixed([UInt8](repeating: 48, count: 50)),
-                time: EventTime(Timestamp(seconds: 0), Self.clocks(0))))
-        #expect(outbox.count == 1 && outbox.bytes == 51, "one that is too large for all goes alone")
-    }
+        mutating func news() -> [Int64] {
+            defer { sent = [] }
+            return sent
+        }
 
-    @Test func whatTheBrokerWillNeverTakeIsCountedAsDropped() {
-        var outbox = outbox(1...3)
-        _ = sent(&outbox)
-        outbox.giveUp(2)
-        outbox.giveUp(2)
-        #expect(outbox.count == 2 && outbox.dropped == 1)
-        outbox.takeBack([1, 2, 3])
-        #expect(sent(&outbox).map(\.text) == ["1", "3"])
-    }
-
-    @Test func anEarlierRunsMessagesKeepTheirTokensAndGoFirst() {
-        var outbox = Outbox(limits: OutboxLimits(), dropped: 5, expired: 2)
-        outbox.restore(message(1), token: 40)
-        outbox.restore(message(2), token: 47)
-        outbox.append(message(3))
-        #expect(sent(&outbox).map(\.token) == [40, 47, 48])
-        #expect(outbox.dropped == 5 && outbox.expired == 2)
-    }
-
-    /// Many come and go, in an order of their own: each is found, and places are given back.
-    @Test func itStaysWhatItIsOverThousandsOfMessages() {
-        var outbox = outbox(count: 300, bytes: 1 << 20, 1...1)
-        var waiting: [UInt64] = [1]
-        var random = SystemRandomNumberGenerator()
-        for number in 2...5000 {
-            waiting.append(outbox.append(message(number)))
-            _ = sent(&outbox)
-            if waiting.count > 200 || Bool.random(using: &random), let token = waiting.randomElement(using: &random) {
-                outbox.acknowledge(token)
-                waiting.removeAll { $0 == token }
-            }
-            if number.isMultiple(of: 97) {
-                outbox.takeBack(waiting)
-                #expect(sent(&outbox).map(\.token) == waiting)
+        private mutating func carryOut(_ effects: Outbox.Effects) {
+            for effect in effects {
+                switch effect {
+                case .publish(_, let token): sent.append(token?.row ?? 0)
+                case .log(_, let text): lines.append(text)
+                case .request(.write(let batch)): batches.append(batch)
+                case .request(.reportHealth): reportsHealth = true
+                case .request(.checkpoint), .subscribe, .unsubscribe, .write: break
+                }
             }
         }
-        #expect(outbox.count == waiting.count && outbox.messages.map(\.token) == waiting && outbox.dropped == 0)
     }
 
-    // MARK: Age
+    private static let written = OutboxFile.Outcome.written(isCheckpointDue: false)
 
-    /// A message without an age limit, one for 30 s, one without, one for 60 s; all of second 0.
-    private var mixed: Outbox {
-        var outbox = outbox(1...1)
-        outbox.append(message(2, lifetime: 30))
-        outbox.append(message(3))
-        outbox.append(message(4, lifetime: 60))
-        return outbox
+    @Test func aMessageIsSentWhenItIsStored() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add(2)
+        #expect(bench.batches.count == 1 && bench.batches[0].changes.added.count == 2 && bench.news().isEmpty)
+        bench.add()
+        #expect(bench.batches.count == 1, "one batch at a time")
+        bench.answer(Self.written)
+        #expect(bench.news() == [1, 2] && bench.batches.count == 1)
+        bench.answer(Self.written)
+        #expect(bench.news() == [3] && bench.outbox.figures.unstored == 0)
     }
 
-    @Test func whatGrewTooOldIsDroppedAndTheRestKeepsItsOrder() {
-        var outbox = mixed
-        #expect(sent(&outbox, at: 30).map(\.text) == ["1", "3", "4"])
-        #expect(outbox.expired == 1 && outbox.dropped == 0 && outbox.count == 3)
-        outbox.takeBack([1, 3, 4])
-        #expect(sent(&outbox, at: 59.9).map(\.text) == ["1", "3", "4"])
-        outbox.takeBack([1, 3, 4])
-        #expect(sent(&outbox, at: 60).map(\.text) == ["1", "3"])
-        #expect(outbox.expired == 2)
+    @Test func whatIsSentOnceAtMostNeedsNoFile() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add(qos: .atMostOnce)
+        #expect(bench.news() == [1] && bench.batches.isEmpty)
     }
 
-    @Test func nothingGrowsOlderThanTheLimitForAll() {
-        var outbox = mixed
-        #expect(sent(&outbox, at: 1000).isEmpty)
-        #expect(outbox.expired == 4 && outbox.count == 0)
+    @Test func deletionsAreGathered() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add(3)
+        bench.answer(Self.written)
+        bench.acknowledge(1, 2)
+        #expect(bench.batches.isEmpty)
+        bench.pass(0.3)
+        #expect(bench.batches.first?.changes.removed == [1, 2])
     }
 
-    @Test func whatIsUnderWayMayBeAcknowledgedHoweverOldItIs() {
-        var outbox = mixed
-        let tokens = sent(&outbox, at: 29).map(\.token)
-        outbox.dropExpired(at: Self.clocks(3600))
-        #expect(outbox.count == 4 && outbox.expired == 0)
-        for token in tokens { outbox.acknowledge(token) }
-        #expect(outbox.count == 0)
-    }
-
-    @Test func theBrokerIsToldWhatIsLeftOfTheTime() {
-        var outbox = mixed
-        var left: [UInt32?] = []
-        outbox.send(at: Self.clocks(28.5), eventExpiry: 3600) { message, _ in
-            left.append(message.properties.messageExpiry)
-            return true
+    /// The disk does not answer for 45 s: each event leaves within a quarter of a second, and then at once.
+    @Test func aDiskThatStallsCostsNoEvent() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add()
+        bench.pass(0.2)
+        #expect(bench.news().isEmpty)
+        #expect(bench.outbox.nextDeadline == bench.clocks.monotonic.advanced(bySeconds: 0.05))
+        bench.pass(0.06)
+        #expect(bench.news() == [1] && bench.reportsHealth)
+        #expect(bench.outbox.figures.failure == "the disk does not answer" && bench.outbox.figures.unstored == 1)
+        for row: Int64 in 2...40 {
+            bench.add()
+            #expect(bench.news() == [row], "the disk is not waited for")
+            bench.acknowledge(row)
+            bench.pass(1)
         }
-        #expect(left == [nil, 2, nil, 32], "a limit of its own; actions without one have none")
+        #expect(bench.batches.count == 1 && bench.lines.count == 1, "\(bench.lines)")
+        let stalled = bench.outbox.figures
+        #expect(stalled.count == 1 && stalled.sentUnstored == 40 && stalled.dropped == 0)
+        bench.reportsHealth = false
+        bench.answer(Self.written)
+        #expect(bench.outbox.figures.failure == nil && bench.reportsHealth)
+        #expect(bench.lines.last == "the outbox is written again")
+        #expect(bench.outbox.figures.unstored == 0 && bench.outbox.figures.sentUnstored == 40)
+        // What was acknowledged meanwhile and never stored needs no row, and is not deleted.
+        bench.acknowledge(1)
+        bench.pass(0.3)
+        #expect(bench.batches.count == 1 && bench.batches[0].changes.added.isEmpty)
+        #expect(bench.batches[0].changes.removed == [1])
     }
 
-    @Test func whatIsSentOnceAtMostIsNotSentAgain() {
-        var outbox = outbox(1...1)
-        outbox.append(message(2, qos: .atMostOnce))
-        outbox.append(message(3, qos: .atMostOnce))
-        #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
-        outbox.takeBack([1, 2])
-        #expect(sent(&outbox).map(\.text) == ["1", "3"])
-    }
-}
-
-/// Requirement: an event tells when it happened as well as anybody can know it by now, and says where nobody can, or where
-/// it comes too late to act on.
-@Suite struct EventTimeTests {
-    private func clocks(_ seconds: Double, boot: String = "a", wall: Int64, isSet: Bool = true) -> ClockReading {
-        ClockReading(boot: boot, monotonic: Timestamp(seconds: seconds), wall: wall, isSet: isSet)
+    @Test func withoutAConnectionAStallOnlyDelaysTheFile() {
+        var bench = Bench()
+        bench.add(3)
+        bench.pass(10)
+        bench.add(2)
+        #expect(bench.news().isEmpty && bench.batches.count == 1)
+        bench.answer(Self.written)
+        #expect(bench.batches.first?.changes.added.map(\.row) == [4, 5])
     }
 
-    private func payload(of time: EventTime, at clocks: ClockReading) -> String {
-        let message = OutgoingMessage(
-            topic: "t", content: .event(id: "r-1", fields: #""gesture":"tap","phase":"recognized""#), time: time)
-        return String(decoding: message.message(at: clocks, eventExpiry: nil).payload, as: UTF8.self)
+    @Test func aFailedWriteIsTriedAgainWithAllThatCameSince() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add()
+        bench.answer(.failed("no room"))
+        #expect(bench.news() == [1] && bench.outbox.figures.failure == "no room" && bench.reportsHealth)
+        bench.add()
+        #expect(bench.news() == [2] && bench.batches.isEmpty)
+        bench.pass(2.1)
+        #expect(bench.batches.first?.changes.added.map(\.row) == [1, 2])
+        bench.answer(.failed("no room"))
+        bench.pass(2.1)
+        bench.answer(Self.written)
+        #expect(bench.lines.count == 2 && bench.outbox.figures.failure == nil && bench.outbox.figures.unstored == 0)
     }
 
-    @Test func anEventIsToldInTheOrderOfTheContract() {
-        let time = EventTime(Timestamp(seconds: 5), clocks(5.5, wall: 1000))
-        #expect(
-            payload(of: time, at: clocks(5.5, wall: 1000))
-                == #"{"id":"r-1","t":500,"gesture":"tap","phase":"recognized"}"#)
+    /// The broker has all that could not be written: nothing is left to write, and that it can be is noticed all the same.
+    @Test func thatTheFileCanBeWrittenAgainIsNoticedWithoutAMessage() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add()
+        bench.answer(.failed("no room"))
+        bench.acknowledge(1)
+        bench.pass(2.1)
+        #expect(bench.batches.count == 1 && bench.batches[0].changes.totals != nil)
+        bench.answer(Self.written)
+        #expect(bench.outbox.figures.failure == nil && bench.outbox.nextDeadline == nil)
     }
 
-    /// Measured at second 5, before the clock was set; sent when it was.
-    @Test func withinABootTheTimeIsCorrectedWhenTheClockIsSet() {
-        let time = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
-        #expect(payload(of: time, at: clocks(8, wall: 3777, isSet: false)).contains(#""t":777,"clock":"unset""#))
-        let later = payload(of: time, at: clocks(9, wall: 1_795_000_009_000))
-        #expect(later.contains(#""t":1795000005000,"gesture""#))
+    @Test func aFileThatIsReplacedGetsEverything() {
+        var bench = Bench()
+        bench.tell(.connected)
+        let shake = OpenGesture(gesture: .shake, isSimulated: false)
+        _ = bench.outbox.take([.note(shake, isOpen: true)], at: bench.clocks)
+        _ = bench.outbox.handle(Self.written, at: bench.clocks)
+        bench.add(2)
+        bench.answer(Self.written)
+        bench.add()
+        bench.answer(.replaced(OutboxFile.SetAside(name: "x", reason: "torn", saved: 3)))
+        let whole = bench.batches.first
+        #expect(whole?.isWhole == true && whole?.changes.added.map(\.row) == [1, 2, 3])
+        #expect(whole?.changes.gestures.map(\.gesture) == [shake] && whole?.changes.totals != nil)
+        #expect(bench.lines.count == 1)
+        bench.answer(Self.written)
+        bench.add()
+        #expect(bench.batches.first?.isWhole == false)
     }
 
-    @Test func ofAnotherBootTheTimeIsAsItWasWrittenDown() {
-        let unset = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
-        let now = clocks(3, boot: "b", wall: 1_795_000_000_000)
-        #expect(payload(of: unset, at: now).contains(#""t":777,"clock":"unset","delayed":true,"gesture""#))
-        #expect(unset.age(at: now) == nil)
-        let known = EventTime(Timestamp(seconds: 5), clocks(5, wall: 1_794_999_990_000))
-        #expect(payload(of: known, at: now).contains(#""t":1794999990000,"delayed":true,"gesture""#))
-        #expect(known.age(at: now) == 10)
-        #expect(known.age(at: clocks(3, boot: "b", wall: 5, isSet: false)) == nil)
+    @Test func theClientGetsNoMoreThanItsShareAndTheRestInOrder() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add(500)
+        bench.answer(Self.written)
+        let first = bench.news()
+        #expect(first == Array(1...200))
+        bench.acknowledge(1, 2)
+        #expect(bench.news() == [201, 202])
+        // The client had no room for the last two.
+        bench.tell(.notSent([OutboxToken(row: 201), OutboxToken(row: 202)]))
+        bench.acknowledge(3)
+        #expect(bench.news().isEmpty)
+        bench.pass(0.3)
+        #expect(bench.news() == [201, 202, 203])
     }
 
-    @Test func whatComesTooLateToActOnSaysSo() {
-        let time = EventTime(Timestamp(seconds: 5), clocks(5, wall: 1_795_000_000_000))
-        #expect(!payload(of: time, at: clocks(15, wall: 1_795_000_010_000)).contains("delayed"))
-        #expect(payload(of: time, at: clocks(15.1, wall: 1_795_000_010_100)).contains(#""delayed":true"#))
+    @Test func whatComesBackIsSentAgainAfterTheNextConnection() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add(3)
+        bench.answer(Self.written)
+        bench.acknowledge(2)
+        bench.tell(.disconnected(undelivered: [OutboxToken(row: 1), OutboxToken(row: 3)]))
+        _ = bench.news()
+        bench.add()
+        bench.answer(Self.written)
+        #expect(bench.news().isEmpty)
+        bench.tell(.connected)
+        #expect(bench.news() == [1, 3, 4])
     }
 
-    /// The outbox tells its owner whose time it knows better now, once.
-    @Test func correctedTimesAreToldOnce() {
-        var outbox = Outbox(limits: OutboxLimits())
-        let unset = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
-        let foreign = EventTime(Timestamp(seconds: 5), clocks(5, boot: "z", wall: 777, isSet: false))
-        outbox.append(OutgoingMessage(topic: "t", content: .fixed([]), time: foreign))
-        outbox.append(OutgoingMessage(topic: "t", content: .fixed([]), time: unset))
-        #expect(outbox.correctTimes(clocks(6, wall: 1777, isSet: false)).isEmpty)
-        #expect(outbox.correctTimes(clocks(6, wall: 1_795_000_006_000)) == [2])
-        #expect(outbox.message(of: 2)?.time.wall == 1_795_000_005_000)
-        #expect(outbox.correctTimes(clocks(7, wall: 1_795_000_007_000)).isEmpty)
+    @Test func whatTheBrokerRefusesIsGivenUpAndCounted() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add(2)
+        bench.answer(Self.written)
+        bench.tell(.rejected(OutboxToken(row: 1), topic: "t", .refused(.notAuthorised)))
+        #expect(bench.outbox.figures.count == 1 && bench.outbox.figures.dropped == 1 && bench.lines.count == 1)
+    }
+
+    /// A card wears out by writes: nothing is written without a message.
+    @Test func connectionsAloneWriteNothing() {
+        var bench = Bench()
+        for _ in 0..<50 {
+            bench.tell(.connected)
+            bench.pass(60)
+            bench.tell(.disconnected(undelivered: []))
+        }
+        #expect(bench.batches.isEmpty && bench.outbox.nextDeadline == nil)
+    }
+
+    @Test func theOutboxIsSettledWhenAllIsWrittenAndSent() {
+        var bench = Bench()
+        #expect(bench.outbox.isSettled)
+        bench.tell(.connected)
+        bench.add()
+        #expect(!bench.outbox.isSettled)
+        bench.answer(Self.written)
+        #expect(bench.outbox.isSettled)
+    }
+
+    /// What left from memory counts once, however often it is tried.
+    @Test func whatLeftFromMemoryCountsOnce() {
+        var bench = Bench()
+        bench.tell(.connected)
+        bench.add()
+        bench.answer(.failed("no room"))
+        bench.tell(.notSent([OutboxToken(row: 1)]))
+        #expect(bench.outbox.figures.unstored == 1 && bench.outbox.figures.sentUnstored == 0)
+        for _ in 0..<3 {
+            bench.pass(0.3)
+            bench.tell(.disconnected(undelivered: [OutboxToken(row: 1)]))
+            bench.tell(.connected)
+        }
+        #expect(bench.outbox.figures.unstored == 1 && bench.outbox.figures.sentUnstored == 1)
     }
 }

@@ -3,12 +3,12 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// Something that a command began and that goes on after its first answer. For the main thread.
+/// Something that a command began and that goes on after its first answer. For the loop's thread.
 protocol CommandJob: AnyObject {
-    /// Whether it ends where sensing is stopped.
+    /// Whether it ends when sensing is stopped.
     var needsSensor: Bool { get }
 
-    /// When it wants to be looked after next; `nil` where it looks after itself.
+    /// When `advance` is due next; `nil` if it needs no deadline.
     var deadline: Timestamp? { get }
 
     /// Whether it is over.
@@ -21,7 +21,7 @@ protocol CommandJob: AnyObject {
     func end()
 }
 
-/// What commands are carried out on: the parts of the agent that they may touch. For the main thread.
+/// What commands are carried out on: the parts of the agent that they may touch. For the loop's thread.
 final class CommandHost {
     /// Who the agent is, and where it keeps what outlives it.
     struct Identity {
@@ -43,21 +43,37 @@ final class CommandHost {
     let lights: String
     var manager: MotionManager { sensor.manager }
 
-    /// Somebody wants the agent to begin anew.
+    /// A restart was requested.
     var isRestartWanted = false
 
     private var jobs: [String: any CommandJob] = [:]
+    private let post: CommandReply.Post
 
     init(
         identity: Identity, settings: JostleSettings, sensor: SensorSwitch, outlet: StreamOutlet, log: Log,
-        lights: String = StatusLight.systemDirectory
+        lights: String = StatusLight.systemDirectory, post: @escaping CommandReply.Post
     ) {
+        self.post = post
         self.identity = identity
         self.settings = settings
         self.sensor = sensor
         self.outlet = outlet
         self.log = log
         self.lights = lights
+    }
+
+    /// Carries out a command, and answers it.
+    func carryOut(_ request: CommandRequest) {
+        let reply = CommandReply(to: request.address, post: post)
+        do throws(CommandRefusal) {
+            let details = try request.command.carryOut(on: self, reply)
+            log.info("command \(request.name)\(request.origin)")
+            if let details { reply.send(details) }
+            request.command.afterAnswer(on: self)
+        } catch {
+            log.warning(error.line(for: request.name))
+            reply.refuse(error)
+        }
     }
 
     /// Seconds since the agent's start.

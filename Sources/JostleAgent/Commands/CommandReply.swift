@@ -1,47 +1,69 @@
 internal import JostleMessages
 internal import MosquittoClient
 
-/// Where a command is answered, at once and as often as something comes of it: `…/command/<name>/result`, and the MQTT 5
-/// response topic where that lies under `<prefix>/_reply/`. Nowhere else, so that a requester cannot aim a device's messages.
-struct CommandReply: Sendable {
+/// Where a command is answered: `…/command/<name>/result`, and the MQTT 5 response topic if that lies under
+/// `<prefix>/_reply/`. Nowhere else, so that a requester cannot aim a device's messages.
+struct ReplyAddress: Equatable, Sendable {
     private let topic: String
     private let responseTopic: String?
     private let correlationData: [UInt8]?
-    private let send: Publisher.Send
 
-    /// Makes the reply to a message.
-    init(to message: MQTTMessage, resultTopic: String, replyPrefix: String, send: @escaping Publisher.Send) {
+    /// Where a message is answered.
+    init(to message: MQTTMessage, resultTopic: String, replyPrefix: String) {
         topic = resultTopic
         let wanted = message.properties.responseTopic
         responseTopic = wanted.flatMap { $0.hasPrefix(replyPrefix) && $0.utf8.count <= 256 ? $0 : nil }
         correlationData = message.properties.correlationData
-        self.send = send
     }
 
-    /// Says that the command is carried out, or what came of it.
-    func send(_ details: JSONObject) {
+    /// The answer that the command is carried out, or what came of it; `time` is milliseconds since 1970.
+    func messages(_ details: JSONObject, at time: Int64) -> [MQTTMessage] {
         var answer = JSONObject()
-        answer.add("t", WallClock.milliseconds(at: WallClock.monotonic))
+        answer.add("t", time)
         answer.add("ok", true)
         answer.add(contentsOf: details)
-        deliver(answer)
+        return messages(answer)
     }
 
-    /// Says that the command is not carried out, or came to nothing, and why.
-    func refuse(_ refusal: CommandRefusal) {
+    /// The answer that the command is not carried out, or came to nothing, and why.
+    func messages(refusing refusal: CommandRefusal, at time: Int64) -> [MQTTMessage] {
         var answer = JSONObject()
-        answer.add("t", WallClock.milliseconds(at: WallClock.monotonic))
+        answer.add("t", time)
         answer.add("ok", false)
         answer.add("error", refusal.code.rawValue)
         answer.add("message", refusal.message)
-        deliver(answer)
+        return messages(answer)
     }
 
-    private func deliver(_ answer: JSONObject) {
-        _ = send(MQTTMessage(topic: topic, payload: answer.bytes, qos: .atLeastOnce, retain: false), nil)
-        guard let responseTopic else { return }
-        var response = MQTTMessage(topic: responseTopic, payload: answer.bytes, qos: .atLeastOnce, retain: false)
-        response.properties.correlationData = correlationData
-        _ = send(response, nil)
+    private func messages(_ answer: JSONObject) -> [MQTTMessage] {
+        var messages = [MQTTMessage(topic: topic, payload: answer.bytes, qos: .atLeastOnce, retain: false)]
+        if let responseTopic {
+            var response = MQTTMessage(topic: responseTopic, payload: answer.bytes, qos: .atLeastOnce, retain: false)
+            response.properties.correlationData = correlationData
+            messages.append(response)
+        }
+        return messages
     }
+}
+
+/// Answers a command, at once and as often as something comes of it, from any thread.
+struct CommandReply: Sendable {
+    /// Hands messages to the agent's loop, which publishes them.
+    typealias Post = @Sendable ([MQTTMessage]) -> Void
+
+    private let address: ReplyAddress
+    private let post: Post
+
+    init(to address: ReplyAddress, post: @escaping Post) {
+        self.address = address
+        self.post = post
+    }
+
+    /// Says that the command is carried out, or what came of it.
+    func send(_ details: JSONObject) { post(address.messages(details, at: CommandReply.now)) }
+
+    /// Says that the command is not carried out, or came to nothing, and why.
+    func refuse(_ refusal: CommandRefusal) { post(address.messages(refusing: refusal, at: CommandReply.now)) }
+
+    private static var now: Int64 { WallClock.milliseconds(at: WallClock.monotonic) }
 }

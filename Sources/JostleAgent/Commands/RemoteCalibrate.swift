@@ -42,7 +42,7 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
         }
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let subject else { return JSONObject(stopped: host.end(RemoteCalibrate.name)) }
         try host.requireIdle(RemoteCalibrate.name)
         try host.requireSamples()

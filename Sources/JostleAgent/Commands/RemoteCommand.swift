@@ -17,8 +17,8 @@ protocol RemoteCommand: Sendable {
     /// Carries it out, without waiting for anything that may take longer than a second. What goes on after that tells with
     /// `reply` what comes of it.
     ///
-    /// - Returns: what the answer tells beyond that it was accepted.
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject
+    /// - Returns: what the answer says beyond that it was accepted; `nil` if the answer follows by `reply`.
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject?
 
     /// Does what must not happen before the answer is on its way.
     func afterAnswer(on host: CommandHost)

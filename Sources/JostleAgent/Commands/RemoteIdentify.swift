@@ -18,7 +18,7 @@ struct RemoteIdentify: RemoteCommand, Equatable {
         seconds = try arguments.duration(within: RemoteIdentify.durations, default: 10)
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let seconds else { return JSONObject(stopped: host.end(RemoteIdentify.name)) }
         try host.requireIdle(RemoteIdentify.name)
         let light: StatusLight

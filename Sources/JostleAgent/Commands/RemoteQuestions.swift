@@ -10,7 +10,7 @@ struct RemotePing: RemoteCommand, Equatable {
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
         var answer = JSONObject()
         answer.add("uptime", host.uptime, decimals: 0)
         answer.add("version", host.identity.version)
@@ -25,7 +25,7 @@ struct RemoteGetState: RemoteCommand, Equatable {
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
         let manager = host.manager
         let now = WallClock.milliseconds(at: WallClock.monotonic)
         var answer = JSONObject()
@@ -66,7 +66,7 @@ struct RemoteRestart: RemoteCommand, Equatable {
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard host.identity.isSupervised else {
             throw CommandRefusal(
                 .unavailable, "nobody would start the agent again: it is no service ($JOSTLE_SUPERVISED is not 1)")

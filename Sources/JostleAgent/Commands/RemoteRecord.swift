@@ -1,5 +1,6 @@
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -20,52 +21,93 @@ struct RemoteRecord: RemoteCommand, Equatable {
         seconds = try arguments.duration(within: RemoteRecord.durations, default: 10)
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let seconds else { return JSONObject(stopped: host.end(RemoteRecord.name)) }
         try host.requireIdle(RemoteRecord.name)
         try host.requireSamples()
-        let shelf = RecordingShelf(stateDirectory: host.identity.stateDirectory)
-        do throws(RecordingError) {
-            let slot = try shelf.next(bytes: RemoteRecord.largest)
-            host.begin(try Recording(slot, seconds: seconds, host, reply), of: RemoteRecord.name)
-            var answer = JSONObject()
-            answer.add("file", slot.name)
-            answer.add("seconds", seconds, decimals: 1)
-            answer.add("done", false)
-            return answer
-        } catch {
-            throw CommandRefusal(.resources, "\(error)")
-        }
+        host.begin(try Recording(seconds: seconds, host, reply), of: RemoteRecord.name)
+        return nil
     }
 }
 
-/// A recording under way.
+/// A recording under way. Its file is made on a thread of its own: the loop does not wait for the disk.
 private final class Recording: CommandJob {
-    let needsSensor = true
-    /// Its own thread sees to everything.
-    let deadline: Timestamp? = nil
-    private let flag: EndFlag
-    private let recorder: SampleRecorder
+    /// What the loop and the recording's threads share.
+    private final class Shared: Sendable {
+        struct State {
+            var recorder: SampleRecorder?
+            var isEnding = false
+        }
 
-    init(
-        _ slot: RecordingShelf.Slot, seconds: Double, _ host: CommandHost, _ reply: CommandReply
-    ) throws(RecordingError) {
+        let state = Mutex(State())
         let flag = EndFlag()
+    }
+
+    let needsSensor = true
+    /// Its own threads see to everything.
+    let deadline: Timestamp? = nil
+    private let shared = Shared()
+    private let thread: WorkerThread
+
+    init(seconds: Double, _ host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) {
+        let shared = self.shared
+        let manager = host.manager
+        let log = host.log
+        let shelf = RecordingShelf(stateDirectory: host.identity.stateDirectory)
+        let thread = WorkerThread(name: "jostle-record") {
+            do throws(RecordingError) {
+                try Recording.begin(manager, shelf, seconds: seconds, reply, shared)
+            } catch {
+                let refusal = CommandRefusal(.resources, "\(error)")
+                log.warning(refusal.line(for: RemoteRecord.name))
+                reply.refuse(refusal)
+                shared.flag.raise()
+            }
+        }
+        guard let thread else { throw CommandRefusal(.resources, "the system has no thread left") }
+        self.thread = thread
+    }
+
+    deinit {
+        thread.join(within: 0)
+    }
+
+    var isOver: Bool { shared.flag.isRaised }
+    func advance(to now: Timestamp) {}
+
+    func end() {
+        let recorder = shared.state.withLock { state in
+            state.isEnding = true
+            return state.recorder
+        }
+        recorder?.stop()
+    }
+
+    /// Makes the file, answers, and begins to write, unless the end was wanted meanwhile.
+    private static func begin(
+        _ manager: MotionManager, _ shelf: RecordingShelf, seconds: Double, _ reply: CommandReply, _ shared: Shared
+    ) throws(RecordingError) {
+        let slot = try shelf.next(bytes: RemoteRecord.largest)
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.largest)
-        recorder = try SampleRecorder(host.manager, path: slot.path, limits: limits) { outcome in
+        let recorder = try SampleRecorder(manager, path: slot.path, limits: limits) { outcome in
             if case .failed(let error) = outcome.end {
                 reply.refuse(CommandRefusal(.failed, "\(error)"))
             } else {
                 reply.send(Recording.answer(outcome, slot))
             }
-            flag.raise()
+            shared.flag.raise()
         }
-        self.flag = flag
+        var answer = JSONObject()
+        answer.add("file", slot.name)
+        answer.add("seconds", seconds, decimals: 1)
+        answer.add("done", false)
+        reply.send(answer)
+        let isEnding = shared.state.withLock { state in
+            state.recorder = recorder
+            return state.isEnding
+        }
+        if isEnding { recorder.stop() }
     }
-
-    var isOver: Bool { flag.isRaised }
-    func advance(to now: Timestamp) {}
-    func end() { recorder.stop() }
 
     private static func answer(_ outcome: SampleRecorder.Outcome, _ slot: RecordingShelf.Slot) -> JSONObject {
         var answer = JSONObject()

@@ -32,7 +32,7 @@ struct RemoteSimulate: RemoteCommand, Equatable {
     }
 
     /// The sensor need not work for it: when it does not, automations are tried all the more.
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let movement else {
             host.manager.stopSimulation()
             return JSONObject()

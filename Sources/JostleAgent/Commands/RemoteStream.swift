@@ -41,7 +41,7 @@ struct RemoteStream: RemoteCommand, Equatable {
         self.fields = fields
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let duration else { return JSONObject(stopped: host.end(RemoteStream.name)) }
         try host.requireIdle(RemoteStream.name)
         try host.requireSamples()
@@ -62,7 +62,7 @@ struct RemoteStream: RemoteCommand, Equatable {
 /// A stream under way: messages are made and handed over on the delivery thread.
 private final class Streaming: CommandJob {
     /// Messages that wait for the network, of all kinds, beyond which those of a stream are left out: events come first.
-    private static let mostWaiting = 50
+    private static let mostWaiting = 200
 
     private struct State {
         var stream: SampleStream
@@ -94,7 +94,7 @@ private final class Streaming: CommandJob {
         func send(_ batch: SampleStream.Batch, _ state: inout State) {
             let time = batch.samples.first.map { Double(WallClock.microseconds(at: $0.timestamp)) / 1000 } ?? 0
             let message = MQTTMessage(topic: outlet.topic, payload: batch.payload(at: time).bytes, qos: .atMostOnce)
-            if outlet.backlog() <= Streaming.mostWaiting, outlet.send(message, nil) {
+            if outlet.backlog() <= Streaming.mostWaiting, outlet.send(message) {
                 state.messages += 1
                 state.samples += UInt64(batch.samples.count)
             } else {
@@ -153,10 +153,11 @@ private final class Streaming: CommandJob {
     }
 }
 
-/// Where a stream's messages go.
+/// Where a stream's messages go: from the delivery thread straight to the client, which any thread may call.
 struct StreamOutlet: Sendable {
     let topic: String
-    let send: Publisher.Send
+    /// Publishes a message; returns false if the client does not take it now.
+    let send: @Sendable (MQTTMessage) -> Bool
     /// Messages that wait for the network.
     let backlog: @Sendable () -> Int
 }

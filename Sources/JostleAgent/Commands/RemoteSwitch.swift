@@ -9,7 +9,7 @@ struct RemoteStart: RemoteCommand, Equatable {
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         let hasChanged: Bool
         do throws(SensorError) {
             hasChanged = try host.sensor.start()
@@ -30,7 +30,7 @@ struct RemoteStop: RemoteCommand, Equatable {
 
     init(_ arguments: CommandArguments) {}
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) -> JSONObject? {
         host.endJobs(needingSensorOnly: true)
         let hasChanged = host.sensor.stop()
         var answer = JSONObject()

@@ -25,7 +25,7 @@ struct RemoteTare: RemoteCommand, Equatable {
         self.init(clears: clears, isHeadingOnly: isHeadingOnly)
     }
 
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject {
+    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         try host.requireSamples()
         if clears { host.manager.clearReference() } else { host.manager.takeReference(headingOnly: isHeadingOnly) }
         return JSONObject()

@@ -20,4 +20,13 @@ struct DiscoveryFacts: Equatable, Sendable {
 struct DiscoveryMessage: Equatable, Sendable {
     var topic: String
     var payload: String
+
+    /// What the topic of every announcement ends with.
+    static let topicEnd = "/config"
+
+    /// The device that an announcement's topic names.
+    static func device(ofTopic topic: String) -> String? {
+        let parts = topic.split(separator: "/")
+        return topic.hasSuffix(topicEnd) && parts.count >= 4 ? String(parts[parts.count - 3]) : nil
+    }
 }

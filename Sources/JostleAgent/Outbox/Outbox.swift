@@ -1,197 +1,383 @@
 internal import MosquittoClient
+internal import MotionCore
 
-/// How much waits for the broker at most.
-public struct OutboxLimits: Equatable, Sendable {
-    /// Messages. Default 10,000.
-    public var count = 10_000
-
-    /// Bytes of topics and payloads. Default 4 MiB.
-    public var bytes = 4 << 20
-
-    /// Seconds. Default a week.
-    public var age = 7 * 86_400.0
-
-    /// Makes the default limits.
-    public init() {}
-}
-
-/// Events, and the messages of actions, on their way to the broker: kept in order until the broker has acknowledged them.
+/// Events, and the messages of actions, on their way to the broker: stored first, then sent, then forgotten when the broker
+/// has acknowledged them.
 ///
-/// Bounded: where it is full the oldest go first, and are counted. What has an age limit is dropped where it could not be
-/// sent before: a lamp that toggles an hour late is worse than one that does not. It does no I/O and has no clock; its owner
-/// sends what it hands out, tells it of acknowledgements and lost connections, and writes down what came and went.
-struct Outbox: Sendable {
-    private struct Entry: Sendable {
-        let token: UInt64
-        var message: OutgoingMessage
-        var isUnderWay = false
-        var isGone = false
+/// What has an age limit is dropped if it could not be sent before: a lamp that toggles an hour late is worse than one that
+/// does not. If the disk fails, or does not answer for a quarter of a second, messages leave from memory and are counted.
+struct Outbox: Participant {
+    typealias Token = OutboxToken
+
+    /// What the loop is to do with the outbox's file.
+    enum Request: Sendable {
+        /// Write a batch, and report what came of it with `handle(_:at:)`.
+        case write(OutboxBatch)
+        /// Take the log into the file: no message waits for the disk.
+        case checkpoint
+        /// Something happened that belongs into a health report.
+        case reportHealth
     }
 
-    private let limits: OutboxLimits
-
-    /// In the order of their tokens; those before `first` are gone.
-    private var entries: [Entry] = []
-    private var first = 0
-    /// No entry before this one is to be sent.
-    private var next = 0
-    private var lastToken: UInt64 = 0
-
-    /// Messages that the broker has not acknowledged, and their bytes.
-    private(set) var count = 0
-    private(set) var bytes = 0
-
-    /// Messages that were given up: there was no room, or the broker would never take them.
-    private(set) var dropped: UInt64 = 0
-
-    /// Messages that grew too old before they could be sent.
-    private(set) var expired: UInt64 = 0
-
-    /// The tokens of messages that left since somebody took note of it.
-    private(set) var departed: [UInt64] = []
-
-    /// Makes an empty outbox; `dropped` and `expired` count on from an earlier run.
-    init(limits: OutboxLimits, dropped: UInt64 = 0, expired: UInt64 = 0) {
-        self.limits = limits
-        self.dropped = dropped
-        self.expired = expired
+    /// How it stands.
+    struct Figures: Equatable, Sendable {
+        var count = 0
+        var bytes = 0
+        var dropped: UInt64 = 0
+        var expired: UInt64 = 0
+        /// Messages that live in memory alone, and those that left from memory since the disk failed or stalled.
+        var unstored = 0
+        /// All messages that ever left from memory in this run.
+        var sentUnstored: UInt64 = 0
+        /// Why the file cannot be written; `nil` if it can.
+        var failure: String?
     }
 
-    /// Puts a message at the end.
-    ///
-    /// - Returns: by what it is known from now on.
-    @discardableResult
-    mutating func append(_ message: OutgoingMessage) -> UInt64 {
-        restore(message, token: lastToken + 1)
-        return lastToken
+    /// Seconds for which the disk may take before messages leave from memory.
+    static let patience = 0.25
+    /// Seconds between two attempts to write after one failed.
+    private static let retryPause = 2.0
+    /// Seconds for which deletions are gathered before they alone are written: a card wears out by writes.
+    private static let gathering = 0.25
+    /// Seconds without an event after which the file's log is taken in: no message is likely to wait for the disk then.
+    private static let quiet = 2.0
+    /// Seconds between two looks at the clock, and at ages, while something waits.
+    private static let upkeepInterval = 30.0
+    /// Seconds until what the client had no room for is handed to it again.
+    private static let sendPause = 0.2
+
+    /// Where the file stands.
+    private enum Writing {
+        case idle
+        /// A batch is on its way.
+        case underWay(OutboxBatch, since: Timestamp)
+        /// It failed, and is tried again.
+        case failed(until: Timestamp)
     }
 
-    /// Puts a message of an earlier run at the end under its old token, which is larger than all before it.
-    mutating func restore(_ message: OutgoingMessage, token: UInt64) {
-        while count > 0, count >= limits.count || bytes + message.size > limits.bytes { dropOldest() }
-        compact()
-        lastToken = max(lastToken + 1, token)
-        entries.append(Entry(token: lastToken, message: message))
-        count += 1
-        bytes += message.size
+    private var queue: OutboxQueue
+    private var gestures: OpenGestures
+    private var writing = Writing.idle
+    /// Whether the next batch has to contain everything.
+    private var needsWhole = false
+    /// Rows of a file that was opened late, whose messages got new ones.
+    private var strayRows: [Int64] = []
+    /// Why the disk is not waited for; `nil` if it is.
+    private var failure: String?
+    /// Messages that had left from memory when the file was last written.
+    private var leftBeforeOutage: UInt64 = 0
+    private let hasFile: Bool
+    /// Messages that the client has at most: more would make telemetry wait.
+    private let window: Int
+
+    private var isConnected = false
+    private let eventExpiry: Double?
+
+    private var deletionsDue: Timestamp?
+    private var upkeepDue: Timestamp?
+    private var checkpointDue: Timestamp?
+    private var sendDue: Timestamp?
+    private var isCheckpointDue = false
+
+    /// The totals that were logged, and those in the file.
+    private var loggedTotals: (dropped: UInt64, expired: UInt64)
+    private var storedTotals: (dropped: UInt64, expired: UInt64)?
+    private var losses = TokenBucket.lines
+
+    /// Gestures that were open when the last run was cut off.
+    let interrupted: [OpenGesture]
+
+    /// An outbox with what its file holds, or without a file (`nil`): then everything lives in memory alone.
+    init(_ opened: Opened?, limits: OutboxLimits, eventExpiry: Double?, window: Int = 200) {
+        self.window = window
+        let content = opened?.content ?? OutboxStore.Content()
+        queue = OutboxQueue(limits: limits, dropped: content.dropped, expired: content.expired)
+        for (row, message) in content.messages { queue.restore(message, row: row) }
+        gestures = OpenGestures(stored: content.gestures)
+        interrupted = content.gestures
+        hasFile = opened != nil
+        failure = opened?.failure
+        loggedTotals = (content.dropped, content.expired)
+        storedTotals = loggedTotals
+        self.eventExpiry = eventExpiry
+        if opened?.isReplaced ?? false { beginWhole() }
     }
 
-    /// The message of a token, where it is still there.
-    func message(of token: UInt64) -> OutgoingMessage? { index(of: token).map { entries[$0].message } }
-
-    /// Every message, in order.
-    var messages: [(token: UInt64, message: OutgoingMessage)] {
-        entries[first...].filter { !$0.isGone }.map { ($0.token, $0.message) }
+    /// What came of opening the file at the start.
+    struct Opened: Sendable {
+        var content = OutboxStore.Content()
+        /// Whether the file was set aside: its content is in no file.
+        var isReplaced = false
+        var failure: String?
     }
 
-    /// Hands every message that is not under way and may go to `send`, oldest first, until that returns false: it could not.
-    mutating func send(
-        at clocks: ClockReading, eventExpiry: Double? = nil, mayGo: (UInt64) -> Bool = { _ in true },
-        _ send: (MQTTMessage, MQTTToken) -> Bool
-    ) {
-        while next < entries.count {
-            let entry = entries[next]
-            if !entry.isGone, !entry.isUnderWay {
-                guard mayGo(entry.token) else { return }
-                let message = entry.message.message(at: clocks, eventExpiry: eventExpiry)
-                guard send(message, MQTTToken(rawValue: entry.token)) else { return }
-                entries[next].isUnderWay = true
+    /// Messages that exist in memory alone.
+    var inMemoryAlone: Int { hasFile ? queue.inMemoryAlone : queue.count }
+
+    var figures: Figures {
+        var figures = Figures(
+            count: queue.count, bytes: queue.bytes, dropped: queue.dropped, expired: queue.expired, failure: failure)
+        guard hasFile else { return figures }
+        figures.sentUnstored = queue.leftFromMemory
+        figures.unstored = queue.inMemoryAndUnsent + Int(clamping: queue.leftFromMemory - leftBeforeOutage)
+        return figures
+    }
+
+    /// Whether everything that is to be written is written, and everything that can be sent is.
+    var isSettled: Bool {
+        if case .underWay = writing { return false }
+        return !hasUrgentChanges && (!isConnected || queue.sent == queue.count)
+    }
+
+    // MARK: What comes in
+
+    /// What is to be put into the outbox, together.
+    enum Order: Sendable {
+        case add(OutgoingMessage)
+        /// A gesture began, or came to its end.
+        case note(OpenGesture, isOpen: Bool)
+    }
+
+    /// Takes orders that belong together: they are written together.
+    mutating func take(_ orders: [Order], at now: ClockReading) -> Effects {
+        for order in orders {
+            switch order {
+            case .add(let message): queue.append(message)
+            case .note(let gesture, let isOpen): gestures.note(gesture, isOpen: isOpen)
             }
-            next += 1
         }
+        return work(at: now, isQuiet: false)
     }
 
-    /// Drops what grew too old, except where it is under way: the broker may have it.
-    mutating func dropExpired(at clocks: ClockReading) {
-        for index in next..<entries.count where !entries[index].isGone && !entries[index].isUnderWay {
-            guard entries[index].message.isExpired(at: clocks, maximumAge: limits.age) else { continue }
-            remove(index)
-            expired += 1
+    /// So many messages were lost before they came here.
+    mutating func countLost(_ count: Int, at now: ClockReading) -> Effects {
+        queue.countDropped(count)
+        return work(at: now, isQuiet: false)
+    }
+
+    mutating func start(at now: ClockReading) -> Effects {
+        var effects: Effects = []
+        if let failure { effects.append(Outbox.storeFailed(failure)) }
+        return effects + work(at: now, isQuiet: true)
+    }
+
+    mutating func handle(_ event: ParticipantEvent<OutboxToken>, at now: ClockReading) -> Effects {
+        switch event {
+        case .connected: isConnected = true
+        case .disconnected(let undelivered):
+            isConnected = false
+            sendDue = nil
+            queue.takeBack(undelivered, wereSent: true)
+        case .acknowledged(let token): queue.acknowledge(token)
+        case .rejected(let token, _, _): queue.giveUp(token)
+        case .notSent(let tokens):
+            queue.takeBack(tokens, wereSent: false)
+            sendDue = now.monotonic.advanced(bySeconds: Outbox.sendPause)
+            return []
+        case .subscriptionAnswered, .message, .fileWritten: return []
         }
-        compact()
+        return work(at: now, isQuiet: false)
     }
 
-    /// The broker has the message of `token`.
-    mutating func acknowledge(_ token: UInt64) {
-        guard let index = index(of: token) else { return }
-        remove(index)
-        compact()
+    var nextDeadline: Timestamp? {
+        var deadlines = [upkeepDue, checkpointDue, sendDue]
+        switch writing {
+        case .idle: deadlines.append(deletionsDue)
+        case .underWay(_, let since): if failure == nil { deadlines.append(since.advanced(bySeconds: Outbox.patience)) }
+        case .failed(let until): deadlines.append(until)
+        }
+        return deadlines.compactMap { $0 }.min()
     }
 
-    /// The message of `token` will never be taken.
-    mutating func giveUp(_ token: UInt64) {
-        guard let index = index(of: token) else { return }
-        remove(index)
-        dropped += 1
-        compact()
+    mutating func handleDeadline(at now: ClockReading) -> Effects {
+        guard let due = nextDeadline, now.monotonic >= due else { return [] }
+        return work(at: now, isQuiet: true)
     }
 
-    /// These came back unacknowledged: they are to be sent again, except what is sent once at most.
-    mutating func takeBack(_ tokens: [UInt64]) {
-        for token in tokens {
-            guard let index = index(of: token) else { continue }
-            if entries[index].message.qos == .atMostOnce {
-                remove(index)
-            } else {
-                entries[index].isUnderWay = false
-                next = min(next, index)
+    /// Writes what is left, whatever is being gathered; for the end of a run.
+    mutating func flush(at now: ClockReading) -> Effects {
+        deletionsDue = now.monotonic
+        if case .failed = writing { writing = .failed(until: now.monotonic) }
+        return work(at: now, isQuiet: true)
+    }
+
+    // MARK: What is due
+
+    private mutating func work(at now: ClockReading, isQuiet: Bool) -> Effects {
+        queue.dropExpired(at: now)
+        queue.correctTimes(now)
+        var effects = noticeStall(at: now)
+        effects += write(at: now.monotonic)
+        effects += send(at: now)
+        effects += reportLosses(at: now)
+        upkeepDue = queue.count == 0 ? nil : now.monotonic.advanced(bySeconds: Outbox.upkeepInterval)
+        effects += checkpoint(at: now.monotonic, isQuiet: isQuiet)
+        return effects
+    }
+
+    private mutating func send(at now: ClockReading) -> Effects {
+        guard isConnected else { return [] }
+        if let sendDue, now.monotonic < sendDue { return [] }
+        sendDue = nil
+        var effects: Effects = []
+        var room = window - queue.sent
+        let eventExpiry = self.eventExpiry
+        let waitsForDisk = hasFile && failure == nil
+        queue.send { entry in
+            room > 0 && !(waitsForDisk && entry.isInMemoryAlone)
+        } _: { entry in
+            effects.append(.publish(entry.message.message(at: now, eventExpiry: eventExpiry), entry.token))
+            room -= 1
+            return true
+        }
+        return effects
+    }
+
+    private mutating func reportLosses(at now: ClockReading) -> Effects {
+        var effects: Effects = []
+        if queue.dropped > loggedTotals.dropped, losses.admit(at: now.monotonic) != nil {
+            let count = queue.dropped - loggedTotals.dropped
+            effects.append(
+                .log(.warning, "\(count) messages were dropped: the outbox is full, or the broker refused them"))
+        }
+        if queue.expired > loggedTotals.expired, losses.admit(at: now.monotonic) != nil {
+            let count = queue.expired - loggedTotals.expired
+            effects.append(.log(.warning, "\(count) messages grew too old before they could be sent"))
+        }
+        loggedTotals = (queue.dropped, queue.expired)
+        return effects
+    }
+
+    /// Takes the file's log in when it is long and nothing happens.
+    private mutating func checkpoint(at now: Timestamp, isQuiet: Bool) -> Effects {
+        guard isCheckpointDue, case .idle = writing else {
+            checkpointDue = nil
+            return []
+        }
+        guard isQuiet, let due = checkpointDue else {
+            checkpointDue = now.advanced(bySeconds: Outbox.quiet)
+            return []
+        }
+        guard now >= due else { return [] }
+        checkpointDue = nil
+        isCheckpointDue = false
+        return [.request(.checkpoint)]
+    }
+
+    // MARK: The file
+
+    private var hasUrgentChanges: Bool {
+        queue.hasMessageToWrite || queue.hasTimeToCorrect || gestures.hasChanges || needsWhole
+    }
+
+    private mutating func write(at now: Timestamp) -> Effects {
+        guard hasFile else { return [] }
+        switch writing {
+        case .underWay: return []
+        case .failed(let until): if now < until { return [] }
+        case .idle:
+            // A file that could not be opened at the start is tried at once.
+            guard hasUrgentChanges || failure != nil else {
+                let hasOthers = queue.rowsToDelete > 0 || !strayRows.isEmpty || totalsToStore != nil
+                guard hasOthers else {
+                    deletionsDue = nil
+                    return []
+                }
+                let due = deletionsDue ?? now.advanced(bySeconds: Outbox.gathering)
+                deletionsDue = due
+                if now < due { return [] }
+                break
             }
         }
-        compact()
+        deletionsDue = nil
+        var batch = OutboxBatch(changes: queue.takeChanges(), isWhole: needsWhole, messagesInMemory: queue.count)
+        batch.changes.gestures = gestures.takeChanges()
+        batch.changes.removed += strayRows
+        batch.changes.totals = totalsToStore
+        writing = .underWay(batch, since: now)
+        return [.request(.write(batch))]
     }
 
-    /// Tells the times anew of what was measured in this boot before the clock was set.
-    ///
-    /// - Returns: the tokens of what has another time now.
-    mutating func correctTimes(_ clocks: ClockReading) -> [UInt64] {
-        guard clocks.isSet else { return [] }
-        var corrected: [UInt64] = []
-        for index in first..<entries.count where !entries[index].isGone {
-            let time = entries[index].message.time
-            guard !time.isClockSet, time.boot == clocks.boot else { continue }
-            entries[index].message.time = time.corrected(clocks)
-            corrected.append(entries[index].token)
+    /// The totals that the file does not have; after a failure always: what failed may have become needless, and then they
+    /// alone show whether writing works again.
+    private var totalsToStore: (dropped: UInt64, expired: UInt64)? {
+        let totals = (queue.dropped, queue.expired)
+        if failure == nil, let storedTotals, storedTotals == totals { return nil }
+        return totals
+    }
+
+    /// Does not wait for the disk any longer if it did not answer in time.
+    private mutating func noticeStall(at now: ClockReading) -> Effects {
+        guard failure == nil, case .underWay(_, let since) = writing,
+            now.monotonic >= since.advanced(bySeconds: Outbox.patience)
+        else { return [] }
+        let reason = "the disk does not answer"
+        failure = reason
+        return [Outbox.storeFailed(reason), .request(.reportHealth)]
+    }
+
+    /// What came of a batch.
+    mutating func handle(_ outcome: OutboxFile.Outcome, at now: ClockReading) -> Effects {
+        guard case .underWay(let batch, _) = writing else { return [] }
+        var effects: Effects = []
+        writing = .idle
+        switch outcome {
+        case .written(let isCheckpointDue):
+            self.isCheckpointDue = isCheckpointDue
+            queue.changesWereWritten(batch.changes)
+            gestures.changesWereWritten()
+            strayRows.removeAll { batch.changes.removed.contains($0) }
+            storedTotals = batch.changes.totals ?? storedTotals
+            if batch.isWhole { needsWhole = false }
+            if failure != nil {
+                failure = nil
+                leftBeforeOutage = queue.leftFromMemory
+                effects = [.log(.info, "the outbox is written again"), .request(.reportHealth)]
+            }
+        case .failed(let reason):
+            queue.changesWereNotWritten(batch.changes)
+            gestures.changesWereNotWritten()
+            writing = .failed(until: now.monotonic.advanced(bySeconds: Outbox.retryPause))
+            if failure == nil { effects = [Outbox.storeFailed(reason), .request(.reportHealth)] }
+            failure = reason
+        case .replaced(let setAside):
+            beginWhole()
+            if let setAside { effects = [.log(.error, setAside.description)] }
+        case .opened(let content, let setAside):
+            queue.changesWereNotWritten(batch.changes)
+            gestures.changesWereNotWritten()
+            takeOver(content, isInFile: setAside == nil)
+            if setAside != nil { beginWhole() }
+            if let setAside { effects.append(.log(.error, setAside.description)) }
+            if content.unusable > 0 {
+                effects.append(.log(.warning, "ignored \(content.unusable) invalid rows in the outbox"))
+            }
         }
-        return corrected
+        return effects + work(at: now, isQuiet: false)
     }
 
-    /// The tokens of messages that left since the last call.
-    mutating func takeDeparted() -> [UInt64] {
-        defer { departed = [] }
-        return departed
+    /// Has everything written once more: into a new file, or into one that had to be closed, of which nobody knows whether it
+    /// is the same.
+    private mutating func beginWhole() {
+        queue.fileWasReplaced()
+        gestures.fileWasReplaced()
+        strayRows = []
+        storedTotals = nil
+        needsWhole = hasFile
     }
 
-    // MARK: Places
-
-    private mutating func dropOldest() {
-        remove(first)
-        dropped += 1
-    }
-
-    private mutating func remove(_ index: Int) {
-        entries[index].isGone = true
-        count -= 1
-        bytes -= entries[index].message.size
-        departed.append(entries[index].token)
-        while first < entries.count, entries[first].isGone { first += 1 }
-    }
-
-    /// Gives the places of what is gone back, now and then, so that each costs the same in the end.
-    private mutating func compact() {
-        guard first > 64, first > entries.count / 2 else { return }
-        entries.removeFirst(first)
-        next = max(0, next - first)
-        first = 0
-    }
-
-    /// Where the message of a token is; `nil` where it is gone.
-    private func index(of token: UInt64) -> Int? {
-        var low = first
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].token < token { low = middle + 1 } else { high = middle }
+    /// Takes what a file holds that could not be opened before. It comes after what came since: nobody knew of it.
+    private mutating func takeOver(_ content: OutboxStore.Content, isInFile: Bool) {
+        for (row, message) in content.messages {
+            if isInFile { strayRows.append(row) }
+            queue.append(message)
         }
-        return low < entries.count && entries[low].token == token && !entries[low].isGone ? low : nil
+        gestures.add(stored: content.gestures)
+    }
+
+    // MARK: Words
+
+    private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {
+        .log(.error, "the outbox cannot be written: \(reason); until it can, a restart loses what is on its way")
     }
 }

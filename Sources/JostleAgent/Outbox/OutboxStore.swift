@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
@@ -8,7 +9,7 @@ internal import SQLiteDatabase
 /// A write-ahead log without a sync at every commit: what is committed outlives the process, however that ends; a power
 /// cut may take the last moments. Nothing is written unless something changed.
 ///
-/// Two things do wait for the disk: taking the log into the file, and beginning it anew after that. On an SD card they take
+/// Two things do wait for the disk: taking the log into the file (a checkpoint), and starting it over. On an SD card they take
 /// tenths of a second, so both are done when the owner says that no message waits.
 struct OutboxStore: ~Copyable {
     private let database: Database
@@ -25,15 +26,15 @@ struct OutboxStore: ~Copyable {
     private static let longLog = 64
 
     /// What a commit writes down.
-    struct Changes {
-        /// New messages, in order, and what each is known by.
-        var added: [(token: UInt64, message: OutgoingMessage)] = []
+    struct Changes: Sendable {
+        /// New messages, in order, each with its row.
+        var added: [(row: Int64, message: OutgoingMessage)] = []
         /// Messages whose time is known better now.
-        var corrected: [(token: UInt64, time: EventTime)] = []
-        var removed: [UInt64] = []
+        var corrected: [(row: Int64, time: EventTime)] = []
+        var removed: [Int64] = []
         /// Gestures that began or came to their end, in order.
         var gestures: [(gesture: OpenGesture, isOpen: Bool)] = []
-        /// All that was ever dropped, and that grew too old, where it became more.
+        /// All that was ever dropped, and that grew too old, if it became more.
         var totals: (dropped: UInt64, expired: UInt64)?
 
         var isEmpty: Bool {
@@ -44,15 +45,23 @@ struct OutboxStore: ~Copyable {
     }
 
     /// What a file holds.
-    struct Content {
-        var messages: [(token: UInt64, message: OutgoingMessage)] = []
+    struct Content: Sendable {
+        var messages: [(row: Int64, message: OutgoingMessage)] = []
         var gestures: [OpenGesture] = []
         var dropped: UInt64 = 0
         var expired: UInt64 = 0
+        /// Rows that cannot be messages of an outbox, and are left alone.
+        var unusable = 0
+
+        var isEmpty: Bool { messages.isEmpty && gestures.isEmpty }
     }
 
-    /// Tokens are less than this: larger ones are not those of events. A hundred a second make as many in 300 million years.
-    private static let tokens: Int64 = 1 << 60
+    /// Rows that a file may have: numbers count on from the largest, a hundred a second for 300 million years.
+    private static let possibleRows: Range<Int64> = 1..<1 << 60
+
+    /// Bytes of a message, and milliseconds of its lifetime, beyond which it is none of ours.
+    private static let largestContent = 1 << 20
+    private static let possibleLifetimes: ClosedRange<Int64> = 0...9_000_000_000_000_000
 
     /// The version of the tables, in `user_version`; 0 is a file without any.
     private static let version: Int64 = 1
@@ -78,7 +87,7 @@ struct OutboxStore: ~Copyable {
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA journal_size_limit = 1048576")
-        // For a log of which events never cease: see `takeLogIn`.
+        // For a log of which events never cease: see `checkpoint`.
         try database.execute("PRAGMA wal_autocheckpoint = 1000")
         try database.execute("PRAGMA max_page_count = \(max(64, maximumBytes / 4096))")
         switch try database.integer("PRAGMA user_version") ?? 0 {
@@ -120,23 +129,50 @@ struct OutboxStore: ~Copyable {
     private func loadMessages(into content: inout Content) throws(SQLiteError) {
         var rows = try database.prepare("SELECT * FROM message ORDER BY token")
         while try rows.step() {
-            let bytes = rows.bytes(3)
-            let payload: OutgoingMessage.Content =
-                rows.isNull(2)
-                ? .fixed(bytes) : .event(id: rows.text(2), fields: String(decoding: bytes, as: UTF8.self))
-            let time = EventTime(
-                boot: rows.text(6), monotonic: Timestamp(nanoseconds: rows.integer(7)), wall: rows.integer(8),
-                isClockSet: rows.integer(9) != 0)
-            let message = OutgoingMessage(
-                topic: rows.text(1), content: payload, qos: rows.integer(4) == 0 ? .atMostOnce : .atLeastOnce,
-                isRetained: rows.integer(5) != 0, time: time,
-                lifetime: rows.isNull(10) ? nil : Double(rows.integer(10)) / 1000)
-            // Others may have written here, or a worn card: what could never be sent would stand before everything else,
-            // and what follows a number out of range would be taken for something else's.
-            guard MQTTTopic.isValid(name: message.topic), (1..<OutboxStore.tokens).contains(rows.integer(0)) else {
+            guard OutboxStore.possibleRows.contains(rows.integer(0)), let message = OutboxStore.message(in: rows) else {
+                content.unusable += 1
                 continue
             }
-            content.messages.append((UInt64(rows.integer(0)), message))
+            content.messages.append((rows.integer(0), message))
+        }
+    }
+
+    /// The message of a row; `nil` if no outbox can have written it.
+    ///
+    /// Others may have written here, or a worn card got it wrong. It is checked as closely as what comes over the network: what
+    /// could never be sent would stand before everything else, and arithmetic with an impossible time would overflow.
+    private static func message(in rows: borrowing Statement) -> OutgoingMessage? {
+        let bytes = rows.bytes(3)
+        guard MQTTTopic.isValid(name: rows.text(1)), bytes.count <= largestContent,
+            let time = EventTime(
+                stored: rows.text(6), sinceBoot: rows.integer(7), wall: rows.integer(8),
+                isClockSet: rows.integer(9) != 0)
+        else { return nil }
+        var lifetime: Double?
+        if !rows.isNull(10) {
+            guard possibleLifetimes.contains(rows.integer(10)) else { return nil }
+            lifetime = Double(rows.integer(10)) / 1000
+        }
+        var content = OutgoingMessage.Content.fixed(bytes)
+        if !rows.isNull(2) {
+            let id = rows.text(2)
+            let fields = String(decoding: bytes, as: UTF8.self)
+            guard id.utf8.count <= 64, isObject("{\(fields)}") else { return nil }
+            content = .event(id: id, fields: fields)
+        }
+        return OutgoingMessage(
+            topic: rows.text(1), content: content, qos: rows.integer(4) == 0 ? .atMostOnce : .atLeastOnce,
+            isRetained: rows.integer(5) != 0, time: time, lifetime: lifetime)
+    }
+
+    /// Whether a text is a JSON object, without which the payload made of it would be none.
+    private static func isObject(_ text: String) -> Bool {
+        do throws(ConfigurationProblem) {
+            let tree = try JSONReader.read(Array(text.utf8), source: .message("event"))
+            if case .mapping = tree.value { return true }
+            return false
+        } catch {
+            return false
         }
     }
 
@@ -155,24 +191,26 @@ struct OutboxStore: ~Copyable {
 
     // MARK: Writing
 
-    /// Writes changes down, all or none.
+    /// Writes changes, all or none; `isWhole` if they are everything that the file is to have.
     ///
     /// - Returns: whether the log is long enough to be taken into the file.
     @discardableResult
-    mutating func commit(_ changes: Changes) throws(SQLiteError) -> Bool {
+    mutating func commit(_ changes: Changes, isWhole: Bool = false) throws(SQLiteError) -> Bool {
         logged += changes.rows
         try database.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
-            // First: what was taken over from another run may go under a number that is given anew.
-            for token in changes.removed {
-                delete.bind(1, Int64(token))
+            // What the file has of an earlier state is not known to be true any more.
+            if isWhole { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
+            // First: a message that is taken over from another run may get the number of one that is removed.
+            for row in changes.removed {
+                delete.bind(1, row)
                 try delete.run()
             }
-            for (token, message) in changes.added { try add(message, token) }
-            for (token, time) in changes.corrected {
+            for (row, message) in changes.added { try add(message, row) }
+            for (row, time) in changes.corrected {
                 correct.bind(1, time.wall)
                 correct.bind(2, time.isClockSet ? 1 : 0)
-                correct.bind(3, Int64(token))
+                correct.bind(3, row)
                 try correct.run()
             }
             for (gesture, isOpen) in changes.gestures { try note(gesture, isOpen: isOpen) }
@@ -189,14 +227,14 @@ struct OutboxStore: ~Copyable {
         return logged >= OutboxStore.longLog
     }
 
-    /// Takes the log into the file, and begins it anew with something that changes nothing.
-    mutating func takeLogIn() throws(SQLiteError) {
+    /// Takes the log into the file, and starts it over with something that changes nothing.
+    mutating func checkpoint() throws(SQLiteError) {
         logged = 0
         try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxStore.version)")
     }
 
-    private mutating func add(_ message: OutgoingMessage, _ token: UInt64) throws(SQLiteError) {
-        insert.bind(1, Int64(token))
+    private mutating func add(_ message: OutgoingMessage, _ row: Int64) throws(SQLiteError) {
+        insert.bind(1, row)
         insert.bind(2, message.topic)
         switch message.content {
         case .event(let id, let fields):
@@ -209,7 +247,7 @@ struct OutboxStore: ~Copyable {
         insert.bind(5, Int64(message.qos.rawValue))
         insert.bind(6, message.isRetained ? 1 : 0)
         insert.bind(7, message.time.boot)
-        insert.bind(8, message.time.monotonic.nanoseconds)
+        insert.bind(8, message.time.sinceBoot.nanoseconds)
         insert.bind(9, message.time.wall)
         insert.bind(10, message.time.isClockSet ? 1 : 0)
         insert.bind(11, message.lifetime.map { Int64(min($0 * 1000, 9e15)) })
@@ -235,10 +273,4 @@ struct OutboxStore: ~Copyable {
         setCounter.bind(2, Int64(clamping: value))
         try setCounter.run()
     }
-}
-
-/// A gesture that began and has not come to its end; a simulated one is another than the sensor's own.
-struct OpenGesture: Hashable, Sendable {
-    var gesture: Gesture
-    var isSimulated: Bool
 }

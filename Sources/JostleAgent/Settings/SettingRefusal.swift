@@ -14,7 +14,7 @@ struct SettingRefusal: Sendable {
     var json: JSONValue {
         let source = problem.position.source
         // A message's problem is one of the layer that it was meant for.
-        var layer = LocalLayerStore.layerName
+        var layer = LocalLayer.name
         if case .layer(let name) = source { layer = name }
         let fields: [(name: String, text: String?)] = [
             ("key", key), ("value", problem.found), ("reason", problem.reason), ("allowed", problem.allowed),

@@ -18,13 +18,13 @@ final class EmbeddedBroker {
     /// Starts a broker and waits until it takes connections.
     ///
     /// To be called on the main thread: the broker is bound to the life of the thread that starts it.
-    init() throws(AgentError) {
-        guard let program = EmbeddedBroker.find("mosquitto") else { throw AgentError.noBrokerProgram }
+    init() throws(EmbeddedBrokerError) {
+        guard let program = EmbeddedBroker.find("mosquitto") else { throw .noProgram }
         guard let launcher = EmbeddedBroker.find("setpriv") else {
-            throw AgentError.embeddedBroker("setpriv (package util-linux) was not found")
+            throw .failed("setpriv (package util-linux) was not found")
         }
         guard let port = EmbeddedBroker.freePort() else {
-            throw AgentError.embeddedBroker("no loopback port is free")
+            throw .failed("no loopback port is free")
         }
         self.program = program
         self.launcher = launcher
@@ -39,7 +39,7 @@ final class EmbeddedBroker {
     /// Starts the broker again where it has ended; where that fails it is tried again every ten seconds.
     ///
     /// - Returns: whether it had ended.
-    func revive() throws(AgentError) -> Bool {
+    func revive() throws(EmbeddedBrokerError) -> Bool {
         if process > 0 {
             var status: Int32 = 0
             guard waitpid(process, &status, WNOHANG) == process else { return false }
@@ -71,11 +71,11 @@ final class EmbeddedBroker {
 
     // MARK: Starting
 
-    private func launch() throws(AgentError) {
+    private func launch() throws(EmbeddedBrokerError) {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(directory)/jostle-broker-XXXXXX".utf8CString)
         let file = mkstemp(&template)
-        guard file >= 0 else { throw AgentError.embeddedBroker("no temporary file in \(directory): errno \(errno)") }
+        guard file >= 0 else { throw EmbeddedBrokerError.failed("no temporary file in \(directory): errno \(errno)") }
         let path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
         defer { unlink(path) }
         var configuration = """
@@ -104,7 +104,7 @@ final class EmbeddedBroker {
         return ["--reuid", "\(user.pointee.pw_uid)", "--regid", "\(user.pointee.pw_gid)", "--clear-groups"]
     }
 
-    private func spawn(_ arguments: [String]) throws(AgentError) {
+    private func spawn(_ arguments: [String]) throws(EmbeddedBrokerError) {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -123,7 +123,7 @@ final class EmbeddedBroker {
         pointers.append(nil)
         defer { for pointer in pointers { free(pointer) } }
         let code = posix_spawn(&process, arguments[0], &actions, &attributes, &pointers, environ)
-        guard code == 0 else { throw AgentError.embeddedBroker("\(program) cannot be started: errno \(code)") }
+        guard code == 0 else { throw .failed("\(program) cannot be started: errno \(code)") }
     }
 
     /// The signals that the child blocks: none, unlike this process.
@@ -133,18 +133,18 @@ final class EmbeddedBroker {
         return set
     }
 
-    private func waitUntilItListens() throws(AgentError) {
+    private func waitUntilItListens() throws(EmbeddedBrokerError) {
         for _ in 0..<300 {
             if EmbeddedBroker.accepts(port: port) { return }
             var status: Int32 = 0
             if waitpid(process, &status, WNOHANG) == process {
                 process = 0
-                throw AgentError.embeddedBroker("\(program) ended at once, status \(status)")
+                throw .failed("\(program) ended at once, status \(status)")
             }
             usleep(10_000)
         }
         stop()
-        throw AgentError.embeddedBroker("\(program) does not listen on port \(port)")
+        throw .failed("\(program) does not listen on port \(port)")
     }
 
     // MARK: Looking around
@@ -196,5 +196,23 @@ final class EmbeddedBroker {
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         return address
+    }
+}
+
+/// Why the agent's own broker does not run.
+public enum EmbeddedBrokerError: Error, Equatable, Sendable {
+    /// There is no mosquitto.
+    case noProgram
+    /// It cannot be started, and why.
+    case failed(String)
+}
+
+extension EmbeddedBrokerError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .noProgram:
+            "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"
+        case .failed(let reason): "the embedded broker cannot be started: \(reason)"
+        }
     }
 }

@@ -32,6 +32,9 @@ public struct Log: Sendable {
     /// Something that helps to find out why.
     public func debug(_ text: @autoclosure () -> String) { write(.debug, text) }
 
+    /// Writes a line of a level.
+    public func write(_ level: Level, _ text: @autoclosure () -> String) { write(level, text) }
+
     private func write(_ level: Level, _ text: () -> String) {
         guard level <= self.level else { return }
         let prefix = hasPriorities ? "<\(level.rawValue)>" : level <= .warning ? "jostle: \(level): " : "jostle: "

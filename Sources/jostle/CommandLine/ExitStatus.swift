@@ -46,7 +46,7 @@ struct CommandFailure: Error {
             switch error {
             case .sensor(let error): CommandFailure(error).status
             case .mqtt, .secretFile: .configuration
-            case .noBrokerProgram, .embeddedBroker: .unavailable
+            case .embeddedBroker: .unavailable
             }
         self.init(status, "\(error)")
     }

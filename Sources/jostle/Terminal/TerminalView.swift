@@ -95,12 +95,10 @@ final class TerminalView: Sendable {
         }
     }
 
-    private func show(_ event: MQTTEvent<some Hashable & Sendable>) {
-        switch event {
+    private func show(_ change: Agent.ConnectionChange) {
+        switch change {
         case .connected(let connection): write("connected to \(connection.broker), MQTT \(connection.version)")
-        case .disconnected(let end) where end.retryAfter != nil, .refused(let end) where end.retryAfter != nil:
-            write("not connected to \(end.broker): \(end.failure)")
-        default: break
+        case .notConnected(let broker, let failure): write("not connected to \(broker): \(failure)")
         }
     }
 

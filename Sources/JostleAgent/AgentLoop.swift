@@ -1,0 +1,243 @@
+internal import IMUDrivers
+internal import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+internal import MosquittoClient
+internal import MotionCore
+internal import MotionKit
+internal import StateStorage
+
+/// The agent's one loop: takes events out of the mailbox, hands each to the participants in a fixed order, and carries out
+/// what they want done. Everything in it happens on one thread, the main thread.
+///
+/// The order of the participants: settings, former names, discovery, commands, telemetry, outbox.
+final class AgentLoop {
+    let parts: AgentParts
+    let log: Log
+
+    // The participants.
+    var settings: SettingsStore
+    var formerNames: FormerNames?
+    var discovery: DiscoveryPublisher?
+    var commands: CommandHandler
+    var telemetry: TelemetryPublisher
+    var outbox: Outbox
+
+    // These never handle MQTT events.
+    var events: EventComposer
+    var health: HealthReporter
+    var supervision: Supervision
+    private var connectionLog = ConnectionLog()
+    private var sensorLog = SensorLog()
+    private var floods = TokenBucket.lines
+    private var lostForeign = 0
+    /// Why files are not written, as the log says.
+    private var fileFailures: [StateFile: String] = [:]
+    private var isSensorStopped: Bool
+    private var isStopping = false
+
+    init(_ participants: AgentParticipants, _ parts: AgentParts, log: Log) {
+        self.parts = parts
+        self.log = log
+        settings = participants.settings
+        formerNames = participants.formerNames
+        discovery = participants.discovery
+        commands = participants.commands
+        telemetry = participants.telemetry
+        outbox = participants.outbox
+        events = participants.events
+        health = participants.health
+        supervision = Supervision(participants.settings.settings.quietHours)
+        isSensorStopped = parts.sensor.isStopped
+    }
+
+    // MARK: Running
+
+    /// Lets the participants begin; before the client connects.
+    func start() {
+        let now = ClockReading.now()
+        perform(settings.start(at: now))
+        perform(formerNames?.start(at: now) ?? [])
+        perform(discovery?.start(at: now) ?? [])
+        spareFormerNames(at: now)
+        perform(commands.start(at: now))
+        perform(telemetry.start(at: now))
+        perform(telemetry.setStopped(isSensorStopped, at: now))
+        perform(outbox.start(at: now))
+        for open in outbox.interrupted { endInterrupted(open, at: now) }
+        keepQuietHours()
+    }
+
+    /// A gesture that was open when the last run was cut off comes to its end, for whoever heard of its beginning.
+    private func endInterrupted(_ open: OpenGesture, at now: ClockReading) {
+        var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
+        event.reason = .restarted
+        event.isSimulated = open.isSimulated
+        for action in settings.settings.actions
+        where !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
+            carryOut(action, on: event, at: now)
+        }
+        perform(outbox.take(events.orders(for: event, at: now), at: now))
+    }
+
+    /// Handles events and deadlines until a signal comes, `end` is reached or somebody wants the agent to start again.
+    func run(until end: Timestamp?, _ signals: SignalWaiter) {
+        while true {
+            let now = ClockReading.now()
+            if let end, now.monotonic >= end { return }
+            handleEvents()
+            handleDeadlines(at: ClockReading.now())
+            if parts.host.isRestartWanted { return }
+            if signals.wait(seconds: pause(until: end), or: parts.mailbox.wake) { return }
+        }
+    }
+
+    /// Handles what is in the mailbox.
+    func handleEvents() {
+        let (events, losses) = parts.mailbox.takeAll()
+        let now = ClockReading.now()
+        for event in events { handle(event, at: now) }
+        lostForeign += losses.foreign
+        if losses.gestures > 0 { perform(outbox.countLost(losses.gestures, at: now)) }
+        logFlood(at: now.monotonic)
+    }
+
+    /// Handles events until the outbox has nothing left to write or send, `seconds` at most; no command is carried out any
+    /// more.
+    func settle(within seconds: Double) {
+        isStopping = true
+        let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
+        handleEvents()
+        perform(settings.flush())
+        perform(outbox.flush(at: .now()))
+        while true {
+            handleEvents()
+            perform(outbox.handleDeadline(at: .now()))
+            let now = WallClock.monotonic
+            let left = deadline.remaining(at: now)
+            guard left > 0, !outbox.isSettled else { return }
+            parts.mailbox.wake.wait(seconds: min(left, outbox.nextDeadline?.remaining(at: now) ?? left))
+        }
+    }
+
+    private func handle(_ event: AgentEvent, at now: ClockReading) {
+        switch event {
+        case .mqtt(let event): handle(event, at: now)
+        case .motion(let state): perform(telemetry.handle(state))
+        case .gesture(let event): perform(outbox.take(events.orders(for: event, at: now), at: now))
+        case .action(let action, let event): carryOut(action, on: event, at: now)
+        case .sensor(let event):
+            if let line = sensorLog.line(for: event, at: now.monotonic) { log.write(line.level, line.text) }
+            if event != .none { health.makeDue(at: now.monotonic) }
+        case .outbox(let outcome): perform(outbox.handle(outcome, at: now))
+        case .file(let file, let failure): fileWritten(file, failure, at: now)
+        case .storageChanged: health.makeDue(at: now.monotonic)
+        case .answers(let messages): for message in messages { _ = publish(message, nil) }
+        }
+    }
+
+    /// Hands a client's event to the participants.
+    private func handle(_ event: MQTTEvent<DeliveryToken>, at now: ClockReading) {
+        perform(settings.handle(event, own: { $0.settings }, at: now))
+        perform(formerNames?.handle(event, own: { $0.formerNames }, at: now) ?? [])
+        spareFormerNames(at: now)
+        perform(discovery?.handle(event, own: { $0.discovery }, at: now) ?? [])
+        perform(commands.handle(event, own: { $0.commands }, at: now))
+        perform(telemetry.handle(event, own: { $0.telemetry }, at: now))
+        perform(outbox.handle(event, own: { $0.outbox }, at: now))
+        switch event {
+        case .connected: health.makeDue(at: now.monotonic)
+        case .disconnected, .refused, .stopped: reviveBroker()
+        default: break
+        }
+        if !event.isLoggedByItsOwner, let line = connectionLog.line(for: event) { log.write(line.level, line.text) }
+        if let change = event.connectionChange { parts.observer.connection?(change) }
+    }
+
+    /// A file was written, or could not be. Those who only log it hear of the first of several failures alike.
+    private func fileWritten(_ file: StateFile, _ failure: String?, at now: ClockReading) {
+        perform(settings.handle(.fileWritten(file, failure: failure), at: now))
+        if let failure, fileFailures[file] == failure { return }
+        fileFailures[file] = failure
+        perform(formerNames?.handle(.fileWritten(file, failure: failure), at: now) ?? [])
+        perform(discovery?.handle(.fileWritten(file, failure: failure), at: now) ?? [])
+    }
+
+    private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {
+        do throws(ActionRefusal) {
+            guard let message = try events.message(for: action, on: event, at: now) else { return }
+            perform(outbox.take([.add(message)], at: now))
+            log.debug("action on \(event.gesture.word) \(event.phase.word): \(message.topic)")
+        } catch {
+            log.warning("action on \(event.gesture.word) not carried out: \(error.reason)")
+        }
+    }
+
+    // MARK: Deadlines
+
+    private func handleDeadlines(at now: ClockReading) {
+        perform(settings.handleDeadline(at: now))
+        perform(formerNames?.handleDeadline(at: now) ?? [])
+        spareFormerNames(at: now)
+        perform(discovery?.handleDeadline(at: now) ?? [])
+        perform(telemetry.handleDeadline(at: now))
+        perform(outbox.handleDeadline(at: now))
+        parts.host.look(at: now.monotonic)
+        supervise(at: now)
+        if let due = health.nextReport, now.monotonic >= due {
+            perform(telemetry.publish(health: health.report(healthFacts(), at: now)))
+        }
+    }
+
+    /// Seconds until something is due; `nil` if nothing is.
+    private func pause(until end: Timestamp?) -> Double? {
+        let now = WallClock.monotonic
+        let deadlines = [
+            end, settings.nextDeadline, formerNames?.nextDeadline, discovery?.nextDeadline, telemetry.nextDeadline,
+            outbox.nextDeadline, parts.host.nextDeadline, health.nextReport,
+        ]
+        var pauses = deadlines.compactMap { $0?.remaining(at: now) }
+        if lostForeign > 0 || commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
+        if let pause = supervisionPause(at: now) { pauses.append(pause) }
+        return pauses.min()
+    }
+
+    /// Logs how many messages were too many.
+    private func logFlood(at now: Timestamp) {
+        guard lostForeign > 0 || commands.unanswered > 0, floods.admit(at: now) != nil else { return }
+        let unanswered = commands.takeUnanswered()
+        log.warning("too many messages: \(lostForeign) left unread, \(unanswered) commands not answered")
+        lostForeign = 0
+    }
+
+    // MARK: Between participants
+
+    /// Announcements of devices that may be somebody else's by now stay.
+    private func spareFormerNames(at now: ClockReading) {
+        guard let formerNames else { return }
+        perform(discovery?.spare(formerNames.spared, at: now) ?? [])
+    }
+
+    /// Puts settings in force: with the next batch of samples, the next message, the next report.
+    func apply(_ settings: JostleSettings) {
+        let now = ClockReading.now()
+        parts.manager.changeSettings { $0 = settings.motion }
+        parts.manager.updateInterval = settings.updateInterval
+        telemetry.change(settings.publish)
+        health.changeInterval(settings.publish.health.interval, at: now.monotonic)
+        perform(discovery?.change(self.settings.settingsToOffer, at: now) ?? [])
+        keepQuietHours()
+    }
+
+    /// Carries out a command, after which sensing may be stopped or not.
+    func carryOut(_ request: CommandRequest) {
+        guard !isStopping else { return }
+        parts.host.carryOut(request)
+        guard parts.sensor.isStopped != isSensorStopped else { return }
+        isSensorStopped = parts.sensor.isStopped
+        let now = ClockReading.now()
+        if !isSensorStopped { supervision.sensingStarted() }
+        perform(telemetry.setStopped(isSensorStopped, at: now))
+        health.makeDue(at: now.monotonic)
+    }
+}

@@ -1,0 +1,114 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import MosquittoClient
+internal import MotionCore
+
+/// Receives commands on `…/command/<name>`: each is refused with the reason, or handed to the loop to be carried out.
+struct CommandHandler: Participant {
+    typealias Token = Never
+
+    enum Request: Sendable {
+        /// Carry out a command, and answer it.
+        case carryOut(CommandRequest)
+    }
+
+    /// Commands that are looked at: ten at once, then two a second; and of those beyond, how many are answered.
+    private var budget: TokenBucket
+    private var complaints = TokenBucket(capacity: 3, rate: 0.5)
+
+    /// Commands that were neither carried out nor answered since the last call of `takeUnanswered`.
+    private(set) var unanswered = 0
+
+    private let topics: Topics
+    private let replyPrefix: String
+    private let allowed: [JostleSettings.Command]
+
+    init(
+        topics: Topics, prefix: String, allowed: [JostleSettings.Command],
+        budget: TokenBucket = TokenBucket(capacity: 10, rate: 2)
+    ) {
+        self.budget = budget
+        self.topics = topics
+        self.allowed = allowed
+        replyPrefix = "\(prefix)/_reply/"
+    }
+
+    mutating func start(at now: ClockReading) -> Effects {
+        // One that is retained by mistake is to be refused when it comes, not only when it comes again; and taking it away,
+        // which is an empty message, is no command.
+        [.subscribe(topics.command("+"), keepsRetainFlag: true)]
+    }
+
+    mutating func handle(_ event: ParticipantEvent<Never>, at now: ClockReading) -> Effects {
+        guard case .message(let message) = event, let name = name(in: message.topic) else { return [] }
+        let address = ReplyAddress(to: message, resultTopic: topics.result(of: name), replyPrefix: replyPrefix)
+        guard budget.spend(at: now.monotonic) else {
+            guard complaints.spend(at: now.monotonic) else {
+                unanswered += 1
+                return []
+            }
+            let refusal = CommandRefusal(.tooMany, "too many commands: ten at once, then two a second")
+            return CommandHandler.refuse(refusal, name, address, at: now)
+        }
+        do throws(CommandRefusal) {
+            guard !message.retain else {
+                throw CommandRefusal(.retained, "commands must not be retained: they would be repeated")
+            }
+            let command = try RemoteCommands.read(name, message.payload, allowed: allowed)
+            return [
+                .request(
+                    .carryOut(
+                        CommandRequest(
+                            name: name, command: command, address: address, origin: CommandHandler.origin(of: message)))
+                )
+            ]
+        } catch {
+            return CommandHandler.refuse(error, name, address, at: now)
+        }
+    }
+
+    /// The commands that were not answered since the last call.
+    mutating func takeUnanswered() -> Int {
+        defer { unanswered = 0 }
+        return unanswered
+    }
+
+    private static func refuse(
+        _ refusal: CommandRefusal, _ name: String, _ address: ReplyAddress, at now: ClockReading
+    ) -> Effects {
+        [.log(.warning, refusal.line(for: name))]
+            + address.messages(refusing: refusal, at: now.wall).map { .publish($0) }
+    }
+
+    private func name(in topic: String) -> String? {
+        let start = topics.command("")
+        guard topic.hasPrefix(start) else { return nil }
+        let name = topic.dropFirst(start.count)
+        return name.isEmpty || name.contains("/") ? nil : String(name)
+    }
+
+    /// Where a command comes from, as far as the broker passes it on: MQTT does not say who published a message.
+    static func origin(of message: MQTTMessage) -> String {
+        var parts = message.properties.userProperties.map { "\($0.name.prefix(32))=\($0.value.prefix(64))" }
+        if let topic = message.properties.responseTopic { parts.append("reply to \(topic.prefix(96))") }
+        if let mark = message.properties.correlationData, !mark.isEmpty {
+            let digits = mark.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            parts.append("mark \(digits.joined())\(mark.count > 16 ? "…" : "")")
+        }
+        return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+    }
+}
+
+/// A command that was understood, and where it is answered.
+struct CommandRequest: Sendable {
+    var name: String
+    var command: any RemoteCommand
+    var address: ReplyAddress
+    /// For the log: see `CommandHandler.origin`.
+    var origin: String
+}
+
+extension CommandRefusal {
+    /// The log's line.
+    func line(for name: String) -> String { "command \(String(name.prefix(64))) refused: \(message)" }
+}

@@ -1,0 +1,166 @@
+internal import IMUDrivers
+internal import JostleMessages
+internal import MotionCore
+internal import MotionKit
+
+/// Decides when a health report is due and draws it up.
+struct HealthReporter {
+    /// Seconds after something happened until it is reported: several things often happen together.
+    private static let reaction = 1.0
+    /// Seconds after the start until the first report.
+    private static let firstReport = 5.0
+
+    private let version: String
+    private let start: BootTime
+    private var interval: Double
+    private var next: Timestamp
+    private var last: Last
+
+    /// What the last report was drawn up from.
+    private struct Last {
+        var time: Timestamp
+        var processorTime: Double
+        var samples: UInt64 = 0
+        var dropped: UInt64 = 0
+        var sentUnstored: UInt64 = 0
+    }
+
+    /// A reporter with `interval` seconds between two reports; 0 draws none up.
+    init(version: String, interval: Double, processorTime: Double, at now: ClockReading) {
+        self.version = version
+        self.interval = interval
+        start = now.sinceBoot
+        next = now.monotonic.advanced(bySeconds: HealthReporter.firstReport)
+        last = Last(time: now.monotonic, processorTime: processorTime)
+    }
+
+    /// Something happened that a reader should know soon.
+    mutating func makeDue(at now: Timestamp) {
+        next = min(next, now.advanced(bySeconds: HealthReporter.reaction))
+    }
+
+    /// When a report is due; `nil` for never.
+    var nextReport: Timestamp? { interval > 0 ? next : nil }
+
+    /// Changes the seconds between two reports.
+    mutating func changeInterval(_ interval: Double, at now: Timestamp) {
+        guard interval != self.interval else { return }
+        self.interval = interval
+        next = now.advanced(bySeconds: HealthReporter.reaction)
+    }
+
+    /// Draws a report up.
+    mutating func report(_ facts: HealthFacts, at now: ClockReading) -> JSONObject {
+        let before = last
+        let status = facts.status
+        let outbox = facts.outbox
+        last = Last(
+            time: now.monotonic, processorTime: facts.processorTime, samples: status.samples, dropped: outbox.dropped,
+            sentUnstored: outbox.sentUnstored)
+        next = now.monotonic.advanced(bySeconds: interval)
+        // A run that has just begun has not published its counters yet.
+        let samples = status.samples >= before.samples ? status.samples - before.samples : 0
+        let elapsed = max(1e-3, now.monotonic.seconds(since: before.time))
+        let outboxFails =
+            outbox.failure != nil || outbox.dropped > before.dropped || outbox.sentUnstored > before.sentUnstored
+        let problems = HealthReporter.problems(
+            measures: facts.isStopped || status.state == .streaming, hasTime: now.isSet, outboxFails: outboxFails,
+            storageFails: !facts.storageFaults.isEmpty)
+
+        var report = JSONObject()
+        report.add("t", now.wall)
+        report.add("version", version)
+        report.add("uptime", now.sinceBoot.seconds(since: start), decimals: 0)
+        report.add("problem", !problems.isEmpty)
+        report.add("problems", problems)
+        report.add("sensor", facts.sensorTitle)
+        report.add("calibration", facts.calibration.flatMap(HealthReporter.sources))
+        if !facts.unavailableGestures.isEmpty {
+            report.add("unavailable_gestures", facts.unavailableGestures.words)
+        }
+        report.add("stopped", facts.isStopped)
+        report.add("sensor_state", (facts.isStopped ? .asleep : status.state).word)
+        report.add("real_time", facts.hasRealTimePriority)
+        report.add("sensor_fault", status.lastFault?.explanation)
+        report.add("temperature", facts.temperature, decimals: 1)
+        report.add("rate", Double(samples) / elapsed, decimals: 1)
+        HealthReporter.add(status, to: &report)
+        report.add("dropped_deliveries", Int64(facts.droppedDeliveries))
+        HealthReporter.add(outbox, to: &report)
+        if !facts.storageFaults.isEmpty { report.add("storage_faults", facts.storageFaults) }
+        report.add("connects", Int64(clamping: facts.connects))
+        report.add("cpu_percent", 100 * (facts.processorTime - before.processorTime) / elapsed, decimals: 2)
+        report.add("memory_mb", Double(facts.residentMemory) / 1_048_576, decimals: 1)
+        report.add("clock", facts.isClockSynchronised ? "synchronised" : "unsynchronised")
+        return report
+    }
+
+    private static func add(_ status: IMUStatus, to report: inout JSONObject) {
+        report.add("period_ppm", status.periodDeviation, decimals: 0)
+        report.add("samples", Int64(clamping: status.samples))
+        report.add("gaps", Int64(clamping: status.gaps))
+        report.add("lost_samples", Int64(clamping: status.lostSamples))
+        report.add("overflows", Int64(clamping: status.overflows))
+        report.add("misalignments", Int64(clamping: status.misalignments))
+        report.add("recoveries", Int64(clamping: status.recoveries))
+        report.add("clipped_samples", Int64(clamping: status.clippedSamples))
+        report.add("clipped_accelerations", Int64(clamping: status.clippedAccelerations))
+        report.add("clipped_rotation_rates", Int64(clamping: status.clippedRotationRates))
+        report.add("data_ready", HealthReporter.dataReady(status.dataReady))
+        report.add("bus_errors", HealthReporter.counts(status.busErrors))
+    }
+
+    private static func add(_ outbox: Outbox.Figures, to report: inout JSONObject) {
+        report.add("outbox", Int64(outbox.count))
+        report.add("outbox_bytes", Int64(outbox.bytes))
+        report.add("outbox_unstored", Int64(outbox.unstored))
+        report.add("outbox_sent_unstored", Int64(clamping: outbox.sentUnstored))
+        report.add("outbox_fault", outbox.failure)
+        report.add("outbox_dropped", Int64(clamping: outbox.dropped))
+        report.add("outbox_expired", Int64(clamping: outbox.expired))
+    }
+
+    /// Where the calibration in force comes from, and what movement taught beyond it; `nil` where nobody calibrated the
+    /// chip and nothing was learnt.
+    static func sources(of calibration: StoredCalibration) -> JSONObject? {
+        let accelerometer = calibration.accelerometerSource
+        let gyroscope = calibration.gyroscopeSource
+        let learntScale = calibration.learntScaleSource
+        guard !accelerometer.isEmpty || !gyroscope.isEmpty || !learntScale.isEmpty else { return nil }
+        var object = JSONObject()
+        object.add("accelerometer", accelerometer.isEmpty ? nil : accelerometer)
+        object.add("gyroscope", gyroscope.isEmpty ? nil : gyroscope)
+        object.add("learnt_scale", learntScale.isEmpty ? nil : learntScale)
+        return object
+    }
+
+    /// What somebody has to look after.
+    static func problems(measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool) -> [String] {
+        [(!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage")]
+            .filter(\.0).map(\.1)
+    }
+
+    /// What becomes of the data-ready line; `nil` where there is none.
+    static func dataReady(_ status: DataReadyStatus) -> JSONObject? {
+        guard status.state != .none else { return nil }
+        var object = JSONObject()
+        object.add("state", status.state.word)
+        object.add("fault", status.lastFault?.word)
+        object.add("failures", Int64(clamping: status.failures))
+        object.add("edges", Int64(clamping: status.edges))
+        object.add("lost_edges", Int64(clamping: status.lostEdges))
+        object.add("odd_edges", Int64(clamping: status.oddEdges))
+        object.add("timed_samples", Int64(clamping: status.timedSamples))
+        return object
+    }
+
+    private static func counts(_ errors: BusErrorCounts) -> JSONObject {
+        var object = JSONObject()
+        object.add("not_acknowledged", Int64(clamping: errors.notAcknowledged))
+        object.add("arbitration_lost", Int64(clamping: errors.arbitrationLost))
+        object.add("timed_out", Int64(clamping: errors.timedOut))
+        object.add("input_output", Int64(clamping: errors.inputOutput))
+        object.add("other", Int64(clamping: errors.other))
+        return object
+    }
+}

@@ -1,0 +1,272 @@
+import BrokerTestSupport
+import Foundation
+import IMUDrivers
+import JostleConfiguration
+import JostleMessages
+import MosquittoClient
+import MotionCore
+import MotionKit
+import Synchronization
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: every command is carried out and answered, and what a device cannot do is refused with the reason.
+@Suite(.timeLimit(.minutes(1))) struct CommandHostTests {
+    private final class Outgoing: Sendable {
+        let messages = Mutex<[MQTTMessage]>([])
+    }
+
+    private let manager = MotionManager(sensor: .virtual("rest"))
+    private let outgoing = Outgoing()
+    private let sensor: SensorSwitch
+    private let directory: TemporaryDirectory
+    private let host: CommandHost
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let outgoing = outgoing
+        let topics = Topics(prefix: "jostle", id: "a")
+        sensor = SensorSwitch(manager: manager, selection: .virtual("rest"), imu: IMUSettings(), device: nil)
+        let identity = CommandHost.Identity(
+            id: "a", version: "1.2.3", stateDirectory: directory.path, isSupervised: false)
+        var settings = JostleSettings()
+        settings.commands.allow = JostleSettings.Command.allCases
+        let outlet = StreamOutlet(
+            topic: topics.stream,
+            send: { message in
+                outgoing.messages.withLock { $0.append(message) }
+                return true
+            }, backlog: { 0 })
+        host = CommandHost(
+            identity: identity, settings: settings, sensor: sensor, outlet: outlet, log: Log(level: .error),
+            lights: directory.path("leds")
+        ) { messages in
+            outgoing.messages.withLock { $0 += messages }
+        }
+    }
+
+    /// Reads a command and has it carried out, as the loop does.
+    private func take(_ message: MQTTMessage) {
+        var handler = CommandHandler(
+            topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", allowed: JostleSettings.Command.allCases)
+        for effect in handler.handle(.message(message), at: .now()) {
+            switch effect {
+            case .publish(let message, _): outgoing.messages.withLock { $0.append(message) }
+            case .request(.carryOut(let request)): host.carryOut(request)
+            case .subscribe, .unsubscribe, .write, .log: break
+            }
+        }
+    }
+
+    /// What was answered since the last command.
+    private var answers: [String] {
+        outgoing.messages.withLock { $0 }.map { String(decoding: $0.payload, as: UTF8.self) }
+    }
+
+    /// Sends a command, and returns the text of its answer.
+    private func answer(to name: String, _ arguments: String) throws -> String {
+        outgoing.messages.withLock { $0 = [] }
+        take(MQTTMessage(topic: "jostle/a/command/\(name)", text: arguments, qos: .atLeastOnce))
+        let messages = outgoing.messages.withLock { $0 }
+        #expect(messages.map(\.topic) == ["jostle/a/command/\(name)/result"])
+        return String(decoding: try #require(messages.first).payload, as: UTF8.self)
+    }
+
+    @Test func aSimulationIsAcceptedAtOnceAndAnotherMeanwhileIsNot() throws {
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        let accepted = try answer(to: "simulate", "{\"movement\":\"shake\"}")
+        #expect(accepted.contains("\"ok\":true,\"movement\":\"shake\",\"count\":1,\"seconds\":3."), "\(accepted)")
+        let refused = try answer(to: "simulate", "{\"movement\":\"tap\"}")
+        #expect(
+            refused.contains("\"ok\":false,\"error\":\"busy\",\"message\":\"shake is being simulated"), "\(refused)")
+        let unknown = try answer(to: "simulate", "{\"movement\":\"moonwalk\"}")
+        #expect(unknown.contains("\"error\":\"bad_arguments\"") && unknown.contains("double-tap"), "\(unknown)")
+    }
+
+    @Test func withoutASensorThatRunsThereIsNothingToCommand() throws {
+        for (name, arguments) in [("simulate", "{\"movement\":\"shake\"}"), ("tare", "")] {
+            let refused = try answer(to: name, arguments)
+            #expect(refused.contains("\"ok\":false,\"error\":\"sensor_unavailable\""), "\(refused)")
+        }
+    }
+
+    /// What is switched off is switched on again, any number of times, and who asks twice is told that it was so.
+    @Test func sensingIsStoppedAndStarted() async throws {
+        #expect(sensor.isStopped && sensor.title == nil)
+        defer { manager.stop() }
+        for _ in 1...3 {
+            #expect(try answer(to: "start", "").contains("\"ok\":true,\"stopped\":false,\"changed\":true}"))
+            #expect(try answer(to: "start", "{}").contains("\"stopped\":false,\"changed\":false}"))
+            #expect(await eventually { manager.state != nil })
+            #expect(try answer(to: "stop", "{}").contains("\"ok\":true,\"stopped\":true,\"changed\":true}"))
+            #expect(try answer(to: "stop", "").contains("\"stopped\":true,\"changed\":false}"))
+            #expect(!manager.isRunning && manager.lastSensorStatus?.state == .asleep)
+            let refused = try answer(to: "tare", "")
+            #expect(refused.contains("\"error\":\"sensor_unavailable\",\"message\":\"sensing is stopped"), "\(refused)")
+        }
+        let refused = try answer(to: "stop", "{\"for\":5}")
+        #expect(refused.contains("stop has no argument \\\"for\\\"; it has none"), "\(refused)")
+    }
+
+    @Test func questionsAreAnswered() async throws {
+        let ping = try answer(to: "ping", "")
+        #expect(ping.contains("\"ok\":true,\"uptime\":0,\"version\":\"1.2.3\"}"), "\(ping)")
+        let asleep = try answer(to: "get-state", "{}")
+        #expect(asleep.contains("\"stopped\":true,\"sensor_state\":\"asleep\",\"gestures_open\":[]"), "\(asleep)")
+        #expect(!asleep.contains("attitude\":{"))
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        let awake = try answer(to: "get-state", "{}")
+        #expect(awake.contains("\"sensor\":\"virtual MPU-6050 (rest)\",\"stopped\":false"), "\(awake)")
+        #expect(awake.contains("\"state\":{\"t\":") && awake.contains("\"attitude\":{\"t\":"), "\(awake)")
+        #expect(awake.contains("\"settings\":{\"rate\":200,\"gestures\":[\"shake\","), "\(awake)")
+    }
+
+    @Test func aRestartIsRefusedIfNobodyWouldStartTheAgentAgain() throws {
+        let refused = try answer(to: "restart", "")
+        #expect(refused.contains("\"ok\":false,\"error\":\"unavailable\""), "\(refused)")
+        #expect(!host.isRestartWanted)
+    }
+
+    /// A light as the kernel has it.
+    private func makeLight(_ name: String) throws -> (brightness: String, trigger: String) {
+        try FileManager.default.createDirectory(
+            atPath: directory.path("leds/\(name)"), withIntermediateDirectories: true)
+        try directory.write("255\n", to: "leds/\(name)/max_brightness")
+        return (
+            try directory.write("7\n", to: "leds/\(name)/brightness"),
+            try directory.write("none [mmc0] timer\n", to: "leds/\(name)/trigger")
+        )
+    }
+
+    private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+    @Test func aLightBlinksAndIsThenAsItWas() throws {
+        let none = try answer(to: "identify", "")
+        #expect(none.contains("\"error\":\"unavailable\",\"message\":\"this board has no status light"), "\(none)")
+
+        _ = try makeLight("input3::capslock")
+        let light = try makeLight("ACT")
+        let started = try answer(to: "identify", "{\"seconds\":2}")
+        #expect(started.contains("\"light\":\"ACT\",\"seconds\":2,\"done\":false}"), "\(started)")
+        #expect(try text(light.trigger) == "none")
+        let start = try #require(host.nextDeadline)
+        host.look(at: start)
+        #expect(try text(light.brightness) == "255")
+        host.look(at: start.advanced(bySeconds: 0.3))
+        #expect(try text(light.brightness) == "0")
+        #expect(try answer(to: "identify", "").contains("\"error\":\"busy\""))
+        host.look(at: start.advanced(bySeconds: 2.1))
+        #expect(try text(light.brightness) == "7")
+        #expect(try text(light.trigger) == "mmc0")
+        #expect(answers.last?.contains("\"light\":\"ACT\",\"done\":true}") == true && host.nextDeadline == nil)
+
+        _ = try makeLight("ACT")
+        _ = try answer(to: "identify", "")
+        outgoing.messages.withLock { $0 = [] }
+        take(MQTTMessage(topic: "jostle/a/command/identify", text: "{\"stop\":true}"))
+        #expect(answers.count == 2 && answers.last?.contains("\"ok\":true,\"stopped\":true}") == true)
+        #expect(try text(light.brightness) == "7")
+        #expect(try text(light.trigger) == "mmc0")
+        #expect(try answer(to: "identify", "{\"stop\":true}").contains("\"stopped\":false}"))
+    }
+
+    @Test func aLightThatCannotBeWrittenIsReportedWithTheCause() throws {
+        let light = try makeLight("ACT")
+        try FileManager.default.removeItem(atPath: light.brightness)
+        try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
+        let refused = try answer(to: "identify", "")
+        #expect(refused.contains("\(light.brightness) cannot be written: Is a directory"), "\(refused)")
+    }
+
+    @Test func aLightThatCannotBeRestoredIsReportedWithTheFirstCause() throws {
+        let light = try makeLight("ACT")
+        _ = try answer(to: "identify", "{\"seconds\":2}")
+        let start = try #require(host.nextDeadline)
+        try FileManager.default.removeItem(atPath: light.brightness)
+        try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
+        host.look(at: start)
+        #expect(host.nextDeadline != nil)
+        host.look(at: start.advanced(bySeconds: 2.1))
+        let last = try #require(answers.last)
+        #expect(
+            last.contains("\"error\":\"failed\",\"message\":\"ACT blinked and could not be restored: Is a directory\""),
+            "\(last)")
+        #expect(try text(light.trigger) == "mmc0")
+    }
+
+    @Test func aRecordingIsMadeInTheStateDirectoryAndNowhereElse() async throws {
+        #expect(try answer(to: "record", "").contains("\"error\":\"sensor_unavailable\""))
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        let refused = try answer(to: "record", "{\"file\":\"/etc/passwd\"}")
+        #expect(refused.contains("record has no argument"), "\(refused)")
+        take(MQTTMessage(topic: "jostle/a/command/record", text: "{\"seconds\":1}"))
+        #expect(await eventually { answers.contains { $0.contains("\"done\":false") } })
+        let started = try #require(answers.last)
+        #expect(started.contains("\"file\":\"recording-1.csv\",\"seconds\":1,\"done\":false}"), "\(started)")
+        #expect(try answer(to: "record", "").contains("\"error\":\"busy\""))
+        outgoing.messages.withLock { $0 = [] }
+        #expect(await eventually { answers.contains { $0.contains("\"end\":\"time\",\"done\":true}") } })
+        let file = try text(directory.path("recordings/recording-1.csv"))
+        // Two comments and the columns' names come before the rows.
+        let rows = file.split(separator: "\n").count - 3
+        #expect(rows > 0 && file.hasSuffix("\n"))
+        #expect(answers.contains { $0.contains("\"samples\":\(rows),\"bytes\":\(file.utf8.count),") }, "\(answers)")
+
+        // What is under way when sensing stops ends first.
+        outgoing.messages.withLock { $0 = [] }
+        take(MQTTMessage(topic: "jostle/a/command/record", text: "{\"seconds\":600}"))
+        #expect(await eventually { answers.contains { $0.contains("recording-2.csv") } })
+        outgoing.messages.withLock { $0 = [] }
+        take(MQTTMessage(topic: "jostle/a/command/stop", payload: []))
+        #expect(answers.first?.contains("\"end\":\"stopped\",\"done\":true}") == true, "\(answers)")
+        #expect(answers.count == 2)
+    }
+
+    /// What came on the stream's topic, as JSON.
+    private func streamed() throws -> [[String: Any]] {
+        try outgoing.messages.withLock { $0 }.filter { $0.topic == "jostle/a/stream" }.map { message in
+            #expect(message.qos == .atMostOnce && !message.retain)
+            return try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
+        }
+    }
+
+    @Test func samplesAreStreamedForAWhileWithoutAGap() async throws {
+        #expect(try answer(to: "stream", "").contains("\"error\":\"sensor_unavailable\""))
+        #expect(try sensor.start())
+        defer { manager.stop() }
+        #expect(await eventually { manager.state != nil })
+        outgoing.messages.withLock { $0 = [] }
+        take(
+            MQTTMessage(topic: "jostle/a/command/stream", text: "{\"fields\":[\"attitude\",\"acceleration\"]}"))
+        let started = try #require(answers.first { $0.contains("\"ok\"") })
+        #expect(
+            started.contains("\"duration\":60,\"rate\":200,\"fields\":[\"acceleration\",\"attitude\"],\"done\":false}"),
+            "\(started)")
+        #expect(await eventually { (try? streamed().count) ?? 0 >= 10 })
+        take(MQTTMessage(topic: "jostle/a/command/stream", text: "{}"))
+        #expect(answers.last?.contains("\"error\":\"busy\"") == true)
+        let deadline = try #require(host.nextDeadline)
+        host.look(at: deadline)
+        let end = try #require(answers.last)
+        #expect(end.contains("\"refused\":0,") && end.contains("\"end\":\"time\",\"done\":true}"), "\(end)")
+
+        let messages = try streamed()
+        var next = 0
+        for (index, message) in messages.enumerated() {
+            let rows = try #require(message["acceleration"] as? [[Double]])
+            #expect(message["seq"] as? Int == index && message["n"] as? Int == next && message["rotation"] == nil)
+            #expect((message["attitude"] as? [[Double]])?.count == rows.count && rows.allSatisfy { $0.count == 3 })
+            #expect(rows.allSatisfy { abs($0[2] - 9.8) < 1 })
+            next += rows.count
+        }
+        #expect(end.contains("\"messages\":\(messages.count),\"refused\":0,\"samples\":\(next),"), "\(end)")
+        host.look(at: deadline)
+        #expect(host.nextDeadline == nil)
+    }
+}

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import JostleAgent
+@testable import MosquittoClient
+
+/// Requirement: a broker that is away for long does not fill the log.
+@Suite struct ConnectionLogTests {
+    private typealias Event = MQTTEvent<Never>
+
+    private let broker = BrokerAddress(host: "broker")
+
+    private func lost(_ failure: MQTTFailure) -> Event {
+        .disconnected(
+            MQTTDisconnection(
+                broker: broker, failure: failure, wasConnected: false, undelivered: [], retryAfter: .seconds(3)))
+    }
+
+    @Test func failuresThatRepeatAreLoggedEverMoreSeldom() {
+        var log = ConnectionLog()
+        let warnings = (1...1000).filter { _ in log.line(for: lost(.timedOut))?.level == .warning }
+        #expect(warnings == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+        #expect(log.line(for: lost(.silent))?.level == .warning, "another failure is news")
+        let connection = MQTTConnection(broker: broker, version: .v5, sessionPresent: false)
+        #expect(log.line(for: Event.connected(connection))?.text == "connected to mqtt://broker:1883 with MQTT 5")
+        #expect(log.line(for: lost(.timedOut))?.text.contains("tried") == false, "counted from the start")
+    }
+
+    @Test func rejectionsAreCountedForEachTopic() {
+        var log = ConnectionLog()
+        let refusal = MQTTFailure.refused(.notAuthorised)
+        let logged = (1...10).count { _ in log.line(for: Event.rejected(nil, topic: "a", refusal)) != nil }
+        #expect(logged == 4 && log.line(for: Event.rejected(nil, topic: "b", refusal)) != nil)
+        for number in 0..<200 { _ = log.line(for: Event.rejected(nil, topic: "t\(number)", refusal)) }
+        #expect(log.line(for: Event.rejected(nil, topic: "one more", refusal)) == nil)
+    }
+}

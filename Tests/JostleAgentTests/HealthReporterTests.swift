@@ -1,0 +1,87 @@
+import Foundation
+import IMUDrivers
+import JostleMessages
+import MotionCore
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: a health report comes when it is due and says what somebody has to look after.
+@Suite struct HealthReporterTests {
+    private func clocks(_ seconds: Double) -> ClockReading {
+        ClockReading(
+            boot: "a", monotonic: Timestamp(seconds: seconds), sinceBoot: BootTime(nanoseconds: Int64(seconds * 1e9)),
+            wall: Int64(seconds * 1000), isSet: true)
+    }
+
+    private func reporter(interval: Double = 60) -> HealthReporter {
+        HealthReporter(version: "1.2.3", interval: interval, processorTime: 0, at: clocks(100))
+    }
+
+    private func object(_ report: JSONObject) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(report.bytes)) as? [String: Any])
+    }
+
+    @Test func reportsComeAtIntervalsAndSoonAfterSomethingHappened() {
+        var health = reporter()
+        #expect(health.nextReport == Timestamp(seconds: 105))
+        _ = health.report(HealthFacts(), at: clocks(105))
+        #expect(health.nextReport == Timestamp(seconds: 165))
+        health.makeDue(at: Timestamp(seconds: 110))
+        health.makeDue(at: Timestamp(seconds: 110.5))
+        #expect(health.nextReport == Timestamp(seconds: 111))
+        health.changeInterval(10, at: Timestamp(seconds: 110))
+        _ = health.report(HealthFacts(), at: clocks(111))
+        #expect(health.nextReport == Timestamp(seconds: 121))
+        health.changeInterval(0, at: Timestamp(seconds: 112))
+        #expect(health.nextReport == nil)
+    }
+
+    @Test func problemsAreNamed() {
+        #expect(
+            HealthReporter.problems(measures: true, hasTime: true, outboxFails: false, storageFails: false).isEmpty)
+        #expect(
+            HealthReporter.problems(measures: false, hasTime: false, outboxFails: true, storageFails: true) == [
+                "sensor", "clock", "outbox", "storage",
+            ])
+    }
+
+    /// A stall that is over when the report is drawn up is in it all the same.
+    @Test func aStallSinceTheLastReportIsAProblem() throws {
+        var health = reporter()
+        var facts = HealthFacts()
+        facts.isStopped = true
+        facts.outbox.sentUnstored = 3
+        let first = try object(health.report(facts, at: clocks(105)))
+        #expect(first["problems"] as? [String] == ["outbox"] && first["outbox_sent_unstored"] as? Int == 3)
+        let second = try object(health.report(facts, at: clocks(165)))
+        #expect(second["problems"] as? [String] == [] && second["problem"] as? Bool == false)
+    }
+
+    @Test func filesThatCannotBeWrittenAreNamed() throws {
+        var health = reporter()
+        var facts = HealthFacts()
+        facts.isStopped = true
+        #expect(try object(health.report(facts, at: clocks(105)))["storage_faults"] == nil)
+        facts.storageFaults = ["/state/x: No space left on device"]
+        let report = try object(health.report(facts, at: clocks(110)))
+        #expect(report["problems"] as? [String] == ["storage"])
+        #expect(report["storage_faults"] as? [String] == facts.storageFaults)
+    }
+
+    @Test func ratesAreThoseSinceTheLastReport() throws {
+        var health = reporter()
+        var facts = HealthFacts()
+        facts.status.samples = 1000
+        facts.processorTime = 1
+        _ = health.report(facts, at: clocks(105))
+        facts.status.samples = 3000
+        facts.processorTime = 1.5
+        let report = try object(health.report(facts, at: clocks(115)))
+        #expect(report["rate"] as? Double == 200 && report["cpu_percent"] as? Double == 5)
+        #expect(report["uptime"] as? Int == 15 && report["version"] as? String == "1.2.3")
+        // Another run of the sensor counts from zero.
+        facts.status.samples = 10
+        #expect(try object(health.report(facts, at: clocks(125)))["rate"] as? Double == 0)
+    }
+}

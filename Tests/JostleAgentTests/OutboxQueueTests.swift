@@ -1,0 +1,247 @@
+import MosquittoClient
+import MotionCore
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: events reach the broker in order and at least once; what waits is bounded, and what is lost is counted.
+@Suite struct OutboxQueueTests {
+    private static func clocks(_ seconds: Double) -> ClockReading {
+        ClockReading(
+            boot: "a", monotonic: Timestamp(seconds: seconds), sinceBoot: BootTime(nanoseconds: Int64(seconds * 1e9)),
+            wall: 1_795_000_000_000 + Int64(seconds * 1000), isSet: true)
+    }
+
+    private func message(_ number: Int, lifetime: Double? = nil, qos: MQTTQoS = .atLeastOnce) -> OutgoingMessage {
+        OutgoingMessage(
+            topic: "t", content: .fixed(Array("\(number)".utf8)), qos: qos,
+            time: EventTime(Timestamp(seconds: 0), Self.clocks(0)), lifetime: lifetime)
+    }
+
+    private func outbox(count: Int = 10, bytes: Int = 1000, _ numbers: ClosedRange<Int>) -> OutboxQueue {
+        var limits = OutboxLimits()
+        limits.count = count
+        limits.bytes = bytes
+        limits.age = 1000
+        var outbox = OutboxQueue(limits: limits)
+        for number in numbers { outbox.append(message(number)) }
+        return outbox
+    }
+
+    /// The rows of a queue's messages, which all wait for their first time in a file.
+    private func rows(_ outbox: OutboxQueue) -> [Int64] {
+        var outbox = outbox
+        return outbox.takeChanges().added.map(\.row)
+    }
+
+    /// Sends at most `limit` and tells what was sent, with its tokens.
+    private func sent(
+        _ outbox: inout OutboxQueue, at seconds: Double = 0, limit: Int = .max
+    ) -> [(text: String, token: Int64)] {
+        var sent: [(String, Int64)] = []
+        outbox.dropExpired(at: Self.clocks(seconds))
+        outbox.send(mayLeave: { _ in true }) { entry in
+            guard sent.count < limit else { return false }
+            let message = entry.message.message(at: Self.clocks(seconds), eventExpiry: nil)
+            sent.append((String(decoding: message.payload, as: UTF8.self), entry.token.row))
+            return true
+        }
+        return sent
+    }
+
+    @Test func everythingIsSentOnceInOrderAndWaitsForItsAcknowledgement() {
+        var outbox = outbox(1...3)
+        let first = sent(&outbox)
+        #expect(first.map(\.text) == ["1", "2", "3"])
+        #expect(first.map(\.token) == [1, 2, 3])
+        #expect(sent(&outbox).isEmpty)
+        #expect(outbox.count == 3 && outbox.bytes == 6)
+        outbox.acknowledge(OutboxToken(row: 2))
+        outbox.acknowledge(OutboxToken(row: 2))
+        outbox.acknowledge(OutboxToken(row: 99))
+        #expect(outbox.count == 2 && outbox.bytes == 4 && outbox.dropped == 0)
+        #expect(rows(outbox) == [1, 3])
+    }
+
+    @Test func whatCouldNotBeSentIsSentNextInTheSameOrder() {
+        var outbox = outbox(1...5)
+        #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
+        outbox.append(message(6))
+        #expect(sent(&outbox).map(\.text) == ["3", "4", "5", "6"])
+    }
+
+    @Test func whatCameBackIsSentAgainInOrderUnderTheSameToken() {
+        var outbox = outbox(1...4)
+        let first = sent(&outbox, limit: 3)
+        outbox.acknowledge(OutboxToken(row: first[1].token))
+        outbox.takeBack([3, 1, 77].map { OutboxToken(row: $0) }, wereSent: true)
+        let again = sent(&outbox)
+        #expect(again.map(\.text) == ["1", "3", "4"])
+        #expect(again.map(\.token) == [1, 3, 4])
+    }
+
+    @Test func whereItIsFullTheOldestGoesAndIsCounted() {
+        var outbox = outbox(count: 3, 1...5)
+        #expect(outbox.count == 3 && outbox.dropped == 2)
+        #expect(sent(&outbox).map(\.text) == ["3", "4", "5"])
+        outbox.append(message(6))
+        #expect(outbox.count == 3 && outbox.dropped == 3)
+        #expect(sent(&outbox).map(\.text) == ["6"])
+        outbox.acknowledge(OutboxToken(row: 1))
+        #expect(outbox.count == 3)
+    }
+
+    @Test func bytesAreBoundedToo() {
+        var outbox = outbox(bytes: 7, 1...5)
+        #expect(outbox.count == 3 && outbox.bytes == 6 && outbox.dropped == 2)
+        outbox.append(
+            OutgoingMessage(
+                topic: "t", content: .fixed([UInt8](repeating: 48, count: 50)),
+                time: EventTime(Timestamp(seconds: 0), Self.clocks(0))))
+        #expect(outbox.count == 1 && outbox.bytes == 51, "one that is too large for all goes alone")
+    }
+
+    @Test func whatTheBrokerWillNeverTakeIsCountedAsDropped() {
+        var outbox = outbox(1...3)
+        _ = sent(&outbox)
+        outbox.giveUp(OutboxToken(row: 2))
+        outbox.giveUp(OutboxToken(row: 2))
+        #expect(outbox.count == 2 && outbox.dropped == 1)
+        outbox.takeBack([1, 2, 3].map { OutboxToken(row: $0) }, wereSent: true)
+        #expect(sent(&outbox).map(\.text) == ["1", "3"])
+    }
+
+    @Test func anEarlierRunsMessagesKeepTheirTokensAndGoFirst() {
+        var outbox = OutboxQueue(limits: OutboxLimits(), dropped: 5, expired: 2)
+        outbox.restore(message(1), row: 40)
+        outbox.restore(message(2), row: 47)
+        outbox.append(message(3))
+        #expect(sent(&outbox).map(\.token) == [40, 47, 48])
+        #expect(outbox.dropped == 5 && outbox.expired == 2)
+    }
+
+    /// Many come and go, in an order of their own: each is found, and places are given back.
+    @Test func itStaysWhatItIsOverThousandsOfMessages() {
+        var outbox = outbox(count: 300, bytes: 1 << 20, 1...1)
+        var waiting: [Int64] = [1]
+        var random = SystemRandomNumberGenerator()
+        for number in 2...5000 {
+            waiting.append(outbox.append(message(number)).row)
+            _ = sent(&outbox)
+            if waiting.count > 200 || Bool.random(using: &random), let token = waiting.randomElement(using: &random) {
+                outbox.acknowledge(OutboxToken(row: token))
+                waiting.removeAll { $0 == token }
+            }
+            if number.isMultiple(of: 97) {
+                outbox.takeBack(waiting.map { OutboxToken(row: $0) }, wereSent: true)
+                #expect(sent(&outbox).map(\.token) == waiting)
+            }
+        }
+        #expect(outbox.count == waiting.count && rows(outbox) == waiting && outbox.dropped == 0)
+    }
+
+    // MARK: Age
+
+    /// A message without an age limit, one for 30 s, one without, one for 60 s; all of second 0.
+    private var mixed: OutboxQueue {
+        var outbox = outbox(1...1)
+        outbox.append(message(2, lifetime: 30))
+        outbox.append(message(3))
+        outbox.append(message(4, lifetime: 60))
+        return outbox
+    }
+
+    @Test func whatGrewTooOldIsDroppedAndTheRestKeepsItsOrder() {
+        var outbox = mixed
+        #expect(sent(&outbox, at: 30).map(\.text) == ["1", "3", "4"])
+        #expect(outbox.expired == 1 && outbox.dropped == 0 && outbox.count == 3)
+        outbox.takeBack([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        #expect(sent(&outbox, at: 59.9).map(\.text) == ["1", "3", "4"])
+        outbox.takeBack([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        #expect(sent(&outbox, at: 60).map(\.text) == ["1", "3"])
+        #expect(outbox.expired == 2)
+    }
+
+    @Test func nothingGrowsOlderThanTheLimitForAll() {
+        var outbox = mixed
+        #expect(sent(&outbox, at: 1000).isEmpty)
+        #expect(outbox.expired == 4 && outbox.count == 0)
+    }
+
+    @Test func whatIsUnderWayMayBeAcknowledgedHoweverOldItIs() {
+        var outbox = mixed
+        let tokens = sent(&outbox, at: 29).map(\.token)
+        outbox.dropExpired(at: Self.clocks(3600))
+        #expect(outbox.count == 4 && outbox.expired == 0)
+        for token in tokens { outbox.acknowledge(OutboxToken(row: token)) }
+        #expect(outbox.count == 0)
+    }
+
+    @Test func theBrokerIsToldWhatIsLeftOfTheTime() {
+        var outbox = mixed
+        var left: [UInt32?] = []
+        outbox.dropExpired(at: Self.clocks(28.5))
+        outbox.send(mayLeave: { _ in true }) { entry in
+            let message = entry.message.message(at: Self.clocks(28.5), eventExpiry: 3600)
+            left.append(message.properties.messageExpiry)
+            return true
+        }
+        #expect(left == [nil, 2, nil, 32], "a limit of its own; actions without one have none")
+    }
+
+    @Test func whatIsSentOnceAtMostIsNotSentAgain() {
+        var outbox = outbox(1...1)
+        outbox.append(message(2, qos: .atMostOnce))
+        outbox.append(message(3, qos: .atMostOnce))
+        #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
+        outbox.takeBack([1, 2].map { OutboxToken(row: $0) }, wereSent: true)
+        #expect(sent(&outbox).map(\.text) == ["1", "3"])
+    }
+
+    // MARK: The file
+
+    @Test func aMessageIsStoredOnceAndItsRowIsDeletedWhenItIsDone() {
+        var outbox = outbox(1...3)
+        #expect(outbox.hasMessageToWrite && outbox.inMemoryAlone == 3)
+        let first = outbox.takeChanges()
+        #expect(first.added.map(\.row) == [1, 2, 3] && !outbox.hasMessageToWrite && outbox.inMemoryAlone == 3)
+        _ = sent(&outbox)
+        // Done before the disk had it: its row has to go afterwards.
+        outbox.acknowledge(OutboxToken(row: 2))
+        #expect(outbox.rowsToDelete == 0)
+        outbox.changesWereWritten(first)
+        #expect(outbox.inMemoryAlone == 0 && outbox.rowsToDelete == 1)
+        outbox.acknowledge(OutboxToken(row: 1))
+        let second = outbox.takeChanges()
+        #expect(Set(second.removed) == [1, 2] && second.added.isEmpty)
+        outbox.changesWereWritten(second)
+        #expect(outbox.rowsToDelete == 0 && outbox.count == 1)
+    }
+
+    @Test func whatDidNotGetToTheDiskIsDueAgain() {
+        var outbox = outbox(1...3)
+        let first = outbox.takeChanges()
+        _ = sent(&outbox)
+        outbox.acknowledge(OutboxToken(row: 1))
+        outbox.changesWereNotWritten(first)
+        // The first is done and in no file: nothing is left of it.
+        #expect(outbox.takeChanges().added.map(\.row) == [2, 3])
+        outbox.changesWereWritten(first)
+        outbox.acknowledge(OutboxToken(row: 2))
+        let removal = outbox.takeChanges()
+        outbox.changesWereNotWritten(removal)
+        #expect(outbox.rowsToDelete == 1 && outbox.takeChanges().removed == [2])
+    }
+
+    @Test func aNewFileGetsEverythingThatIsNotDone() {
+        var outbox = outbox(1...4)
+        let first = outbox.takeChanges()
+        outbox.changesWereWritten(first)
+        _ = sent(&outbox)
+        outbox.acknowledge(OutboxToken(row: 3))
+        outbox.fileWasReplaced()
+        #expect(outbox.rowsToDelete == 0)
+        let whole = outbox.takeChanges()
+        #expect(whole.added.map(\.row) == [1, 2, 4] && whole.removed.isEmpty)
+    }
+}

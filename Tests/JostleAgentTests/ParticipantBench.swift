@@ -1,0 +1,92 @@
+import JostleMessages
+import MosquittoClient
+import MotionCore
+
+@testable import JostleAgent
+
+/// A participant without a loop: what it wants done is kept for the test to look at, and time is what the test says.
+struct ParticipantBench<P: Participant> {
+    var participant: P
+    var clocks = ClockReading(
+        boot: "a", monotonic: Timestamp(seconds: 100), sinceBoot: BootTime(nanoseconds: 100_000_000_000),
+        wall: 1_795_000_000_000, isSet: true)
+
+    private(set) var published: [(message: MQTTMessage, token: P.Token?)] = []
+    private(set) var subscriptions: [String] = []
+    private(set) var files: [StateFile: [UInt8]] = [:]
+    private(set) var writes = 0
+    private(set) var lines: [String] = []
+    private(set) var requests: [P.Request] = []
+
+    init(_ participant: P) {
+        self.participant = participant
+        carryOut(self.participant.start(at: clocks))
+    }
+
+    var now: Timestamp { clocks.monotonic }
+
+    /// Lets time pass, in steps small enough to meet each deadline.
+    mutating func pass(_ seconds: Double) {
+        let end = now.advanced(bySeconds: seconds)
+        while let due = participant.nextDeadline, due <= end {
+            let step = max(0.001, due.seconds(since: now))
+            advance(step)
+            carryOut(participant.handleDeadline(at: clocks))
+        }
+        advance(max(0, end.seconds(since: now)))
+    }
+
+    private mutating func advance(_ seconds: Double) {
+        clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
+        clocks.sinceBoot.nanoseconds += Int64(seconds * 1e9)
+        clocks.wall += Int64(seconds * 1000)
+    }
+
+    mutating func tell(_ event: ParticipantEvent<P.Token>) { carryOut(participant.handle(event, at: clocks)) }
+
+    mutating func hear(_ topic: String, _ text: String, retain: Bool = false) {
+        tell(.message(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain)))
+    }
+
+    /// What was published since the last call.
+    mutating func news() -> [(message: MQTTMessage, token: P.Token?)] {
+        defer { published = [] }
+        return published
+    }
+
+    /// The topics of it.
+    mutating func topics() -> [String] { news().map(\.message.topic) }
+
+    mutating func takeLines() -> [String] {
+        defer { lines = [] }
+        return lines
+    }
+
+    mutating func takeRequests() -> [P.Request] {
+        defer { requests = [] }
+        return requests
+    }
+
+    /// A file's text, as it was last wanted written.
+    func text(_ file: StateFile) -> String? { files[file].map { String(decoding: $0, as: UTF8.self) } }
+
+    mutating func carryOut(_ effects: P.Effects) {
+        for effect in effects {
+            switch effect {
+            case .publish(let message, let token): published.append((message, token))
+            case .subscribe(let filter, _): subscriptions.append(filter)
+            case .unsubscribe(let filter): subscriptions.removeAll { $0 == filter }
+            case .write(let file, let content):
+                files[file] = content
+                writes += 1
+            case .log(_, let text): lines.append(text)
+            case .request(let request): requests.append(request)
+            }
+        }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// A payload as text.
+    var text: String { String(decoding: self, as: UTF8.self) }
+}

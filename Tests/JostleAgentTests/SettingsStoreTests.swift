@@ -1,0 +1,218 @@
+import BrokerTestSupport
+import Foundation
+import JostleConfiguration
+import JostleMessages
+import MosquittoClient
+import MotionCore
+import StateStorage
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: a value that is set is in force at once, stored, and reported; what is refused changes nothing.
+@Suite struct SettingsStoreTests {
+    private typealias Bench = ParticipantBench<SettingsStore>
+
+    private static let key = "gestures.shake.sensitivity"
+
+    private func bench(in directory: String = "/nonexistent") -> Bench {
+        let loaded = LoadedConfiguration(settings: JostleSettings(), provenance: Provenance())
+        let stack = LocalLayer.stack(upon: loaded, in: StateDirectory(path: directory), log: Log(level: .error))
+        var bench = Bench(SettingsStore(stack, topics: Topics(prefix: "jostle", id: "a")))
+        bench.tell(.connected)
+        return bench
+    }
+
+    /// Sets a value; returns the sensitivity to shakes that is put in force, `nil` if nothing is.
+    private func set(_ bench: inout Bench, _ key: String, _ value: String, retain: Bool = false) -> Int? {
+        bench.hear("jostle/a/set/\(key)", value, retain: retain)
+        guard case .apply(let settings) = bench.takeRequests().last else { return nil }
+        return settings.motion.gestures.shake.common.sensitivity
+    }
+
+    /// The last report after all that is due was done.
+    private func report(_ bench: inout Bench) throws -> [String: Any] {
+        bench.pass(60)
+        let last = try #require(bench.news().last).message
+        #expect(last.topic == "jostle/a/config/reported" && last.retain && last.qos == .atLeastOnce)
+        return try #require(try JSONSerialization.jsonObject(with: Data(last.payload)) as? [String: Any])
+    }
+
+    private func refused(_ report: [String: Any]) throws -> [[String: String]] {
+        try #require(report["refused"] as? [[String: String]])
+    }
+
+    @Test func aValueIsInForceAtOnceAndAfterARestart() throws {
+        let directory = try TemporaryDirectory()
+        var first = bench(in: directory.path)
+        #expect(set(&first, Self.key, "7") == 7)
+        // The same again changes nothing.
+        #expect(set(&first, Self.key, "7.0") == nil)
+        #expect(first.writes == 1)
+        let report = try report(&first)
+        let settings = try #require(report["settings"] as? [String: Any])
+        let gestures = try #require(settings["gestures"] as? [String: [String: Any]])
+        #expect(gestures["shake"]?["sensitivity"] as? Int == 7)
+        #expect(report["origins"] as? [String: String] == [Self.key: "local"])
+        #expect(try refused(report).isEmpty && report["not_kept"] == nil)
+
+        try directory.write(try #require(first.text(.localSettings)), to: "local-settings.json")
+        var second = bench(in: directory.path)
+        #expect(second.participant.settings.motion.gestures.shake.common.sensitivity == 7)
+        #expect(set(&second, Self.key, "") == 5)
+        #expect(second.text(.localSettings) == "{}\n")
+    }
+
+    /// What was reported is not lost by a crash: the report waits for the disk, and the disk is asked at once.
+    @Test func theReportFollowsTheFile() {
+        var bench = bench()
+        _ = bench.news()
+        bench.pass(1)
+        _ = set(&bench, Self.key, "7")
+        #expect(bench.writes == 1 && bench.news().isEmpty)
+        bench.tell(.fileWritten(.localSettings, failure: nil))
+        #expect(bench.topics() == ["jostle/a/config/reported"])
+    }
+
+    @Test func aDiskThatDoesNotAnswerIsNotWaitedForLong() {
+        var bench = bench()
+        _ = bench.news()
+        bench.pass(1)
+        _ = set(&bench, Self.key, "7")
+        bench.pass(0.2)
+        #expect(bench.news().isEmpty)
+        bench.pass(0.06)
+        #expect(bench.topics() == ["jostle/a/config/reported"])
+    }
+
+    /// What changes while the file is being written is written after it, and reported after that.
+    @Test func changesDuringAWriteAreWrittenToo() {
+        var bench = bench()
+        bench.pass(1)
+        _ = set(&bench, Self.key, "7")
+        _ = set(&bench, Self.key, "8")
+        _ = bench.news()
+        #expect(bench.writes == 1)
+        bench.tell(.fileWritten(.localSettings, failure: nil))
+        #expect(bench.writes == 2 && bench.text(.localSettings)?.contains("8") == true && bench.news().isEmpty)
+        bench.tell(.fileWritten(.localSettings, failure: nil))
+        #expect(bench.topics() == ["jostle/a/config/reported"])
+    }
+
+    /// The end comes while an older state is being written.
+    @Test func theEndWritesWhatChangedMeanwhile() {
+        var bench = bench()
+        _ = set(&bench, Self.key, "7")
+        bench.carryOut(bench.participant.flush())
+        #expect(bench.writes == 1, "it is on its way")
+        _ = set(&bench, Self.key, "8")
+        bench.carryOut(bench.participant.flush())
+        #expect(bench.writes == 2 && bench.text(.localSettings)?.contains("8") == true)
+    }
+
+    /// Dragged for five minutes, ten values a second.
+    @Test func aSliderThatIsDraggedWearsNoCardOut() {
+        var bench = bench()
+        for number in 0..<3000 {
+            _ = set(&bench, Self.key, "\(number % 10 + 1)")
+            if bench.text(.localSettings) != nil { bench.tell(.fileWritten(.localSettings, failure: nil)) }
+            bench.pass(0.1)
+        }
+        #expect(bench.writes < 340, "\(bench.writes) writes")
+        bench.pass(2)
+        bench.tell(.fileWritten(.localSettings, failure: nil))
+        #expect(bench.text(.localSettings)?.contains(": 10") == true)
+    }
+
+    @Test func whatIsRefusedChangesNothingAndIsReportedUntilItIsSetRightly() throws {
+        var bench = bench()
+        #expect(set(&bench, Self.key, "11") == nil)
+        #expect(set(&bench, "mqtt.broker", "mqtt://elsewhere") == nil)
+        #expect(set(&bench, "gestures.shake.cooldown", "1 s", retain: true) == nil)
+        #expect(set(&bench, "gestures.tap.sensitivity", String(repeating: "1", count: 1025)) == nil)
+        #expect(bench.participant.settings == JostleSettings() && bench.writes == 0)
+        let all = try refused(try report(&bench))
+        #expect(
+            all.map { $0["key"] } == [
+                "gestures.shake.sensitivity", "mqtt.broker", "gestures.shake.cooldown", "gestures.tap.sensitivity",
+            ])
+        #expect(all[0]["value"] == "11" && all[0]["allowed"] == "1 … 10" && all[0]["layer"] == "local")
+        #expect(all[1]["reason"] == "may not be set from outside" && all[1]["value"] == nil)
+        #expect(all[2]["reason"]?.hasPrefix("must not be retained") == true)
+        #expect(all[3]["reason"] == "is longer than 1024 bytes")
+        _ = set(&bench, Self.key, "6")
+        #expect(try refused(try report(&bench)).count == 3 && bench.writes == 1)
+    }
+
+    /// At a connection a report is due at once, and the loop asks how long it may sleep.
+    @Test func whatIsDueAtOnceLeavesNoTime() throws {
+        #expect(Timestamp(nanoseconds: .min).remaining(at: WallClock.monotonic) == 0)
+        let now = WallClock.monotonic
+        #expect(now.advanced(bySeconds: 2).remaining(at: now) == 2)
+        var bench = bench()
+        #expect(bench.topics() == ["jostle/a/config/reported"] && bench.participant.nextDeadline == nil)
+    }
+
+    @Test func otherTopicsAreNotItsOwn() {
+        var bench = bench()
+        _ = bench.news()
+        for topic in ["jostle/a/command/tare", "jostle/b/set/attitude.low_pass", "homeassistant/status"] {
+            bench.hear(topic, "1")
+        }
+        bench.pass(10)
+        #expect(bench.news().isEmpty && bench.takeLines().isEmpty)
+    }
+
+    @Test func aReportThatTheClientDidNotTakeComesLater() {
+        var bench = bench()
+        _ = bench.news()
+        bench.tell(.notSent([.report]))
+        bench.pass(4.9)
+        #expect(bench.news().isEmpty)
+        bench.pass(0.2)
+        #expect(bench.topics().count == 1)
+    }
+
+    @Test func aTornFileIsPutAsideAndTheNextChangeIsStored() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("{\"gestures.shake.sensitivity\": 7, \"gest", to: "local-settings.json")
+        var bench = bench(in: directory.path)
+        #expect(bench.participant.settings == JostleSettings())
+        #expect(FileManager.default.fileExists(atPath: directory.path("local-settings.json.bad")))
+        #expect(!FileManager.default.fileExists(atPath: directory.path("local-settings.json")))
+        _ = set(&bench, Self.key, "4")
+        #expect(bench.text(.localSettings)?.contains("4") == true)
+    }
+
+    /// Whoever opens a FIFO waits for the other end: the start must not.
+    @Test(.timeLimit(.minutes(1))) func aFIFOInTheFilesPlaceBlocksNothing() throws {
+        let directory = try TemporaryDirectory()
+        for file in StateFile.allCases { #expect(mkfifo(directory.path(file.rawValue), 0o600) == 0) }
+        #expect(bench(in: directory.path).participant.settings == JostleSettings())
+        let state = StateDirectory(path: directory.path)
+        #expect(RememberedTopics.announced(in: state).topics.isEmpty)
+        #expect(RememberedTopics.deviceNames(in: state).topics.isEmpty)
+    }
+
+    @Test func aLayerThatCannotBeStoredIsInForceAndReportedAsSuch() throws {
+        var bench = bench()
+        #expect(set(&bench, Self.key, "7") == 7)
+        bench.tell(.fileWritten(.localSettings, failure: "No space left on device"))
+        #expect(try report(&bench)["not_kept"] as? String == "No space left on device")
+        // The writer tries again by itself; another value replaces what waits there.
+        #expect(set(&bench, Self.key, "8") == 8)
+        #expect(bench.writes == 2)
+        bench.tell(.fileWritten(.localSettings, failure: nil))
+        #expect(try report(&bench)["not_kept"] == nil)
+        #expect(bench.takeLines().count { $0.contains("cannot be kept") } == 1)
+    }
+
+    @Test func garbageIsRememberedWithinBounds() throws {
+        var bench = bench()
+        _ = bench.news()
+        for number in 0..<1000 { #expect(set(&bench, "garbage\(number)", "\(number)") == nil) }
+        #expect(bench.news().count < 3, "reports are a quarter of a second apart")
+        let report = try report(&bench)
+        #expect(try refused(report).map { $0["key"] } == (980..<1000).map { "garbage\($0)" })
+    }
+}
