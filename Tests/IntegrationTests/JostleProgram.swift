@@ -9,8 +9,10 @@ enum Products {
 
     static let program = directory.appendingPathComponent("jostle")
     static let fakeAdapter = directory.appendingPathComponent("libFakeI2CAdapter.so")
+    static let stallingDisk = directory.appendingPathComponent("libStallingDisk.so")
 
     static var hasProgram: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
+    static var hasStallingDisk: Bool { FileManager.default.fileExists(atPath: stallingDisk.path) }
     static var hasFakeAdapter: Bool { FileManager.default.fileExists(atPath: fakeAdapter.path) }
 }
 

@@ -1,0 +1,42 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// A service manager's end of sd_notify(3).
+final class NotifySocket {
+    let path: String
+    private let descriptor: Int32
+
+    init(in directory: TemporaryDirectory) throws {
+        path = directory.path("n")
+        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(code == 0 && path.utf8.count < 108, "\(path)")
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Waits for a message.
+    func receives(_ text: String) async -> Bool {
+        await eventually {
+            var buffer = [UInt8](repeating: 0, count: 256)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            return count > 0 && String(decoding: buffer.prefix(count), as: UTF8.self) == text
+        }
+    }
+
+    /// Takes away what has come.
+    func drain() {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        while recv(descriptor, &buffer, buffer.count, 0) > 0 {}
+    }
+}

@@ -1,0 +1,144 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a disk that does not answer costs no gesture, no sample and no sign of life to the watchdog; what it has to
+/// take is written when it answers, and health reports say so meanwhile.
+///
+/// `libStallingDisk.so` makes every write below the state directory wait. `JOSTLE_STALL_SECONDS=45` makes a long stall of it.
+@Suite(.needsBroker, .enabled(if: Products.hasStallingDisk, "libStallingDisk.so was not built"))
+struct StallingDiskTests {
+    private let directory: TemporaryDirectory
+    private let seconds = Double(ProcessInfo.processInfo.environment["JOSTLE_STALL_SECONDS"] ?? "") ?? 4
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private var state: String { directory.path("state") }
+    private var stall: String { directory.path("stall") }
+
+    private func agent(
+        _ broker: TestBroker, _ settings: [String], _ environment: [String: String]
+    ) throws -> JostleProgram {
+        let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.driver=virtual"] + settings
+        var variables = [
+            "STATE_DIRECTORY": state, "LD_PRELOAD": Products.stallingDisk.path, "STALLING_DISK": state,
+            "STALLING_DISK_SWITCH": stall,
+        ]
+        variables.merge(environment) { $1 }
+        return try JostleProgram(["run", "--for", "600"] + all.flatMap { ["--set", $0] }, environment: variables)
+    }
+
+    /// A board that is shaken, set, tared and calibrated by its movement while the disk hangs.
+    @Test(.timeLimit(.minutes(5))) func aStallCostsNoGestureNoSampleAndNoWatchdog() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let manager = try NotifySocket(in: directory)
+        let observer = try await Observer(broker.port)
+        // A shake every two seconds.
+        let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
+        let agent = try agent(
+            broker,
+            [
+                "sensor.trajectory=\(shakes)", "sensor.rate=50Hz", "attitude.reference=stored",
+                "publish.health.interval=1 s", "home_assistant.discovery=true",
+            ], ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "1000000"])
+        defer { agent.kill() }
+        #expect(await observer.sees { $0.messages("event/shake").count >= 4 }, "\(agent.errors)")
+        let before = try #require(try observer.objects("health").last)
+
+        try Data().write(to: URL(fileURLWithPath: stall))
+        manager.drain()
+        let start = ContinuousClock.now
+        let shakesBefore = observer.messages("event/shake").count
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/gestures.shake.cooldown", text: "0.4 s", qos: .atLeastOnce))
+        try observer.publish(MQTTMessage(topic: "jostle/dut/command/tare", payload: [], qos: .atLeastOnce))
+        // Signs of life come twice a second, and gestures and answers as ever.
+        var signs = 0
+        while start.duration(to: .now) < .seconds(seconds) {
+            #expect(await manager.receives("WATCHDOG=1"), "\(agent.errors)")
+            signs += 1
+        }
+        #expect(Double(signs) >= 1.5 * seconds, "\(signs) signs of life in \(seconds) s")
+        #expect(try observer.objects("command/tare/result").last?["ok"] as? Bool == true, "\(agent.errors)")
+        let during = observer.messages("event/shake").count - shakesBefore
+        #expect(await observer.sees { try $0.objects("health").contains { $0["outbox_fault"] != nil } })
+        let ill = try #require(try observer.objects("health").last)
+        #expect((ill["problems"] as? [String])?.contains("outbox") == true, "\(ill)")
+        #expect((ill["problems"] as? [String])?.contains("storage") == true, "\(ill)")
+        #expect((ill["outbox_unstored"] as? Int ?? 0) > 0, "\(ill)")
+        #expect(!(ill["storage_faults"] as? [String] ?? []).isEmpty, "\(ill)")
+
+        try FileManager.default.removeItem(atPath: stall)
+        #expect(await agent.logs("the outbox is written again"), "\(agent.errors)")
+        #expect(
+            await observer.sees { try ($0.objects("health").last?["problems"] as? [String])?.isEmpty == true },
+            "\(agent.errors)")
+        let after = try #require(try observer.objects("health").last)
+        for name in ["gaps", "lost_samples", "dropped_deliveries", "outbox_dropped", "recoveries"] {
+            #expect(after[name] as? Int == before[name] as? Int, "\(name): \(after)")
+        }
+        #expect(await agent.terminate() == 0, "\(agent.errors)")
+        let settings = try String(contentsOfFile: state + "/local-settings.json", encoding: .utf8)
+        #expect(settings.contains("cooldown"))
+        #expect(FileManager.default.fileExists(atPath: state + "/reference-attitude"))
+        try expectComplete(observer)
+        print(
+            "stalling disk: \(Int(seconds)) s, \(during) shake events during it, \(signs) signs of life, "
+                + "\(after["outbox_sent_unstored"] ?? 0) events sent from memory, 0 lost")
+    }
+
+    /// The end comes while the disk hangs: the agent does not wait for it.
+    @Test(.timeLimit(.minutes(1))) func theEndDoesNotWaitForTheDisk() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, ["sensor.trajectory=demo"], [:])
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("event/shake").isEmpty }, "\(agent.errors)")
+        try Data().write(to: URL(fileURLWithPath: stall))
+        let start = ContinuousClock.now
+        agent.signal(SIGTERM)
+        #expect(await agent.exitStatus() == 0, "\(agent.errors)")
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(await observer.availability("offline"))
+    }
+}
+
+/// Requirement: what was reported as in force is in force after a kill.
+@Suite(.needsBroker) struct KillAfterSetTests {
+    @Test(.timeLimit(.minutes(3))) func aReportedValueOutlivesAKill() async throws {
+        let directory = try TemporaryDirectory()
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let key = "gestures.shake.sensitivity"
+        var lost = 0
+        let rounds = 8
+        for round in 1...rounds {
+            let agent = try JostleProgram.agent(
+                broker: broker.port, ["sensor.driver=virtual", "sensor.trajectory=rest"], state: directory.path("state")
+            )
+            defer { agent.kill() }
+            #expect(await observer.availability("online", count: 2 * round - 1), "\(agent.errors)")
+            let value = round % 9 + 1
+            try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: "\(value)", qos: .atLeastOnce))
+            #expect(await observer.sees { try Self.sensitivity($0) == value }, "\(agent.errors)")
+            agent.kill()
+            #expect(await observer.availability("offline", count: 2 * round), "the will")
+            let stored = try? String(contentsOfFile: directory.path("state/local-settings.json"), encoding: .utf8)
+            if stored?.contains(": \(value)") != true { lost += 1 }
+        }
+        #expect(lost == 0, "\(lost) of \(rounds) lost")
+    }
+
+    /// The sensitivity to shakes by the last report.
+    private static func sensitivity(_ observer: Observer) throws -> Int? {
+        let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
+        let gestures = settings?["gestures"] as? [String: [String: Any]]
+        return gestures?["shake"]?["sensitivity"] as? Int
+    }
+}
