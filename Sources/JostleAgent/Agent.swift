@@ -65,7 +65,7 @@ public final class Agent {
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
         guard let wake = WakeSignal() else { throw AgentError.sensor(.resources) }
         let device = settings.sensor.isEnabled ? try Agent.open(settings) : nil
-        let facts = AgentParticipants.Facts(
+        let facts = AgentFacts(
             id: id, version: version, topics: topics,
             isSimulated: device?.isSimulated ?? (settings.sensor.driver == .virtual), device: device)
         let embedded = settings.mqtt.broker == .embedded ? try Agent.startBroker() : nil
@@ -101,10 +101,8 @@ public final class Agent {
         self.log = log
         self.parts = parts
         loop = AgentLoop(
-            AgentParticipants(
-                stack, facts,
-                outbox: Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure), in: directory),
-            parts, log: log)
+            stack, facts, outbox: Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure), parts,
+            log: log)
         actions = ActionResponders { action, event in mailbox.post(.action(action, event)) }
     }
 

@@ -36,19 +36,34 @@ final class AgentLoop {
     private var isSensorStopped: Bool
     private var isStopping = false
 
-    init(_ participants: AgentParticipants, _ parts: AgentParts, log: Log) {
+    /// A loop whose participants are made of settings and of what the state directory has.
+    init(_ stack: ConfigurationStack, _ facts: AgentFacts, outbox opened: Outbox.Opened, _ parts: AgentParts, log: Log)
+    {
+        let settings = stack.resolution.settings
+        let topics = facts.topics
+        let prefix = settings.mqtt.prefix
         self.parts = parts
         self.log = log
-        settings = participants.settings
-        formerNames = participants.formerNames
-        discovery = participants.discovery
-        commands = participants.commands
-        telemetry = participants.telemetry
-        outbox = participants.outbox
-        events = participants.events
-        health = participants.health
-        supervision = Supervision(participants.settings.settings.quietHours)
+        self.settings = SettingsStore(stack, topics: topics)
+        commands = CommandHandler(topics: topics, prefix: prefix, allowed: settings.commands.allow)
+        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: facts.isSimulated)
+        outbox = Outbox(
+            opened, limits: settings.outboxLimits,
+            eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil)
+        events = EventComposer(topics: topics, prefix: prefix, run: RunName.new(), isSimulated: facts.isSimulated)
+        health = HealthReporter(
+            version: facts.version, interval: settings.publish.health.interval,
+            processorTime: ProcessFigures.processorTime, at: .now())
+        supervision = Supervision(settings.quietHours)
         isSensorStopped = parts.sensor.isStopped
+        // What the embedded broker keeps ends with it, and nobody but programs on this machine ever hears it.
+        guard settings.mqtt.broker != .embedded else { return }
+        let announced = RememberedTopics.announced(in: parts.stateDirectory)
+        formerNames = FormerNames(
+            settings, topics: topics, memory: .deviceNames(in: parts.stateDirectory), announced: announced.topics)
+        if settings.homeAssistant.discovery || !announced.topics.isEmpty {
+            discovery = DiscoveryPublisher(settings, DiscoveryFacts(facts, settings), memory: announced)
+        }
     }
 
     // MARK: Running
