@@ -1,10 +1,10 @@
-public import MotionCore
+package import MotionCore
 
 /// The wire from a chip's data-ready pin, as a driver sees it: a queue of rising edges, each with its instant.
 ///
 /// A driver owns its line by value and is never woken by it: when a batch is due it takes the edges that have queued up.
 /// No call waits, allocates or fails; a line that cannot be read is a silent one.
-public protocol DataReadyLine: ~Copyable {
+package protocol DataReadyLine: ~Copyable {
     /// Whether there is a wire: a constant, so that nothing is left of the work for one where there is none.
     static var isWired: Bool { get }
 
@@ -13,32 +13,32 @@ public protocol DataReadyLine: ~Copyable {
 }
 
 /// A rising edge of a data-ready line.
-public struct DataReadyEdge: Equatable, Sendable, BitwiseCopyable {
+package struct DataReadyEdge: Equatable, Sendable, BitwiseCopyable {
     /// When it rose, on the clock of the driver.
-    public var time: Timestamp
+    package var time: Timestamp
 
     /// Its number, one more than that of the edge before: a gap tells of edges that the queue had no room for. It wraps.
-    public var number: UInt32
+    package var number: UInt32
 
     /// Makes an edge.
     @inlinable
-    public init(time: Timestamp, number: UInt32) {
+    package init(time: Timestamp, number: UInt32) {
         self.time = time
         self.number = number
     }
 }
 
 /// The line of a chip whose data-ready pin leads nowhere.
-public struct NoDataReadyLine: DataReadyLine, BitwiseCopyable, Sendable {
+package struct NoDataReadyLine: DataReadyLine, BitwiseCopyable, Sendable {
     /// Makes no line.
     @inlinable
-    public init() {}
+    package init() {}
 
     @inlinable
-    public static var isWired: Bool { false }
+    package static var isWired: Bool { false }
 
     @inlinable
-    public mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int { 0 }
+    package mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int { 0 }
 }
 
 /// What becomes of a data-ready line.
@@ -87,7 +87,7 @@ public enum DataReadyFault: UInt8, Error, Sendable, BitwiseCopyable {
 }
 
 /// When a data-ready line pulses.
-public enum DataReadyPulse: UInt8, Sendable, BitwiseCopyable {
+package enum DataReadyPulse: UInt8, Sendable, BitwiseCopyable {
     /// With every sample.
     case everySample
     /// With the first sample since the FIFO was read empty: the pin stays high while there is something in it.

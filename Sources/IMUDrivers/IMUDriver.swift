@@ -1,9 +1,9 @@
-public import MotionCore
+package import MotionCore
 
 /// A chip's driver: a state machine that does what is due whenever it is polled, and never sleeps or waits.
 ///
 /// The sensor thread calls `poll`, hands on the samples, and calls again at the instant it was told.
-public protocol IMUDriver: ~Copyable {
+package protocol IMUDriver: ~Copyable {
     /// The chip and what it was configured to; complete once the first sample is out.
     var info: IMUInfo { get }
 
@@ -20,30 +20,30 @@ public protocol IMUDriver: ~Copyable {
 }
 
 /// What came of one `poll`.
-public struct IMUPoll: Sendable, BitwiseCopyable {
+package struct IMUPoll: Sendable, BitwiseCopyable {
     /// When to poll next.
-    public var next: Timestamp
+    package var next: Timestamp
 
     /// What changed, if anything did.
-    public var event: Event
+    package var event: SensorEvent
 
     /// Makes a result.
     @inlinable
-    public init(next: Timestamp, event: Event = .none) {
+    package init(next: Timestamp, event: SensorEvent = .none) {
         self.next = next
         self.event = event
     }
+}
 
-    /// What a poll may have to tell.
-    public enum Event: Equatable, Sendable, BitwiseCopyable {
-        case none
-        /// The first samples since start or since a failure: seconds without a sample where something had failed.
-        case streaming(afterGap: Double)
-        /// Samples were lost and the stream goes on: seconds without a sample, and why.
-        case gap(Double, IMUFault)
-        /// No samples come any more; the driver keeps trying.
-        case failed(IMUFault)
-    }
+/// What happens to a sensor's stream of samples.
+public enum SensorEvent: Equatable, Sendable, BitwiseCopyable {
+    case none
+    /// The first samples since the start or since a failure. After a failure: the seconds without a sample.
+    case streaming(afterGap: Double)
+    /// Samples were lost and the stream goes on: seconds without a sample, and why.
+    case gap(Double, IMUFault)
+    /// No more samples arrive; the driver keeps trying.
+    case failed(IMUFault)
 }
 
 /// What went wrong between a driver and its chip.
@@ -199,7 +199,7 @@ public struct BusErrorCounts: Equatable, Sendable, BitwiseCopyable {
     public init() {}
 
     /// Counts one failure.
-    public mutating func count(_ error: BusError) {
+    package mutating func count(_ error: BusError) {
         switch error.kind {
         case .notAcknowledged: notAcknowledged += 1
         case .arbitrationLost: arbitrationLost += 1

@@ -2,7 +2,7 @@
 ///
 /// A driver owns its bus by value. An implementation retries nothing: the driver knows which transaction may be
 /// repeated.
-public protocol RegisterBus: ~Copyable {
+package protocol RegisterBus: ~Copyable {
     /// The longest `read` that one transaction of this bus carries, in bytes.
     var maximumReadLength: Int { get }
 
@@ -22,10 +22,10 @@ public protocol RegisterBus: ~Copyable {
 }
 
 extension RegisterBus where Self: ~Copyable {
-    public mutating func reopen() throws(BusError) {}
+    package mutating func reopen() throws(BusError) {}
 
     /// Reads one register.
-    public mutating func read(_ register: UInt8) throws(BusError) -> UInt8 {
+    package mutating func read(_ register: UInt8) throws(BusError) -> UInt8 {
         var value: UInt8 = 0
         var failure: BusError?
         withUnsafeMutableBytes(of: &value) { buffer in

@@ -1,11 +1,11 @@
-public import JostleConfiguration
+package import JostleConfiguration
 internal import LinuxSensors
-public import MotionKit
+package import MotionKit
 
 // From what the user set to what the parts take.
 extension JostleSettings {
     /// Which sensor is meant.
-    public var sensorSelection: SensorSelection {
+    package var sensorSelection: SensorSelection {
         var selection: SensorSelection =
             switch sensor.driver {
             case .automatic where sensor.device != nil: .kernel(device: sensor.device)

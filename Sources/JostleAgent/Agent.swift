@@ -1,10 +1,10 @@
 internal import Glibc
-public import IMUDrivers
-public import JostleConfiguration
-public import JostleMessages
+package import IMUDrivers
+package import JostleConfiguration
+package import JostleMessages
 internal import LinuxSystem
-public import MosquittoClient
-public import MotionCore
+package import MosquittoClient
+package import MotionCore
 internal import MotionKit
 internal import StateStorage
 
@@ -12,36 +12,36 @@ internal import StateStorage
 ///
 /// `MotionManager` reads the sensor and recognises gestures, `MQTTClient` talks to the broker, `StateWriter` writes what must
 /// last. Each has a thread of its own and posts what happens into one mailbox; `AgentLoop` on the main thread does the rest.
-public final class Agent {
+package final class Agent {
     /// Shows a terminal, say, what happens; motion, gestures and the sensor's events come on the delivery thread.
-    public struct Observer: Sendable {
-        public var motion: (@Sendable (MotionState) -> Void)?
-        public var gesture: (@Sendable (GestureEvent) -> Void)?
-        public var sensor: (@Sendable (IMUPoll.Event) -> Void)?
-        public var connection: (@Sendable (ConnectionChange) -> Void)?
+    package struct Observer: Sendable {
+        package var motion: (@Sendable (MotionState) -> Void)?
+        package var gesture: (@Sendable (GestureEvent) -> Void)?
+        package var sensor: (@Sendable (SensorEvent) -> Void)?
+        package var connection: (@Sendable (ConnectionChange) -> Void)?
 
         /// An observer of nothing.
-        public init() {}
+        package init() {}
     }
 
     /// What happened to the connection.
-    public enum ConnectionChange: Sendable {
+    package enum ConnectionChange: Sendable {
         case connected(MQTTConnection)
         /// It ended, or could not be made, and is tried again.
         case notConnected(MosquittoClient.BrokerAddress, MQTTFailure)
     }
 
     /// The device's name in topics.
-    public let id: String
+    package let id: String
 
     /// Where the broker is.
-    public let brokers: [MosquittoClient.BrokerAddress]
+    package let brokers: [MosquittoClient.BrokerAddress]
 
     /// The topics of the device.
-    public let topics: Topics
+    package let topics: Topics
 
     /// What the sensor is, in a few words.
-    public var sensorTitle: String { parts.sensor.title ?? "switched off" }
+    package var sensorTitle: String { parts.sensor.title ?? "switched off" }
 
     private let log: Log
     private let settings: JostleSettings
@@ -54,7 +54,7 @@ public final class Agent {
     /// To be called on the main thread, on which `run` is called later. The version is the program's, for the health
     /// report; the state directory has what outlives a run, such as what was set in the home.
     /// - Throws: `AgentError`, which says what can be done about it.
-    public init(
+    package init(
         configuration: LoadedConfiguration, version: String, stateDirectory: String, log: Log,
         observer: Observer = Observer()
     ) throws(AgentError) {
@@ -107,7 +107,7 @@ public final class Agent {
     }
 
     /// What ended a run.
-    public enum End: Sendable {
+    package enum End: Sendable {
         /// A signal, or that the time was over.
         case ordered
         /// Somebody commanded over MQTT that the agent starts again.
@@ -118,7 +118,7 @@ public final class Agent {
     ///
     /// - Throws: `AgentError` if it cannot start.
     @discardableResult
-    public func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
+    package func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         addHandlers()
         for broker in settings.brokersInTheClear(brokers) {

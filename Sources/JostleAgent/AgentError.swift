@@ -1,9 +1,9 @@
-public import JostleMessages
-public import MosquittoClient
-public import MotionKit
+package import JostleMessages
+package import MosquittoClient
+package import MotionKit
 
 /// Why the agent cannot start.
-public enum AgentError: Error, Sendable {
+package enum AgentError: Error, Sendable {
     /// The sensor cannot be used.
     case sensor(SensorError)
     /// The MQTT client turned its options down.
@@ -15,7 +15,7 @@ public enum AgentError: Error, Sendable {
 }
 
 extension AgentError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .sensor(let error): "\(error)"
         case .mqtt(let error): "\(error)"

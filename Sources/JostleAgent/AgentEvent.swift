@@ -11,7 +11,7 @@ enum AgentEvent: MailboxEvent {
     case motion(MotionState)
     case gesture(GestureEvent)
     case action(JostleSettings.Action, GestureEvent)
-    case sensor(IMUPoll.Event)
+    case sensor(SensorEvent)
     /// From the writer's thread: what came of a batch of the outbox, and of a file; that what cannot be stored has changed.
     case outbox(OutboxFile.Outcome)
     case file(StateFile, failure: String?)

@@ -1,13 +1,13 @@
 internal import Glibc
 
 /// Files that are read whole: open(2), read(2), close(2).
-public enum FileContents {
+package enum FileContents {
     /// A file's content, or its first `limit` bytes.
     ///
     /// What is not a regular file is refused, since reading it may wait for ever; files in /proc and /sys are regular ones. With
     /// `mayBePipe` a pipe or a device is read too, however long that takes: for a file that the user named, which may be
     /// /dev/stdin.
-    public static func bytes(
+    package static func bytes(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> [UInt8] {
         let file = try OpenFile(path, mayBePipe: mayBePipe)
@@ -21,14 +21,14 @@ public enum FileContents {
     }
 
     /// The same as text; what is not UTF-8 is replaced.
-    public static func text(
+    package static func text(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> String {
         String(decoding: try bytes(of: path, limit: limit, mayBePipe: mayBePipe), as: UTF8.self)
     }
 
     /// The same, or `nil` if the file cannot be read: in /proc and /sys that is an answer and not an error.
-    public static func text(ofOptional path: String, limit: Int) -> String? {
+    package static func text(ofOptional path: String, limit: Int) -> String? {
         do throws(SystemFailure) {
             return try text(of: path, limit: limit)
         } catch {

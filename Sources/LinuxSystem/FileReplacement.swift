@@ -8,7 +8,7 @@ extension FileContents {
     /// A file that was there passes its permissions on and, if this process may give files away, its owner; else they
     /// are 0644. The directory must exist.
     /// - Throws: what failed; the old file is then still there, unless it was the directory that could not be synchronised.
-    public static func replace(_ path: String, with contents: [UInt8]) throws(SystemFailure) {
+    package static func replace(_ path: String, with contents: [UInt8]) throws(SystemFailure) {
         let (directory, name) = parts(of: path)
         let temporary = "\(directory)/.\(name).new"
         // What an interrupted write left there, or somebody put there: it is not to be written through or waited for.
@@ -24,7 +24,7 @@ extension FileContents {
     }
 
     /// Removes a file for good; one that is not there is no failure: unlink(2), fsync(2).
-    public static func remove(_ path: String) throws(SystemFailure) {
+    package static func remove(_ path: String) throws(SystemFailure) {
         guard unlink(path) == 0 else {
             if errno == ENOENT { return }
             throw SystemFailure(code: errno)
@@ -35,7 +35,7 @@ extension FileContents {
     /// Makes a directory and those above it, each for good; what exists already is left alone: mkdir(2), fsync(2).
     ///
     /// What cannot be made is no error here: it is one when a file is written there.
-    public static func makeDirectories(_ path: String) {
+    package static func makeDirectories(_ path: String) {
         var isMade = mkdir(path, 0o755) == 0
         if !isMade, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
             makeDirectories(String(path[..<slash]))
@@ -46,7 +46,7 @@ extension FileContents {
     }
 
     /// The directory that a path's last part lies in, and that part.
-    public static func parts(of path: String) -> (directory: String, name: String) {
+    package static func parts(of path: String) -> (directory: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
         let name = String(path[path.index(after: slash)...])
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)

@@ -1,7 +1,7 @@
 internal import LinuxSystem
 
 /// Why a call on a client was turned down, at once and without a look at the network.
-public enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
+package enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
     /// There is no connection: keep the message, and publish it after `MQTTEvent.connected`.
     case notConnected
     /// As many messages wait as may: the network or the broker is slower than the publisher.
@@ -18,7 +18,7 @@ public enum MQTTError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A system call failed: its name and the errno.
     case system(String, code: Int32)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .notConnected: "not connected to a broker"
         case .queueFull: "too many messages wait to be sent"

@@ -2,7 +2,7 @@
 /// `advance` (`MQTTPolledClient`).
 ///
 /// `Token` is the publisher's own mark of a message, by which its fate is reported; `Never` for one without.
-public enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
+package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case connecting(BrokerAddress, MQTTVersion)
     case connected(MQTTConnection)
     /// The broker granted a subscription, at most with this quality of service.
@@ -23,11 +23,11 @@ public enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
 }
 
 /// A version of MQTT.
-public enum MQTTVersion: Sendable, CustomStringConvertible {
+package enum MQTTVersion: Sendable, CustomStringConvertible {
     case v311
     case v5
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .v311: "3.1.1"
         case .v5: "5"
@@ -36,30 +36,30 @@ public enum MQTTVersion: Sendable, CustomStringConvertible {
 }
 
 /// A connection that was made.
-public struct MQTTConnection: Equatable, Sendable {
-    public var broker: BrokerAddress
-    public var version: MQTTVersion
+package struct MQTTConnection: Equatable, Sendable {
+    package var broker: BrokerAddress
+    package var version: MQTTVersion
 
     /// Whether the broker still knew this client and its subscriptions.
-    public var sessionPresent: Bool
+    package var sessionPresent: Bool
 }
 
 /// A connection that ended, or was not made.
-public struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendable {
-    public var broker: BrokerAddress
-    public var failure: MQTTFailure
+package struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendable {
+    package var broker: BrokerAddress
+    package var failure: MQTTFailure
 
     /// Whether there had been a connection.
-    public var wasConnected: Bool
+    package var wasConnected: Bool
 
     /// The tokens of messages that were taken but not acknowledged, in order; the client forgets them.
-    public var undelivered: [Token]
+    package var undelivered: [Token]
 
     /// How long the client waits before it tries again; nil where it does not, being stopped.
-    public var retryAfter: Duration?
+    package var retryAfter: Duration?
 
     /// What the reader can do about it; nil where waiting is all.
-    public var advice: String? {
+    package var advice: String? {
         // Some brokers hang up without a word on a client whose id another one comes with (mosquitto 2.0.11).
         guard wasConnected, failure == .closed else { return failure.advice }
         return "where that goes on, another client has the same id: give each device its own"
@@ -67,36 +67,36 @@ public struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendable
 }
 
 /// Counters since a client was made, and how it stands.
-public struct MQTTStatistics: Equatable, Sendable {
+package struct MQTTStatistics: Equatable, Sendable {
     /// The present connection, if there is one.
-    public var connection: MQTTConnection?
+    package var connection: MQTTConnection?
 
     /// Connections tried, and made.
-    public var attempts: UInt64 = 0
-    public var connects: UInt64 = 0
+    package var attempts: UInt64 = 0
+    package var connects: UInt64 = 0
 
     /// Messages taken from callers, and what became of them.
-    public var published: UInt64 = 0
-    public var acknowledged: UInt64 = 0
-    public var rejected: UInt64 = 0
-    public var undelivered: UInt64 = 0
+    package var published: UInt64 = 0
+    package var acknowledged: UInt64 = 0
+    package var rejected: UInt64 = 0
+    package var undelivered: UInt64 = 0
 
     /// Messages from the broker.
-    public var received: UInt64 = 0
+    package var received: UInt64 = 0
 
     /// Messages waiting to be handed to libmosquitto, and waiting for their acknowledgement.
-    public var queued = 0
-    public var inFlight = 0
+    package var queued = 0
+    package var inFlight = 0
 
     /// Connections that ended as `MQTTFailure.unreadable`, each of which took some memory of libmosquitto's with it.
-    public var unreadable: UInt64 = 0
+    package var unreadable: UInt64 = 0
 
     /// Why the last connection ended or was not made.
-    public var lastFailure: MQTTFailure?
+    package var lastFailure: MQTTFailure?
 }
 
 /// How a client came to its end.
-public enum MQTTStopResult: Equatable, Sendable {
+package enum MQTTStopResult: Equatable, Sendable {
     /// The network thread ended; this many messages are unacknowledged.
     case stopped(undelivered: Int)
     /// The network thread is stuck in a blocking call, DNS most likely, and was left behind.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LinuxSystem
 
 /// Why a connection could not be made, or ended: a state to recover from, never the end of the attempts.
-public enum MQTTFailure: Error, Equatable, Sendable {
+package enum MQTTFailure: Error, Equatable, Sendable {
     /// The host's name has no address; `code` is getaddrinfo's (EAI_…).
     case hostNotFound(String, code: Int32)
     /// The network failed; `code` is the errno.
@@ -34,7 +34,7 @@ public enum MQTTFailure: Error, Equatable, Sendable {
 }
 
 /// What kept a TLS connection from being made.
-public enum TLSFault: Equatable, Sendable {
+package enum TLSFault: Equatable, Sendable {
     /// The broker's certificate is from this board's future.
     case notYetValid
     case expired
@@ -51,25 +51,25 @@ public enum TLSFault: Equatable, Sendable {
 }
 
 /// A reason code of MQTT 5 (section 2.4); those of an MQTT 3.1.1 CONNACK are translated.
-public struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    public var rawValue: UInt8
+package struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package var rawValue: UInt8
 
     /// Makes a reason of its code.
-    public init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    public static let unspecified = MQTTReason(rawValue: 0x80)
-    public static let unsupportedProtocolVersion = MQTTReason(rawValue: 0x84)
-    public static let clientIDNotValid = MQTTReason(rawValue: 0x85)
-    public static let badUserNameOrPassword = MQTTReason(rawValue: 0x86)
-    public static let notAuthorised = MQTTReason(rawValue: 0x87)
-    public static let serverUnavailable = MQTTReason(rawValue: 0x88)
-    public static let banned = MQTTReason(rawValue: 0x8A)
-    public static let sessionTakenOver = MQTTReason(rawValue: 0x8E)
-    public static let topicNameInvalid = MQTTReason(rawValue: 0x90)
-    public static let packetTooLarge = MQTTReason(rawValue: 0x95)
-    public static let quotaExceeded = MQTTReason(rawValue: 0x97)
+    package static let unspecified = MQTTReason(rawValue: 0x80)
+    package static let unsupportedProtocolVersion = MQTTReason(rawValue: 0x84)
+    package static let clientIDNotValid = MQTTReason(rawValue: 0x85)
+    package static let badUserNameOrPassword = MQTTReason(rawValue: 0x86)
+    package static let notAuthorised = MQTTReason(rawValue: 0x87)
+    package static let serverUnavailable = MQTTReason(rawValue: 0x88)
+    package static let banned = MQTTReason(rawValue: 0x8A)
+    package static let sessionTakenOver = MQTTReason(rawValue: 0x8E)
+    package static let topicNameInvalid = MQTTReason(rawValue: 0x90)
+    package static let packetTooLarge = MQTTReason(rawValue: 0x95)
+    package static let quotaExceeded = MQTTReason(rawValue: 0x97)
 
     /// The reason for an MQTT 3.1.1 CONNACK's return code (section 3.2.2.3 there).
     init(connack311 code: Int32) {
@@ -85,7 +85,7 @@ public struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringConv
     }
 
     /// The reason in words (`mosquitto_reason_string`).
-    public var description: String {
+    package var description: String {
         guard let text = mosquitto_reason_string(Int32(rawValue)) else { return "reason \(rawValue)" }
         return String(cString: text).trimmingFullStop
     }
@@ -93,7 +93,7 @@ public struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringConv
 
 extension MQTTFailure: CustomStringConvertible {
     /// What happened, for a log.
-    public var description: String {
+    package var description: String {
         switch self {
         case .hostNotFound(let host, let code):
             "host '\(host)' not found: \(gai_strerror(code).map { String(cString: $0) } ?? "code \(code)")"
@@ -120,12 +120,12 @@ extension MQTTFailure: CustomStringConvertible {
     }
 
     /// What happened to a message, where that is what was refused.
-    public var ofMessage: String {
+    package var ofMessage: String {
         if case .refused(let reason) = self { "\(reason)" } else { description }
     }
 
     /// What the reader can do about it; nil where waiting is all.
-    public var advice: String? {
+    package var advice: String? {
         switch self {
         case .hostNotFound: "check the broker's name and this board's DNS"
         case .network(code: ECONNREFUSED): "check that the broker runs and listens on this port"

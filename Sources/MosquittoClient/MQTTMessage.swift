@@ -1,32 +1,32 @@
 /// How hard a message is tried to be delivered.
 ///
 /// Exactly-once (QoS 2) is left out: nothing here needs it, and its handshake would have to survive restarts.
-public enum MQTTQoS: UInt8, Comparable, Sendable {
+package enum MQTTQoS: UInt8, Comparable, Sendable {
     /// Sent once; lost where the connection is.
     case atMostOnce = 0
     /// Acknowledged by the broker; may arrive twice.
     case atLeastOnce = 1
 
-    public static func < (a: MQTTQoS, b: MQTTQoS) -> Bool { a.rawValue < b.rawValue }
+    package static func < (a: MQTTQoS, b: MQTTQoS) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// A message to or from a broker.
-public struct MQTTMessage: Equatable, Sendable {
-    public var topic: String
-    public var payload: [UInt8]
-    public var qos: MQTTQoS
+package struct MQTTMessage: Equatable, Sendable {
+    package var topic: String
+    package var payload: [UInt8]
+    package var qos: MQTTQoS
 
     /// To the broker: keep it for later subscribers. From the broker: it was kept, and is not news.
-    public var retain: Bool
+    package var retain: Bool
 
     /// What MQTT 5 adds; left out on an MQTT 3.1.1 connection.
-    public var properties: Properties
+    package var properties: Properties
 
     /// Whether `MQTTOptions.spacing` holds for it. Default true.
-    public var isSpaced = true
+    package var isSpaced = true
 
     /// Makes a message of bytes.
-    public init(
+    package init(
         topic: String, payload: [UInt8], qos: MQTTQoS = .atMostOnce, retain: Bool = false,
         properties: Properties = Properties()
     ) {
@@ -38,7 +38,7 @@ public struct MQTTMessage: Equatable, Sendable {
     }
 
     /// Makes a message of text, sent as UTF-8.
-    public init(
+    package init(
         topic: String, text: String, qos: MQTTQoS = .atMostOnce, retain: Bool = false,
         properties: Properties = Properties()
     ) {
@@ -46,25 +46,25 @@ public struct MQTTMessage: Equatable, Sendable {
     }
 
     /// The properties of MQTT 5 that this client knows (MQTT 5.0, section 3.3.2.3).
-    public struct Properties: Equatable, Sendable {
+    package struct Properties: Equatable, Sendable {
         /// Seconds after which a broker drops the message undelivered.
-        public var messageExpiry: UInt32?
+        package var messageExpiry: UInt32?
 
         /// Where an answer to this message is expected.
-        public var responseTopic: String?
+        package var responseTopic: String?
 
         /// What the answer must carry so that it is recognised; up to 65,535 bytes.
-        public var correlationData: [UInt8]?
+        package var correlationData: [UInt8]?
 
         /// What the payload is, as a MIME type.
-        public var contentType: String?
+        package var contentType: String?
 
         /// What people and programs agree upon: names and values, of which names may occur more than once. Of a message that
         /// comes, the first eight.
-        public var userProperties: [UserProperty]
+        package var userProperties: [UserProperty]
 
         /// Makes properties; none by default.
-        public init(
+        package init(
             messageExpiry: UInt32? = nil, responseTopic: String? = nil, correlationData: [UInt8]? = nil,
             contentType: String? = nil, userProperties: [UserProperty] = []
         ) {
@@ -76,16 +76,16 @@ public struct MQTTMessage: Equatable, Sendable {
         }
 
         /// Whether there are none.
-        public var isEmpty: Bool { self == Properties() }
+        package var isEmpty: Bool { self == Properties() }
     }
 
     /// A name and a value of somebody's own.
-    public struct UserProperty: Equatable, Sendable {
-        public var name: String
-        public var value: String
+    package struct UserProperty: Equatable, Sendable {
+        package var name: String
+        package var value: String
 
         /// Makes a property; neither part may hold a zero.
-        public init(_ name: String, _ value: String) {
+        package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }

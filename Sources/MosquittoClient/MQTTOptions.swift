@@ -1,76 +1,76 @@
 /// How a client connects, and to whom.
-public struct MQTTOptions: Sendable {
+package struct MQTTOptions: Sendable {
     /// The brokers, tried in turn; the first one again after a connection that lasted.
-    public var brokers: [BrokerAddress]
+    package var brokers: [BrokerAddress]
 
     /// The name of this client at the broker; unique there, or two clients keep throwing each other out.
-    public var clientID: String
+    package var clientID: String
 
     /// User name and password. Default: none.
-    public var credentials: MQTTCredentials?
+    package var credentials: MQTTCredentials?
 
     /// What the broker publishes where this client is lost. Default: nothing.
-    public var will: MQTTMessage?
+    package var will: MQTTMessage?
 
     /// Seconds of silence after which the broker is asked whether it lives; whole seconds, 5 … 65,535. Default 15.
     ///
     /// Smaller notices a dead broker, and the broker a dead client, earlier; larger saves traffic.
-    public var keepAlive: Duration = .seconds(15)
+    package var keepAlive: Duration = .seconds(15)
 
     /// How long the broker may take to answer that question. Default 5 s.
     ///
     /// Smaller notices a frozen broker earlier, but takes a slow network for one.
-    public var responseTimeout: Duration = .seconds(5)
+    package var responseTimeout: Duration = .seconds(5)
 
     /// How long a connection may take from the first packet to the broker's answer. Default 10 s.
     ///
     /// A DNS query cannot be interrupted: it counts, but is only noticed when it returns.
-    public var connectTimeout: Duration = .seconds(10)
+    package var connectTimeout: Duration = .seconds(10)
 
     /// Whether a session that the broker kept from an earlier run is dropped. Default true.
     ///
     /// Later connections of the same run take the session up where `sessionExpiry` let it survive.
-    public var cleanStart = true
+    package var cleanStart = true
 
     /// How long the broker keeps subscriptions and undelivered messages after the connection ends; whole seconds.
     /// Default 0: not at all. MQTT 3.1.1 knows only zero and for ever.
-    public var sessionExpiry: Duration = .zero
+    package var sessionExpiry: Duration = .zero
 
     /// Which versions of MQTT are spoken. Default: 5, and 3.1.1 where the broker does not know 5.
-    public var versions: Versions = .automatic
+    package var versions: Versions = .automatic
 
     /// When to try again.
-    public var backoff = MQTTBackoff()
+    package var backoff = MQTTBackoff()
 
     /// Messages sent and not yet acknowledged, at most, each way. Default 20.
     ///
     /// Larger is faster over a slow network; smaller leaves fewer in doubt when the connection breaks. The broker may
     /// ask for fewer (receive maximum).
-    public var maximumInFlight: UInt16 = 20
+    package var maximumInFlight: UInt16 = 20
 
     /// The largest packet taken from a broker, and the largest payload sent, in bytes. Default 1 MiB.
-    public var maximumPacketSize = 1 << 20
+    package var maximumPacketSize = 1 << 20
 
     /// Messages, and bytes of their payloads, that may wait for the network thread. Defaults 1,000 and 4 MiB.
     ///
     /// Larger bridges longer stalls of the network; smaller tells the publisher earlier that there is one.
-    public var queueCapacity = 1000
-    public var queueBytes = 4 << 20
+    package var queueCapacity = 1000
+    package var queueBytes = 4 << 20
 
     /// Which topics are written to at intervals. Default: none.
-    public var spacing: MQTTSpacing?
+    package var spacing: MQTTSpacing?
 
     /// TLS; used for brokers with an `mqtts:` address.
-    public var tls = MQTTTLSOptions()
+    package var tls = MQTTTLSOptions()
 
     /// Makes the default options for some brokers.
-    public init(brokers: [BrokerAddress], clientID: String) {
+    package init(brokers: [BrokerAddress], clientID: String) {
         self.brokers = brokers
         self.clientID = clientID
     }
 
     /// Which versions of MQTT are spoken.
-    public enum Versions: Sendable {
+    package enum Versions: Sendable {
         case automatic
         case only(MQTTVersion)
     }
@@ -107,15 +107,15 @@ public struct MQTTOptions: Sendable {
 }
 
 /// Keeps messages of one topic apart, for a listener that takes those that come together for one.
-public struct MQTTSpacing: Equatable, Sendable {
+package struct MQTTSpacing: Equatable, Sendable {
     /// What the topics begin with that it is about, each for itself.
-    public var prefix: String
+    package var prefix: String
 
     /// From one message to the next of the same topic, at least. Messages behind one that has to wait wait with it.
-    public var interval: Duration
+    package var interval: Duration
 
     /// Makes a spacing.
-    public init(prefix: String, interval: Duration) {
+    package init(prefix: String, interval: Duration) {
         self.prefix = prefix
         self.interval = interval
     }
@@ -123,24 +123,24 @@ public struct MQTTSpacing: Equatable, Sendable {
 
 /// When to try again: a random time between zero and a bound that doubles with every round of failures (full jitter), so
 /// that a thousand boards do not come back in the same second.
-public struct MQTTBackoff: Equatable, Sendable {
+package struct MQTTBackoff: Equatable, Sendable {
     /// The first bound. Default 1 s. Larger spreads a herd wider; smaller is back earlier.
-    public var base: Duration = .seconds(1)
+    package var base: Duration = .seconds(1)
 
     /// The largest bound. Default 60 s.
-    public var cap: Duration = .seconds(60)
+    package var cap: Duration = .seconds(60)
 
     /// How many times the cap a client waits at most after `MQTTFailure.unreadable`. Default 60: an hour.
     ///
     /// Each such failure costs memory for good, some kilobytes and with TLS about 170; a larger number spares it, a smaller
     /// one is back earlier with a broker that was mended.
-    public var unreadableFactor = 60
+    package var unreadableFactor = 60
 
     /// How long a connection must last to begin again with the first bound. Default 10 s.
-    public var stableAfter: Duration = .seconds(10)
+    package var stableAfter: Duration = .seconds(10)
 
     /// Makes the default back-off.
-    public init() {}
+    package init() {}
 
     /// The wait after `rounds` rounds of failures before this one.
     func delay(
@@ -154,53 +154,53 @@ public struct MQTTBackoff: Equatable, Sendable {
 }
 
 /// Where TLS finds its keys.
-public struct MQTTTLSOptions: Equatable, Sendable {
+package struct MQTTTLSOptions: Equatable, Sendable {
     /// Where Debian's `ca-certificates` puts the authorities that the system trusts.
-    public static let systemCADirectory = "/etc/ssl/certs"
+    package static let systemCADirectory = "/etc/ssl/certs"
 
     /// A file of certificate authorities (PEM), and a directory of them (`openssl rehash`). Default: the system's.
-    public var caFile: String?
-    public var caDirectory: String?
+    package var caFile: String?
+    package var caDirectory: String?
 
     /// This client's certificate and its key (PEM, not encrypted), where the broker asks for one.
-    public var certificateFile: String?
-    public var keyFile: String?
+    package var certificateFile: String?
+    package var keyFile: String?
 
     /// Whether the certificate must be for the host's name. Default true; false leaves the door open to anybody with a
     /// certificate from the same authority.
-    public var verifiesServerName = true
+    package var verifiesServerName = true
 
     /// The application protocol offered (ALPN): some brokers share port 443 by it. Default: none.
-    public var applicationProtocol: String?
+    package var applicationProtocol: String?
 
     /// Makes the default options.
-    public init() {}
+    package init() {}
 }
 
 /// Who this client is.
-public struct MQTTCredentials: Equatable, Sendable {
-    public var userName: String
-    public var password: Secret?
+package struct MQTTCredentials: Equatable, Sendable {
+    package var userName: String
+    package var password: Secret?
 
     /// Makes credentials.
-    public init(userName: String, password: Secret?) {
+    package init(userName: String, password: Secret?) {
         self.userName = userName
         self.password = password
     }
 
     /// A text that does not show in descriptions, dumps and mirrors.
-    public struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+    package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
     {
         let text: String
 
         /// Hides a text.
-        public init(_ text: String) {
+        package init(_ text: String) {
             self.text = text
         }
 
-        public var description: String { "•••" }
-        public var debugDescription: String { description }
-        public var customMirror: Mirror { Mirror(self, children: [:]) }
+        package var description: String { "•••" }
+        package var debugDescription: String { description }
+        package var customMirror: Mirror { Mirror(self, children: [:]) }
     }
 }
 

@@ -1,14 +1,14 @@
 internal import CMosquitto
 
 /// The rules for topic names and filters (MQTT 5.0, section 4.7).
-public enum MQTTTopic {
+package enum MQTTTopic {
     /// The longest name or filter, bytes of UTF-8.
-    public static let maximumLength = 65_535
+    package static let maximumLength = 65_535
 
     /// Checks a name that a message is published under.
     ///
     /// - Throws: `MQTTError.invalidTopic`.
-    public static func validate(name: String) throws(MQTTError) {
+    package static func validate(name: String) throws(MQTTError) {
         try validateText(name)
         if name.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") }) {
             throw .invalidTopic(name, .wildcardInName)
@@ -16,7 +16,7 @@ public enum MQTTTopic {
     }
 
     /// Whether a message can be published under a name.
-    public static func isValid(name: String) -> Bool {
+    package static func isValid(name: String) -> Bool {
         do throws(MQTTError) {
             try validate(name: name)
             return true
@@ -28,7 +28,7 @@ public enum MQTTTopic {
     /// Checks a filter that is subscribed to: `+` stands for a whole level, `#` for the whole rest.
     ///
     /// - Throws: `MQTTError.invalidTopic`.
-    public static func validate(filter: String) throws(MQTTError) {
+    package static func validate(filter: String) throws(MQTTError) {
         try validateText(filter)
         let levels = filter.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (position, level) in levels.enumerated() {
@@ -40,7 +40,7 @@ public enum MQTTTopic {
     }
 
     /// Whether a message under `name` is delivered to a subscription of `filter` (`mosquitto_topic_matches_sub`).
-    public static func matches(_ name: String, filter: String) -> Bool {
+    package static func matches(_ name: String, filter: String) -> Bool {
         var result = false
         return mosquitto_topic_matches_sub(filter, name, &result) == MOSQ_ERR_SUCCESS.rawValue && result
     }
@@ -57,14 +57,14 @@ public enum MQTTTopic {
     }
 
     /// What is wrong with a name or a filter.
-    public enum Fault: Equatable, Sendable, CustomStringConvertible {
+    package enum Fault: Equatable, Sendable, CustomStringConvertible {
         case empty
         case tooLong
         case controlCharacter
         case wildcardInName
         case misplacedWildcard
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .empty: "it is empty"
             case .tooLong: "it is longer than \(maximumLength) bytes"

@@ -4,18 +4,18 @@
 /// `AttitudeFilter` turns it into attitude and bias, `ReferenceAttitude` and the low-passes make of that what a user
 /// sees, and the recognizers look for gestures. The pipeline knows no clock, no bus and no topic: time is what the
 /// samples say. After `init` it allocates nothing and waits for nobody.
-public struct MotionPipeline: ~Copyable {
+package struct MotionPipeline: ~Copyable {
     /// What is known after the last sample.
-    public private(set) var state = MotionState()
+    package private(set) var state = MotionState()
 
     /// What the user set.
-    public private(set) var settings: MotionSettings
+    package private(set) var settings: MotionSettings
 
     /// The reference attitude, from which `state.relativeAttitude` is told.
-    public private(set) var reference: ReferenceAttitude
+    package private(set) var reference: ReferenceAttitude
 
     /// How the sensor is mounted, and its chip's errors.
-    public private(set) var calibration: SensorCalibration
+    package private(set) var calibration: SensorCalibration
 
     /// What earlier runs learnt of the gyroscope's scale and misalignment, sensor axes: what the filter began with.
     private var scalePrior: ScaleEstimate?
@@ -39,7 +39,7 @@ public struct MotionPipeline: ~Copyable {
     ///   - learntScale: what earlier runs learnt of the gyroscope's scale and misalignment beyond `calibration`, along the
     ///     sensor's axes, and how far that is to be trusted.
     ///   - untoldRanges: the sensors whose samples do not say where they were cut off.
-    public init(
+    package init(
         settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil,
         calibration: ChipCalibration = ChipCalibration(), learntScale: ScaleEstimate? = nil,
         untoldRanges: UntoldRanges = []
@@ -58,14 +58,14 @@ public struct MotionPipeline: ~Copyable {
 
     /// What is known of the gyroscope's scale and misalignment beyond the calibration, along the sensor's axes: another
     /// mounting does not change it. Nothing that can be used before the first sample.
-    public var learntScale: ScaleEstimate {
+    package var learntScale: ScaleEstimate {
         filter.scaleEstimate.turned(by: calibration.mount.transposed)
     }
 
     /// Takes one sample along the sensor's axes and hands the gestures that it brings about to `emit`.
     ///
     /// Samples come in the order of their timestamps; one that is not later than the one before is left out.
-    public mutating func process(_ raw: MotionSample, emit: (GestureEvent) -> Void) {
+    package mutating func process(_ raw: MotionSample, emit: (GestureEvent) -> Void) {
         var interval = 0.0
         if let last {
             guard raw.timestamp > last else { return }
@@ -146,12 +146,12 @@ public struct MotionPipeline: ~Copyable {
 
 extension MotionPipeline {
     /// Makes the present attitude the reference, or its heading alone, whatever the policy.
-    public mutating func takeReference(headingOnly: Bool = false) {
+    package mutating func takeReference(headingOnly: Bool = false) {
         reference.take(state.attitude, headingOnly: headingOnly)
     }
 
     /// Tells attitude from the vertical and the start's heading again.
-    public mutating func clearReference() {
+    package mutating func clearReference() {
         reference.clear()
     }
 
@@ -161,7 +161,7 @@ extension MotionPipeline {
     ///
     /// Where the policy becomes `.stored`, a reference that was taken is the one to store; else `storedReference` comes in
     /// force, the one of an earlier run.
-    public mutating func apply(
+    package mutating func apply(
         _ new: MotionSettings, storedReference: Quaternion? = nil, emit: (GestureEvent) -> Void
     ) {
         let old = settings
@@ -185,7 +185,7 @@ extension MotionPipeline {
 
     /// Takes over another calibration of the chip between two samples, with what was learnt of scale and misalignment
     /// beyond it (sensor axes). It begins attitude and reference anew, as another mounting does.
-    public mutating func apply(
+    package mutating func apply(
         _ chip: ChipCalibration, learntScale: ScaleEstimate? = nil, emit: (GestureEvent) -> Void
     ) {
         guard chip != calibration.chip || learntScale != scalePrior else { return }
@@ -208,29 +208,29 @@ extension MotionPipeline {
     }
 
     /// Cancels every gesture under way: the source stopped, was lost, or something came in between.
-    public mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
+    package mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
         gestures.cancel(reason, at: state.timestamp, emit: emit)
     }
 
     /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
-    public var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
+    package var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
 
     /// The gestures under way.
-    public var openGestures: GestureSet { gestures.open }
+    package var openGestures: GestureSet { gestures.open }
 
     /// The gestures that may not begin now whatever their settings say, for example in quiet hours: the core has no clock, so
     /// that somebody else decides. Those under way end as they would. No setting: `apply` leaves it as it is. Default: none.
-    public var silenced: GestureSet {
+    package var silenced: GestureSet {
         get { gestures.silenced }
         set { gestures.silenced = newValue }
     }
 
     /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.
-    public var explainsNearMisses: Bool {
+    package var explainsNearMisses: Bool {
         get { gestures.explainsNearMisses }
         set { gestures.explainsNearMisses = newValue }
     }
 
     /// The oldest near miss that has not been taken; ask after each sample until there is none.
-    public mutating func takeNearMiss() -> NearMiss? { gestures.takeNearMiss() }
+    package mutating func takeNearMiss() -> NearMiss? { gestures.takeNearMiss() }
 }

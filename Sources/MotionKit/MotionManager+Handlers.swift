@@ -46,7 +46,7 @@ extension MotionManager {
     /// Adds a handler of what happens to the sensor: it streams, lost samples, failed.
     @discardableResult
     public func addSensorHandler(
-        _ handler: @escaping @Sendable (IMUPoll.Event, Timestamp) -> Void
+        _ handler: @escaping @Sendable (SensorEvent, Timestamp) -> Void
     ) -> HandlerToken {
         handlers.sensor.add { handler($0.event, $0.time) }
     }

@@ -98,7 +98,7 @@ public final class MotionManager: Sendable {
     /// Begins to read a device that is open already; does nothing where one runs.
     ///
     /// - Throws: `SensorError`, which says what can be done about it.
-    public func start(with device: any SensorDevice) throws(SensorError) {
+    package func start(with device: any SensorDevice) throws(SensorError) {
         guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
         let keepers = Keepers(

@@ -3,7 +3,7 @@ internal import CSQLite
 /// A connection to a database file, closed with its owner: sqlite3_open_v2(), sqlite3_close_v2().
 ///
 /// For one thread at a time.
-public struct Database: ~Copyable {
+package struct Database: ~Copyable {
     let connection: OpaquePointer
 
     private init(connection: OpaquePointer) {
@@ -18,7 +18,7 @@ public struct Database: ~Copyable {
     /// Opens the database at `path`, or makes an empty one.
     ///
     /// - Throws: why it cannot be opened. A file that is no database is only noticed when it is read.
-    public static func open(path: String) throws(SQLiteError) -> Database {
+    package static func open(path: String) throws(SQLiteError) -> Database {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let code = sqlite3_open_v2(path, &connection, flags, nil)
@@ -32,13 +32,13 @@ public struct Database: ~Copyable {
     }
 
     /// Carries out statements that have no parameters and whose results nobody wants: sqlite3_exec().
-    public func execute(_ sql: String) throws(SQLiteError) {
+    package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteError(connection, code: code) }
     }
 
     /// Prepares a statement that is used many times: sqlite3_prepare_v3().
-    public func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else { throw SQLiteError(connection, code: code) }
@@ -46,22 +46,22 @@ public struct Database: ~Copyable {
     }
 
     /// The whole number in the first column of the first row; `nil` where there is no row.
-    public func integer(_ sql: String) throws(SQLiteError) -> Int64? {
+    package func integer(_ sql: String) throws(SQLiteError) -> Int64? {
         var statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
     }
 
     /// The text in the first column of the first row; `nil` where there is no row.
-    public func text(_ sql: String) throws(SQLiteError) -> String? {
+    package func text(_ sql: String) throws(SQLiteError) -> String? {
         var statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : nil
     }
 
     /// Whether a transaction is open: SQLite ends it by itself on some errors.
-    public var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
+    package var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
 
     /// Seconds to wait for another connection's lock before it counts as busy: sqlite3_busy_timeout().
-    public func setBusyTimeout(seconds: Double) {
+    package func setBusyTimeout(seconds: Double) {
         sqlite3_busy_timeout(connection, Int32(seconds * 1000))
     }
 }

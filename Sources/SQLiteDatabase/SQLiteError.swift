@@ -1,15 +1,15 @@
 internal import CSQLite
 
 /// Why SQLite could not do something.
-public struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The extended result code: SQLITE_IOERR_WRITE, say.
-    public let code: Int32
+    package let code: Int32
 
     /// What SQLite says of it.
-    public let message: String
+    package let message: String
 
     /// What it means for whoever keeps something there.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// No room on the disk, or in the file's limit.
         case full
         /// Another connection has it.
@@ -24,7 +24,7 @@ public struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// What it means.
-    public var kind: Kind {
+    package var kind: Kind {
         switch code & 0xFF {
         case SQLITE_FULL: .full
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
@@ -35,10 +35,10 @@ public struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String { "SQLite: \(message) (\(code))" }
+    package var description: String { "SQLite: \(message) (\(code))" }
 
     /// Makes an error that the owner of a database found: its content is not what it should be.
-    public init(damage message: String) {
+    package init(damage message: String) {
         code = SQLITE_CORRUPT
         self.message = message
     }

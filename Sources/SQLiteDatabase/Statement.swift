@@ -3,7 +3,7 @@ internal import CSQLite
 /// A prepared statement, finalised with its owner: sqlite3_finalize().
 ///
 /// Parameters count from 1, columns from 0, as in SQLite.
-public struct Statement: ~Copyable {
+package struct Statement: ~Copyable {
     private let statement: OpaquePointer
     private let connection: OpaquePointer
 
@@ -17,7 +17,7 @@ public struct Statement: ~Copyable {
     }
 
     /// Carries the statement out with what was bound, and makes it ready for the next time.
-    public mutating func run() throws(SQLiteError) {
+    package mutating func run() throws(SQLiteError) {
         while try step() {}
         reset()
     }
@@ -25,7 +25,7 @@ public struct Statement: ~Copyable {
     /// Goes on to the next row: sqlite3_step().
     ///
     /// - Returns: whether there is one.
-    public mutating func step() throws(SQLiteError) -> Bool {
+    package mutating func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(statement) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -37,19 +37,19 @@ public struct Statement: ~Copyable {
     }
 
     /// Begins anew; what is bound stays: sqlite3_reset().
-    public mutating func reset() {
+    package mutating func reset() {
         sqlite3_reset(statement)
     }
 
     // MARK: Parameters
 
     /// Binds a whole number, or null.
-    public mutating func bind(_ index: Int32, _ value: Int64?) {
+    package mutating func bind(_ index: Int32, _ value: Int64?) {
         if let value { sqlite3_bind_int64(statement, index, value) } else { sqlite3_bind_null(statement, index) }
     }
 
     /// Binds a text, or null.
-    public mutating func bind(_ index: Int32, _ value: String?) {
+    package mutating func bind(_ index: Int32, _ value: String?) {
         guard var value else {
             sqlite3_bind_null(statement, index)
             return
@@ -62,23 +62,23 @@ public struct Statement: ~Copyable {
     }
 
     /// Binds bytes.
-    public mutating func bind(_ index: Int32, _ value: [UInt8]) {
+    package mutating func bind(_ index: Int32, _ value: [UInt8]) {
         value.withUnsafeBytes { _ = jostle_sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count)) }
     }
 
     // MARK: Columns
 
     /// Whether a column is null.
-    public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
     /// A whole number; 0 where the column is none.
-    public func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
     /// A text; empty where the column is null.
-    public func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+    package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
     /// Bytes; none where the column is null.
-    public func bytes(_ column: Int32) -> [UInt8] {
+    package func bytes(_ column: Int32) -> [UInt8] {
         // The pointer first: it decides in which form the length is counted.
         guard let start = sqlite3_column_blob(statement, column) else { return [] }
         let count = Int(sqlite3_column_bytes(statement, column))

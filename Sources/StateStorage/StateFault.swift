@@ -1,8 +1,8 @@
-public import LinuxSystem
+package import LinuxSystem
 
 /// Something that must last and is not on the disk yet.
-public struct StateFault: Equatable, Sendable {
-    public enum Reason: Equatable, Sendable {
+package struct StateFault: Equatable, Sendable {
+    package enum Reason: Equatable, Sendable {
         /// The last attempt failed; it is tried again.
         case failed(SystemFailure)
         /// The disk has not answered for more than a second.
@@ -10,15 +10,15 @@ public struct StateFault: Equatable, Sendable {
     }
 
     /// The file; `nil` for jobs.
-    public var path: String?
-    public var reason: Reason
+    package var path: String?
+    package var reason: Reason
 
     /// Since when: the first attempt that failed, or the beginning of the one that is stuck.
-    public var since: ContinuousClock.Instant
+    package var since: ContinuousClock.Instant
 }
 
 extension StateFault: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let what = path ?? "the disk"
         return switch reason {
         case .failed(let failure): "\(what): cannot be written: \(failure)"

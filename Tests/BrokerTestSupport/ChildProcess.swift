@@ -4,9 +4,9 @@ import Foundation
 ///
 /// Foundation's `Process` waits in a run loop, which blocks the few threads that tests share, and lets other children
 /// inherit its pipes.
-public final class ChildProcess {
+package final class ChildProcess {
     /// The process, until its end was asked for.
-    public let identifier: pid_t
+    package let identifier: pid_t
 
     private let channel: Int32
     private var status: Int32?
@@ -14,7 +14,7 @@ public final class ChildProcess {
     /// Starts a program (`posix_spawnp`), with its standard error in a file where one is given.
     ///
     /// - Throws: `commandFailed` where the system does not start it.
-    public init(_ arguments: [String], in directory: TemporaryDirectory, errors: String = "/dev/null") throws {
+    package init(_ arguments: [String], in directory: TemporaryDirectory, errors: String = "/dev/null") throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw TestBrokerError.commandFailed("socketpair") }
@@ -73,10 +73,10 @@ public final class ChildProcess {
 
     /// Waits for its end, and returns its exit status; 128 and more for a signal.
     @discardableResult
-    public func wait() -> Int32 { ended(0) ?? -1 }
+    package func wait() -> Int32 { ended(0) ?? -1 }
 
     /// Its exit status as `wait` has it, nil while it runs.
-    public func exitStatus() -> Int32? { ended(WNOHANG) }
+    package func exitStatus() -> Int32? { ended(WNOHANG) }
 
     private func ended(_ options: Int32) -> Int32? {
         if let status { return status }
@@ -93,7 +93,7 @@ public final class ChildProcess {
 /// Runs a program to its end.
 ///
 /// - Throws: `commandFailed` with what it wrote to its standard error.
-public func runCommand(_ arguments: [String], in directory: TemporaryDirectory) throws {
+package func runCommand(_ arguments: [String], in directory: TemporaryDirectory) throws {
     let errors = directory.path("errors.txt")
     let child = try ChildProcess(arguments, in: directory, errors: errors)
     if child.wait() != 0 {

@@ -2,9 +2,9 @@ import Foundation
 
 /// A broker without a thread that does as it should up to a place of the test's choice, sends some bytes there instead of
 /// what is due, and closes: for one connection at a time, on a free loopback port.
-public final class HostileBroker {
+package final class HostileBroker {
     /// Where a session goes wrong.
-    public enum Place: CaseIterable, Sendable {
+    package enum Place: CaseIterable, Sendable {
         /// Instead of the CONNACK, the SUBACK, the PUBACK.
         case connack, suback, puback
         /// After all of them, together with the PUBACK.
@@ -14,24 +14,24 @@ public final class HostileBroker {
     }
 
     /// A session that goes wrong.
-    public struct Attack: Sendable {
-        public var place: Place
-        public var bytes: [UInt8]
+    package struct Attack: Sendable {
+        package var place: Place
+        package var bytes: [UInt8]
 
-        public init(_ place: Place, _ bytes: [UInt8]) {
+        package init(_ place: Place, _ bytes: [UInt8]) {
             self.place = place
             self.bytes = bytes
         }
     }
 
     /// The port that it listens on.
-    public let port: UInt16
+    package let port: UInt16
 
     /// What to do to the next connection; `nil` for one that ends after the PUBACK, with nothing wrong.
-    public var next: Attack?
+    package var next: Attack?
 
     /// Connections that were accepted.
-    public private(set) var accepted = 0
+    package private(set) var accepted = 0
 
     private let listener: Int32
     private var connection: Int32 = -1
@@ -43,7 +43,7 @@ public final class HostileBroker {
     /// Starts to listen.
     ///
     /// - Throws: `TestBrokerError.noPort`.
-    public init() throws {
+    package init() throws {
         (listener, port) = try Loopback.bound()
         guard listen(listener, 16) == 0 else { throw TestBrokerError.noPort }
         _ = fcntl(listener, F_SETFL, O_NONBLOCK)
@@ -55,10 +55,10 @@ public final class HostileBroker {
     }
 
     /// The descriptor to poll for POLLIN.
-    public var descriptor: Int32 { connection >= 0 ? connection : listener }
+    package var descriptor: Int32 { connection >= 0 ? connection : listener }
 
     /// Does what is due when `descriptor` is readable.
-    public func advance() {
+    package func advance() {
         guard connection >= 0 else { return begin() }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(connection, &buffer, buffer.count, Int32(MSG_DONTWAIT))

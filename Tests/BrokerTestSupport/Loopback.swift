@@ -2,16 +2,16 @@ import Foundation
 import Synchronization
 
 /// TCP on 127.0.0.1, as far as tests need it.
-public enum Loopback {
+package enum Loopback {
     /// A port that nobody listens on at present.
-    public static func freePort() throws -> UInt16 {
+    package static func freePort() throws -> UInt16 {
         let (descriptor, port) = try bound()
         close(descriptor)
         return port
     }
 
     /// Whether somebody accepts connections on a port.
-    public static func accepts(_ port: UInt16) -> Bool {
+    package static func accepts(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -19,7 +19,7 @@ public enum Loopback {
     }
 
     /// This process's connections to a port.
-    public static func connections(to port: UInt16) -> [Int32] {
+    package static func connections(to port: UInt16) -> [Int32] {
         (3..<1024).filter { descriptor in
             var address = sockaddr_in()
             var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -34,7 +34,7 @@ public enum Loopback {
     /// Cuts them, as a broken network would: without a farewell.
     ///
     /// - Returns: how many there were.
-    public static func cutConnections(to port: UInt16) -> Int {
+    package static func cutConnections(to port: UInt16) -> Int {
         let descriptors = connections(to: port)
         for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
         return descriptors.count
@@ -67,9 +67,9 @@ public enum Loopback {
 }
 
 /// A server that answers the first packet of every connection as a test wants, for what no real broker does.
-public final class FakeBroker: Sendable {
+package final class FakeBroker: Sendable {
     /// The port that it listens on.
-    public let port: UInt16
+    package let port: UInt16
     private let descriptor: Int32
     private let recorder = Recorder()
 
@@ -88,14 +88,14 @@ public final class FakeBroker: Sendable {
     }
 
     /// What clients sent after it had answered them.
-    public var heard: [UInt8] { recorder.bytes.withLock { $0 } }
+    package var heard: [UInt8] { recorder.bytes.withLock { $0 } }
 
     /// Starts one, to be ended with `end`.
     ///
     /// - Parameter answer: the bytes to send for a CONNECT packet; nil to close the connection. One that was answered
     ///   is held open and hears no other answer.
     /// - Throws: `noPort`.
-    public init(answer: @escaping @Sendable (_ connect: [UInt8]) -> [UInt8]?) throws {
+    package init(answer: @escaping @Sendable (_ connect: [UInt8]) -> [UInt8]?) throws {
         (descriptor, port) = try Loopback.bound()
         guard listen(descriptor, 16) == 0 else { throw TestBrokerError.noPort }
         let descriptor = descriptor
@@ -125,12 +125,12 @@ public final class FakeBroker: Sendable {
     }
 
     /// Ends it; its thread closes all its connections.
-    public func end() {
+    package func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
     /// The protocol level in a CONNECT packet: 4 is MQTT 3.1.1, 5 is 5; nil where it is no CONNECT.
-    public static func level(of connect: [UInt8]) -> UInt8? {
+    package static func level(of connect: [UInt8]) -> UInt8? {
         guard connect.first == 0x10, let name = connect.firstIndex(of: UInt8(ascii: "M")), connect.count > name + 4
         else { return nil }
         return connect[name + 4]

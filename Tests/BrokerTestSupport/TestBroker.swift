@@ -2,19 +2,19 @@ import Foundation
 
 /// A mosquitto of the test's own on a free loopback port, to be ended with `stop` or `kill`: Swift may release it after its
 /// last use, which is seldom the end of the test. It dies with the test process at the latest.
-public final class TestBroker: @unchecked Sendable {
+package final class TestBroker: @unchecked Sendable {
     /// Where the program is; nil where it is not installed, and the tests that need it are to be skipped.
-    public static let executable: String? = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
+    package static let executable: String? = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Whether tests can use a broker here.
-    public static var isAvailable: Bool { executable != nil }
+    package static var isAvailable: Bool { executable != nil }
 
     /// The port that it listens on; the same after a restart.
-    public let port: UInt16
+    package let port: UInt16
 
     /// A directory of its own for password files and certificates, removed with it.
-    public let directory: TemporaryDirectory
+    package let directory: TemporaryDirectory
 
     private let configuration: String
     private var shell: ChildProcess?
@@ -28,7 +28,7 @@ public final class TestBroker: @unchecked Sendable {
     ///   - settings: general lines; by default anybody is let in.
     ///   - isPersistent: whether it keeps sessions and retained messages in a file, and writes that every second.
     /// - Throws: where there is no directory or port to be had.
-    public init(
+    package init(
         directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true",
         isPersistent: Bool = false
     ) throws {
@@ -49,14 +49,14 @@ public final class TestBroker: @unchecked Sendable {
     }
 
     /// Prepares a broker with a configuration of its own, in which `{port}` stands for its port.
-    public init(directory: TemporaryDirectory, configuration: String) throws {
+    package init(directory: TemporaryDirectory, configuration: String) throws {
         self.directory = directory
         port = try Loopback.freePort()
         self.configuration = configuration.replacingOccurrences(of: "{port}", with: "\(port)")
     }
 
     /// Prepares and starts a broker.
-    public static func started(
+    package static func started(
         directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true"
     ) async throws -> TestBroker {
         let broker = try TestBroker(directory: directory, listener: listener, settings: settings)
@@ -69,7 +69,7 @@ public final class TestBroker: @unchecked Sendable {
     }
 
     /// Runs it, and waits until it accepts connections.
-    public func start() async throws {
+    package func start() async throws {
         guard let executable = Self.executable else { throw TestBrokerError.notInstalled }
         let file = directory.path("mosquitto.conf")
         try configuration.write(toFile: file, atomically: true, encoding: .utf8)
@@ -93,22 +93,22 @@ public final class TestBroker: @unchecked Sendable {
     }
 
     /// Ends it as a service manager would.
-    public func stop() {
+    package func stop() {
         finish("orderly\n")
     }
 
     /// Ends it as a power failure would.
-    public func kill() {
+    package func kill() {
         finish("now\n")
     }
 
     /// Stops its process: it keeps its connections and answers nothing.
-    public func freeze() {
+    package func freeze() {
         _ = Foundation.kill(identifier, SIGSTOP)
     }
 
     /// Lets a frozen one go on.
-    public func thaw() {
+    package func thaw() {
         _ = Foundation.kill(identifier, SIGCONT)
     }
 
@@ -121,7 +121,7 @@ public final class TestBroker: @unchecked Sendable {
 }
 
 /// Why there is no broker.
-public enum TestBrokerError: Error {
+package enum TestBrokerError: Error {
     case notInstalled
     case didNotStart
     case noPort
@@ -129,12 +129,12 @@ public enum TestBrokerError: Error {
 }
 
 /// A directory that is removed with the last reference to it.
-public final class TemporaryDirectory: Sendable {
+package final class TemporaryDirectory: Sendable {
     /// Its absolute path.
-    public let path: String
+    package let path: String
 
     /// Makes an empty one.
-    public init() throws {
+    package init() throws {
         path = NSTemporaryDirectory() + "jostle-test-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
@@ -144,11 +144,11 @@ public final class TemporaryDirectory: Sendable {
     }
 
     /// The path of a file in it.
-    public func path(_ name: String) -> String { path + "/" + name }
+    package func path(_ name: String) -> String { path + "/" + name }
 
     /// Writes a file into it, and returns its path.
     @discardableResult
-    public func write(_ text: String, to name: String) throws -> String {
+    package func write(_ text: String, to name: String) throws -> String {
         try text.write(toFile: path(name), atomically: true, encoding: .utf8)
         return path(name)
     }
@@ -157,7 +157,7 @@ public final class TemporaryDirectory: Sendable {
 /// Waits until a condition holds; false where it does not within the time.
 ///
 /// A test passes as soon as it can: the limit only says when it has failed.
-public func eventually(within limit: Duration = .seconds(45), _ condition: () -> Bool) async -> Bool {
+package func eventually(within limit: Duration = .seconds(45), _ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + limit
     while !condition() {
         if ContinuousClock.now >= deadline { return false }

@@ -1,19 +1,19 @@
 import Foundation
 
 /// A certificate authority of the test's own, and server certificates from it, by the `openssl` program.
-public struct TestCertificates {
+package struct TestCertificates {
     /// Whether there is such a program.
-    public static let isAvailable = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
+    package static let isAvailable = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
         .contains { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Where the files are.
-    public let directory: TemporaryDirectory
+    package let directory: TemporaryDirectory
 
     /// The authority's certificate.
-    public var caFile: String { directory.path("ca.pem") }
+    package var caFile: String { directory.path("ca.pem") }
 
     /// Makes an authority.
-    public init(directory: TemporaryDirectory) throws {
+    package init(directory: TemporaryDirectory) throws {
         self.directory = directory
         try directory.write(
             """
@@ -42,7 +42,7 @@ public struct TestCertificates {
     }
 
     /// When a certificate is valid.
-    public enum Validity: Sendable {
+    package enum Validity: Sendable {
         case now
         case past
         case future
@@ -58,7 +58,7 @@ public struct TestCertificates {
     }
 
     /// Makes `server.pem` and `server.key`; earlier ones are replaced.
-    public func makeServerCertificate(name: String, _ validity: Validity = .now) throws {
+    package func makeServerCertificate(name: String, _ validity: Validity = .now) throws {
         try Self.makeKey("server.key", in: directory)
         try runCommand(
             [
@@ -74,7 +74,7 @@ public struct TestCertificates {
     }
 
     /// The broker's configuration lines for these files.
-    public var listenerLines: String {
+    package var listenerLines: String {
         """
         cafile \(caFile)
         certfile \(directory.path("server.pem"))
@@ -83,7 +83,7 @@ public struct TestCertificates {
     }
 
     /// Puts the authority's certificate into a directory, under the name by which OpenSSL looks for it.
-    public func rehash(into authorities: TemporaryDirectory) throws {
+    package func rehash(into authorities: TemporaryDirectory) throws {
         try FileManager.default.copyItem(atPath: caFile, toPath: authorities.path("ca.pem"))
         try runCommand(["openssl", "rehash", authorities.path], in: authorities)
     }
@@ -99,14 +99,14 @@ public struct TestCertificates {
 }
 
 /// A TLS server that speaks no MQTT but writes down what its clients ask TLS for (`openssl s_server`); to be ended with `end`.
-public final class TLSServer {
+package final class TLSServer {
     /// The port that it listens on.
-    public let port: UInt16
+    package let port: UInt16
     private let directory: TemporaryDirectory
     private let process: ChildProcess
 
     /// Starts one with the server certificate that was made last.
-    public init(_ certificates: TestCertificates, protocols: String) throws {
+    package init(_ certificates: TestCertificates, protocols: String) throws {
         directory = certificates.directory
         port = try Loopback.freePort()
         // Its input stays open until `end`: it ends with it.
@@ -118,10 +118,10 @@ public final class TLSServer {
     }
 
     /// What it wrote down.
-    public var output: String { (try? String(contentsOfFile: directory.path("server.txt"), encoding: .utf8)) ?? "" }
+    package var output: String { (try? String(contentsOfFile: directory.path("server.txt"), encoding: .utf8)) ?? "" }
 
     /// Ends it.
-    public func end() {
+    package func end() {
         kill(process.identifier, SIGKILL)
         process.wait()
     }

@@ -135,7 +135,7 @@ import Testing
         let start = rig.clock.now()
         for _ in 0..<3 { rig.script.read(0x12, failing: BusError(.notAcknowledged)) }
         #expect(rig.poll().event == .none)
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         while event == .none && rig.clock.now().seconds(since: start) < 1 {
             rig.script.read(0x12, 0x05)
             event = rig.poll().event

@@ -20,7 +20,7 @@ import Testing
         rig.advanceAndPoll()
         #expect(rig.status.state == .settling)
         rig.noteFIFOStart()
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         while rig.samples.isEmpty && rig.clock.now().seconds(since: start) < 0.3 {
             rig.advance()
             rig.expectDue()
@@ -124,7 +124,7 @@ import Testing
         rig.script.expectIdentification()
         rig.advanceAndPoll()
         let start = rig.clock.now()
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         while event == .none && rig.clock.now().seconds(since: start) < 1 {
             rig.script.read(0x6B, 0x80)
             event = rig.advanceAndPoll().event
@@ -182,7 +182,7 @@ import Testing
         #expect(rig.status.state == .asleep)
         try rig.driver.stop()
         rig.bringUp()
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         for _ in 0..<10 where event == .none {
             rig.advance()
             rig.expectDue()

@@ -63,7 +63,7 @@ import Testing
         let rig = MPU6050Rig()
         rig.stream()
         let last = try #require(rig.samples.last).timestamp
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         let start = rig.clock.now()
         while event == .none && rig.clock.now().seconds(since: start) < 1 {
             rig.advance(expectingHealth: false)
@@ -225,7 +225,7 @@ import Testing
         let rig = MPU6050Rig()
         rig.stream()
         let start = rig.clock.now()
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         var samples = 0
         while event == .none && rig.clock.now().seconds(since: start) < 3 {
             rig.advance()

@@ -127,9 +127,9 @@ final class MPU6050Rig {
     ///
     /// - Returns: the event that the first samples came with.
     @discardableResult
-    func stream(_ frame: TestFrame = TestFrame(), at location: SourceLocation = #_sourceLocation) -> IMUPoll.Event {
+    func stream(_ frame: TestFrame = TestFrame(), at location: SourceLocation = #_sourceLocation) -> SensorEvent {
         bringUp(at: location)
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         while healthGroup == 0 && !script.hasFailed {
             advance(at: location)
             expectFIFO(frame.living(due), at: location)

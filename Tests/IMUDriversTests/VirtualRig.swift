@@ -83,7 +83,7 @@ final class VirtualRig {
     private(set) var samples = 0
     private(set) var wrongSamples = 0
     private(set) var reversals = 0
-    private(set) var events: [IMUPoll.Event] = []
+    private(set) var events: [SensorEvent] = []
     private(set) var firstSample: Timestamp?
     private(set) var lastSample: Timestamp?
     /// The largest difference from the truth on any axis, m/s² and rad/s.

@@ -31,11 +31,11 @@ extension FakeIIO {
     ///
     /// It blocks meanwhile: a task that waits may be left waiting for longer than a kernel's samples are worth something.
     private func poll(
-        _ sensor: KernelSensor, samples count: Int = .max, ends: (IMUPoll.Event) -> Bool = { _ in false }
-    ) throws -> (samples: [MotionSample], events: [IMUPoll.Event]) {
+        _ sensor: KernelSensor, samples count: Int = .max, ends: (SensorEvent) -> Bool = { _ in false }
+    ) throws -> (samples: [MotionSample], events: [SensorEvent]) {
         var batch = SampleBatch(capacity: 128)
         var samples: [MotionSample] = []
-        var events: [IMUPoll.Event] = []
+        var events: [SensorEvent] = []
         let deadline = clock.now().advanced(bySeconds: 45)
         while samples.count < count {
             let poll = sensor.poll(into: &batch)

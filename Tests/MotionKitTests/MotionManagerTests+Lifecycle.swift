@@ -224,13 +224,13 @@ import Testing
     /// What the driver tells arrives in order, with the instant at which it was told.
     @Test func whatTheDriverTellsArrives() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<IMUPoll.Event>()
+        let events = Journal<SensorEvent>()
         let times = Journal<Timestamp>()
         manager.addSensorHandler { event, time in
             events.append(event)
             times.append(time)
         }
-        let told: [IMUPoll.Event] = [
+        let told: [SensorEvent] = [
             .streaming(afterGap: 0), .gap(0.25, .overflow), .failed(.stalled), .streaming(afterGap: 1.5),
         ]
         let start = monotonicSeconds()
@@ -302,7 +302,7 @@ import Testing
 
     @Test func aChipThatCannotBePutToSleepIsTold() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let events = Journal<IMUPoll.Event>()
+        let events = Journal<SensorEvent>()
         manager.addSensorHandler { event, _ in events.append(event) }
         let failure = BusError(.timedOut, code: ETIMEDOUT)
         try manager.start(with: ScriptedDevice(stopFailure: failure))

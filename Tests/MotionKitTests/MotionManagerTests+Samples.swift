@@ -200,7 +200,7 @@ import VirtualIMU
             storageName: "virtual",
             isSimulated: true)
         let manager = MotionManager()
-        let events = Journal<IMUPoll.Event>()
+        let events = Journal<SensorEvent>()
         manager.addSensorHandler { event, _ in events.append(event) }
         try manager.start(with: device)
         defer { manager.stop() }

@@ -2,16 +2,16 @@ import Foundation
 
 /// A sysfs of made-up IIO devices in a temporary directory, with a FIFO for each device file: an end of it is a device that
 /// was unbound.
-public final class FakeIIO {
+package final class FakeIIO {
     /// The directories that stand for /sys and /dev.
-    public let system: String
-    public let devices: String
+    package let system: String
+    package let devices: String
 
     private let root: String
     private var streams: [Int: Int32] = [:]
 
     /// Makes an empty one.
-    public init() throws {
+    package init() throws {
         root = NSTemporaryDirectory() + "jostle-iio-\(UUID().uuidString)"
         system = root + "/sys"
         devices = root + "/dev"
@@ -26,7 +26,7 @@ public final class FakeIIO {
     }
 
     /// Adds a device of some hardware, "i2c-1/1-0068", with its attributes; those below `/` may be in directories.
-    public func add(_ number: Int, hardware: String, _ attributes: [String: String]) throws {
+    package func add(_ number: Int, hardware: String, _ attributes: [String: String]) throws {
         try makeNode("iio:device\(number)", below: hardware, attributes)
         let file = devices + "/iio:device\(number)"
         guard mkfifo(file, 0o600) == 0 else { throw POSIXError(.EIO) }
@@ -36,19 +36,19 @@ public final class FakeIIO {
     }
 
     /// Adds a trigger; one with a `sampling_frequency` is a timer.
-    public func addTrigger(_ number: Int, hardware: String = "", _ attributes: [String: String]) throws {
+    package func addTrigger(_ number: Int, hardware: String = "", _ attributes: [String: String]) throws {
         try makeNode("trigger\(number)", below: hardware, attributes)
     }
 
     /// Lets a device measure.
-    public func feed(_ number: Int, _ bytes: [UInt8]) {
+    package func feed(_ number: Int, _ bytes: [UInt8]) {
         guard let stream = streams[number] else { return }
         let written = bytes.withUnsafeBytes { write(stream, $0.baseAddress, $0.count) }
         precondition(written == bytes.count, "the FIFO is full")
     }
 
     /// Unbinds a device: its file comes to an end, and sysfs forgets it.
-    public func remove(_ number: Int) throws {
+    package func remove(_ number: Int) throws {
         if let stream = streams.removeValue(forKey: number) { close(stream) }
         try FileManager.default.removeItem(atPath: devices + "/iio:device\(number)")
         let link = system + "/bus/iio/devices/iio:device\(number)"
@@ -57,19 +57,19 @@ public final class FakeIIO {
     }
 
     /// What an attribute holds; `nil` where there is none.
-    public func value(_ node: String, _ attribute: String) -> String? {
+    package func value(_ node: String, _ attribute: String) -> String? {
         let text = try? String(contentsOfFile: "\(system)/bus/iio/devices/\(node)/\(attribute)", encoding: .utf8)
         return text?.trimmingCharacters(in: .newlines)
     }
 
     /// Sets an attribute as the kernel would.
-    public func set(_ node: String, _ attribute: String, to value: String) throws {
+    package func set(_ node: String, _ attribute: String, to value: String) throws {
         let path = "\(system)/bus/iio/devices/\(node)/\(attribute)"
         try (value + "\n").write(toFile: path, atomically: false, encoding: .utf8)
     }
 
     /// Puts a link to another file in an attribute's place.
-    public func link(_ node: String, _ attribute: String, to target: String) throws {
+    package func link(_ node: String, _ attribute: String, to target: String) throws {
         let path = "\(system)/bus/iio/devices/\(node)/\(attribute)"
         try? FileManager.default.removeItem(atPath: path)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
@@ -91,7 +91,7 @@ public final class FakeIIO {
 /// Attributes of usual devices.
 extension FakeIIO {
     /// Channels in the order of their indices, each with its type, switched off.
-    public static func channels(_ directory: String, _ channels: [(name: String, type: String)]) -> [String: String] {
+    package static func channels(_ directory: String, _ channels: [(name: String, type: String)]) -> [String: String] {
         var attributes: [String: String] = [:]
         for (index, channel) in channels.enumerated() {
             attributes["\(directory)/\(channel.name)_en"] = "0"
@@ -102,12 +102,12 @@ extension FakeIIO {
     }
 
     /// A buffer as new kernels have it, `buffer0`, with a clock.
-    public static let buffer = [
+    package static let buffer = [
         "buffer0/enable": "0", "buffer0/length": "2", "buffer0/watermark": "1", "current_timestamp_clock": "realtime",
     ]
 
     /// Three axes of a quantity: values that can be read one by one, scales and rates to choose from.
-    public static func axes(_ prefix: String, scale: String, scales: String) -> [String: String] {
+    package static func axes(_ prefix: String, scale: String, scales: String) -> [String: String] {
         [
             "\(prefix)_x_raw": "11", "\(prefix)_y_raw": "-12", "\(prefix)_z_raw": "13", "\(prefix)_scale": scale,
             "\(prefix)_scale_available": scales,
@@ -115,7 +115,7 @@ extension FakeIIO {
     }
 
     /// An MPU-6050 as inv_mpu6050 has it: all of it in one device, big-endian, with a trigger of its own.
-    public static let mpu6050: [String: String] = {
+    package static let mpu6050: [String: String] = {
         var attributes = channels(
             "buffer0",
             ["in_accel_x", "in_accel_y", "in_accel_z", "in_temp", "in_anglvel_x", "in_anglvel_y", "in_anglvel_z"]
@@ -136,7 +136,7 @@ extension FakeIIO {
     }()
 
     /// One of the two devices that st_lsm6dsx makes of a chip: little-endian, no trigger.
-    public static func lsm6dso(_ prefix: String, name: String, scale: String, scales: String) -> [String: String] {
+    package static func lsm6dso(_ prefix: String, name: String, scale: String, scales: String) -> [String: String] {
         var attributes = channels(
             "buffer0",
             ["x", "y", "z"].map { ("\(prefix)_\($0)", "le:s16/16>>0") } + [("in_timestamp", "le:s64/64>>0")])
@@ -149,23 +149,23 @@ extension FakeIIO {
     }
 
     /// The accelerometer of an LSM6DSO.
-    public static let lsm6dsoAccelerometer = lsm6dso(
+    package static let lsm6dsoAccelerometer = lsm6dso(
         "in_accel", name: "lsm6dso_accel", scale: "0.000598", scales: "0.000598 0.001196 0.002392 0.004785")
 
     /// The gyroscope of an LSM6DSO.
-    public static let lsm6dsoGyroscope = lsm6dso(
+    package static let lsm6dsoGyroscope = lsm6dso(
         "in_anglvel", name: "lsm6dso_gyro", scale: "0.000152716",
         scales: "0.000152716 0.000305432 0.000610865 0.001221730")
 
     /// An accelerometer without a buffer, as adxl345_core was before Linux 6.15.
-    public static let adxl345: [String: String] = [
+    package static let adxl345: [String: String] = [
         "name": "adxl345", "in_accel_x_raw": "31", "in_accel_y_raw": "-62", "in_accel_z_raw": "256",
         "in_accel_scale": "0.038300", "in_accel_sampling_frequency": "100.000000",
         "in_accel_sampling_frequency_available": "25 50 100 200 400",
     ]
 
     /// A frame of numbers as they lie in it.
-    public static func bytes(_ values: [Int16], bigEndian: Bool, padding: Int = 0, time: Int64) -> [UInt8] {
+    package static func bytes(_ values: [Int16], bigEndian: Bool, padding: Int = 0, time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         for value in values {
             let word = bigEndian ? value.bigEndian : value.littleEndian

@@ -1,10 +1,10 @@
-public import IMUDrivers
-public import Testing
+package import IMUDrivers
+package import Testing
 
 /// The transactions that a test expects on a bus, in their order, and the bus's answers.
 ///
 /// An unexpected transaction fails the test, and so does one that is still expected when the bus is given up.
-public final class BusScript {
+package final class BusScript {
     private struct Step {
         var kind: Kind
         var location: SourceLocation
@@ -20,40 +20,40 @@ public final class BusScript {
     private let clock: ManualClock?
 
     /// How long every transaction takes, seconds; the clock is turned on by as much.
-    public var transactionTime: Double = 0
+    package var transactionTime: Double = 0
 
     /// Where the last transaction that failed the test stood in the script: after it, the bus answers nothing any more.
-    public private(set) var hasFailed = false
+    package private(set) var hasFailed = false
 
     /// Makes an empty script.
     ///
     /// - Parameter clock: the clock that transactions take time of.
-    public init(clock: ManualClock? = nil) {
+    package init(clock: ManualClock? = nil) {
         self.clock = clock
     }
 
     /// How many transactions are still expected.
-    public var remaining: Int { steps.count - next }
+    package var remaining: Int { steps.count - next }
 
     /// Expects a read beginning at `register` of as many bytes as the answer has.
-    public func read(_ register: UInt8, _ answer: [UInt8], at location: SourceLocation = #_sourceLocation) {
+    package func read(_ register: UInt8, _ answer: [UInt8], at location: SourceLocation = #_sourceLocation) {
         steps.append(Step(kind: .read(register, count: answer.count, .success(answer)), location: location))
     }
 
     /// Expects a read of one register.
-    public func read(_ register: UInt8, _ answer: UInt8, at location: SourceLocation = #_sourceLocation) {
+    package func read(_ register: UInt8, _ answer: UInt8, at location: SourceLocation = #_sourceLocation) {
         read(register, [answer], at: location)
     }
 
     /// Expects a read of `count` bytes, which fails.
-    public func read(
+    package func read(
         _ register: UInt8, count: Int = 1, failing error: BusError, at location: SourceLocation = #_sourceLocation
     ) {
         steps.append(Step(kind: .read(register, count: count, .failure(error)), location: location))
     }
 
     /// Expects a write of one register, which succeeds, or fails with `error`.
-    public func write(
+    package func write(
         _ register: UInt8, _ value: UInt8, failing error: BusError? = nil,
         at location: SourceLocation = #_sourceLocation
     ) {
@@ -108,12 +108,12 @@ public final class BusScript {
 }
 
 /// A bus that plays a script.
-public struct ScriptedBus: RegisterBus, ~Copyable {
-    public let maximumReadLength: Int
+package struct ScriptedBus: RegisterBus, ~Copyable {
+    package let maximumReadLength: Int
     private let script: BusScript
 
     /// Makes a bus that plays `script` and carries reads up to `maximumReadLength` bytes.
-    public init(_ script: BusScript, maximumReadLength: Int = 8192) {
+    package init(_ script: BusScript, maximumReadLength: Int = 8192) {
         self.script = script
         self.maximumReadLength = maximumReadLength
     }
@@ -122,11 +122,11 @@ public struct ScriptedBus: RegisterBus, ~Copyable {
         script.finish()
     }
 
-    public mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+    package mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         try script.carryRead(register, into: buffer)
     }
 
-    public mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+    package mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
         try script.carryWrite(register, value)
     }
 }

@@ -140,7 +140,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     }
 
     /// Hands events and samples on as the sensor thread does: a stream that ends is told after its samples.
-    private mutating func process(_ event: IMUPoll.Event) {
+    private mutating func process(_ event: SensorEvent) {
         for index in 0..<batch.count { check(batch[index]) }
         var outcome = self.outcome
         for index in 0..<batch.count {
@@ -161,7 +161,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         self.outcome = outcome
     }
 
-    private mutating func noteDetection(_ event: IMUPoll.Event) {
+    private mutating func noteDetection(_ event: SensorEvent) {
         guard outcome.detection == nil, let before else { return }
         let status = driver.status
         let isTold =

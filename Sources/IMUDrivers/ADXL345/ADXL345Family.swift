@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 /// Analog Devices' ADXL345, an accelerometer alone, as registers and scripts.
 ///
@@ -6,33 +6,33 @@ public import MotionCore
 /// sample is a transaction of its own. Registers, codes, ranges, FIFO and pin were compared to Linux
 /// adxl345.h and adxl345_core.c and to Zephyr's adxl345.h; bandwidth, noise and turn-on time are the data sheet's (Rev. E),
 /// which was not at hand to compare.
-public struct ADXL345Family: ChipPart {
+package struct ADXL345Family: ChipPart {
     let configuration: ADXL345Configuration
 
-    public init?(identity: UInt8, settings: IMUSettings) {
+    package init?(identity: UInt8, settings: IMUSettings) {
         guard identity == ADXL345Value.identity else { return nil }
         self.init(settings: settings)
     }
 
-    public init(settings: IMUSettings) {
+    package init(settings: IMUSettings) {
         configuration = ADXL345Configuration(settings)
     }
 
-    public static var family: IMUFamily { .adxl345 }
+    package static var family: IMUFamily { .adxl345 }
     /// ALT ADDRESS low and high.
-    public static var addresses: [UInt8] { [0x53, 0x1D] }
-    public static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
-    public static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
-    public var name: StaticString { "ADXL345" }
-    public var figures: ChipFigures { configuration.figures }
+    package static var addresses: [UInt8] { [0x53, 0x1D] }
+    package static var identityRegister: RegisterAddress { ADXL345Register.deviceID }
+    package static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
+    package var name: StaticString { "ADXL345" }
+    package var figures: ChipFigures { configuration.figures }
     /// DATA_READY stays set while the FIFO has an entry, and so does the pin, which is not to be made to pulse (p. 20).
-    public var dataReadyPulse: DataReadyPulse { .whenFilled }
+    package var dataReadyPulse: DataReadyPulse { .whenFilled }
     /// Two counts from the end of ten to thirteen bits.
-    public var accelerometerLimit: Int16 { Int16(configuration.range) * 256 - 2 }
+    package var accelerometerLimit: Int16 { Int16(configuration.range) * 256 - 2 }
 
     /// At 33 entries, the output registers being one, the oldest is gone with the next sample; at 32 a host is already
     /// so late that no time is left to read them.
-    public var fifo: ChipFIFO {
+    package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: Self.largestFIFO, frameLength: ADXL345Value.entryLength,
             count: ChipRegisters(first: ADXL345Register.fifoStatus, count: 1), data: ADXL345Register.output)
@@ -41,15 +41,15 @@ public struct ADXL345Family: ChipPart {
         return fifo
     }
 
-    public func fill(_ registers: UnsafeRawBufferPointer) -> Int {
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int {
         Int(registers[0] & ADXL345Value.entryBits) * ADXL345Value.entryLength
     }
 
-    public func celsius(_ raw: Int16) -> Double { .nan }
+    package func celsius(_ raw: Int16) -> Double { .nan }
 
     /// Three axes whose noise is about a count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), less at low rates: so many
     /// repetitions come once in a thousand million frames at rest.
-    public var longestRepetition: Int {
+    package var longestRepetition: Int {
         switch rate {
         case 50...: 8
         case 25...: 16
@@ -58,11 +58,11 @@ public struct ADXL345Family: ChipPart {
     }
 
     /// Zeros on every axis are free fall, or the output registers after a reset.
-    public func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
+    package func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
 
     // MARK: Registers
 
-    public func addRegisters(to table: inout RegisterTable) {
+    package func addRegisters(to table: inout RegisterTable) {
         table.add(ADXL345Register.rate, configuration.rateCode, in: .configuration)
         table.add(ADXL345Register.interruptEnable, configuration.interrupts, in: .configuration)
         table.add(ADXL345Register.format, ADXL345Value.fullResolution | configuration.rangeBits, in: .configuration)
@@ -74,7 +74,7 @@ public struct ADXL345Family: ChipPart {
     // MARK: Scripts
 
     /// In standby registers may be set in any order; measuring begins last.
-    public func addBringUp(to script: inout ChipScript) {
+    package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(ADXL345Register.powerControl, .none))
         script.add(.write(ADXL345Register.fifoControl, ADXL345Value.bypass))
@@ -87,19 +87,19 @@ public struct ADXL345Family: ChipPart {
     }
 
     /// Bypass empties the FIFO.
-    public func addFIFOStart(to script: inout ChipScript) {
+    package func addFIFOStart(to script: inout ChipScript) {
         script.add(.write(ADXL345Register.fifoControl, ADXL345Value.bypass))
         script.add(.apply(.fifo))
     }
 
-    public func addSleep(to script: inout ChipScript) {
+    package func addSleep(to script: inout ChipScript) {
         script.add(.write(ADXL345Register.powerControl, .none))
     }
 
     // MARK: Frames
 
     /// Three values, low bytes first, sign-extended from thirteen bits at most: others cannot be one.
-    public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+    package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
         }
@@ -110,5 +110,5 @@ public struct ADXL345Family: ChipPart {
 }
 
 /// A driver of an ADXL345.
-public typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+package typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<ADXL345Family, Bus, Clock, NoDataReadyLine>

@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 /// Bosch's BMI160, as registers and scripts.
 ///
@@ -6,27 +6,27 @@ public import MotionCore
 /// a length that is no multiple of a frame says that bytes were lost. Registers, codes, ranges, rates, pin and FIFO content were
 /// compared to Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1. Bandwidths and the thermometer's figures are the data
 /// sheet's (BST-BMI160-DS000), which was not at hand to compare.
-public struct BMI160Family: ChipPart {
+package struct BMI160Family: ChipPart {
     let configuration: BMI160Configuration
 
-    public init?(identity: UInt8, settings: IMUSettings) {
+    package init?(identity: UInt8, settings: IMUSettings) {
         guard identity == BMI160Value.identity else { return nil }
         self.init(settings: settings)
     }
 
-    public init(settings: IMUSettings) {
+    package init(settings: IMUSettings) {
         configuration = BMI160Configuration(settings)
     }
 
-    public static var family: IMUFamily { .bmi160 }
+    package static var family: IMUFamily { .bmi160 }
     /// SDO low and high (section 3.2).
-    public static var addresses: [UInt8] { [0x68, 0x69] }
-    public static var identityRegister: RegisterAddress { BMI160Register.chipID }
-    public static var largestFIFO: Int { 1024 }
-    public var name: StaticString { "BMI160" }
-    public var figures: ChipFigures { configuration.figures }
+    package static var addresses: [UInt8] { [0x68, 0x69] }
+    package static var identityRegister: RegisterAddress { BMI160Register.chipID }
+    package static var largestFIFO: Int { 1024 }
+    package var name: StaticString { "BMI160" }
+    package var figures: ChipFigures { configuration.figures }
 
-    public var fifo: ChipFIFO {
+    package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: 1024, frameLength: 12, count: ChipRegisters(first: BMI160Register.fifoLength, count: 2),
             data: BMI160Register.fifoData)
@@ -34,17 +34,17 @@ public struct BMI160Family: ChipPart {
         return fifo
     }
 
-    public func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[1] & 0x07) << 8 | Int(registers[0]) }
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[1] & 0x07) << 8 | Int(registers[0]) }
 
     /// 23 °C and 1/512 K a count (register 0x20).
-    public func celsius(_ raw: Int16) -> Double {
+    package func celsius(_ raw: Int16) -> Double {
         raw == BMI160Value.invalid ? .nan : 23 + Double(raw) / 512
     }
 
     // MARK: Registers
 
     /// The interrupt is enabled last, when its pin is as it should be.
-    public func addRegisters(to table: inout RegisterTable) {
+    package func addRegisters(to table: inout RegisterTable) {
         table.add(noFatalError, in: .observed)
         table.add(bothNormal, in: .observed)
         let rate = BMI160Value.normalBandwidth | configuration.rateCode
@@ -74,7 +74,7 @@ public struct BMI160Family: ChipPart {
     // MARK: Scripts
 
     /// The sensors wake first: while they are suspended, a write has to be followed by 450 µs of silence (section 3.2.1).
-    public func addBringUp(to script: inout ChipScript) {
+    package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(BMI160Register.command, BMI160Value.softReset))
         script.add(.wait(BMI160Timing.reset))
@@ -90,12 +90,12 @@ public struct BMI160Family: ChipPart {
         script.add(.configure(.dataReady))
     }
 
-    public func addFIFOStart(to script: inout ChipScript) {
+    package func addFIFOStart(to script: inout ChipScript) {
         script.add(.apply(.fifo))
         script.add(.write(BMI160Register.command, BMI160Value.fifoFlush))
     }
 
-    public func addSleep(to script: inout ChipScript) {
+    package func addSleep(to script: inout ChipScript) {
         script.add(.write(BMI160Register.command, BMI160Value.gyroscopeSuspend))
         script.add(.write(BMI160Register.command, BMI160Value.accelerometerSuspend))
     }
@@ -105,7 +105,7 @@ public struct BMI160Family: ChipPart {
     /// Gyroscope and accelerometer, low bytes first (section 2.5.2).
     ///
     /// A value that the chip does not have reads as -32768. All bits one on every axis is a bus that nobody drives.
-    public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+    package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
         }
@@ -120,5 +120,5 @@ public struct BMI160Family: ChipPart {
 }
 
 /// A driver of a BMI160.
-public typealias BMI160<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+package typealias BMI160<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<BMI160Family, Bus, Clock, NoDataReadyLine>

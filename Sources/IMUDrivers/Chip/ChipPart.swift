@@ -5,7 +5,7 @@ internal import MotionCore
 /// A part is a plain value, made of the identity that the chip answered with and of the settings. `ChipDriver` carries
 /// out its scripts, holds the chip to the table, keeps deadlines, reads the FIFO and recovers; a part only describes.
 /// Adding a chip is writing one of these and naming it in `ChipRegistry`.
-public protocol ChipPart: Sendable, BitwiseCopyable {
+package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The family's name in a configuration.
     static var family: IMUFamily { get }
 
@@ -72,59 +72,59 @@ public protocol ChipPart: Sendable, BitwiseCopyable {
 }
 
 extension ChipPart {
-    public var rate: Double { figures.rate }
-    public var bandwidth: Double { figures.bandwidth }
-    public var delay: Double { figures.delay }
-    public var accelerometerRange: Double { figures.accelerometerRange }
-    public var gyroscopeRange: Double { figures.gyroscopeRange }
-    public var accelerometerScale: Double { figures.accelerometerScale }
-    public var gyroscopeScale: Double { figures.gyroscopeScale }
+    package var rate: Double { figures.rate }
+    package var bandwidth: Double { figures.bandwidth }
+    package var delay: Double { figures.delay }
+    package var accelerometerRange: Double { figures.accelerometerRange }
+    package var gyroscopeRange: Double { figures.gyroscopeRange }
+    package var accelerometerScale: Double { figures.accelerometerScale }
+    package var gyroscopeScale: Double { figures.gyroscopeScale }
 
     /// Eight counts from the end of sixteen bits.
-    public var accelerometerLimit: Int16 { .max - 8 }
-    public var gyroscopeLimit: Int16 { .max - 8 }
+    package var accelerometerLimit: Int16 { .max - 8 }
+    package var gyroscopeLimit: Int16 { .max - 8 }
 
     /// With six axes the same frame twice is one in a thousand at most.
-    public var longestRepetition: Int { 4 }
+    package var longestRepetition: Int { 4 }
 
-    public func needsProof(_ frame: ChipFrame) -> Bool { false }
+    package func needsProof(_ frame: ChipFrame) -> Bool { false }
 
-    public func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
+    package func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
         celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))
     }
 
-    public var dataReadyPulse: DataReadyPulse { .everySample }
+    package var dataReadyPulse: DataReadyPulse { .everySample }
 
     /// Edges that may queue up between two looks: those of the longest batch twice over, and what a late host adds.
     static var mostEdges: Int { 1024 }
 }
 
 /// The measures of a FIFO.
-public struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
+package struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
     /// Bytes it holds.
-    public var size: Int
+    package var size: Int
 
     /// Bytes of a frame: everything that was measured at one instant.
-    public var frameLength: Int
+    package var frameLength: Int
 
     /// Where its count stands.
-    public var count: ChipRegisters
+    package var count: ChipRegisters
 
     /// The register at which its bytes are read, in one transaction as many as wanted up to `longestRead`.
-    public var data: RegisterAddress
-    public var longestRead = Int.max
+    package var data: RegisterAddress
+    package var longestRead = Int.max
 
     /// Where the chip's temperature stands, if it is not in the frames; low byte first
     /// unless the part says otherwise.
-    public var temperature: ChipRegisters?
+    package var temperature: ChipRegisters?
 
     /// Whether a count beyond its size says that it ran over; else such a count cannot be.
-    public var tellsOverflow = false
+    package var tellsOverflow = false
 
     /// Frames after the start that mean nothing.
-    public var discardedFrames = 2
+    package var discardedFrames = 2
 
-    public init(size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress) {
+    package init(size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress) {
         self.size = size
         self.frameLength = frameLength
         self.count = count
@@ -139,16 +139,16 @@ public struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
 }
 
 /// What a chip measured at one instant, in counts.
-public struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
-    public var ax: Int16
-    public var ay: Int16
-    public var az: Int16
-    public var gx: Int16 = 0
-    public var gy: Int16 = 0
-    public var gz: Int16 = 0
-    public var temperature: Int16?
+package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
+    package var ax: Int16
+    package var ay: Int16
+    package var az: Int16
+    package var gx: Int16 = 0
+    package var gy: Int16 = 0
+    package var gz: Int16 = 0
+    package var temperature: Int16?
 
-    public init(ax: Int16, ay: Int16, az: Int16) {
+    package init(ax: Int16, ay: Int16, az: Int16) {
         self.ax = ax
         self.ay = ay
         self.az = az

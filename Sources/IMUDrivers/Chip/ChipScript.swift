@@ -1,5 +1,5 @@
 /// One step of a script.
-public enum ChipStep: Equatable, Sendable, BitwiseCopyable {
+package enum ChipStep: Equatable, Sendable, BitwiseCopyable {
     /// The chip's life goes on to another state. A register that does not keep its value before the deadline of the reset
     /// sends the script back to `waking`: some parts take writes only a while after their reset.
     case enter(IMUState)
@@ -27,7 +27,7 @@ public enum ChipStep: Equatable, Sendable, BitwiseCopyable {
 }
 
 /// The steps of one thing that a driver does with a chip, in memory that is fixed at `init`.
-public struct ChipScript: ~Copyable {
+package struct ChipScript: ~Copyable {
     /// The most steps of a script.
     static var capacity: Int { 24 }
 
@@ -43,7 +43,7 @@ public struct ChipScript: ~Copyable {
     }
 
     /// Adds a step after those that are there.
-    public mutating func add(_ step: ChipStep) {
+    package mutating func add(_ step: ChipStep) {
         precondition(count < Self.capacity, "too many steps")
         steps[count] = step
         count += 1

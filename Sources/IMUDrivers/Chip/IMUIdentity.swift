@@ -1,22 +1,22 @@
 /// What answers at an address of a bus, as far as an identity register tells.
-public struct IMUIdentity: Sendable {
+package struct IMUIdentity: Sendable {
     /// The register that was read.
-    public let register: UInt8
+    package let register: UInt8
 
     /// Its content.
-    public let identity: UInt8
+    package let identity: UInt8
 
     /// The part's name, or `nil` where the number is not known.
-    public let name: StaticString?
+    package let name: StaticString?
 
     /// The family whose driver drives it; `nil` where none does.
-    public let family: IMUFamily?
+    package let family: IMUFamily?
 
     /// Whether there is a driver here for it.
-    public var isSupported: Bool { family != nil }
+    package var isSupported: Bool { family != nil }
 
     /// A part of a family that there is a driver for.
-    public init(register: UInt8, identity: UInt8, name: StaticString, family: IMUFamily) {
+    package init(register: UInt8, identity: UInt8, name: StaticString, family: IMUFamily) {
         self.register = register
         self.identity = identity
         self.name = name
@@ -24,7 +24,7 @@ public struct IMUIdentity: Sendable {
     }
 
     /// What no driver drives, by its name where that is known.
-    public init(register: UInt8, identity: UInt8) {
+    package init(register: UInt8, identity: UInt8) {
         self.register = register
         self.identity = identity
         name = IMUIdentity.knownName(of: identity, in: register)
@@ -34,7 +34,7 @@ public struct IMUIdentity: Sendable {
     /// The name of a part that there need not be a driver for.
     ///
     /// Numbers: Linux inv_mpu_iio.h and Betaflight accgyro_mpu.h; 0x00 of bank 0: Pimoroni's icm20948.
-    public static func knownName(of identity: UInt8, in register: UInt8) -> StaticString? {
+    package static func knownName(of identity: UInt8, in register: UInt8) -> StaticString? {
         switch (register, identity) {
         case (0x75, 0x78): "MPU-6880"
         case (0x75, 0xAC): "ICM-20601"

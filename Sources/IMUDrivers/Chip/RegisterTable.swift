@@ -1,27 +1,27 @@
 /// What a register has to hold: the bits that are set and those that are clear; all others may be either.
-public struct RegisterSetting: Equatable, Sendable, BitwiseCopyable {
-    public let register: RegisterAddress
-    public let set: RegisterValue
-    public let clear: RegisterValue
+package struct RegisterSetting: Equatable, Sendable, BitwiseCopyable {
+    package let register: RegisterAddress
+    package let set: RegisterValue
+    package let clear: RegisterValue
 
     /// Makes a setting of those bits that are told.
-    public init(_ register: RegisterAddress, set: RegisterValue = .none, clear: RegisterValue) {
+    package init(_ register: RegisterAddress, set: RegisterValue = .none, clear: RegisterValue) {
         self.register = register
         self.set = set
         self.clear = clear.subtracting(set)
     }
 
     /// Makes the setting of a whole register: all bits that are not set are clear.
-    public init(_ register: RegisterAddress, set: RegisterValue = .none) {
+    package init(_ register: RegisterAddress, set: RegisterValue = .none) {
         self.init(register, set: set, clear: .all)
     }
 
     /// Whether a register that reads as `found` is as it has to be.
-    public func holds(in found: RegisterValue) -> Bool { found & (set | clear) == set }
+    package func holds(in found: RegisterValue) -> Bool { found & (set | clear) == set }
 }
 
 /// When a register of the table is written; the steps of a `ChipScript` name it.
-public enum RegisterStage: UInt8, Sendable, BitwiseCopyable {
+package enum RegisterStage: UInt8, Sendable, BitwiseCopyable {
     /// First of all: what a chip needs before it keeps any other setting.
     case waking
     /// While the chip is configured.
@@ -40,7 +40,7 @@ public enum RegisterStage: UInt8, Sendable, BitwiseCopyable {
 ///
 /// The table is all that configuration, read-back and health check go by, after the manner of PX4's drivers (`_register_cfg`:
 /// register, bits to set, bits to clear). Its order is that of writing within a stage. Memory is fixed at `init`.
-public struct RegisterTable: ~Copyable {
+package struct RegisterTable: ~Copyable {
     /// A register with its stage.
     struct Row: Equatable, BitwiseCopyable {
         var setting: RegisterSetting
@@ -69,7 +69,7 @@ public struct RegisterTable: ~Copyable {
     }
 
     /// Adds what a register has to hold. A register has one row.
-    public mutating func add(_ setting: RegisterSetting, in stage: RegisterStage) {
+    package mutating func add(_ setting: RegisterSetting, in stage: RegisterStage) {
         precondition(count < Self.capacity, "too many registers")
         precondition(self.setting(of: setting.register.number) == nil, "a register with two settings")
         rows[count] = Row(setting: setting, stage: stage)
@@ -77,7 +77,7 @@ public struct RegisterTable: ~Copyable {
     }
 
     /// Adds what a whole register has to hold.
-    public mutating func add(_ register: RegisterAddress, _ value: RegisterValue, in stage: RegisterStage) {
+    package mutating func add(_ register: RegisterAddress, _ value: RegisterValue, in stage: RegisterStage) {
         add(RegisterSetting(register, set: value), in: stage)
     }
 

@@ -1,31 +1,31 @@
 /// What reading a chip through its FIFO asks of an I2C bus: arithmetic, no bus is touched.
-public struct BusLoad: Equatable, Sendable, BitwiseCopyable {
+package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
     /// The sample rate that the chip has for the wanted one, and the highest that it can have, Hz.
-    public let rate: Double
-    public let highestRate: Double
+    package let rate: Double
+    package let highestRate: Double
 
     /// Bytes of a frame, and whole frames that the FIFO holds.
-    public let frameLength: Int
-    public let fifoFrames: Int
+    package let frameLength: Int
+    package let fifoFrames: Int
 
     /// Frames that one batch would have for the wanted interval, and those that it has: half of the FIFO at most.
-    public let wantedBatch: Int
-    public let batch: Int
+    package let wantedBatch: Int
+    package let batch: Int
 
     /// Bits a second that the bus carries: data, addresses, acknowledgements, the FIFO's counts and the looks at the
     /// configuration.
-    public let bitsPerSecond: Double
+    package let bitsPerSecond: Double
 
     /// The part of a bus's clock that may be used: adapters pause between bytes, chips stretch the clock, transactions are
     /// repeated, and the chip's oscillator may be fast.
-    public static var usableShare: Double { 0.8 }
+    package static var usableShare: Double { 0.8 }
 
     /// What is assumed of a bus whose clock nobody tells, Hz: standard mode, which Linux sets where the device tree says
     /// nothing.
-    public static var usualClock: Double { 100_000 }
+    package static var usualClock: Double { 100_000 }
 
     /// Works out what `part` needs with these settings, on a bus that reads up to `longestRead` bytes at once.
-    public init<Part: ChipPart>(_ part: Part, settings: IMUSettings, longestRead: Int = 8192) {
+    package init<Part: ChipPart>(_ part: Part, settings: IMUSettings, longestRead: Int = 8192) {
         let fifo = part.fifo
         var fastest = settings
         fastest.rate = 1e9
@@ -49,13 +49,13 @@ public struct BusLoad: Equatable, Sendable, BitwiseCopyable {
     static func bits(reads: Int, bytes: Int) -> Double { Double(reads * (1 + 9 + 9 + 1 + 9 + 1) + 9 * bytes) }
 
     /// The part of a bus with this clock, Hz, that is taken.
-    public func share(ofClock clock: Double) -> Double { bitsPerSecond / clock }
+    package func share(ofClock clock: Double) -> Double { bitsPerSecond / clock }
 
     /// Whether a bus with this clock, Hz, carries it.
-    public func fits(clock: Double) -> Bool { share(ofClock: clock) <= Self.usableShare }
+    package func fits(clock: Double) -> Bool { share(ofClock: clock) <= Self.usableShare }
 
     /// The highest rate of the chip that a bus with this clock carries, Hz; `nil` where it carries none.
-    public static func highestRate<Part: ChipPart>(
+    package static func highestRate<Part: ChipPart>(
         of make: (IMUSettings) -> Part, settings: IMUSettings, clock: Double, longestRead: Int = 8192
     ) -> Double? {
         var settings = settings

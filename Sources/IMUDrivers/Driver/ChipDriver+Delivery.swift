@@ -38,11 +38,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// changes some bit nearly always. What was repeated for longer than chance allows is no measurement, and is left out.
     ///
     /// - Throws: `stalled` where the frames stay the same.
-    mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll.Event {
+    mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> SensorEvent {
         let part = part
         let certain = Double(part.longestRepetition) + DriverTiming.certainlyFrozen
         let limit = min(max(DriverTiming.frozenAfter * part.rate, certain), DriverTiming.mostFrozen)
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         for index in 0..<count {
             progress.takeFrame()
             guard let frame = buffer.frames[index] else { continue }
@@ -67,7 +67,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// A frame that is another one has come: the repetitions before it were chance, or the chip was frozen.
-    private mutating func endRepetition(into batch: inout SampleBatch) -> IMUPoll.Event {
+    private mutating func endRepetition(into batch: inout SampleBatch) -> SensorEvent {
         guard repetition.held > 0 else { return .none }
         if repetition.repetitions <= part.longestRepetition {
             return releaseHeldFrames(before: progress.taken, into: &batch)
@@ -81,16 +81,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     var owedFrames: Int { repetition.repetitions <= part.longestRepetition ? repetition.held : 0 }
 
     /// Lets go of what is held back where a small batch has no room for it beside new frames.
-    mutating func releaseHeldFrames(thatLeaveNoRoomIn batch: inout SampleBatch) -> IMUPoll.Event {
+    mutating func releaseHeldFrames(thatLeaveNoRoomIn batch: inout SampleBatch) -> SensorEvent {
         guard owedFrames > 0, owedFrames >= batch.capacity - batch.count else { return .none }
         return releaseHeldFrames(before: progress.taken + 1, into: &batch)
     }
 
     /// Appends the frames that are held back, the last of which comes before frame `end`.
-    private mutating func releaseHeldFrames(before end: Int64, into batch: inout SampleBatch) -> IMUPoll.Event {
+    private mutating func releaseHeldFrames(before end: Int64, into batch: inout SampleBatch) -> SensorEvent {
         guard let frame = repetition.frame, repetition.held > 0 else { return .none }
         let part = part
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         for number in end - Int64(repetition.held)..<end {
             let told = append(frame, of: part, number: number, to: &batch)
             if told != .none { event = told }
@@ -102,7 +102,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Appends frame `number` as a sample; returns what its arrival means.
     private mutating func append(
         _ frame: ChipFrame, of part: Part, number: Int64, to batch: inout SampleBatch
-    ) -> IMUPoll.Event {
+    ) -> SensorEvent {
         var sample = part.sample(of: frame, at: timestamp(ofFrame: number), temperature: thermometer.separate)
         if frame.temperature != nil { thermometer.noteFrame(celsius: sample.temperature) }
         if !sample.flags.isDisjoint(with: .clipped) {
@@ -132,7 +132,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Ends an interruption or the start, if there was one, with the sample of `timestamp`.
-    private mutating func resume(at timestamp: Timestamp, flags: inout MotionSample.Flags) -> IMUPoll.Event {
+    private mutating func resume(at timestamp: Timestamp, flags: inout MotionSample.Flags) -> SensorEvent {
         let isBroughtUp = status.state == .settling
         guard isBroughtUp || recovery.interruption != nil else { return .none }
         let fault = recovery.fault

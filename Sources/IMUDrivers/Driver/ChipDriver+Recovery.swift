@@ -3,7 +3,7 @@ internal import MotionCore
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Starts the FIFO again after its content was lost; the stream goes on with a gap. `event` is what samples of the same
     /// poll have already told.
-    mutating func interrupt(_ fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {
+    mutating func interrupt(_ fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
         status.lastFault = fault
         switch fault {
         case .overflow: status.overflows += 1

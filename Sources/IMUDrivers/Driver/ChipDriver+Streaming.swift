@@ -80,7 +80,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Looks again soon after the bus failed, as long as the FIFO holds what is measured meanwhile; then gives up.
-    private func wait(for fault: IMUFault, after event: IMUPoll.Event = .none) throws(IMUFault) -> IMUPoll {
+    private func wait(for fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
         guard case .bus(let error) = fault, !error.isLasting, isBusPatient else { throw fault }
         return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)), event: event)
     }

@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 /// A driver of any chip that a `ChipPart` describes, read through its FIFO.
 ///
@@ -11,11 +11,11 @@ public import MotionCore
 /// samples of frames, `+DataReady` gives them the instants of a line's edges, `+Health` holds the chip to the register
 /// table, `+Recovery` says what becomes of a failure. What each of them has to remember is in a structure that alone
 /// changes it: `BringUpProgress`, `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
-public struct ChipDriver<
+package struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
 >: IMUDriver, ~Copyable {
-    public internal(set) var info: IMUInfo
-    public internal(set) var status = IMUStatus()
+    package internal(set) var info: IMUInfo
+    package internal(set) var status = IMUStatus()
 
     var bus: Bus
     /// The wire from the data-ready pin, and which of its edges belongs to which frame.
@@ -46,7 +46,7 @@ public struct ChipDriver<
     ///   - clock: what timestamps and deadlines are measured with.
     ///   - settings: what is wanted of the chip.
     ///   - line: the wire from the chip's data-ready pin, whose edges are on the same clock.
-    public init(bus: consuming Bus, clock: Clock, settings: IMUSettings, line: consuming Line) {
+    package init(bus: consuming Bus, clock: Clock, settings: IMUSettings, line: consuming Line) {
         var settings = settings
         settings.signalsDataReady = Line.isWired
         let part = Part(settings: settings)
@@ -64,7 +64,7 @@ public struct ChipDriver<
         status.period = 1 / part.rate
     }
 
-    public mutating func poll(into batch: inout SampleBatch) -> IMUPoll {
+    package mutating func poll(into batch: inout SampleBatch) -> IMUPoll {
         do throws(IMUFault) {
             switch status.state {
             case .asleep: return try identify()
@@ -78,7 +78,7 @@ public struct ChipDriver<
         }
     }
 
-    public mutating func stop() throws(BusError) {
+    package mutating func stop() throws(BusError) {
         guard status.state != .asleep else { return }
         status.state = .asleep
         forgetStream()
@@ -92,7 +92,7 @@ public struct ChipDriver<
 
 extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
     /// Makes a driver of a chip whose data-ready pin leads nowhere; it has not touched the bus yet.
-    public init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
+    package init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
         // Not by self.init: Swift 6.0.3 takes that for a copy of a noncopyable value.
         let part = Part(settings: settings)
         self.bus = bus

@@ -1,44 +1,44 @@
-public import MotionCore
+package import MotionCore
 
 /// TDK InvenSense's ICM-42688-P, as registers and scripts.
 ///
 /// Its FIFO holds packets of 16 bytes with a header each, which say by themselves whether it has slipped. It has address and
 /// identity register of the MPU family and another identity. Its registers, codes and packets
 /// are as in Linux inv_icm42600 and Betaflight, to which they were compared; DS-000347 itself was not at hand.
-public struct ICM42688Family: ChipPart {
+package struct ICM42688Family: ChipPart {
     let configuration: ICM42688Configuration
 
-    public init?(identity: UInt8, settings: IMUSettings) {
+    package init?(identity: UInt8, settings: IMUSettings) {
         guard identity == ICM42688Value.identity else { return nil }
         self.init(settings: settings)
     }
 
-    public init(settings: IMUSettings) {
+    package init(settings: IMUSettings) {
         configuration = ICM42688Configuration(settings)
     }
 
-    public static var family: IMUFamily { .icm42688 }
+    package static var family: IMUFamily { .icm42688 }
     /// AP_AD0 low and high.
-    public static var addresses: [UInt8] { [0x68, 0x69] }
-    public static var identityRegister: RegisterAddress { ICM42688Register.whoAmI }
-    public static var largestFIFO: Int { 2048 }
-    public var name: StaticString { "ICM-42688-P" }
-    public var figures: ChipFigures { configuration.figures }
+    package static var addresses: [UInt8] { [0x68, 0x69] }
+    package static var identityRegister: RegisterAddress { ICM42688Register.whoAmI }
+    package static var largestFIFO: Int { 2048 }
+    package var name: StaticString { "ICM-42688-P" }
+    package var figures: ChipFigures { configuration.figures }
 
-    public var fifo: ChipFIFO {
+    package var fifo: ChipFIFO {
         ChipFIFO(
             size: 2048, frameLength: 16, count: ChipRegisters(first: ICM42688Register.fifoCount, count: 2),
             data: ICM42688Register.fifoData)
     }
 
-    public func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
 
     /// Of the eight bits in a packet: 2.07 counts a kelvin from 25 °C.
-    public func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / 2.07 }
+    package func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / 2.07 }
 
     // MARK: Registers
 
-    public func addRegisters(to table: inout RegisterTable) {
+    package func addRegisters(to table: inout RegisterTable) {
         table.add(ICM42688Register.interface, ICM42688Value.bigEndianBytes, in: .configuration)
         // It may read as it likes: it is here so that its neighbours are read in one transaction.
         table.add(RegisterSetting(ICM42688Register.interface1, clear: .none), in: .observed)
@@ -58,7 +58,7 @@ public struct ICM42688Family: ChipPart {
 
     // MARK: Scripts
 
-    public func addBringUp(to script: inout ChipScript) {
+    package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(ICM42688Register.bank, .none))
         script.add(.write(ICM42688Register.device, ICM42688Value.softReset))
@@ -76,20 +76,20 @@ public struct ICM42688Family: ChipPart {
         script.add(.configure(.dataReady))
     }
 
-    public func addFIFOStart(to script: inout ChipScript) {
+    package func addFIFOStart(to script: inout ChipScript) {
         script.add(.write(ICM42688Register.fifoMode, ICM42688Value.bypass))
         script.add(.write(ICM42688Register.signalPathReset, ICM42688Value.flush))
         script.add(.apply(.fifo))
     }
 
-    public func addSleep(to script: inout ChipScript) {
+    package func addSleep(to script: inout ChipScript) {
         script.add(.write(ICM42688Register.power, .none))
     }
 
     // MARK: Frames
 
     /// Header, accelerometer, gyroscope, eight bits of temperature, timestamp; high bytes first.
-    public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+    package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         guard bytes[offset] & ICM42688Value.headerBits == ICM42688Value.header else { return nil }
         func value(_ index: Int) -> Int16 {
             Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 1 + 2 * index, as: Int16.self))
@@ -104,5 +104,5 @@ public struct ICM42688Family: ChipPart {
 }
 
 /// A driver of an ICM-42688-P.
-public typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+package typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<ICM42688Family, Bus, Clock, NoDataReadyLine>

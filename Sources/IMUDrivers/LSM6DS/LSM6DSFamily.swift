@@ -1,35 +1,35 @@
-public import MotionCore
+package import MotionCore
 
 /// ST's LSM6DS3, LSM6DS3TR-C and LSM6DSO with their kin, read through the FIFO: the registers and scripts that bring one
 /// up, and its frames.
 ///
 /// The temperature stays out of the FIFO: one kind has no room for it, the other takes it at a rate of its own, and a frame
 /// is to be always the same. What differs from one to another is in `LSM6DSVariant`.
-public struct LSM6DSFamily: ChipPart {
+package struct LSM6DSFamily: ChipPart {
     let variant: LSM6DSVariant
     let configuration: LSM6DSConfiguration
 
-    public init?(identity: UInt8, settings: IMUSettings) {
+    package init?(identity: UInt8, settings: IMUSettings) {
         guard let variant = LSM6DSVariant(identity: identity) else { return nil }
         self.variant = variant
         configuration = LSM6DSConfiguration(settings, variant: variant)
     }
 
-    public init(settings: IMUSettings) {
+    package init(settings: IMUSettings) {
         variant = .lsm6ds3trc
         configuration = LSM6DSConfiguration(settings, variant: variant)
     }
 
-    public static var family: IMUFamily { .lsm6ds }
+    package static var family: IMUFamily { .lsm6ds }
     /// SDO/SA0 low and high (datasheets, "I²C operation").
-    public static var addresses: [UInt8] { [0x6A, 0x6B] }
-    public static var identityRegister: RegisterAddress { LSM6DSRegister.whoAmI }
-    public static var largestFIFO: Int { 8192 }
-    public var name: StaticString { variant.name }
-    public var figures: ChipFigures { configuration.figures }
+    package static var addresses: [UInt8] { [0x6A, 0x6B] }
+    package static var identityRegister: RegisterAddress { LSM6DSRegister.whoAmI }
+    package static var largestFIFO: Int { 8192 }
+    package var name: StaticString { variant.name }
+    package var figures: ChipFigures { configuration.figures }
 
     /// Untagged: six words of two bytes, and the pattern is read along with the count. Tagged: two words of seven bytes.
-    public var fifo: ChipFIFO {
+    package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: variant.fifoSize, frameLength: variant.isTagged ? 14 : 12,
             count: ChipRegisters(first: LSM6DSRegister.fifoStatus1, count: variant.isTagged ? 2 : 4),
@@ -39,13 +39,13 @@ public struct LSM6DSFamily: ChipPart {
         return fifo
     }
 
-    public var dataReadyPulse: DataReadyPulse { variant.pulsesDataReady ? .everySample : .never }
+    package var dataReadyPulse: DataReadyPulse { variant.pulsesDataReady ? .everySample : .never }
 
-    public func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / variant.countsPerKelvin }
+    package func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / variant.countsPerKelvin }
 
     /// An untagged FIFO also says which word of a frame comes next, FIFO_STATUS3 and 4: any but the first, and frames
     /// would be read askew, which a count that is no multiple of a frame says.
-    public func fill(_ registers: UnsafeRawBufferPointer) -> Int {
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int {
         let flags = registers[1]
         let words = Int(flags & variant.countMask) << 8 | Int(registers[0])
         guard flags & (variant.isTagged ? LSM6DSValue.taggedOverrun : LSM6DSValue.untaggedOverrun) == 0 else {
@@ -61,7 +61,7 @@ public struct LSM6DSFamily: ChipPart {
     // MARK: Registers
 
     /// The sensors come last: from then on they take samples.
-    public func addRegisters(to table: inout RegisterTable) {
+    package func addRegisters(to table: inout RegisterTable) {
         let filter = variant.filtersGyroscope ? LSM6DSValue.gyroscopeFilter : .none
         let rate = configuration.rateCode
         table.add(
@@ -105,7 +105,7 @@ public struct LSM6DSFamily: ChipPart {
 
     // MARK: Scripts
 
-    public func addBringUp(to script: inout ChipScript) {
+    package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(LSM6DSRegister.control3, LSM6DSValue.addressIncrement | LSM6DSValue.reset))
         script.add(
@@ -123,14 +123,14 @@ public struct LSM6DSFamily: ChipPart {
     }
 
     /// Off, which empties it, and on again. An overflow of before that is still latched goes by reading it.
-    public func addFIFOStart(to script: inout ChipScript) {
+    package func addFIFOStart(to script: inout ChipScript) {
         script.add(.write(fifoMode, LSM6DSValue.bypass))
         if variant.isTagged { script.add(.read(LSM6DSRegister.fifoStatus2)) }
         script.add(.apply(.fifo))
     }
 
     /// FIFO, gyroscope and accelerometer off: rate 0 is power-down.
-    public func addSleep(to script: inout ChipScript) {
+    package func addSleep(to script: inout ChipScript) {
         script.add(.write(fifoMode, LSM6DSValue.bypass))
         script.add(.write(LSM6DSRegister.gyroscope, .none))
         script.add(.write(LSM6DSRegister.accelerometer, .none))
@@ -141,7 +141,7 @@ public struct LSM6DSFamily: ChipPart {
     /// Gyroscope and accelerometer, each value two bytes with the low one first; `nil` where that cannot be.
     ///
     /// Without tags the gyroscope's data set comes first (Linux st_lsm6dsx_buffer.c).
-    public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+    package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         variant.isTagged
             ? taggedFrame(bytes, at: offset) : frame(bytes, gyroscope: offset, accelerometer: offset + 6)
     }
@@ -180,5 +180,5 @@ public struct LSM6DSFamily: ChipPart {
 }
 
 /// A driver of an LSM6DS3 or one of its kin.
-public typealias LSM6DS<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+package typealias LSM6DS<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<LSM6DSFamily, Bus, Clock, NoDataReadyLine>

@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 /// The MPU-6050's test of itself: electrostatic forces move its proof masses, and the factory has noted how far they should.
 ///
@@ -9,9 +9,9 @@ public import MotionCore
 /// The chip is measured at rest before the response and after it: that way a slow drift cancels, and a board that was moved
 /// meanwhile is found out. At the end, and after a failure where the bus allows it, the chip is reset: asleep, as after
 /// power-on. Source: RM-MPU-6000A-00 r4.2, p. 9 to 11; PS-MPU-6000A-00 r3.4, p. 12, 13.
-public struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: ~Copyable {
+package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: ~Copyable {
     /// What came of it; `nil` until it is done.
-    public private(set) var report: MPU6050SelfTestReport?
+    package private(set) var report: MPU6050SelfTestReport?
 
     private enum State {
         case idle
@@ -40,7 +40,7 @@ public struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicCloc
     private var response = RestStatistics()
 
     /// Makes a test that has not touched the bus yet.
-    public init(bus: consuming Bus, clock: Clock) {
+    package init(bus: consuming Bus, clock: Clock) {
         // The ranges that the factory's figures are for (RM p. 10, 11), at a rate that every bus carries.
         var settings = IMUSettings()
         settings.rate = 200
@@ -55,7 +55,7 @@ public struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicCloc
     /// Does what is due, and says when to poll next; `nil` where the test is done and `report` is there.
     ///
     /// - Throws: what stands between the test and its end; the next `poll` begins it anew.
-    public mutating func poll() throws(IMUFault) -> Timestamp? {
+    package mutating func poll() throws(IMUFault) -> Timestamp? {
         do throws(IMUFault) {
             switch state {
             case .idle: return try identify()

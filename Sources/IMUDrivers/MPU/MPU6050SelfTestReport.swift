@@ -1,12 +1,12 @@
 internal import MotionCore
 
 /// What came of a self-test.
-public struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
+package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
     /// The three axes of a sensor.
-    public struct Axes: Equatable, Sendable, BitwiseCopyable {
-        public let x: Axis
-        public let y: Axis
-        public let z: Axis
+    package struct Axes: Equatable, Sendable, BitwiseCopyable {
+        package let x: Axis
+        package let y: Axis
+        package let z: Axis
 
         init(response: Vector3, factoryTrim: Vector3) {
             x = Axis(response: response.x, factoryTrim: factoryTrim.x)
@@ -15,28 +15,28 @@ public struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
         }
 
         /// The axis 0 (x), 1 (y) or 2 (z).
-        public subscript(axis: Int) -> Axis { axis == 0 ? x : axis == 1 ? y : z }
+        package subscript(axis: Int) -> Axis { axis == 0 ? x : axis == 1 ? y : z }
     }
 
     /// One axis: rad/s or m/s².
-    public struct Axis: Equatable, Sendable, BitwiseCopyable {
+    package struct Axis: Equatable, Sendable, BitwiseCopyable {
         /// What the self-test added to the output.
-        public let response: Double
+        package let response: Double
         /// What it added at the factory; zero where the factory noted nothing.
-        public let factoryTrim: Double
+        package let factoryTrim: Double
 
         /// By how much the response exceeds the factory's, as a part of it; `nil` where the factory noted nothing.
-        public var deviation: Double? { factoryTrim == 0 ? nil : response / factoryTrim - 1 }
+        package var deviation: Double? { factoryTrim == 0 ? nil : response / factoryTrim - 1 }
 
         /// What that means (PS-MPU-6000A-00 r3.4, p. 12, 13: ±14 %).
-        public var verdict: Verdict {
+        package var verdict: Verdict {
             guard let deviation else { return .noTrim }
             return abs(deviation) <= 0.14 ? .passed : .failed
         }
     }
 
     /// What a self-test means for an axis, and for the chip.
-    public enum Verdict: Equatable, Sendable, BitwiseCopyable {
+    package enum Verdict: Equatable, Sendable, BitwiseCopyable {
         case passed
         case failed
         /// The factory noted no response to compare with, as in copies of the chip.
@@ -46,35 +46,35 @@ public struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// How the board moved during the test: the axis on which it was worst.
-    public struct Disturbance: Equatable, Sendable, BitwiseCopyable {
-        public enum Sensor: Equatable, Sendable, BitwiseCopyable {
+    package struct Disturbance: Equatable, Sendable, BitwiseCopyable {
+        package enum Sensor: Equatable, Sendable, BitwiseCopyable {
             case accelerometer
             case gyroscope
         }
 
-        public enum Kind: Equatable, Sendable, BitwiseCopyable {
+        package enum Kind: Equatable, Sendable, BitwiseCopyable {
             /// The readings spread too far while they should have been steady: their standard deviation.
             case spread
             /// The readings were not the same before and after the test: their difference.
             case shift
         }
 
-        public let sensor: Sensor
+        package let sensor: Sensor
         /// 0 (x), 1 (y) or 2 (z).
-        public let axis: Int
-        public let kind: Kind
+        package let axis: Int
+        package let kind: Kind
         /// By how much, rad/s or m/s².
-        public let amount: Double
+        package let amount: Double
     }
 
-    public let gyroscope: Axes
-    public let accelerometer: Axes
+    package let gyroscope: Axes
+    package let accelerometer: Axes
 
     /// How the board moved meanwhile; `nil` where it rested.
-    public let disturbance: Disturbance?
+    package let disturbance: Disturbance?
 
     /// What it all means: a failed axis weighs more than one that cannot be judged.
-    public var verdict: Verdict {
+    package var verdict: Verdict {
         if disturbance != nil { return .disturbed }
         var verdict = Verdict.passed
         for axis in 0..<3 {

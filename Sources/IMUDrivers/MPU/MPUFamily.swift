@@ -1,34 +1,34 @@
-public import MotionCore
+package import MotionCore
 
 /// InvenSense's MPU-6050 and its kin, read through the FIFO: the registers and scripts that bring one up, and its frames.
 ///
 /// "RM" is RM-MPU-6000A-00 r4.2, "PS" is PS-MPU-6000A-00 r3.4; what the others have differently is in `MPUVariant`.
-public struct MPUFamily: ChipPart {
+package struct MPUFamily: ChipPart {
     let variant: MPUVariant
     let configuration: MPUConfiguration
 
-    public init?(identity: UInt8, settings: IMUSettings) {
+    package init?(identity: UInt8, settings: IMUSettings) {
         guard let variant = MPUVariant(identity: identity) else { return nil }
         self.variant = variant
         configuration = MPUConfiguration(settings, lowPass: variant.lowPass)
     }
 
-    public init(settings: IMUSettings) {
+    package init(settings: IMUSettings) {
         variant = .usual
         configuration = MPUConfiguration(settings)
     }
 
-    public static var family: IMUFamily { .mpu6050 }
+    package static var family: IMUFamily { .mpu6050 }
     /// AD0 low and high (PS 9.2).
-    public static var addresses: [UInt8] { [0x68, 0x69] }
-    public static var identityRegister: RegisterAddress { MPU6050Register.whoAmI }
-    public static var largestFIFO: Int { 1024 }
-    public var name: StaticString { variant.name }
-    public var figures: ChipFigures { configuration.figures }
+    package static var addresses: [UInt8] { [0x68, 0x69] }
+    package static var identityRegister: RegisterAddress { MPU6050Register.whoAmI }
+    package static var largestFIFO: Int { 1024 }
+    package var name: StaticString { variant.name }
+    package var figures: ChipFigures { configuration.figures }
 
     /// Reading the count's high byte latches both (RM p. 43). The size is no multiple of a frame: once it has run over,
     /// frames begin anywhere.
-    public var fifo: ChipFIFO {
+    package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: MPU6050Register.fifoCount, count: 2),
             data: MPU6050Register.fifoData)
@@ -36,14 +36,14 @@ public struct MPUFamily: ChipPart {
         return fifo
     }
 
-    public func celsius(_ raw: Int16) -> Double { Double(raw) / variant.countsPerKelvin + variant.celsiusAtZero }
+    package func celsius(_ raw: Int16) -> Double { Double(raw) / variant.countsPerKelvin + variant.celsiusAtZero }
 
-    public func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
+    package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
 
     // MARK: Registers
 
     /// FIFO_EN comes before USER_CTRL: the FIFO is switched on once it is set what goes into it.
-    public func addRegisters(to table: inout RegisterTable) {
+    package func addRegisters(to table: inout RegisterTable) {
         table.add(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock, in: .waking)
         table.add(MPU6050Register.powerManagement2, .none, in: .configuration)
         table.add(MPU6050Register.sampleRateDivider, configuration.sampleRateDivider, in: .configuration)
@@ -65,7 +65,7 @@ public struct MPUFamily: ChipPart {
 
     // MARK: Scripts
 
-    public func addBringUp(to script: inout ChipScript) {
+    package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset))
         // The bit clears itself; less than 10 ms on the parts seen, 100 ms from power-up (RM p. 40, PS 6.3).
@@ -85,14 +85,14 @@ public struct MPUFamily: ChipPart {
         }
     }
 
-    public func addFIFOStart(to script: inout ChipScript) {
+    package func addFIFOStart(to script: inout ChipScript) {
         script.add(.write(MPU6050Register.fifoEnable, .none))
         script.add(.write(MPU6050Register.userControl, MPU6050Value.fifoReset))
         script.add(.noteTemperature(MPU6050Register.temperature))
         script.add(.apply(.fifo))
     }
 
-    public func addSleep(to script: inout ChipScript) {
+    package func addSleep(to script: inout ChipScript) {
         script.add(.write(MPU6050Register.powerManagement1, MPU6050Value.sleep | MPU6050Value.gyroscopeClock))
     }
 
@@ -103,7 +103,7 @@ public struct MPUFamily: ChipPart {
     ///
     /// Where all bytes are the same it is no frame: an empty FIFO repeats its last byte, a chip in reset sends zeros, and a
     /// bus without an answer reads as ones (RM p. 44).
-    public func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
+    package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
         }
@@ -122,5 +122,5 @@ public struct MPUFamily: ChipPart {
 }
 
 /// A driver of an MPU-6050 or one of its kin.
-public typealias MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
+package typealias MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<MPUFamily, Bus, Clock, NoDataReadyLine>

@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 /// Finds when a chip measured each sample, from nothing but the host's clock and the fill of the chip's FIFO.
 ///
@@ -10,15 +10,15 @@ public import MotionCore
 /// Where no line fits, the oscillator has drifted, and the oldest bounds go.
 ///
 /// Memory is fixed at `init`; an observation costs a few comparisons, and a fit of some 64 points about once a second.
-public struct SamplePeriodEstimator: ~Copyable {
+package struct SamplePeriodEstimator: ~Copyable {
     /// The period that the chip would have with a perfect oscillator, seconds.
-    public let nominalPeriod: Double
+    package let nominalPeriod: Double
 
     /// The period as measured so far, seconds; the nominal one at first.
-    public internal(set) var period: Double
+    package internal(set) var period: Double
 
     /// Times the samples' numbering turned out not to match the clock any more and the phase was sought anew.
-    public private(set) var slips: UInt64 = 0
+    package private(set) var slips: UInt64 = 0
 
     var window = BoundWindow()
     /// The line passes through this point.
@@ -59,25 +59,25 @@ public struct SamplePeriodEstimator: ~Copyable {
     static var settlingSpan: Double { 1.5 }
 
     /// Makes an estimator for samples `nominalPeriod` seconds apart.
-    public init(nominalPeriod: Double) {
+    package init(nominalPeriod: Double) {
         self.nominalPeriod = nominalPeriod
         period = nominalPeriod
         priorPeriod = nominalPeriod
     }
 
     /// The period's deviation from the nominal one, parts per million: positive where the chip is slow.
-    public var deviation: Double { (period / nominalPeriod - 1) * 1e6 }
+    package var deviation: Double { (period / nominalPeriod - 1) * 1e6 }
 
     /// Whether there has been an observation since the last `restart`: without one, no instant is known.
-    public var hasPhase: Bool { window.count > 0 }
+    package var hasPhase: Bool { window.count > 0 }
 
     /// Whether the period rests on measurement rather than on the datasheet.
-    public var isSettled: Bool { window.span >= Self.settlingSpan }
+    package var isSettled: Bool { window.span >= Self.settlingSpan }
 
     /// Takes note that `completed` samples were complete when the host looked, some time from `before` to `after`.
     ///
     /// Samples are numbered from 1 since the last `restart`; a look that finds none is as good as any other.
-    public mutating func observe(completed: Int64, from before: Timestamp, to after: Timestamp) {
+    package mutating func observe(completed: Int64, from before: Timestamp, to after: Timestamp) {
         let observation = BoundWindow.Block(
             upperIndex: completed, upperTime: after, lowerIndex: completed + 1, lowerTime: before)
         newestIndex = completed
@@ -99,26 +99,26 @@ public struct SamplePeriodEstimator: ~Copyable {
     }
 
     /// Takes note that sample `index` was given another timestamp than the line's, from which later ones go on.
-    public mutating func follow(_ timestamp: Timestamp, ofSample index: Int64) {
+    package mutating func follow(_ timestamp: Timestamp, ofSample index: Int64) {
         lastIndex = index
         lastTimestamp = timestamp
     }
 
     /// Starts the numbering anew, after the FIFO was emptied or the chip restarted: the period stays, the phase is sought.
-    public mutating func restart() {
+    package mutating func restart() {
         forgetPhase()
         lastTimestamp = nil
     }
 
     /// When sample `index` is, was or will be complete, as far as is known now.
-    public func instant(ofSample index: Int64) -> Timestamp {
+    package func instant(ofSample index: Int64) -> Timestamp {
         anchorTime.advanced(bySeconds: Double(index - anchorIndex) * period)
     }
 
     /// The timestamp of sample `index`: samples must be asked for in order.
     ///
     /// It follows `instant(ofSample:)` without jumps, and is always later than the one before.
-    public mutating func timestamp(ofSample index: Int64) -> Timestamp {
+    package mutating func timestamp(ofSample index: Int64) -> Timestamp {
         var timestamp = instant(ofSample: index)
         if let lastTimestamp {
             let steps = Double(max(1, index - lastIndex))

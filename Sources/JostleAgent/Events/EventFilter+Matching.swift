@@ -1,9 +1,9 @@
-public import JostleConfiguration
-public import MotionCore
+package import JostleConfiguration
+package import MotionCore
 
 extension JostleSettings.EventFilter {
     /// Whether an event has all that is asked; a field that it lacks fits nothing.
-    public func accepts(_ event: GestureEvent) -> Bool {
+    package func accepts(_ event: GestureEvent) -> Bool {
         fits(event.count, counts) && fits(event.axis, axes) && fits(event.direction, directions)
             && fits(event.side, sides) && fits(event.from, from) && fits(event.to, to)
             && exceeds(event.strength, strengthAbove) && exceeds(event.angle.map(abs), angleAbove)

@@ -11,7 +11,7 @@ struct SensorLog {
     init() {}
 
     /// What is to be logged about an event; `nil` for nothing.
-    mutating func line(for event: IMUPoll.Event, at now: Timestamp) -> (level: Log.Level, text: String)? {
+    mutating func line(for event: SensorEvent, at now: Timestamp) -> (level: Log.Level, text: String)? {
         let line: (level: Log.Level, text: String)
         switch event {
         case .none: return nil

@@ -68,16 +68,16 @@ struct OpenGesture: Hashable, Sendable {
 }
 
 /// How much waits for the broker at most.
-public struct OutboxLimits: Equatable, Sendable {
+package struct OutboxLimits: Equatable, Sendable {
     /// Messages. Default 10,000.
-    public var count = 10_000
+    package var count = 10_000
 
     /// Bytes of topics and payloads. Default 4 MiB.
-    public var bytes = 4 << 20
+    package var bytes = 4 << 20
 
     /// Seconds. Default a week.
-    public var age = 7 * 86_400.0
+    package var age = 7 * 86_400.0
 
     /// The default limits.
-    public init() {}
+    package init() {}
 }

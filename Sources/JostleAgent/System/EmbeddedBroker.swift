@@ -200,7 +200,7 @@ final class EmbeddedBroker {
 }
 
 /// Why the agent's own broker does not run.
-public enum EmbeddedBrokerError: Error, Equatable, Sendable {
+package enum EmbeddedBrokerError: Error, Equatable, Sendable {
     /// There is no mosquitto.
     case noProgram
     /// It cannot be started, and why.
@@ -208,7 +208,7 @@ public enum EmbeddedBrokerError: Error, Equatable, Sendable {
 }
 
 extension EmbeddedBrokerError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .noProgram:
             "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"

@@ -1,47 +1,47 @@
 internal import CLinuxSystem
 internal import Glibc
 internal import JostleMessages
-public import MotionCore
+package import MotionCore
 
 /// An instant since the boot, suspended time included: CLOCK_BOOTTIME. Ages and expiry go by it.
 ///
 /// A type of its own: CLOCK_MONOTONIC, by which samples are timed, stands still while the machine is suspended.
-public struct BootTime: Comparable, Hashable, Sendable {
-    public var nanoseconds: Int64
+package struct BootTime: Comparable, Hashable, Sendable {
+    package var nanoseconds: Int64
 
     /// The instant so many nanoseconds after the boot.
-    public init(nanoseconds: Int64) {
+    package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    public static func < (a: BootTime, b: BootTime) -> Bool { a.nanoseconds < b.nanoseconds }
+    package static func < (a: BootTime, b: BootTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
     /// Seconds from `other` to this instant; negative if this one is earlier.
-    public func seconds(since other: BootTime) -> Double {
+    package func seconds(since other: BootTime) -> Double {
         let (difference, hasOverflowed) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
         return hasOverflowed ? Double(nanoseconds) * 1e-9 - Double(other.nanoseconds) * 1e-9 : Double(difference) * 1e-9
     }
 }
 
 /// How the clocks stand at one moment.
-public struct ClockReading: Equatable, Sendable {
+package struct ClockReading: Equatable, Sendable {
     /// The boot in which the other clocks but the wall clock count.
-    public var boot: String
+    package var boot: String
 
     /// By which samples are timed and the loop's deadlines are set: CLOCK_MONOTONIC.
-    public var monotonic: Timestamp
+    package var monotonic: Timestamp
 
     /// By which ages are counted: CLOCK_BOOTTIME.
-    public var sinceBoot: BootTime
+    package var sinceBoot: BootTime
 
     /// Milliseconds since 1970, as far as anybody knows.
-    public var wall: Int64
+    package var wall: Int64
 
     /// Whether the wall clock can be believed: see `WallClock.isSet`.
-    public var isSet: Bool
+    package var isSet: Bool
 
     /// A reading of clocks of one's own.
-    public init(boot: String, monotonic: Timestamp, sinceBoot: BootTime, wall: Int64, isSet: Bool) {
+    package init(boot: String, monotonic: Timestamp, sinceBoot: BootTime, wall: Int64, isSet: Bool) {
         self.boot = boot
         self.monotonic = monotonic
         self.sinceBoot = sinceBoot
@@ -50,7 +50,7 @@ public struct ClockReading: Equatable, Sendable {
     }
 
     /// The clocks of this machine, now.
-    public static func now() -> ClockReading {
+    package static func now() -> ClockReading {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         let monotonic = WallClock.monotonic

@@ -2,7 +2,7 @@
 ///
 /// The text is changed where the reader says that the value stands, then read again: an edit that did not do exactly what
 /// was meant is refused, so that an unusual layout costs a message and never a configuration.
-public struct ConfigurationEdit: Sendable {
+package struct ConfigurationEdit: Sendable {
     private let path: [String]
     private let value: String
     private let source: ConfigurationSource
@@ -10,7 +10,7 @@ public struct ConfigurationEdit: Sendable {
     /// Returns `text` with the key at `path`, `gestures.shake.sensitivity` say, set to the plain scalar `value`.
     ///
     /// - Throws: what is wrong with the text, or that the key has to be set by hand.
-    public static func set(
+    package static func set(
         _ path: String, to value: String, in text: String, source: ConfigurationSource
     ) throws(ConfigurationProblem) -> String {
         let edit = ConfigurationEdit(path: path.split(separator: ".").map(String.init), value: value, source: source)

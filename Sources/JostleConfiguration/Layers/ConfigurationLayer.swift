@@ -2,37 +2,37 @@
 ///
 /// What somebody set in a home is such a layer. It is kept as a JSON object of paths and values:
 /// `{"gestures.shake.sensitivity": 7}`.
-public struct ConfigurationLayer: Equatable, Sendable {
+package struct ConfigurationLayer: Equatable, Sendable {
     /// A key and its value.
-    public struct Entry: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         /// The key's path: `gestures.shake.sensitivity`.
-        public var key: String
+        package var key: String
 
         /// The value as it would be written.
-        public var value: JSONValue
+        package var value: JSONValue
 
         /// Makes an entry.
-        public init(key: String, value: JSONValue) {
+        package init(key: String, value: JSONValue) {
             self.key = key
             self.value = value
         }
     }
 
     /// What reports call it: `local`.
-    public let name: String
+    package let name: String
 
     /// The keys and their values; no key occurs twice.
-    public private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
 
     /// Makes an empty layer.
-    public init(_ name: String) {
+    package init(_ name: String) {
         self.name = name
     }
 
     /// Reads a layer that was kept.
     ///
     /// - Throws: where it is not a JSON object.
-    public init(_ name: String, reading bytes: [UInt8], source: ConfigurationSource) throws(ConfigurationProblem) {
+    package init(_ name: String, reading bytes: [UInt8], source: ConfigurationSource) throws(ConfigurationProblem) {
         let tree = try JSONReader.read(bytes, source: source)
         guard case .mapping(let members) = tree.value else {
             throw ConfigurationProblem(at: tree.position, "it is not an object of keys and values")
@@ -42,7 +42,7 @@ public struct ConfigurationLayer: Equatable, Sendable {
     }
 
     /// The value of a key; setting none takes the key out of the layer.
-    public subscript(key: String) -> JSONValue? {
+    package subscript(key: String) -> JSONValue? {
         get { entries.first { $0.key == key }?.value }
         set {
             let index = entries.firstIndex { $0.key == key }
@@ -56,7 +56,7 @@ public struct ConfigurationLayer: Equatable, Sendable {
     }
 
     /// The layer as it is kept.
-    public var text: String {
+    package var text: String {
         let lines = entries.map { "  \(JSONText.quoted($0.key)): \($0.value.compactText)" }
         return lines.isEmpty ? "{}\n" : "{\n\(lines.joined(separator: ",\n"))\n}\n"
     }

@@ -2,34 +2,34 @@
 ///
 /// A value that is refused, by itself or together with others, leaves the one below it in force and is remembered: a layer
 /// that is kept may have been right for a file that was changed since.
-public struct ConfigurationStack: Equatable, Sendable {
+package struct ConfigurationStack: Equatable, Sendable {
     /// What came of all layers.
-    public struct Resolution: Equatable, Sendable {
+    package struct Resolution: Equatable, Sendable {
         /// What is in force.
-        public var settings: JostleSettings
+        package var settings: JostleSettings
 
         /// Which layer set what.
-        public var provenance: Provenance
+        package var provenance: Provenance
 
         /// What is in a layer and not in force, and why.
-        public var refused: [ConfigurationProblem] = []
+        package var refused: [ConfigurationProblem] = []
     }
 
     /// What the layers stand upon.
-    public let base: LoadedConfiguration
+    package let base: LoadedConfiguration
     private let keys: RemoteKeys
 
     /// The layers, lowest first.
-    public private(set) var layers: [ConfigurationLayer]
+    package private(set) var layers: [ConfigurationLayer]
 
     /// What came of them.
-    public private(set) var resolution: Resolution
+    package private(set) var resolution: Resolution
 
     /// How often the layers were resolved, which takes milliseconds on a board: once, and once more for each `set`.
     private(set) var resolutionCount = 1
 
     /// Puts layers, lowest first, upon a configuration; they may have the keys of `keys`.
-    public init(_ base: LoadedConfiguration, layers: [ConfigurationLayer], keys: RemoteKeys = .local) {
+    package init(_ base: LoadedConfiguration, layers: [ConfigurationLayer], keys: RemoteKeys = .local) {
         self.base = base
         self.keys = keys
         self.layers = layers
@@ -37,7 +37,7 @@ public struct ConfigurationStack: Equatable, Sendable {
     }
 
     /// Whether both have the same layers on the same base, however they came about.
-    public static func == (one: ConfigurationStack, other: ConfigurationStack) -> Bool {
+    package static func == (one: ConfigurationStack, other: ConfigurationStack) -> Bool {
         one.base == other.base && one.keys == other.keys && one.layers == other.layers
             && one.resolution == other.resolution
     }
@@ -45,7 +45,7 @@ public struct ConfigurationStack: Equatable, Sendable {
     /// Sets a key of a layer to a value, or takes it out where there is none.
     ///
     /// - Throws: why the value is refused; then everything is as it was.
-    public mutating func set(
+    package mutating func set(
         _ key: String, to value: JSONValue?, in name: String
     ) throws(ConfigurationProblem) {
         let position = ConfigurationPosition(.layer(name))
@@ -144,13 +144,13 @@ extension ConfigurationProblem {
 
 extension ConfigurationStack {
     /// The values in force as a tree of keys; without the section `mqtt`: how a device gets in is its own affair.
-    public var values: JSONValue {
+    package var values: JSONValue {
         guard case .object(let members) = ConfigurationSchema.values(of: resolution.settings) else { return .null }
         return .object(members.filter { $0.name != "mqtt" })
     }
 
     /// The layer that each key comes from, except those with their built-in defaults: `{"sensor.rate": "file"}`.
-    public var origins: JSONValue {
+    package var origins: JSONValue {
         .object(
             ConfigurationSchema.keys.compactMap { key in
                 guard !key.path.hasPrefix("mqtt."), let position = resolution.provenance[key.path] else { return nil }
@@ -161,7 +161,7 @@ extension ConfigurationStack {
 
 extension ConfigurationSource {
     /// What reports call the layer that it belongs to.
-    public var layerName: String {
+    package var layerName: String {
         switch self {
         case .file: "file"
         case .argument: "argument"

@@ -2,12 +2,12 @@
 ///
 /// Whoever is let in by the broker can make a device tell too much or too little with them, and undo that again. What
 /// decides whether it can be reached, reads its sensor, and publishes under other names is the file's.
-public struct RemoteKeys: Equatable, Sendable {
+package struct RemoteKeys: Equatable, Sendable {
     /// The sections whose keys they are.
-    public let sections: [String]
+    package let sections: [String]
 
     /// The keys that a home may set.
-    public static let local = RemoteKeys(sections: ["gestures", "attitude", "publish"])
+    package static let local = RemoteKeys(sections: ["gestures", "attitude", "publish"])
 
     /// The longest path of a key, bytes: longer ones are not worth a look.
     static let longest = 128

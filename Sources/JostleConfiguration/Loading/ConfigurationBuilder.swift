@@ -2,34 +2,34 @@
 ///
 /// A value that is refused leaves the one below it in force and is remembered in `problems`; whoever builds decides
 /// whether that is fatal.
-public struct ConfigurationBuilder: Sendable {
+package struct ConfigurationBuilder: Sendable {
     /// What is in force so far.
-    public private(set) var settings = JostleSettings()
+    package private(set) var settings = JostleSettings()
 
     /// Which layer set what.
-    public private(set) var provenance = Provenance()
+    package private(set) var provenance = Provenance()
 
     /// What was refused, in the order in which it was read; at most a hundred problems.
-    public private(set) var problems: [ConfigurationProblem] = []
+    package private(set) var problems: [ConfigurationProblem] = []
 
     /// Makes a builder with the built-in defaults.
-    public init() {}
+    package init() {}
 
     /// Makes a builder that goes on from a configuration that is in order.
-    public init(_ loaded: LoadedConfiguration) {
+    package init(_ loaded: LoadedConfiguration) {
         settings = loaded.settings
         provenance = loaded.provenance
     }
 
     /// Applies a layer; relative paths in it belong to `directory`, or without one to the working directory.
-    public mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
+    package mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
         var reader = SectionReader(settings, provenance, problems, directory: directory)
         reader.read(layer, as: ConfigurationSchema.root)
         (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
     }
 
     /// Applies an argument `key=value`; the value is text, or a YAML flow collection or quoted scalar.
-    public mutating func apply(override argument: String) {
+    package mutating func apply(override argument: String) {
         do throws(ConfigurationProblem) {
             apply(try Override.parse(argument))
         } catch {
@@ -38,19 +38,19 @@ public struct ConfigurationBuilder: Sendable {
     }
 
     /// Remembers a problem that was found elsewhere, in reading a layer for example.
-    public mutating func report(_ problem: ConfigurationProblem) {
+    package mutating func report(_ problem: ConfigurationProblem) {
         if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
     }
 
     /// The configuration, if nothing was refused and its values fit together.
-    public func finish() throws(ConfigurationErrors) -> LoadedConfiguration {
+    package func finish() throws(ConfigurationErrors) -> LoadedConfiguration {
         let all = problems + contradictions
         guard all.isEmpty else { throw .invalid(all) }
         return LoadedConfiguration(settings: settings, provenance: provenance)
     }
 
     /// What is wrong with values that are right by themselves.
-    public var contradictions: [ConfigurationProblem] {
+    package var contradictions: [ConfigurationProblem] {
         let mqtt = settings.mqtt
         var problems: [ConfigurationProblem] = []
         func require(_ other: String, for path: String, unless isGiven: Bool) {

@@ -1,15 +1,15 @@
 internal import LinuxSystem
 
 /// A configuration that is in order.
-public struct LoadedConfiguration: Equatable, Sendable {
+package struct LoadedConfiguration: Equatable, Sendable {
     /// What is in force.
-    public var settings: JostleSettings
+    package var settings: JostleSettings
 
     /// Which layer set what.
-    public var provenance: Provenance
+    package var provenance: Provenance
 
     /// Puts settings together with where they came from.
-    public init(settings: JostleSettings, provenance: Provenance) {
+    package init(settings: JostleSettings, provenance: Provenance) {
         self.settings = settings
         self.provenance = provenance
     }
@@ -19,7 +19,7 @@ extension JostleSettings {
     /// Loads the built-in defaults, overridden by `file` if there is one, overridden by `overrides` (`key=value`).
     ///
     /// Throws every problem of all layers, or why the file could not be read.
-    public static func load(
+    package static func load(
         file: String?, overrides: [String] = []
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
         var builder = ConfigurationBuilder()
@@ -33,7 +33,7 @@ extension ConfigurationBuilder {
     /// Applies a YAML file; relative paths in it belong to its directory.
     ///
     /// Throws only if the file cannot be read; what is wrong in it goes to `problems`.
-    public mutating func apply(file path: String) throws(ConfigurationErrors) {
+    package mutating func apply(file path: String) throws(ConfigurationErrors) {
         let bytes: [UInt8]
         do throws(SystemFailure) {
             // One byte more than is allowed, so that the reader notices.
@@ -51,15 +51,15 @@ extension ConfigurationBuilder {
 }
 
 /// Where the configuration file is.
-public enum ConfigurationFile {
+package enum ConfigurationFile {
     /// The file of an installed system.
-    public static let systemPath = "/etc/jostle/jostle.yaml"
+    package static let systemPath = "/etc/jostle/jostle.yaml"
 
     /// The file to load where none is named: `$JOSTLE_CONFIG`, else that of the instance `$JOSTLE_INSTANCE` beside the
     /// system's, `/etc/jostle/left.yaml`, else the system's if there is one.
     ///
     /// What the variables name need not exist; loading it then says so.
-    public static func standard(
+    package static func standard(
         environment: (String) -> String? = environmentVariable, systemPath: String = systemPath
     ) -> String? {
         if let path = environment("JOSTLE_CONFIG"), !path.isEmpty { return path }
@@ -71,5 +71,5 @@ public enum ConfigurationFile {
     }
 
     /// A variable of the process's environment.
-    public static func environmentVariable(_ name: String) -> String? { SystemCall.environmentVariable(name) }
+    package static func environmentVariable(_ name: String) -> String? { SystemCall.environmentVariable(name) }
 }

@@ -3,7 +3,7 @@ extension ConfigurationSchema {
     ///
     /// It names keys, defaults and bounds. Units make bounds a matter of arithmetic, so that those of a text such as
     /// `500 Hz` are checked by the program alone.
-    public static var jsonSchema: String {
+    package static var jsonSchema: String {
         guard case .object(let members) = schema(of: root) else { return "" }
         let head: [JSONValue.Member] = [
             .init("$schema", "https://json-schema.org/draft/2020-12/schema"), .init("title", "jostle.yaml"),

@@ -1,24 +1,24 @@
 extension ConfigurationSchema {
     /// What is known about a key, for documentation and reports.
-    public struct KeyDescription: Equatable, Sendable {
+    package struct KeyDescription: Equatable, Sendable {
         /// The key's path: `sensor.rate`.
-        public var path: String
+        package var path: String
 
         /// Meaning, unit, and what smaller and larger do.
-        public var summary: String
+        package var summary: String
 
         /// What may be written, with an example.
-        public var allowed: String
+        package var allowed: String
 
         /// The built-in default as it would be written; null where there is none.
-        public var defaultValue: JSONValue
+        package var defaultValue: JSONValue
 
         /// Whether the key may be without a value.
-        public var isOptional: Bool
+        package var isOptional: Bool
     }
 
     /// Every key, in the order in which they are documented.
-    public static var keys: [KeyDescription] {
+    package static var keys: [KeyDescription] {
         let defaults = JostleSettings()
         return root.settings().map { path, setting in
             KeyDescription(
@@ -28,10 +28,10 @@ extension ConfigurationSchema {
     }
 
     /// The settings as a tree of keys and values as they would be written: `{"sensor": {"rate": "200 Hz", …}, …}`.
-    public static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
+    package static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
 
     /// The settings as a YAML file that, loaded, makes the same; a comment says where each value came from.
-    public static func describe(_ settings: JostleSettings, _ provenance: Provenance) -> String {
+    package static func describe(_ settings: JostleSettings, _ provenance: Provenance) -> String {
         var lines: [String] = []
         describe(root, path: "", indentation: "", settings, provenance, into: &lines)
         return lines.joined(separator: "\n") + "\n"

@@ -6,7 +6,7 @@ internal import MotionCore
 /// A new setting is a field of `JostleSettings`, a key here and one in `config/jostle.yaml`, the schema written anew, and
 /// values that are accepted and refused: tests demand all but the first. A list of mappings is one key whose format is
 /// `list(of:faults:)`, with a section of the elements' own: `actions` shows how.
-public enum ConfigurationSchema {
+package enum ConfigurationSchema {
     /// The whole configuration.
     static let root = Section(
         "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",

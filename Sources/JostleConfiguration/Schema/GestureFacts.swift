@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 /// The table of gestures in the README, for checking what is asked of their events: it grows with the table.
 extension Gesture {
@@ -11,7 +11,7 @@ extension Gesture {
     }
 
     /// The phases that it goes through.
-    public var phases: [GesturePhase] {
+    package var phases: [GesturePhase] {
         switch self {
         case .turn: [.began, .changed, .ended, .cancelled]
         case _ where hasDuration: [.began, .ended, .cancelled]

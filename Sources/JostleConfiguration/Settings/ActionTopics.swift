@@ -1,18 +1,18 @@
 /// Which topics an action may not publish under: the device's own and the fleet's.
 ///
 /// Other devices' topics are open to it: a shake here may tare the one there.
-public struct ActionTopics: Equatable, Sendable {
+package struct ActionTopics: Equatable, Sendable {
     private let prefix: String
     private let id: String?
 
     /// Makes the rule of the device `id`, as far as that is known, under `prefix`.
-    public init(prefix: String, id: String?) {
+    package init(prefix: String, id: String?) {
         self.prefix = prefix
         self.id = id
     }
 
     /// Whether a topic is the device's own or the fleet's, or a parent of these.
-    public func forbid(_ topic: String) -> Bool {
+    package func forbid(_ topic: String) -> Bool {
         guard topic.hasPrefix("\(prefix)/") else { return false }
         let level = topic.dropFirst(prefix.count + 1).prefix { $0 != "/" }
         // No device has a name that begins so: the fleet's levels do.

@@ -1,25 +1,25 @@
 internal import Glibc
 
 /// Where a broker listens: the parts of a `mqtt://` or `mqtts://` URL.
-public struct BrokerAddress: Equatable, Sendable, CustomStringConvertible {
+package struct BrokerAddress: Equatable, Sendable, CustomStringConvertible {
     /// Whether the connection is encrypted (`mqtts`).
-    public var usesTLS: Bool
+    package var usesTLS: Bool
 
     /// A host name or a numeric address; an IPv6 address stands without brackets.
-    public var host: String
+    package var host: String
 
     /// The TCP port.
-    public var port: UInt16
+    package var port: UInt16
 
     /// Makes an address; without a port it is MQTT's registered one, 1883 or with TLS 8883.
-    public init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
+    package init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
         self.usesTLS = usesTLS
         self.host = host
         self.port = port ?? (usesTLS ? 8883 : 1883)
     }
 
     /// The URL, its port spelt out.
-    public var description: String {
+    package var description: String {
         let scheme = usesTLS ? "mqtts" : "mqtt"
         return host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(scheme)://\(host):\(port)"
     }

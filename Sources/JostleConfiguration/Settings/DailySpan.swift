@@ -1,11 +1,11 @@
 /// A time of day from one minute to another, every day: 22:00-07:00 lasts over midnight.
-public struct DailySpan: Equatable, Sendable {
+package struct DailySpan: Equatable, Sendable {
     /// The first minute of it and the first one after it, counted from midnight: 0 … 1439, and 1 … 1440.
-    public let start: Int
-    public let end: Int
+    package let start: Int
+    package let end: Int
 
     /// Makes a span; `nil` where it is none, or has no length. Midnight as its end is the end of the day.
-    public init?(from start: Int, to end: Int) {
+    package init?(from start: Int, to end: Int) {
         let end = end == 0 ? 1440 : end
         guard (0..<1440).contains(start), (1...1440).contains(end), start != end else { return nil }
         self.start = start
@@ -13,7 +13,7 @@ public struct DailySpan: Equatable, Sendable {
     }
 
     /// Whether a minute of the day is in it.
-    public func contains(minute: Int) -> Bool {
+    package func contains(minute: Int) -> Bool {
         start < end ? (start..<end).contains(minute) : minute >= start || minute < end
     }
 

@@ -1,77 +1,77 @@
-public import MotionCore
+package import MotionCore
 
 extension JostleSettings {
     /// A rule of `actions`: on a phase of a gesture a message is published, or the gesture is kept from those that follow.
-    public struct Action: Equatable, Sendable {
+    package struct Action: Equatable, Sendable {
         /// The gesture that it is for.
-        public var gesture = Gesture.shake
+        package var gesture = Gesture.shake
 
         /// The phase at which it acts. Default: where the gesture begins, or is recognized.
-        public var phase: GesturePhase?
+        package var phase: GesturePhase?
 
         /// Which of these events it is for. Default: all.
-        public var filter = EventFilter()
+        package var filter = EventFilter()
 
         /// What is published. Default: nothing.
-        public var publish = ActionMessage()
+        package var publish = ActionMessage()
 
         /// Whether the rules that follow and the publisher do not hear of the gesture. Default: they do.
-        public var isConsuming = false
+        package var isConsuming = false
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
 
         /// The phase at which it acts.
-        public var actingPhase: GesturePhase { phase ?? gesture.firstPhase }
+        package var actingPhase: GesturePhase { phase ?? gesture.firstPhase }
     }
 
     /// What is asked of an event's fields; what is not said is not asked, and a field that is not there fits nothing.
-    public struct EventFilter: Equatable, Sendable {
+    package struct EventFilter: Equatable, Sendable {
         /// How many taps it was.
-        public var counts: [Int]?
+        package var counts: [Int]?
         /// The axis along which, or about which, most of it went.
-        public var axes: [BodyAxis]?
+        package var axes: [BodyAxis]?
         /// Where it went.
-        public var directions: [MotionDirection]?
+        package var directions: [MotionDirection]?
         /// The side that was hit.
-        public var sides: [BodySide]?
+        package var sides: [BodySide]?
         /// The sides that pointed up before and after.
-        public var from: [BodySide]?
-        public var to: [BodySide]?
+        package var from: [BodySide]?
+        package var to: [BodySide]?
         /// Stronger than this, m/s².
-        public var strengthAbove: Double?
+        package var strengthAbove: Double?
         /// Further than this, rad, whichever way it goes.
-        public var angleAbove: Double?
+        package var angleAbove: Double?
         /// Longer than this, s.
-        public var durationAbove: Double?
+        package var durationAbove: Double?
 
         /// Makes a filter that everything passes.
-        public init() {}
+        package init() {}
     }
 
     /// The message of an action.
-    public struct ActionMessage: Equatable, Sendable {
+    package struct ActionMessage: Equatable, Sendable {
         /// Where it goes. Default: none, nothing is published.
-        public var topic: Template?
+        package var topic: Template?
 
         /// What it says. Default: the event, as it is published.
-        public var payload = Template(.event)
+        package var payload = Template(.event)
 
         /// Whether it is acknowledged, and may then arrive twice (1), or sent once (0). Default 1.
-        public var qos = 1
+        package var qos = 1
 
         /// Whether the broker keeps it for those who subscribe later. Default: it does not.
-        public var isRetained = false
+        package var isRetained = false
 
         /// Seconds after which it is dropped where it could not be delivered; 0 is never. Default: 30, or never where it
         /// is retained.
-        public var expiry: Double?
+        package var expiry: Double?
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
 
         /// Seconds after which it is dropped; `nil` is never.
-        public var lifetime: Double? {
+        package var lifetime: Double? {
             let seconds = expiry ?? (isRetained ? 0 : 30)
             return seconds > 0 ? seconds : nil
         }

@@ -1,6 +1,6 @@
 extension JostleSettings {
     /// What may be asked of the device over MQTT; the raw value is the last level of the command's topic.
-    public enum Command: String, CaseIterable, Sendable {
+    package enum Command: String, CaseIterable, Sendable {
         case ping
         case getState = "get-state"
         case identify
@@ -15,12 +15,12 @@ extension JostleSettings {
     }
 
     /// Which commands are carried out.
-    public struct Commands: Equatable, Sendable {
+    package struct Commands: Equatable, Sendable {
         /// Those that are; the others are refused. Default: those after which the device is as before at its next start at
         /// the latest, and of which none fills its disk. `tare` is one unless `attitude.reference` is `stored`.
-        public var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
+        package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 }

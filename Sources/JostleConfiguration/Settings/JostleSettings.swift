@@ -1,68 +1,68 @@
-public import IMUDrivers
-public import MotionCore
+package import IMUDrivers
+package import MotionCore
 
 /// Everything that a person can set, as plain values in SI units; made without arguments it is the built-in defaults.
 ///
 /// Which key of the configuration stands for which field, within which bounds, is said once: in `ConfigurationSchema`.
-public struct JostleSettings: Equatable, Sendable {
+package struct JostleSettings: Equatable, Sendable {
     /// Who this device is.
-    public var device = Device()
+    package var device = Device()
 
     /// Which sensor is read, and where it is.
-    public var sensor = Sensor()
+    package var sensor = Sensor()
 
     /// What the chip is configured to.
-    public var imu = IMUSettings()
+    package var imu = IMUSettings()
 
     /// How samples become attitude, motion and gestures.
-    public var motion = MotionSettings()
+    package var motion = MotionSettings()
 
     /// The times of day at which gestures may not begin, by the local clock. The core has no clock: who runs it silences
     /// them then. Default: none.
-    public var quietHours: [Gesture: [DailySpan]] = [:]
+    package var quietHours: [Gesture: [DailySpan]] = [:]
 
     /// What is published of gestures beside their events, in the order of the responder chain. Default: nothing.
-    public var actions: [Action] = []
+    package var actions: [Action] = []
 
     /// Which commands over MQTT are carried out.
-    public var commands = Commands()
+    package var commands = Commands()
 
     /// What is published, and how often.
-    public var publish = Publish()
+    package var publish = Publish()
 
     /// The way to the broker.
-    public var mqtt = MQTT()
+    package var mqtt = MQTT()
 
     /// What Home Assistant is told.
-    public var homeAssistant = HomeAssistant()
+    package var homeAssistant = HomeAssistant()
 
     /// What is logged.
-    public var log = Log()
+    package var log = Log()
 
     /// Makes the default settings.
-    public init() {}
+    package init() {}
 }
 
 extension JostleSettings {
     /// Who this device is.
-    public struct Device: Equatable, Sendable {
+    package struct Device: Equatable, Sendable {
         /// The name in topics, `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`. Default: none, the agent makes one of the host's name.
-        public var id: String?
+        package var id: String?
 
         /// The name for people. Default: none, the agent shows the id.
-        public var name: String?
+        package var name: String?
 
         /// Where it is, for Home Assistant to suggest as its area. Default: none.
-        public var area: String?
+        package var area: String?
 
         /// A page about it, to which Home Assistant links. Default: none.
-        public var configurationURL: String?
+        package var configurationURL: String?
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
 
         /// Whether a text can be an id: so that it fits into topics and is never a fleet topic.
-        public static func isID(_ text: String) -> Bool {
+        package static func isID(_ text: String) -> Bool {
             (1...64).contains(text.utf8.count) && text.first != "_" && text.first != "-"
                 && text.utf8.allSatisfy { byte in
                     switch byte {
@@ -74,47 +74,47 @@ extension JostleSettings {
     }
 
     /// Which sensor is read, and where it is.
-    public struct Sensor: Equatable, Sendable {
+    package struct Sensor: Equatable, Sendable {
         /// Whether it is read from the agent's start on; the commands `start` and `stop` change it until the next one.
         /// Default true.
-        public var isEnabled = true
+        package var isEnabled = true
 
         /// Which driver reads it. Default: that of the preferred one of the chips that are found.
-        public var driver = Driver.automatic
+        package var driver = Driver.automatic
 
         /// The path of the I2C bus. Default: none, all buses are searched.
-        public var bus: String?
+        package var bus: String?
 
         /// The 7-bit address on the bus. Default: none, the driver's usual addresses are searched.
-        public var address: UInt8?
+        package var address: UInt8?
 
         /// The kernel driver's device: its identifier, name or label. Default: none, the preferred one that there is.
-        public var device: String?
+        package var device: String?
 
         /// Where the chip's data-ready pin is wired to. Default: nowhere.
-        public var interrupt = Interrupt()
+        package var interrupt = Interrupt()
 
         /// What the virtual sensor does: the name of a trajectory or the path of a recording. Default `demo`.
-        public var trajectory = "demo"
+        package var trajectory = "demo"
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// A line of a GPIO chip.
-    public struct Interrupt: Equatable, Sendable {
+    package struct Interrupt: Equatable, Sendable {
         /// The chip's name or path. Default: none, `gpiochip0`, or any chip that has a line of the name.
-        public var chip: String?
+        package var chip: String?
 
         /// The line's number or name. Default: none, there is no line.
-        public var line: String?
+        package var line: String?
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// A choice of driver.
-    public enum Driver: Equatable, Sendable {
+    package enum Driver: Equatable, Sendable {
         /// The preferred one of the chips that are found, or else a kernel driver's device.
         case automatic
         /// A chip of this family and no other.
@@ -126,37 +126,37 @@ extension JostleSettings {
     }
 
     /// What is published, and how often.
-    public struct Publish: Equatable, Sendable {
+    package struct Publish: Equatable, Sendable {
         /// The attitude; its dead band is in radians, 0.5° by default.
-        public var attitude = Stream(rate: 10, deadband: 0.5 * radiansPerDegree, heartbeat: 30)
+        package var attitude = Stream(rate: 10, deadband: 0.5 * radiansPerDegree, heartbeat: 30)
 
         /// Linear acceleration, gravity and rotation; the dead band is in m/s², 0.05 by default.
-        public var motion = Stream(rate: 5, deadband: 0.05, heartbeat: 30)
+        package var motion = Stream(rate: 5, deadband: 0.05, heartbeat: 30)
 
         /// The change of rotation that is worth a message beside that of acceleration, rad/s; 1 °/s by default. Smaller is
         /// finer, larger is quieter.
-        public var rotationDeadband = 1 * radiansPerDegree
+        package var rotationDeadband = 1 * radiansPerDegree
 
         /// The health report.
-        public var health = Health()
+        package var health = Health()
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// How often a changing quantity is published.
-    public struct Stream: Equatable, Sendable {
+    package struct Stream: Equatable, Sendable {
         /// The most messages a second, Hz; 0 publishes nothing. Smaller spares the network, larger follows faster.
-        public var rate: Double
+        package var rate: Double
 
         /// The change that is worth a message, in the quantity's SI unit. Smaller is finer, larger is quieter.
-        public var deadband: Double
+        package var deadband: Double
 
         /// Seconds after which a message is sent although nothing changed; 0 waits for ever.
-        public var heartbeat: Double
+        package var heartbeat: Double
 
         /// Makes settings of their parts.
-        public init(rate: Double, deadband: Double, heartbeat: Double) {
+        package init(rate: Double, deadband: Double, heartbeat: Double) {
             self.rate = rate
             self.deadband = deadband
             self.heartbeat = heartbeat
@@ -164,97 +164,97 @@ extension JostleSettings {
     }
 
     /// How often the health report is published.
-    public struct Health: Equatable, Sendable {
+    package struct Health: Equatable, Sendable {
         /// Seconds between two reports; 0 sends none. Default 60.
-        public var interval = 60.0
+        package var interval = 60.0
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// The way to the broker.
-    public struct MQTT: Equatable, Sendable {
+    package struct MQTT: Equatable, Sendable {
         /// Where the broker is. Default: none, the agent takes the one on this machine.
-        public var broker: Broker?
+        package var broker: Broker?
 
         /// The user's name at the broker. Default: none.
-        public var username: String?
+        package var username: String?
 
         /// The file whose first line is the user's name, instead of `username`. Default: none.
-        public var usernameFile: String?
+        package var usernameFile: String?
 
         /// The file whose first line is the password. Default: none. The password itself is never a setting.
-        public var passwordFile: String?
+        package var passwordFile: String?
 
         /// The file with the certificates that a `mqtts` broker is checked against. Default: none, the system's.
-        public var caFile: String?
+        package var caFile: String?
 
         /// A directory of such certificates, named by their hashes (`openssl rehash`). Default: none.
-        public var caDirectory: String?
+        package var caDirectory: String?
 
         /// Whether the broker's certificate must be for the name by which it is called. Default true; without it, whoever
         /// has a certificate of the same authority can pass for the broker.
-        public var checksServerName = true
+        package var checksServerName = true
 
         /// The application protocol that is asked for (ALPN), where a broker shares a port with others. Default: none.
-        public var applicationProtocol: String?
+        package var applicationProtocol: String?
 
         /// The version of MQTT that is spoken. Default: 5, and 3.1.1 where the broker does not know 5.
-        public var version = MQTTVersion.automatic
+        package var version = MQTTVersion.automatic
 
         /// The file with this device's certificate. Default: none. It needs `keyFile`.
-        public var certificateFile: String?
+        package var certificateFile: String?
 
         /// The file with the certificate's private key. Default: none. It needs `certificateFile`.
-        public var keyFile: String?
+        package var keyFile: String?
 
         /// What every topic begins with, without a slash at its end. Default `jostle`.
-        public var prefix = "jostle"
+        package var prefix = "jostle"
 
         /// Seconds without traffic after which client and broker test the connection. Default 15.
         /// Smaller notices a dead network sooner, larger sends fewer packets.
-        public var keepAlive = 15.0
+        package var keepAlive = 15.0
 
         /// Seconds for which a broker keeps an event for those who are not there. Default an hour; 0 is for ever.
         /// Smaller spares them stale news, larger lets them miss less.
-        public var eventExpiry = 3600.0
+        package var eventExpiry = 3600.0
 
         /// What waits for the broker.
-        public var outbox = Outbox()
+        package var outbox = Outbox()
 
         /// The name of the systemd credential that a file's path stands for: `credential:NAME`; `nil` where it is a path.
-        public static func credentialName(_ path: String) -> String? {
+        package static func credentialName(_ path: String) -> String? {
             path.hasPrefix("credential:") ? String(path.dropFirst("credential:".count)) : nil
         }
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// How much waits for a broker that is not there; the oldest messages go first.
-    public struct Outbox: Equatable, Sendable {
+    package struct Outbox: Equatable, Sendable {
         /// Messages. Default 10,000.
-        public var maximumCount = 10_000
+        package var maximumCount = 10_000
 
         /// Bytes of topics and payloads. Default 4 MiB. The file in the state directory grows to eight times as much at most.
-        public var maximumBytes = 4_194_304
+        package var maximumBytes = 4_194_304
 
         /// Seconds. Default a week. Smaller spares those who listen stale news.
-        public var maximumAge = 604_800.0
+        package var maximumAge = 604_800.0
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// A choice of MQTT's version.
-    public enum MQTTVersion: Equatable, Sendable {
+    package enum MQTTVersion: Equatable, Sendable {
         case automatic
         case v5
         case v311
     }
 
     /// A choice of broker.
-    public enum Broker: Equatable, Sendable {
+    package enum Broker: Equatable, Sendable {
         /// A small broker inside the agent.
         case embedded
         /// Brokers to try in this order; there is at least one.
@@ -262,35 +262,35 @@ extension JostleSettings {
     }
 
     /// What Home Assistant is told.
-    public struct HomeAssistant: Equatable, Sendable {
+    package struct HomeAssistant: Equatable, Sendable {
         /// Whether entities and triggers are announced. Default true.
-        public var discovery = true
+        package var discovery = true
 
         /// What the topics of announcements begin with, as set in Home Assistant's MQTT integration. Default
         /// `homeassistant`.
-        public var prefix = "homeassistant"
+        package var prefix = "homeassistant"
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// What is logged.
-    public struct Log: Equatable, Sendable {
+    package struct Log: Equatable, Sendable {
         /// The least important messages that are written. Default: information.
-        public var level = LogLevel.info
+        package var level = LogLevel.info
 
         /// Makes the default settings.
-        public init() {}
+        package init() {}
     }
 
     /// The importance of a message; the raw value is syslog's priority, as in sd-daemon(3).
-    public enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
+    package enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
         case error = 3
         case warning = 4
         case info = 6
         case debug = 7
 
         /// Whether `a` is more important than `b`.
-        public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
+        package static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
     }
 }

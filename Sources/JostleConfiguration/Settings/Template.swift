@@ -2,15 +2,15 @@
 ///
 /// `${field}` stands for a field, `${field:-text}` for the text where the event lacks it, and `$${` for the characters
 /// `${`. Any other `$` or brace is itself, so that JSON needs no escapes.
-public struct Template: Equatable, Sendable {
+package struct Template: Equatable, Sendable {
     /// A piece of the text.
-    public enum Part: Equatable, Sendable {
+    package enum Part: Equatable, Sendable {
         case text(String)
         case field(Field, otherwise: String)
     }
 
     /// What a template can tell of an event; the raw value is its name, which is also the one in an event's payload.
-    public enum Field: String, CaseIterable, Sendable {
+    package enum Field: String, CaseIterable, Sendable {
         /// The whole event, as it is published.
         case event
         case device
@@ -36,18 +36,18 @@ public struct Template: Equatable, Sendable {
     }
 
     /// Why a text is no template, in words that can follow it.
-    public struct Malformed: Error, Equatable, Sendable {
-        public var reason: String
+    package struct Malformed: Error, Equatable, Sendable {
+        package var reason: String
     }
 
     /// The pieces, in order.
-    public private(set) var parts: [Part] = []
+    package private(set) var parts: [Part] = []
 
     /// The text that it was made of.
-    public let source: String
+    package let source: String
 
     /// Reads a template.
-    public init(_ source: String) throws(Malformed) {
+    package init(_ source: String) throws(Malformed) {
         self.source = source
         var text = ""
         var rest = source[...]
@@ -72,13 +72,13 @@ public struct Template: Equatable, Sendable {
     }
 
     /// Makes a template of one field.
-    public init(_ field: Field) {
+    package init(_ field: Field) {
         source = "${\(field.rawValue)}"
         parts = [.field(field, otherwise: "")]
     }
 
     /// The fields in it.
-    public var fields: [Field] {
+    package var fields: [Field] {
         parts.compactMap { if case .field(let field, _) = $0 { field } else { nil } }
     }
 

@@ -1,9 +1,9 @@
 internal import LinuxSystem
 
 /// Writing JSON's texts.
-public enum JSONText {
+package enum JSONText {
     /// A text as a JSON string, which is also a double-quoted YAML scalar; what commands a terminal is escaped as well.
-    public static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         guard !text.utf8.allSatisfy(isPlain) else { return "\"\(text)\"" }
         var quoted = "\""
         for scalar in text.unicodeScalars {

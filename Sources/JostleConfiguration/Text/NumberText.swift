@@ -1,5 +1,5 @@
 /// Decimal numbers as people write them.
-public enum NumberText {
+package enum NumberText {
     /// A number at the beginning of `text` and what follows it: `[+-]digits[.digits][e[+-]digits]`.
     ///
     /// `nil` where there is none. The value is infinite where the number is too large; names such as `inf` and
@@ -31,7 +31,7 @@ public enum NumberText {
 
     /// A finite number rounded to `decimals`, without zeros at its end; in exponent form only from 9·10¹⁵ units of the last of
     /// them.
-    public static func decimal(_ value: Double, _ decimals: Int) -> String {
+    package static func decimal(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
         let units = (value * scale).rounded()

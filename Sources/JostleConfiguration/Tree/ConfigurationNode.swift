@@ -1,21 +1,21 @@
 /// One node of a configuration, whatever language it was written in, with the place where it stands.
 ///
 /// Scalars stay text: only the schema knows whether `no` is a name or a mistaken `false`.
-public struct ConfigurationNode: Equatable, Sendable {
+package struct ConfigurationNode: Equatable, Sendable {
     /// What the node is.
-    public var value: Value
+    package var value: Value
 
     /// Where it begins.
-    public var position: ConfigurationPosition
+    package var position: ConfigurationPosition
 
     /// Makes a node.
-    public init(_ value: Value, at position: ConfigurationPosition) {
+    package init(_ value: Value, at position: ConfigurationPosition) {
         self.value = value
         self.position = position
     }
 
     /// The kinds of node.
-    public enum Value: Equatable, Sendable {
+    package enum Value: Equatable, Sendable {
         /// Keys and values in the order in which they were written; no key occurs twice.
         case mapping([Entry])
         case sequence([ConfigurationNode])
@@ -25,7 +25,7 @@ public struct ConfigurationNode: Equatable, Sendable {
     }
 
     /// How a scalar was written.
-    public enum Style: Equatable, Sendable {
+    package enum Style: Equatable, Sendable {
         /// Without quotes: in JSON a number, `true` or `false`.
         case plain
         /// In quotes or as a block: text whatever it looks like.
@@ -33,13 +33,13 @@ public struct ConfigurationNode: Equatable, Sendable {
     }
 
     /// One key of a mapping with its value.
-    public struct Entry: Equatable, Sendable {
-        public var key: String
-        public var keyPosition: ConfigurationPosition
-        public var node: ConfigurationNode
+    package struct Entry: Equatable, Sendable {
+        package var key: String
+        package var keyPosition: ConfigurationPosition
+        package var node: ConfigurationNode
 
         /// Makes an entry.
-        public init(key: String, at keyPosition: ConfigurationPosition, _ node: ConfigurationNode) {
+        package init(key: String, at keyPosition: ConfigurationPosition, _ node: ConfigurationNode) {
             self.key = key
             self.keyPosition = keyPosition
             self.node = node
@@ -47,20 +47,20 @@ public struct ConfigurationNode: Equatable, Sendable {
     }
 
     /// The value of `key`, where this is a mapping that has it.
-    public subscript(key: String) -> ConfigurationNode? {
+    package subscript(key: String) -> ConfigurationNode? {
         guard case .mapping(let entries) = value else { return nil }
         return entries.first { $0.key == key }?.node
     }
 
     /// The text, where this is a scalar.
-    public var text: String? {
+    package var text: String? {
         guard case .scalar(let text, _) = value else { return nil }
         return text
     }
 }
 
 /// Where a configuration came from.
-public enum ConfigurationSource: Hashable, Sendable {
+package enum ConfigurationSource: Hashable, Sendable {
     /// A file, by the path it was opened with.
     case file(String)
     /// `--set key=value`, by its key: the value may be something that does not belong in a log.
@@ -72,24 +72,24 @@ public enum ConfigurationSource: Hashable, Sendable {
 }
 
 /// A place in a configuration.
-public struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertible {
-    public var source: ConfigurationSource
+package struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertible {
+    package var source: ConfigurationSource
 
     /// The line, counted from 1.
-    public var line: Int
+    package var line: Int
 
     /// The character in the line, counted from 1.
-    public var column: Int
+    package var column: Int
 
     /// Makes a position, by default the beginning.
-    public init(_ source: ConfigurationSource, line: Int = 1, column: Int = 1) {
+    package init(_ source: ConfigurationSource, line: Int = 1, column: Int = 1) {
         self.source = source
         self.line = line
         self.column = column
     }
 
     /// The position as compilers write it, or the argument.
-    public var description: String {
+    package var description: String {
         switch source {
         case .file(let name), .message(let name): "\(name):\(line):\(column)"
         case .argument(let key): "--set \(key)"
@@ -99,16 +99,16 @@ public struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertible
 }
 
 /// How large a text and the tree in it may be; a message from outside must not cost the device its memory.
-public struct ReaderLimits: Equatable, Sendable {
+package struct ReaderLimits: Equatable, Sendable {
     /// The longest text, bytes. Default 1 MiB.
-    public var bytes = 1 << 20
+    package var bytes = 1 << 20
 
     /// How many lists and mappings may stand inside one another. Default 16.
-    public var depth = 16
+    package var depth = 16
 
     /// The most nodes. Default 20,000, some megabytes of memory.
-    public var nodes = 20_000
+    package var nodes = 20_000
 
     /// Makes the default limits.
-    public init() {}
+    package init() {}
 }

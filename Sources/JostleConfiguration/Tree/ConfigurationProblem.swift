@@ -1,24 +1,24 @@
 internal import LinuxSystem
 
 /// One thing that is wrong with a configuration: where it stands, what was found and what is allowed.
-public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConvertible {
+package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConvertible {
     /// Where it stands.
-    public var position: ConfigurationPosition
+    package var position: ConfigurationPosition
 
     /// The key's path, `gestures.shake.cooldown`; empty where the text as a whole cannot be read.
-    public var path: String
+    package var path: String
 
     /// What was found there, as it was written; `nil` where it says nothing or does not belong in a log.
-    public var found: String?
+    package var found: String?
 
     /// What is wrong, in words that can follow the value found.
-    public var reason: String
+    package var reason: String
 
     /// What may stand there, with an example.
-    public var allowed: String?
+    package var allowed: String?
 
     /// Makes a problem; `found` is made fit for one line of a log.
-    public init(
+    package init(
         at position: ConfigurationPosition, path: String = "", found: String? = nil, _ reason: String,
         allowed: String? = nil
     ) {
@@ -30,7 +30,7 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     }
 
     /// The problem in one line: `jostle.yaml:7:9: sensor.rate: "fast" is not a frequency; allowed: 4 Hz … 1000 Hz`.
-    public var description: String {
+    package var description: String {
         var text = "\(Self.escaped("\(position)")): "
         // An argument already says its key.
         if !path.isEmpty, position.source != .argument(path) { text += "\(path): " }

@@ -1,11 +1,11 @@
 /// Reads JSON (RFC 8259) strictly: every key once, well-formed UTF-8, nothing after the value, within limits.
 ///
 /// Numbers, `true` and `false` become plain scalars with the text they were written with; strings become quoted ones.
-public enum JSONReader {
+package enum JSONReader {
     /// The tree that `bytes` describe.
     ///
     /// Throws the first problem, with its line and column.
-    public static func read(
+    package static func read(
         _ bytes: [UInt8], source: ConfigurationSource, limits: ReaderLimits = ReaderLimits()
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         guard bytes.count <= limits.bytes else {

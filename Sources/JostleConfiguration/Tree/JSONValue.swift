@@ -1,5 +1,5 @@
 /// A JSON value to be written; members keep their order and numbers the text they are given.
-public enum JSONValue: Equatable, Sendable {
+package enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case number(String)
@@ -8,22 +8,22 @@ public enum JSONValue: Equatable, Sendable {
     case object([Member])
 
     /// One member of an object.
-    public struct Member: Equatable, Sendable {
-        public var name: String
-        public var value: JSONValue
+    package struct Member: Equatable, Sendable {
+        package var name: String
+        package var value: JSONValue
 
         /// Makes a member.
-        public init(_ name: String, _ value: JSONValue) {
+        package init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
     /// A finite number, as short as it can be told.
-    public static func number(_ value: Double) -> JSONValue { .number(NumberText.exact(value)) }
+    package static func number(_ value: Double) -> JSONValue { .number(NumberText.exact(value)) }
 
     /// The value in one line.
-    public var compactText: String {
+    package var compactText: String {
         switch self {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
@@ -36,7 +36,7 @@ public enum JSONValue: Equatable, Sendable {
     }
 
     /// The value over several lines, two spaces a level; what fits into one short line stays in it.
-    public func indentedText(level: Int = 0) -> String {
+    package func indentedText(level: Int = 0) -> String {
         let compact = compactText
         if compact.count + 2 * level <= 100, !isNested { return compact }
         let inner = String(repeating: "  ", count: level + 1)
@@ -72,19 +72,19 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, Expr
     ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
 {
     /// Makes a string.
-    public init(stringLiteral value: String) { self = .string(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
 
     /// Makes an array.
-    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
     /// Makes an object with its members in the order in which they are written.
-    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 
     /// Makes a truth value.
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
 
     /// Makes a number.
-    public init(integerLiteral value: Int) { self = .number("\(value)") }
+    package init(integerLiteral value: Int) { self = .number("\(value)") }
 }

@@ -1,12 +1,12 @@
 /// Which layer set each key.
-public struct Provenance: Equatable, Sendable {
+package struct Provenance: Equatable, Sendable {
     private var positions: [String: ConfigurationPosition] = [:]
 
     /// Makes the provenance of the built-in defaults: no key was set.
-    public init() {}
+    package init() {}
 
     /// Where the key with this path was set; `nil` where the built-in default is in force.
-    public internal(set) subscript(path: String) -> ConfigurationPosition? {
+    package internal(set) subscript(path: String) -> ConfigurationPosition? {
         get { positions[path] }
         set { positions[path] = newValue }
     }

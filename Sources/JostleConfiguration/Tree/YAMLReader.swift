@@ -1,11 +1,11 @@
 /// Reads the part of YAML that a configuration needs: one document of mappings, lists and scalars.
 ///
 /// Refused: keys that occur twice, anchors, aliases, merge keys, tags, further documents, and whatever exceeds the limits.
-public enum YAMLReader {
+package enum YAMLReader {
     /// The tree that `bytes` describe; an empty text is a null node.
     ///
     /// Throws the first problem, with its line and column.
-    public static func read(
+    package static func read(
         _ bytes: [UInt8], source: ConfigurationSource, limits: ReaderLimits = ReaderLimits()
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         let start = ConfigurationPosition(source)

@@ -1,12 +1,12 @@
 internal import Glibc
-public import JostleConfiguration
+package import JostleConfiguration
 internal import LinuxSystem
-public import MosquittoClient
+package import MosquittoClient
 
 // From what the user set to what the MQTT client takes.
 extension JostleSettings {
     /// The brokers, in the order in which they are tried; without any the one on this machine.
-    public func brokers(embeddedPort: UInt16?) -> [MosquittoClient.BrokerAddress] {
+    package func brokers(embeddedPort: UInt16?) -> [MosquittoClient.BrokerAddress] {
         switch mqtt.broker {
         case .embedded: [MosquittoClient.BrokerAddress(host: "127.0.0.1", port: embeddedPort)]
         case .remote(let addresses):
@@ -16,7 +16,7 @@ extension JostleSettings {
     }
 
     /// The options of the MQTT client, with the password out of its file.
-    public func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
+    package func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
         -> MQTTOptions
     {
         var options = MQTTOptions(brokers: brokers, clientID: "jostle-\(clientID)")
@@ -64,7 +64,7 @@ extension JostleSettings {
     }
 
     /// The brokers to which a password would go in the clear, over a network.
-    public func brokersInTheClear(_ brokers: [MosquittoClient.BrokerAddress]) -> [MosquittoClient.BrokerAddress] {
+    package func brokersInTheClear(_ brokers: [MosquittoClient.BrokerAddress]) -> [MosquittoClient.BrokerAddress] {
         guard mqtt.passwordFile != nil else { return [] }
         return brokers.filter { !$0.usesTLS && !["localhost", "::1"].contains($0.host) && !$0.host.hasPrefix("127.") }
     }

@@ -1,9 +1,9 @@
 /// Why a file with a secret cannot be used.
-public struct SecretFileError: Error, Equatable, Sendable {
+package struct SecretFileError: Error, Equatable, Sendable {
     /// The setting below `mqtt` that names it.
-    public let key: String
-    public let path: String
-    public let reason: String
+    package let key: String
+    package let path: String
+    package let reason: String
 
     init(key: String, path: String, reason: String) {
         self.key = key
@@ -13,5 +13,5 @@ public struct SecretFileError: Error, Equatable, Sendable {
 }
 
 extension SecretFileError: CustomStringConvertible {
-    public var description: String { "mqtt.\(key): \(path): \(reason)" }
+    package var description: String { "mqtt.\(key): \(path): \(reason)" }
 }

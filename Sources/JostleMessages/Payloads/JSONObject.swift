@@ -1,59 +1,59 @@
 internal import JostleConfiguration
-public import MotionCore
+package import MotionCore
 
 /// A JSON object in the making: fields in the order in which they are added.
 ///
 /// Numbers are written with as many decimals as their quantity deserves, and in exponent form only beyond 9·10¹⁵ units of
 /// the last of them; what is not finite is left out, since JSON has no word for it.
-public struct JSONObject: Sendable {
+package struct JSONObject: Sendable {
     private var text = "{"
 
     /// Makes an empty object.
-    public init() {}
+    package init() {}
 
     /// The object's text.
-    public var description: String { text + "}" }
+    package var description: String { text + "}" }
 
     /// The object as UTF-8.
-    public var bytes: [UInt8] { Array(description.utf8) }
+    package var bytes: [UInt8] { Array(description.utf8) }
 
     /// Adds a number with at most `decimals` decimals.
-    public mutating func add(_ name: String, _ value: Double?, decimals: Int) {
+    package mutating func add(_ name: String, _ value: Double?, decimals: Int) {
         guard let value, value.isFinite else { return }
         begin(name)
         text += NumberText.decimal(value, decimals)
     }
 
     /// Adds a whole number.
-    public mutating func add(_ name: String, _ value: Int64?) {
+    package mutating func add(_ name: String, _ value: Int64?) {
         guard let value else { return }
         begin(name)
         text += String(value)
     }
 
     /// Adds a truth value.
-    public mutating func add(_ name: String, _ value: Bool?) {
+    package mutating func add(_ name: String, _ value: Bool?) {
         guard let value else { return }
         begin(name)
         text += value ? "true" : "false"
     }
 
     /// Adds a text.
-    public mutating func add(_ name: String, _ value: String?) {
+    package mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         begin(name)
         text += JSONText.quoted(value)
     }
 
     /// Adds an array of numbers; left out where one of them is not finite.
-    public mutating func add(_ name: String, _ values: [Double], decimals: Int) {
+    package mutating func add(_ name: String, _ values: [Double], decimals: Int) {
         guard values.allSatisfy(\.isFinite) else { return }
         begin(name)
         text += "[" + values.map { NumberText.decimal($0, decimals) }.joined(separator: ",") + "]"
     }
 
     /// Adds an array of arrays of numbers; left out where one of them is not finite.
-    public mutating func add(_ name: String, _ rows: [[Double]], decimals: Int) {
+    package mutating func add(_ name: String, _ rows: [[Double]], decimals: Int) {
         guard rows.allSatisfy({ $0.allSatisfy(\.isFinite) }) else { return }
         begin(name)
         text += "["
@@ -69,44 +69,44 @@ public struct JSONObject: Sendable {
     }
 
     /// Adds an array of vectors as arrays; left out where one of them is not finite.
-    public mutating func add(_ name: String, _ vectors: [Vector3], decimals: Int) {
+    package mutating func add(_ name: String, _ vectors: [Vector3], decimals: Int) {
         add(name, vectors.map { [$0.x, $0.y, $0.z] }, decimals: decimals)
     }
 
     /// Adds a vector as an array.
-    public mutating func add(_ name: String, _ vector: Vector3, decimals: Int) {
+    package mutating func add(_ name: String, _ vector: Vector3, decimals: Int) {
         add(name, [vector.x, vector.y, vector.z], decimals: decimals)
     }
 
     /// Adds an object, where there is one.
-    public mutating func add(_ name: String, _ object: JSONObject?) {
+    package mutating func add(_ name: String, _ object: JSONObject?) {
         guard let object else { return }
         begin(name)
         text += object.description
     }
 
     /// Adds an array of texts.
-    public mutating func add(_ name: String, _ texts: [String]) {
+    package mutating func add(_ name: String, _ texts: [String]) {
         begin(name)
         text += "[" + texts.map(JSONText.quoted).joined(separator: ",") + "]"
     }
 
     /// Adds an array of objects.
-    public mutating func add(_ name: String, _ objects: [JSONObject]) {
+    package mutating func add(_ name: String, _ objects: [JSONObject]) {
         begin(name)
         text += "[" + objects.map(\.description).joined(separator: ",") + "]"
     }
 
     /// Adds the fields of another object.
-    public mutating func add(contentsOf object: JSONObject) {
+    package mutating func add(contentsOf object: JSONObject) {
         add(fields: object.fields)
     }
 
     /// The fields as they stand between the braces.
-    public var fields: String { String(text.dropFirst()) }
+    package var fields: String { String(text.dropFirst()) }
 
     /// Adds fields as `fields` gave them.
-    public mutating func add(fields: String) {
+    package mutating func add(fields: String) {
         guard !fields.isEmpty else { return }
         if text.utf8.count > 1 { text += "," }
         text += fields

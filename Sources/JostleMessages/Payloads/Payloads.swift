@@ -1,9 +1,9 @@
-public import MotionCore
+package import MotionCore
 
 /// The JSON that is published: see "MQTT" in the README. Degrees, °/s, m/s², seconds, °C; `t` is epoch milliseconds.
-public enum Payloads {
+package enum Payloads {
     /// The attitude relative to the reference attitude.
-    public static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {
+    package static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {
         let attitude = state.relativeAttitude
         let angles = attitude.eulerAngles
         var object = JSONObject()
@@ -16,7 +16,7 @@ public enum Payloads {
     }
 
     /// Linear acceleration, gravity and rotation, body frame.
-    public static func motion(_ state: MotionState, at time: Int64) -> JSONObject {
+    package static func motion(_ state: MotionState, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
         object.add("acceleration", state.linearAcceleration, decimals: 3)
@@ -27,7 +27,7 @@ public enum Payloads {
     }
 
     /// The device's lasting state.
-    public static func state(_ state: DeviceState, at time: Int64) -> JSONObject {
+    package static func state(_ state: DeviceState, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
         object.add("moving", state.isMoving)
@@ -41,7 +41,7 @@ public enum Payloads {
     }
 
     /// The same where sensing is stopped and nothing was ever measured.
-    public static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
+    package static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
         object.add("moving", false)
@@ -52,7 +52,7 @@ public enum Payloads {
     }
 
     /// What every event begins with; `id` is unique among all events of all devices and starts.
-    public static func head(id: String, at time: Int64) -> JSONObject {
+    package static func head(id: String, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("id", id)
         object.add("t", time)
@@ -60,14 +60,14 @@ public enum Payloads {
     }
 
     /// A phase of a gesture.
-    public static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
+    package static func event(_ event: GestureEvent, id: String, at time: Int64, isSimulated: Bool) -> JSONObject {
         var object = head(id: id, at: time)
         object.add(contentsOf: fields(event, isSimulated: isSimulated))
         return object
     }
 
     /// A phase of a gesture, without what every event begins with.
-    public static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
+    package static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("gesture", event.gesture.word)
         object.add("phase", event.phase.word)
@@ -91,20 +91,20 @@ public enum Payloads {
 }
 
 /// What lasts until it changes: which side is up, whether the device moves.
-public struct DeviceState: Equatable, Sendable {
-    public var isMoving: Bool
-    public var side: BodySide
+package struct DeviceState: Equatable, Sendable {
+    package var isMoving: Bool
+    package var side: BodySide
     /// Angle from the reference attitude, or from lying flat, rad.
-    public var tilt: Double
-    public var isVibrating: Bool
+    package var tilt: Double
+    package var isVibrating: Bool
     /// How strongly it vibrates, m/s².
-    public var vibration: Double
-    public var isSimulated: Bool
+    package var vibration: Double
+    package var isSimulated: Bool
     /// Sensing is stopped, and the rest is as it was then.
-    public var isStopped: Bool
+    package var isStopped: Bool
 
     /// Takes from the motion state what lasts.
-    public init(_ state: MotionState, isSimulated: Bool, isStopped: Bool = false) {
+    package init(_ state: MotionState, isSimulated: Bool, isStopped: Bool = false) {
         isMoving = state.isMoving
         side = state.side
         tilt = state.tilt
@@ -115,18 +115,18 @@ public struct DeviceState: Equatable, Sendable {
     }
 
     /// Whether it is another state, whatever the tilt.
-    public func differs(from other: DeviceState) -> Bool {
+    package func differs(from other: DeviceState) -> Bool {
         isMoving != other.isMoving || side != other.side || isVibrating != other.isVibrating
             || isSimulated != other.isSimulated || isStopped != other.isStopped
     }
 
     /// Whether the tilt is another one: from 2° on.
-    public func isTilted(from other: DeviceState) -> Bool {
+    package func isTilted(from other: DeviceState) -> Bool {
         abs(tilt - other.tilt) >= 2 * radiansPerDegree
     }
 
     /// Whether it vibrates more or less: by a fifth, and by 0.02 m/s², what a good chip can tell.
-    public func vibratesOtherwise(than other: DeviceState) -> Bool {
+    package func vibratesOtherwise(than other: DeviceState) -> Bool {
         abs(vibration - other.vibration) >= max(0.02, 0.2 * max(vibration, other.vibration))
     }
 }

@@ -4,17 +4,17 @@ internal import LinuxSystem
 /// The device's default name in topics: the host's name made to fit, with four digits that tell boards apart.
 ///
 /// Every Raspberry Pi is called raspberrypi until somebody renames it; two of them must not share a topic.
-public enum DeviceName {
+package enum DeviceName {
     /// Characters of an instance's name that the default has room for.
     private static let longestInstance = 24
 
     /// The default for this machine, and for the instance `$JOSTLE_INSTANCE` on it where there are several.
-    public static func ofThisMachine() -> String {
+    package static func ofThisMachine() -> String {
         make(host: hostName(), serial: serialNumber(), instance: getenv("JOSTLE_INSTANCE").map { String(cString: $0) })
     }
 
     /// The default for a machine of this host name and serial number, and for an instance on it: `pi-1234-left`.
-    public static func make(host: String, serial: String?, instance: String? = nil) -> String {
+    package static func make(host: String, serial: String?, instance: String? = nil) -> String {
         let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(4)
         var end = digits.count == 4 ? "-" + String(String.UnicodeScalarView(digits)).lowercased() : ""
         if let instance, !instance.isEmpty { end += "-" + fitting(instance).prefix(longestInstance) }
@@ -35,7 +35,7 @@ public enum DeviceName {
     }
 
     /// The host's name (`gethostname`).
-    public static func hostName() -> String {
+    package static func hostName() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             buffer.initialize(repeating: 0)
             guard let start = buffer.baseAddress, gethostname(start, buffer.count - 1) == 0 else { return "" }

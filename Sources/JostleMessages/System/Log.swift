@@ -2,38 +2,38 @@ internal import Glibc
 internal import LinuxSystem
 
 /// Lines for people, to standard error: with sd-daemon's priorities under the journal, plain on a terminal.
-public struct Log: Sendable {
+package struct Log: Sendable {
     /// How much a line matters; the raw values are syslog's.
-    public enum Level: Int, Comparable, Sendable {
+    package enum Level: Int, Comparable, Sendable {
         case error = 3
         case warning = 4
         case info = 6
         case debug = 7
 
-        public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
+        package static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
     }
 
     /// The least important level that is written.
-    public let level: Level
+    package let level: Level
     private let hasPriorities: Bool
 
     /// Makes a log; lines have priorities where standard error is the journal's: systemd sets JOURNAL_STREAM.
-    public init(level: Level) {
+    package init(level: Level) {
         self.level = level
         hasPriorities = getenv("JOURNAL_STREAM") != nil && isatty(STDERR_FILENO) == 0
     }
 
     /// Something failed that needs somebody.
-    public func error(_ text: @autoclosure () -> String) { write(.error, text) }
+    package func error(_ text: @autoclosure () -> String) { write(.error, text) }
     /// Something is wrong, and the agent copes.
-    public func warning(_ text: @autoclosure () -> String) { write(.warning, text) }
+    package func warning(_ text: @autoclosure () -> String) { write(.warning, text) }
     /// Something worth knowing.
-    public func info(_ text: @autoclosure () -> String) { write(.info, text) }
+    package func info(_ text: @autoclosure () -> String) { write(.info, text) }
     /// Something that helps to find out why.
-    public func debug(_ text: @autoclosure () -> String) { write(.debug, text) }
+    package func debug(_ text: @autoclosure () -> String) { write(.debug, text) }
 
     /// Writes a line of a level.
-    public func write(_ level: Level, _ text: @autoclosure () -> String) { write(level, text) }
+    package func write(_ level: Level, _ text: @autoclosure () -> String) { write(level, text) }
 
     private func write(_ level: Level, _ text: () -> String) {
         guard level <= self.level else { return }

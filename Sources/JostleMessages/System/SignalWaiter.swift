@@ -5,13 +5,13 @@ package import LinuxSystem
 /// Waits for the signals that end the agent: sigtimedwait(2), signalfd(2).
 ///
 /// Make one before any thread starts: threads inherit the mask, so that the signals wait for the main thread.
-public struct SignalWaiter: Sendable {
+package struct SignalWaiter: Sendable {
     private let signals: sigset_t
     /// Readable while a signal waits; negative where the system had no descriptor left. Open until the process ends.
     private let descriptor: Int32
 
     /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those that it starts, and ignores SIGPIPE.
-    public init() {
+    package init() {
         var set = sigset_t()
         sigemptyset(&set)
         sigaddset(&set, SIGTERM)
@@ -26,7 +26,7 @@ public struct SignalWaiter: Sendable {
     /// Waits at most `seconds` for one of the signals.
     ///
     /// - Returns: whether one came.
-    public func wait(seconds: Double) -> Bool {
+    package func wait(seconds: Double) -> Bool {
         var set = signals
         let whole = seconds.rounded(.down)
         var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((seconds - whole) * 1e9))

@@ -4,7 +4,7 @@ extension WallClock {
     /// The time of day in the system's time zone, or that of `TZ`, of an instant in milliseconds since 1970: `17:04:09`.
     ///
     /// For one thread (tzset(3), localtime_r(3)).
-    public static func timeOfDay(milliseconds: Int64) -> String {
+    package static func timeOfDay(milliseconds: Int64) -> String {
         tzset()
         var instant = time_t(milliseconds / 1000)
         var local = tm()

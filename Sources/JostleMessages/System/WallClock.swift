@@ -1,24 +1,24 @@
 internal import CLinuxSystem
 internal import Glibc
 internal import LinuxSystem
-public import MotionCore
+package import MotionCore
 
 /// Turns instants of the monotonic clock into wall-clock time.
-public enum WallClock {
+package enum WallClock {
     /// Milliseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
-    public static func milliseconds(at timestamp: Timestamp) -> Int64 { microseconds(at: timestamp) / 1000 }
+    package static func milliseconds(at timestamp: Timestamp) -> Int64 { microseconds(at: timestamp) / 1000 }
 
     /// Microseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
-    public static func microseconds(at timestamp: Timestamp) -> Int64 {
+    package static func microseconds(at timestamp: Timestamp) -> Int64 {
         let age = nanoseconds(CLOCK_MONOTONIC) - timestamp.nanoseconds
         return (nanoseconds(CLOCK_REALTIME) - age) / 1000
     }
 
     /// The present instant of the monotonic clock.
-    public static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
+    package static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
 
     /// What tells this boot of the machine from every other.
-    public static let boot: String = {
+    package static let boot: String = {
         let text = FileContents.text(ofOptional: "/proc/sys/kernel/random/boot_id", limit: 64) ?? ""
         return String(text.prefix { $0.isHexDigit || $0 == "-" })
     }()
@@ -27,13 +27,13 @@ public enum WallClock {
     ///
     /// A board without a battery for its clock takes up the time at which it was switched off, which looks like any
     /// other: there nothing but a synchronised clock counts.
-    public static var isSet: Bool {
+    package static var isSet: Bool {
         isSynchronised
             || keepsTime && nanoseconds(CLOCK_REALTIME) > earliest
     }
 
     /// Whether somebody keeps the system's clock right: adjtimex(2), or where a sandbox forbids that, timesyncd's mark.
-    public static var isSynchronised: Bool {
+    package static var isSynchronised: Bool {
         var state = timex()
         let answer = adjtimex(&state)
         guard answer < 0 else { return answer != TIME_ERROR }
@@ -56,5 +56,5 @@ public enum WallClock {
 
 extension Timestamp {
     /// Seconds that are left at `now`; none where it is past, be it since ever: a difference to that does not exist.
-    public func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
+    package func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
 }

@@ -1,9 +1,9 @@
-public import MotionCore
+package import MotionCore
 
 /// The words that outside programs know gestures by: in topics, payloads and CSV files.
 extension Gesture {
     /// The gesture's name.
-    public var word: String {
+    package var word: String {
         switch self {
         case .shake: "shake"
         case .tap: "tap"
@@ -21,12 +21,12 @@ extension Gesture {
 
 extension GestureSet {
     /// The names of the members.
-    public var words: [String] { Gesture.allCases.filter(contains).map(\.word) }
+    package var words: [String] { Gesture.allCases.filter(contains).map(\.word) }
 }
 
 extension MotionDirection {
     /// The direction's name.
-    public var word: String {
+    package var word: String {
         switch self {
         case .left: "left"
         case .right: "right"
@@ -40,7 +40,7 @@ extension MotionDirection {
 
 extension GesturePhase {
     /// The phase's name.
-    public var word: String {
+    package var word: String {
         switch self {
         case .began: "began"
         case .changed: "changed"
@@ -53,7 +53,7 @@ extension GesturePhase {
 
 extension CancellationReason {
     /// The reason's name.
-    public var word: String {
+    package var word: String {
         switch self {
         case .tooWeak: "too_weak"
         case .tooLong: "too_long"
@@ -68,7 +68,7 @@ extension CancellationReason {
 
 extension BodyAxis {
     /// The axis's name.
-    public var word: String {
+    package var word: String {
         switch self {
         case .x: "x"
         case .y: "y"
@@ -79,7 +79,7 @@ extension BodyAxis {
 
 extension BodySide {
     /// The side's name.
-    public var word: String {
+    package var word: String {
         switch self {
         case .plusX: "+x"
         case .minusX: "-x"

@@ -1,9 +1,9 @@
 internal import JostleConfiguration
-public import MotionCore
+package import MotionCore
 
 extension NearMiss {
     /// What was almost recognised and what it lacked, in a sentence for people.
-    public var explanation: String {
+    package var explanation: String {
         let bound = value < limit ? "at least \(text(limit)) is needed" : "at most \(text(limit)) is allowed"
         let figures = value.isFinite && limit.isFinite ? ", \(text(value)) where \(bound)" : ""
         return "no \(gesture.word): \(reason.words)\(figures)"

@@ -1,7 +1,7 @@
 /// The name of one start of a program, by which the ids of its events and its client differ from those of every other start.
-public enum RunName {
+package enum RunName {
     /// A name that no other start has: 64 random bits, hexadecimal.
-    public static func new() -> String {
+    package static func new() -> String {
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }

@@ -1,5 +1,5 @@
-public import JostleConfiguration
-public import JostleMessages
+package import JostleConfiguration
+package import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 internal import Synchronization
@@ -7,7 +7,7 @@ internal import Synchronization
 /// A running agent as others see it: over MQTT it is asked to do something, answers, and tells its events.
 ///
 /// For one command that a person waits for. Waiting happens on the caller's thread, with a deadline, and ends at a signal.
-public final class RemoteDevice {
+package final class RemoteDevice {
     /// Seconds after which a broker throws away a command that it could not deliver: nobody waits for it any more.
     private static let expiry: UInt32 = 10
 
@@ -24,7 +24,7 @@ public final class RemoteDevice {
     /// Prepares to speak to the agent `id` by way of the configured broker; nothing is connected yet.
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` where the configuration leads to no broker.
-    public init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
+    package init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         let mark = RunName.new()
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
@@ -62,7 +62,7 @@ public final class RemoteDevice {
     /// Connects, sends a command and waits for its answer, all within `seconds`. To be called once.
     ///
     /// - Throws: why there is no answer. A refusal is one.
-    public func ask(
+    package func ask(
         _ command: String, _ arguments: JSONObject, within seconds: Double, signals: SignalWaiter
     ) throws(RemoteDeviceError) -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
@@ -99,7 +99,7 @@ public final class RemoteDevice {
     }
 
     /// The events that came since the last call, in order.
-    public func takeEvents() -> [RemoteEvent] { inbox.takeEvents() }
+    package func takeEvents() -> [RemoteEvent] { inbox.takeEvents() }
 
     /// Waits until `isDone` holds of what was seen, or for the deadline.
     private func wait(

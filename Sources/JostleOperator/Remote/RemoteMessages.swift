@@ -1,15 +1,15 @@
 internal import JostleConfiguration
-public import JostleMessages
-public import MosquittoClient
+package import JostleMessages
+package import MosquittoClient
 
 /// What an agent answered to a command.
-public struct RemoteAnswer: Sendable {
+package struct RemoteAnswer: Sendable {
     /// Whether the command is carried out.
-    public let isAccepted: Bool
+    package let isAccepted: Bool
 
     /// Why it is not: for programs, and for people.
-    public let error: String?
-    public let message: String?
+    package let error: String?
+    package let message: String?
 
     private let tree: ConfigurationNode
 
@@ -30,23 +30,23 @@ public struct RemoteAnswer: Sendable {
     }
 
     /// A field of the answer as text, where it is there.
-    public func text(_ name: String) -> String? { tree[name]?.text }
+    package func text(_ name: String) -> String? { tree[name]?.text }
 
     /// A field of the answer as a number, where it is one.
-    public func number(_ name: String) -> Double? { tree[name]?.text.flatMap(Double.init) }
+    package func number(_ name: String) -> Double? { tree[name]?.text.flatMap(Double.init) }
 }
 
 /// A phase of a gesture as a device published it.
-public struct RemoteEvent: Sendable {
+package struct RemoteEvent: Sendable {
     /// The words of the gesture and of its phase.
-    public let gesture: String
-    public let phase: String
+    package let gesture: String
+    package let phase: String
 
     /// Whether it was made up.
-    public let isSimulated: Bool
+    package let isSimulated: Bool
 
     /// The whole message.
-    public let json: String
+    package let json: String
 
     /// Reads an event; `nil` where the message is none.
     init?(_ payload: [UInt8]) {
@@ -65,7 +65,7 @@ public struct RemoteEvent: Sendable {
 }
 
 /// Why there is no answer from a remote device.
-public enum RemoteDeviceError: Error, Sendable {
+package enum RemoteDeviceError: Error, Sendable {
     /// The MQTT client turned its options down.
     case mqtt(MQTTError)
     /// A file with a secret cannot be used.
@@ -85,7 +85,7 @@ public enum RemoteDeviceError: Error, Sendable {
 }
 
 extension RemoteDeviceError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .mqtt(let error): return "\(error)"
         case .secretFile(let error): return "\(error)"

@@ -4,9 +4,9 @@ internal import Glibc
 /// Waits for what concerns a view in a terminal: signals, keys and news.
 ///
 /// Make one before any thread starts: threads inherit the mask, so that the signals wait for the main thread.
-public final class ViewSignals {
+package final class ViewSignals {
     /// What a signal means for a view.
-    public enum Signal: Sendable {
+    package enum Signal: Sendable {
         /// SIGINT, SIGTERM, SIGHUP, SIGQUIT: it is to end.
         case end
         /// SIGWINCH: the window has another size.
@@ -20,7 +20,7 @@ public final class ViewSignals {
     private let descriptor: Int32
 
     /// Blocks the signals for this thread and those that it starts, and ignores SIGPIPE.
-    public init() {
+    package init() {
         var set = sigset_t()
         sigemptyset(&set)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP] { sigaddset(&set, number) }
@@ -40,7 +40,7 @@ public final class ViewSignals {
     /// Waits at most `seconds` for signals, or for the first of news and, where `input` is true, something typed.
     ///
     /// Without a listener news does not end the wait.
-    public func wait(seconds: Double, news: WatchListener?, input: Bool) -> [Signal] {
+    package func wait(seconds: Double, news: WatchListener?, input: Bool) -> [Signal] {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: news?.bell.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
@@ -71,7 +71,7 @@ public final class ViewSignals {
     }
 
     /// Stops the process as SIGTSTP would have; returns when it is continued.
-    public static func stopHere() {
+    package static func stopHere() {
         kill(getpid(), SIGSTOP)
     }
 }

@@ -1,12 +1,12 @@
 internal import Glibc
-public import JostleConfiguration
+package import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSystem
-public import MosquittoClient
+package import MosquittoClient
 internal import Synchronization
 
 /// Listens to devices at the configured broker for as long as somebody watches; a broker that is away is tried again.
-public final class WatchListener: Sendable {
+package final class WatchListener: Sendable {
     /// The largest message that is looked at, bytes: ten times an agent's longest.
     static let maximumMessage = 1 << 16
 
@@ -14,7 +14,7 @@ public final class WatchListener: Sendable {
     private static let capacity = (reports: 20_000, bytes: 8 << 20)
 
     /// What happened on the network.
-    public enum Report: Sendable {
+    package enum Report: Sendable {
         case connecting(broker: String)
         case connected(broker: String, version: String)
         /// Why there is no connection, and after how many seconds it is tried again.
@@ -46,7 +46,7 @@ public final class WatchListener: Sendable {
     /// Prepares to listen to the device `id`, or to all; nothing is connected yet.
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` where the configuration leads to no broker.
-    public init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
+    package init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         guard let bell = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
         prefix = settings.mqtt.prefix
@@ -82,7 +82,7 @@ public final class WatchListener: Sendable {
     }
 
     /// Connects.
-    public func start() throws(RemoteDeviceError) {
+    package func start() throws(RemoteDeviceError) {
         do throws(MQTTError) {
             try client.start()
         } catch {
@@ -91,12 +91,12 @@ public final class WatchListener: Sendable {
     }
 
     /// Ends the connection.
-    public func stop() {
+    package func stop() {
         _ = client.stop(within: .milliseconds(300))
     }
 
     /// Listens to all that one device tells, and no more to the others.
-    public func narrow(to id: String) throws(RemoteDeviceError) {
+    package func narrow(to id: String) throws(RemoteDeviceError) {
         let before = WatchListener.filters(prefix, nil)
         for filter in before { client.unsubscribe(from: filter.0) }
         inbox.state.withLock { state in
@@ -107,7 +107,7 @@ public final class WatchListener: Sendable {
     }
 
     /// What happened since the last call, in order, and how many messages found no room.
-    public func takeReports() -> (reports: [Report], leftOut: Int) {
+    package func takeReports() -> (reports: [Report], leftOut: Int) {
         inbox.state.withLock { state in
             defer {
                 state.reports = []

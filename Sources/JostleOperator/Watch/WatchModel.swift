@@ -1,11 +1,11 @@
 internal import JostleConfiguration
-public import MosquittoClient
-public import MotionCore
+package import MosquittoClient
+package import MotionCore
 
 /// What is known of the devices at a broker, built message by message.
-public struct WatchModel: Equatable, Sendable {
+package struct WatchModel: Equatable, Sendable {
     /// As many devices are told apart; what further ones say is counted and left aside.
-    public static let maximumDevices = 5000
+    package static let maximumDevices = 5000
 
     /// Events that are kept of a device: of the only one, and of each in a fleet.
     private static let history = (one: 100, each: 8)
@@ -13,32 +13,32 @@ public struct WatchModel: Equatable, Sendable {
     private let prefix: String
 
     /// The device that all is about; `nil` where it is about a fleet.
-    public private(set) var only: String?
+    package private(set) var only: String?
 
     /// The devices by their ids.
-    public private(set) var devices: [String: WatchedDevice] = [:]
+    package private(set) var devices: [String: WatchedDevice] = [:]
 
     /// Messages of devices for which there was no room.
-    public private(set) var unwatched = 0
+    package private(set) var unwatched = 0
 
     /// Makes a model that knows nothing yet, about one device or about all.
-    public init(prefix: String, only: String? = nil) {
+    package init(prefix: String, only: String? = nil) {
         self.prefix = prefix
         self.only = only
     }
 
     /// Makes it one about a single device.
-    public mutating func narrow(to id: String) {
+    package mutating func narrow(to id: String) {
         only = id
         devices = devices.filter { $0.key == id }
         unwatched = 0
     }
 
     /// A device that has not said anything yet.
-    public func unheard(_ id: String) -> WatchedDevice { WatchedDevice(id: id) }
+    package func unheard(_ id: String) -> WatchedDevice { WatchedDevice(id: id) }
 
     /// What a message changed.
-    public enum News: Equatable, Sendable {
+    package enum News: Equatable, Sendable {
         case availability
         case attitude
         case motion
@@ -52,7 +52,7 @@ public struct WatchModel: Equatable, Sendable {
     /// Takes a message in.
     ///
     /// - Returns: what is new, and of which device; `nil` where nothing is.
-    public mutating func take(_ message: MQTTMessage, at now: Timestamp) -> (id: String, news: News)? {
+    package mutating func take(_ message: MQTTMessage, at now: Timestamp) -> (id: String, news: News)? {
         guard message.topic.hasPrefix(prefix + "/") else { return nil }
         let parts = message.topic.dropFirst(prefix.count + 1).split(separator: "/", omittingEmptySubsequences: false)
         guard let id = parts.first.map(String.init), JostleSettings.Device.isID(id), only == nil || only == id else {

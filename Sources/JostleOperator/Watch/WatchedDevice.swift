@@ -1,31 +1,31 @@
-public import MotionCore
+package import MotionCore
 
 /// What is known of a device from what it published; bounded, whatever the messages hold.
-public struct WatchedDevice: Equatable, Sendable {
-    public let id: String
+package struct WatchedDevice: Equatable, Sendable {
+    package let id: String
 
     /// Whether it is there, as the broker says; `nil` where nobody told.
-    public internal(set) var isOnline: Bool?
-    public internal(set) var attitude: Attitude?
-    public internal(set) var motion: Motion?
-    public internal(set) var state: State?
-    public internal(set) var health: Health?
+    package internal(set) var isOnline: Bool?
+    package internal(set) var attitude: Attitude?
+    package internal(set) var motion: Motion?
+    package internal(set) var state: State?
+    package internal(set) var health: Health?
     /// The hash of the report as it came.
     var healthMark: Int?
 
     /// The phases of gestures, the newest first.
-    public private(set) var events: [WatchedEvent] = []
+    package private(set) var events: [WatchedEvent] = []
 
     /// What makes no sense: how many messages, and the last complaint.
-    public internal(set) var malformed = 0
-    public internal(set) var complaint: String?
+    package internal(set) var malformed = 0
+    package internal(set) var complaint: String?
 
     /// The attitude, degrees, from the reference attitude.
-    public struct Attitude: Equatable, Sendable {
-        public var roll: Double
-        public var pitch: Double
-        public var yaw: Double
-        public var arrival: Timestamp
+    package struct Attitude: Equatable, Sendable {
+        package var roll: Double
+        package var pitch: Double
+        package var yaw: Double
+        package var arrival: Timestamp
 
         init?(_ fields: MessageFields, at now: Timestamp) {
             guard let roll = fields.number("roll"), let pitch = fields.number("pitch"), let yaw = fields.number("yaw"),
@@ -39,10 +39,10 @@ public struct WatchedDevice: Equatable, Sendable {
     }
 
     /// How hard it is moved: linear acceleration, m/s², rotation, °/s, temperature, °C.
-    public struct Motion: Equatable, Sendable {
-        public var acceleration: Double?
-        public var rotation: Double?
-        public var temperature: Double?
+    package struct Motion: Equatable, Sendable {
+        package var acceleration: Double?
+        package var rotation: Double?
+        package var temperature: Double?
 
         init(_ fields: MessageFields) {
             acceleration = fields.length("acceleration")
@@ -52,14 +52,14 @@ public struct WatchedDevice: Equatable, Sendable {
     }
 
     /// What lasts until it changes; tilt in degrees, vibration in m/s².
-    public struct State: Equatable, Sendable {
-        public var side: String?
-        public var isMoving: Bool?
-        public var isVibrating: Bool?
-        public var vibration: Double?
-        public var tilt: Double?
-        public var isSimulated: Bool
-        public var isStopped: Bool
+    package struct State: Equatable, Sendable {
+        package var side: String?
+        package var isMoving: Bool?
+        package var isVibrating: Bool?
+        package var vibration: Double?
+        package var tilt: Double?
+        package var isSimulated: Bool
+        package var isStopped: Bool
 
         init(_ fields: MessageFields) {
             side = fields.text("side")
@@ -73,25 +73,25 @@ public struct WatchedDevice: Equatable, Sendable {
     }
 
     /// How the agent is: its own report, with counters since its start.
-    public struct Health: Equatable, Sendable {
+    package struct Health: Equatable, Sendable {
         /// Hz, parts per million, °C.
-        public var rate: Double?
-        public var period: Double?
-        public var temperature: Double?
-        public var gaps: Double?
-        public var busErrors: Double?
-        public var outbox: Double?
+        package var rate: Double?
+        package var period: Double?
+        package var temperature: Double?
+        package var gaps: Double?
+        package var busErrors: Double?
+        package var outbox: Double?
         /// Per cent of a core, MB, seconds.
-        public var processor: Double?
-        public var memory: Double?
-        public var uptime: Double?
-        public var problems: [String]
-        public var sensor: String?
-        public var sensorState: String?
-        public var sensorFault: String?
-        public var isStopped: Bool
-        public var version: String?
-        public var arrival: Timestamp
+        package var processor: Double?
+        package var memory: Double?
+        package var uptime: Double?
+        package var problems: [String]
+        package var sensor: String?
+        package var sensorState: String?
+        package var sensorFault: String?
+        package var isStopped: Bool
+        package var version: String?
+        package var arrival: Timestamp
 
         init(_ fields: MessageFields, at now: Timestamp) {
             rate = fields.number("rate")
@@ -118,10 +118,10 @@ public struct WatchedDevice: Equatable, Sendable {
     }
 
     /// Whether sensing is stopped by somebody's wish.
-    public var isStopped: Bool { state?.isStopped ?? health?.isStopped ?? false }
+    package var isStopped: Bool { state?.isStopped ?? health?.isStopped ?? false }
 
     /// Whether somebody has to look after it.
-    public var isInTrouble: Bool { isOnline == false || health?.problems.isEmpty == false }
+    package var isInTrouble: Bool { isOnline == false || health?.problems.isEmpty == false }
 
     /// Notes an event.
     ///

@@ -1,27 +1,27 @@
 internal import JostleConfiguration
 internal import JostleMessages
-public import MotionCore
+package import MotionCore
 
 /// A phase of a gesture as a device published it, in words for people.
-public struct WatchedEvent: Equatable, Sendable {
+package struct WatchedEvent: Equatable, Sendable {
     /// Unique among all events; `nil` where the message has none.
-    public var id: String?
+    package var id: String?
 
-    public var gesture: String
-    public var phase: String
+    package var gesture: String
+    package var phase: String
 
     /// What there is to tell of it: `axis x`, `14.2 m/s²`.
-    public var details: [String]
+    package var details: [String]
 
     /// When it was recognised, milliseconds since 1970; `nil` where the device did not know.
-    public var time: Int64?
+    package var time: Int64?
 
     /// When it arrived here.
-    public var arrival: Timestamp
+    package var arrival: Timestamp
 
     /// Whether it was made up, and whether it is old news.
-    public var isSimulated: Bool
-    public var isDelayed: Bool
+    package var isSimulated: Bool
+    package var isDelayed: Bool
 
     /// Reads an event; `nil` where the message has no gesture or no phase.
     init?(_ fields: MessageFields, at now: Timestamp) {
@@ -37,10 +37,10 @@ public struct WatchedEvent: Equatable, Sendable {
     }
 
     /// Whether the gesture turned out to be none.
-    public var isCancelled: Bool { phase == "cancelled" }
+    package var isCancelled: Bool { phase == "cancelled" }
 
     /// The details, and what marks the event, in a line.
-    public var remarks: String {
+    package var remarks: String {
         var parts = details
         if isSimulated { parts.append("simulated") }
         if isDelayed { parts.append("delayed") }

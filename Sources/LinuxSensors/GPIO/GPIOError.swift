@@ -3,7 +3,7 @@ public import LinuxSystem
 /// Why a GPIO line cannot be used, and what to do about it.
 public struct GPIOError: Error, Equatable, Sendable {
     /// What stands in the way.
-    public enum Reason: Equatable, Sendable {
+    package enum Reason: Equatable, Sendable {
         /// There is no such GPIO chip.
         case noChip
         /// This user may not open the chip.
@@ -24,7 +24,7 @@ public struct GPIOError: Error, Equatable, Sendable {
         case cannotRequest
     }
 
-    public var reason: Reason
+    package var reason: Reason
 
     /// Which line was meant, and the file of the chip that was looked at last.
     public var place: GPIOPlace

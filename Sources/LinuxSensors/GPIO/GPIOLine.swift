@@ -1,6 +1,6 @@
 internal import CLinuxGPIO
 internal import Glibc
-public import IMUDrivers
+package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
@@ -8,18 +8,18 @@ internal import MotionCore
 ///
 /// The kernel notes the instant of every edge in the interrupt, on the monotonic clock, and keeps them in a queue until they
 /// are read; nobody is woken for one. The line is given back where this goes out of scope.
-public struct GPIOLine: DataReadyLine, ~Copyable {
+package struct GPIOLine: DataReadyLine, ~Copyable {
     /// The most events that the kernel queues for a line (gpiolib-cdev.c: sixteen for each of 64 lines); at 1000 Hz one
     /// second's, which is the longest batch.
-    public static var queueLength: UInt32 { 1024 }
+    package static var queueLength: UInt32 { 1024 }
 
     /// As whom the kernel knows us.
     static var consumer: String { "jostle" }
 
-    public static var isWired: Bool { true }
+    package static var isWired: Bool { true }
 
     /// Where the line is.
-    public let place: GPIOPlace
+    package let place: GPIOPlace
 
     private let descriptor: Int32
     private let events: UnsafeMutableBufferPointer<gpio_v2_line_event>
@@ -27,7 +27,7 @@ public struct GPIOLine: DataReadyLine, ~Copyable {
     /// Requests a line (`GPIO_V2_GET_LINE_IOCTL`).
     ///
     /// - Throws: what stands in the way; who has the line where somebody does.
-    public init(_ place: GPIOPlace) throws(GPIOError) {
+    package init(_ place: GPIOPlace) throws(GPIOError) {
         descriptor = try Self.request(place)
         self.place = place
         events = .allocate(capacity: 64)
@@ -39,7 +39,7 @@ public struct GPIOLine: DataReadyLine, ~Copyable {
     }
 
     /// Takes events out of the kernel's queue (`read`); none where the chip is gone, which is a silent line.
-    public mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
+    package mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
         guard let first = events.baseAddress else { return 0 }
         let count = min(edges.count, events.count)
         let taken = Int(linux_gpio_read(descriptor, first, UInt32(count)))

@@ -11,17 +11,17 @@ internal import LinuxSystem
 ///
 /// It binds those who ask for it within one network namespace: not programs that never ask, nor a container that has
 /// a network of its own.
-public struct ChipLock: ~Copyable {
+package struct ChipLock: ~Copyable {
     /// Who has a lock.
-    public struct Holder: Equatable, Sendable, CustomStringConvertible {
+    package struct Holder: Equatable, Sendable, CustomStringConvertible {
         /// The process, nil where the kernel does not tell (too many have asked already).
-        public var processIdentifier: Int32?
+        package var processIdentifier: Int32?
 
         /// Its name, nil where it is of another process namespace or has just ended.
-        public var name: String?
+        package var name: String?
 
         /// `jostle (process 412)`.
-        public var description: String {
+        package var description: String {
             guard let processIdentifier else { return "another process" }
             return "\(name ?? "another program") (process \(processIdentifier))"
         }
@@ -33,7 +33,7 @@ public struct ChipLock: ~Copyable {
     ///
     /// - Throws: `inUse` where somebody has it, also where that is this process; `cannotLock` where the system has no
     ///   socket to give.
-    public init(device: String, address: UInt8) throws(LinuxSensorsError) {
+    package init(device: String, address: UInt8) throws(LinuxSensorsError) {
         descriptor = try Self.acquire(device: device, address: address)
     }
 
@@ -42,7 +42,7 @@ public struct ChipLock: ~Copyable {
     }
 
     /// Who has the lock of a chip, nil where nobody has; it is not taken.
-    public static func holder(device: String, address: UInt8) -> Holder? {
+    package static func holder(device: String, address: UInt8) -> Holder? {
         switch ask(SocketAddress(abstractName: name(device: device, address: address))) {
         case .held(let holder): holder
         case .free, .unsettled: nil

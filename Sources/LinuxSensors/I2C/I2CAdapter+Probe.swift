@@ -1,8 +1,8 @@
 internal import Glibc
-public import IMUDrivers
+package import IMUDrivers
 
 /// What a scan finds at an address.
-public enum I2CPresence: Equatable, Sendable {
+package enum I2CPresence: Equatable, Sendable {
     /// Something acknowledges the address.
     case answers
     /// Nothing does.
@@ -21,7 +21,7 @@ extension I2CAdapter {
     ///
     /// It names no register, as that first byte is already data to a port expander or a bus switch. Chips that somebody
     /// uses are left alone: a byte read from behind a driver's back may be one of its FIFO.
-    public func presence(at address: UInt8) -> I2CPresence {
+    package func presence(at address: UInt8) -> I2CPresence {
         do throws(LinuxSensorsError) {
             try checkOwner(of: address)
         } catch {
@@ -43,7 +43,7 @@ extension I2CAdapter {
     /// expected at the address.
     ///
     /// - Throws: what the bus answered; `busy` where a kernel driver is bound to the chip.
-    public func readRegister(_ register: UInt8, at address: UInt8) throws(BusError) -> UInt8 {
+    package func readRegister(_ register: UInt8, at address: UInt8) throws(BusError) -> UInt8 {
         try select(address)
         guard functionality.contains(.transfers) else { return try smbusReadByte(register) }
         var value: UInt8 = 0

@@ -6,12 +6,12 @@ internal import LinuxSystem
 /// An open I2C adapter: `/dev/i2c-1`. Closed where it goes out of scope.
 ///
 /// Timeout and retries are left as they are: i2c-dev changes them for the whole adapter and everybody on it.
-public struct I2CAdapter: ~Copyable {
+package struct I2CAdapter: ~Copyable {
     /// The device file.
-    public private(set) var path: String
+    package private(set) var path: String
 
     /// What the adapter can do.
-    public private(set) var functionality: I2CFunctionality
+    package private(set) var functionality: I2CFunctionality
 
     /// How registers are reached, nil where they cannot be.
     private(set) var method: I2CMethod?
@@ -22,7 +22,7 @@ public struct I2CAdapter: ~Copyable {
     /// Opens an adapter (`open`, `I2C_FUNCS`).
     ///
     /// - Throws: `cannotOpen`, or `notAnAdapter` for a file that is something else.
-    public init(path: String) throws(LinuxSensorsError) {
+    package init(path: String) throws(LinuxSensorsError) {
         let (descriptor, functionality) = try Self.open(path)
         self.path = path
         self.functionality = functionality
@@ -71,7 +71,7 @@ public struct I2CAdapter: ~Copyable {
     }
 
     /// The bus as the system lists it, nil where the path does not lead to a numbered one.
-    public var bus: I2CBus? {
+    package var bus: I2CBus? {
         let resolved = SystemFiles.resolved(path) ?? path
         return I2CBus.number(inName: SystemFiles.lastComponent(of: resolved)).map { I2CBus(number: $0) }
     }

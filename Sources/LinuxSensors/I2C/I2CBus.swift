@@ -1,36 +1,36 @@
 /// One of a machine's I2C buses, as the system lists it; nothing is opened.
-public struct I2CBus: Equatable, Sendable {
+package struct I2CBus: Equatable, Sendable {
     /// The device file, `/dev/i2c-1`.
-    public var path: String
+    package var path: String
 
     /// The number in its name.
-    public var number: Int
+    package var number: Int
 
     /// The adapter's name as its kernel driver gives it, `bcm2835 (i2c@7e804000)`, where the system tells.
-    public var name: String?
+    package var name: String?
 
     /// The bus clock that the device tree asks for, Hz, where the system tells.
     ///
     /// 100 kHz where nobody changed it; `dtparam=i2c_arm_baudrate=400000` does on a Raspberry Pi.
-    public var clockFrequency: Int?
+    package var clockFrequency: Int?
 
     /// Where the system's files are; another place in tests.
-    public struct Places: Sendable {
+    package struct Places: Sendable {
         /// The directory of device files.
-        public var devices: String
+        package var devices: String
 
         /// The mount point of sysfs.
-        public var system: String
+        package var system: String
 
         /// Names the places; those of every Linux system by default.
-        public init(devices: String = "/dev", system: String = "/sys") {
+        package init(devices: String = "/dev", system: String = "/sys") {
             self.devices = devices
             self.system = system
         }
     }
 
     /// All buses in the order of their numbers; none where i2c-dev is not loaded or I2C is switched off.
-    public static func all(in places: Places = Places()) -> [I2CBus] {
+    package static func all(in places: Places = Places()) -> [I2CBus] {
         SystemFiles.names(in: places.devices)
             .compactMap(number(inName:))
             .sorted()
@@ -38,7 +38,7 @@ public struct I2CBus: Equatable, Sendable {
     }
 
     /// Looks up what the system tells of the bus with this number, which need not exist.
-    public init(number: Int, in places: Places = Places()) {
+    package init(number: Int, in places: Places = Places()) {
         self.number = number
         path = "\(places.devices)/i2c-\(number)"
         let adapter = "\(places.system)/class/i2c-dev/i2c-\(number)"
@@ -51,14 +51,14 @@ public struct I2CBus: Equatable, Sendable {
 
     /// Looks up what the system tells of the bus with this device file, which need not exist; `nil` where the path does
     /// not lead to the file of a numbered bus.
-    public init?(path: String) {
+    package init?(path: String) {
         let name = SystemFiles.lastComponent(of: SystemFiles.resolved(path) ?? path)
         guard let number = I2CBus.number(inName: name) else { return nil }
         self.init(number: number)
     }
 
     /// The name of the kernel driver that is bound to a chip of this bus, nil where none is.
-    public func kernelDriver(at address: UInt8, in places: Places = Places()) -> String? {
+    package func kernelDriver(at address: UInt8, in places: Places = Places()) -> String? {
         let digits = String(address, radix: 16)
         let device = "\(number)-\(String(repeating: "0", count: 4 - digits.count))\(digits)"
         return SystemFiles.resolved("\(places.system)/bus/i2c/devices/\(device)/driver")

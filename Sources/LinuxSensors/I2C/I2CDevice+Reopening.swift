@@ -1,11 +1,11 @@
 internal import Glibc
-public import IMUDrivers
+package import IMUDrivers
 
 /// An adapter on USB may be pulled out and plugged in again: its device file goes, a descriptor that was open is of no use
 /// any more, and the adapter that comes may have another number.
 extension I2CDevice {
     /// How a chip is found on an adapter that was plugged in after the chip was opened.
-    public struct Search: Sendable {
+    package struct Search: Sendable {
         /// The buses that there were already: the chip did not move to one of those.
         let known: Set<String>
         let register: UInt8
@@ -14,7 +14,7 @@ extension I2CDevice {
 
         /// Looks for the chip of which a register, whose content never changes, holds `identity`, on buses that come from now
         /// on.
-        public init(register: UInt8, identity: UInt8, in places: I2CBus.Places = I2CBus.Places()) {
+        package init(register: UInt8, identity: UInt8, in places: I2CBus.Places = I2CBus.Places()) {
             known = Set(I2CBus.all(in: places).map(\.path))
             self.register = register
             self.identity = identity
@@ -26,7 +26,7 @@ extension I2CDevice {
     ///
     /// Nothing is asked of a chip on the same bus; elsewhere its identity is read, as a scan does.
     /// - Throws: why the own bus cannot be had.
-    public mutating func reopen() throws(BusError) {
+    package mutating func reopen() throws(BusError) {
         do throws(LinuxSensorsError) {
             try adapter.open(path: path)
             let method = try adapter.usableMethod(at: address)

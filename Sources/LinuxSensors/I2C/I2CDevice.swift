@@ -1,11 +1,11 @@
 internal import Glibc
-public import IMUDrivers
+package import IMUDrivers
 
 /// One chip on an I2C adapter of this machine, as the register bus that its driver owns.
 ///
 /// It has the adapter's descriptor to itself, and the chip's lock where it took one. Transactions of other processes to
 /// other chips go between its own.
-public struct I2CDevice: RegisterBus, ~Copyable {
+package struct I2CDevice: RegisterBus, ~Copyable {
     var adapter: I2CAdapter
     var lock: ChipLock?
     var method: I2CMethod
@@ -16,18 +16,18 @@ public struct I2CDevice: RegisterBus, ~Copyable {
     let search: Search?
 
     /// The chip's address.
-    public let address: UInt8
+    package let address: UInt8
 
     /// The longest read of one transaction, bytes: 8192, or 32 or 1 through an adapter that knows only SMBus.
     ///
     /// It falls to 32 where an adapter refuses a longer read: some on USB do, and no ioctl tells.
-    public internal(set) var maximumReadLength: Int
+    package internal(set) var maximumReadLength: Int
 
     /// Opens the adapter, locks the chip and makes sure that no kernel driver is bound to it; nothing is sent yet.
     ///
     /// With a `search` the chip is looked for on other buses, too, when its adapter is gone.
     /// - Throws: what stands in the way, with the name of who has the chip.
-    public init(path: String, address: UInt8, search: Search? = nil) throws(LinuxSensorsError) {
+    package init(path: String, address: UInt8, search: Search? = nil) throws(LinuxSensorsError) {
         let adapter = try I2CAdapter(path: path)
         let lock = try ChipLock(device: path, address: address)
         try self.init(adapter: adapter, address: address, lock: lock, search: search)
@@ -36,7 +36,7 @@ public struct I2CDevice: RegisterBus, ~Copyable {
     /// Addresses a chip on an adapter that is open already, holding `lock` as long.
     ///
     /// - Throws: `invalidAddress`, `insufficientAdapter` or `kernelDriver`.
-    public init(
+    package init(
         adapter: consuming I2CAdapter, address: UInt8, lock: consuming ChipLock?, search: Search? = nil
     ) throws(LinuxSensorsError) {
         let method = try adapter.usableMethod(at: address)
@@ -62,7 +62,7 @@ public struct I2CDevice: RegisterBus, ~Copyable {
     ///
     /// - Throws: what the kernel answered; `unsupported` for more than `maximumReadLength` bytes, `absent` while the adapter
     ///   is gone.
-    public mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
+    package mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         guard let destination = buffer.baseAddress, !buffer.isEmpty else { return }
         guard adapter.descriptor >= 0 else { throw BusError(.absent, code: ENODEV) }
         // libi2c would silently read 32 bytes instead.
@@ -87,7 +87,7 @@ public struct I2CDevice: RegisterBus, ~Copyable {
     /// Writes one byte to `register`.
     ///
     /// - Throws: what the kernel answered; `absent` while the adapter is gone.
-    public mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
+    package mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
         guard adapter.descriptor >= 0 else { throw BusError(.absent, code: ENODEV) }
         switch method {
         case .transfers: try adapter.transferWrite(register, value, at: address)

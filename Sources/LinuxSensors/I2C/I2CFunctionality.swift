@@ -1,11 +1,11 @@
 internal import CLinuxI2C
 
 /// What an adapter can do, as its kernel driver says (`I2C_FUNCS`).
-public struct I2CFunctionality: OptionSet, Sendable, BitwiseCopyable {
-    public let rawValue: UInt
+package struct I2CFunctionality: OptionSet, Sendable, BitwiseCopyable {
+    package let rawValue: UInt
 
     /// Makes a set of the kernel's `I2C_FUNC_…` bits.
-    public init(rawValue: UInt) {
+    package init(rawValue: UInt) {
         self.rawValue = rawValue
     }
 
@@ -14,25 +14,25 @@ public struct I2CFunctionality: OptionSet, Sendable, BitwiseCopyable {
     }
 
     /// Plain transfers of messages with repeated starts: what a register bus wants.
-    public static let transfers = I2CFunctionality(I2C_FUNC_I2C)
+    package static let transfers = I2CFunctionality(I2C_FUNC_I2C)
 
     /// Addressing alone, without data; the Raspberry Pi 5's adapter cannot do it.
-    public static let smbusQuick = I2CFunctionality(I2C_FUNC_SMBUS_QUICK)
+    package static let smbusQuick = I2CFunctionality(I2C_FUNC_SMBUS_QUICK)
 
     /// A read of one byte without naming a register.
-    public static let smbusReadByte = I2CFunctionality(I2C_FUNC_SMBUS_READ_BYTE)
+    package static let smbusReadByte = I2CFunctionality(I2C_FUNC_SMBUS_READ_BYTE)
 
     /// A read of one register.
-    public static let smbusReadByteData = I2CFunctionality(I2C_FUNC_SMBUS_READ_BYTE_DATA)
+    package static let smbusReadByteData = I2CFunctionality(I2C_FUNC_SMBUS_READ_BYTE_DATA)
 
     /// A write of one register.
-    public static let smbusWriteByteData = I2CFunctionality(I2C_FUNC_SMBUS_WRITE_BYTE_DATA)
+    package static let smbusWriteByteData = I2CFunctionality(I2C_FUNC_SMBUS_WRITE_BYTE_DATA)
 
     /// A read of up to 32 registers.
-    public static let smbusReadBlock = I2CFunctionality(I2C_FUNC_SMBUS_READ_I2C_BLOCK)
+    package static let smbusReadBlock = I2CFunctionality(I2C_FUNC_SMBUS_READ_I2C_BLOCK)
 
     /// A write of up to 32 registers.
-    public static let smbusWriteBlock = I2CFunctionality(I2C_FUNC_SMBUS_WRITE_I2C_BLOCK)
+    package static let smbusWriteBlock = I2CFunctionality(I2C_FUNC_SMBUS_WRITE_I2C_BLOCK)
 }
 
 /// How registers are reached through an adapter.

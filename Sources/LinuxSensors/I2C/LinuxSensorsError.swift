@@ -4,7 +4,7 @@ internal import LinuxSystem
 /// Why a chip on a bus of this machine cannot be used, and what to do about it.
 public struct LinuxSensorsError: Error, Equatable, Sendable {
     /// What stands in the way.
-    public enum Reason: Equatable, Sendable {
+    package enum Reason: Equatable, Sendable {
         /// The device file cannot be opened.
         case cannotOpen
         /// The file is not that of an I2C adapter.
@@ -22,7 +22,7 @@ public struct LinuxSensorsError: Error, Equatable, Sendable {
     }
 
     /// What stands in the way.
-    public var reason: Reason
+    package var reason: Reason
 
     /// The adapter's device file.
     public var device: String

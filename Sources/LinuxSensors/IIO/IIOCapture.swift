@@ -1,5 +1,5 @@
 internal import Glibc
-public import IMUDrivers
+package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
@@ -7,28 +7,28 @@ internal import MotionCore
 /// it goes out of scope.
 ///
 /// One thread uses it. Reading allocates nothing.
-public final class IIOCapture {
+package final class IIOCapture {
     /// The device that is read.
-    public let device: IIODevice
+    package let device: IIODevice
 
     /// Samples a second as the driver or the trigger has it, Hz; `nil` where nobody tells.
-    public let rate: Double?
+    package let rate: Double?
 
     /// Whether the samples say when they were measured.
-    public var hasTime: Bool { frame.time != nil }
+    package var hasTime: Bool { frame.time != nil }
 
     /// Full scale, m/s² and rad/s; zero where the device does not measure it.
-    public var accelerometerRange: Double { frame.acceleration?.range ?? 0 }
-    public var gyroscopeRange: Double { frame.rotationRate?.range ?? 0 }
+    package var accelerometerRange: Double { frame.acceleration?.range ?? 0 }
+    package var gyroscopeRange: Double { frame.rotationRate?.range ?? 0 }
 
     /// Valid bits of a value of the gyroscope, or else of the accelerometer.
-    public var resolution: Int { Int((frame.rotationRate ?? frame.acceleration)?.x.type.bits ?? 0) }
+    package var resolution: Int { Int((frame.rotationRate ?? frame.acceleration)?.x.type.bits ?? 0) }
 
     /// Whether a frame holds a temperature.
-    public var hasTemperature: Bool { frame.temperature != nil }
+    package var hasTemperature: Bool { frame.temperature != nil }
 
     /// The trigger's name; `nil` where the driver needs none.
-    public let trigger: String?
+    package let trigger: String?
 
     private let frame: IIOFrame
     private let clock: IIOClock
@@ -41,7 +41,7 @@ public final class IIOCapture {
     private var taken = 0
 
     /// The most frames that one call reads.
-    public static let capacity = 128
+    package static let capacity = 128
 
     /// A clock of the samples that moved by more against ours was changed, ns: the system slept.
     private static let clockTolerance: Int64 = 1_000_000
@@ -70,7 +70,7 @@ public final class IIOCapture {
     /// Configures a device and switches its buffer on; `nil` where it has none, or no trigger to fill it.
     ///
     /// - Throws: `IIOError`; the device is then as it was.
-    public static func open(
+    package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIOCapture? {
         var setUp = IIOSetUp(device, in: places)
@@ -124,7 +124,7 @@ public final class IIOCapture {
     ///
     /// Those of the call before are gone.
     /// - Throws: `absent` where the driver was unbound or the chip unplugged, or what the kernel answered.
-    public func read(atMost limit: Int) throws(BusError) -> Int {
+    package func read(atMost limit: Int) throws(BusError) -> Int {
         if taken > 0 {
             let rest = filled - taken
             if rest > 0 { memmove(bytes, bytes + taken, rest) }
@@ -155,7 +155,7 @@ public final class IIOCapture {
 
     /// One of the frames that the last `read` returned.
     @inline(__always)
-    public func reading(at index: Int) -> IIOReading {
+    package func reading(at index: Int) -> IIOReading {
         precondition(index >= 0 && (index + 1) * frame.length <= taken, "frame index out of range")
         return frame.reading(at: bytes + index * frame.length, clockOffset: clockOffset)
     }
@@ -163,7 +163,7 @@ public final class IIOCapture {
     /// Switches the buffer off and puts back what was changed.
     ///
     /// - Throws: what the kernel answered to the first change that could not be put back.
-    public func stop() throws(BusError) {
+    package func stop() throws(BusError) {
         let failure = changes.undo()
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1

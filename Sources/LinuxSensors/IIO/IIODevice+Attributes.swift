@@ -1,5 +1,5 @@
 internal import LinuxSystem
-public import MotionCore
+package import MotionCore
 
 /// Values that an attribute can be set to, as its `…_available` lists them.
 enum IIOAvailable: Equatable, Sendable {
@@ -72,7 +72,7 @@ extension IIODevice {
 
     /// The matrix that turns the axes of a quantity into the board's, as the device tree or the firmware has it
     /// (Documentation/ABI/testing/sysfs-bus-iio, `mount_matrix`); `nil` where there is none, or none that is a rotation.
-    public func mountMatrix(of quantity: IIOQuantity) -> Matrix3? {
+    package func mountMatrix(of quantity: IIOQuantity) -> Matrix3? {
         guard let text = mountMatrixText(of: quantity) else { return nil }
         let rows = text.split(separator: ";").map { row in
             row.split { $0 == "," || $0 == " " }.compactMap { Double($0) }
@@ -84,7 +84,7 @@ extension IIODevice {
     }
 
     /// The matrix as the kernel has it, be it what it may; `nil` where there is none.
-    public func mountMatrixText(of quantity: IIOQuantity) -> String? {
+    package func mountMatrixText(of quantity: IIOQuantity) -> String? {
         let names = ["\(quantity.rawValue)_mount_matrix", "in_mount_matrix", "mount_matrix"]
         return first(of: names).flatMap { text($0) }
     }

@@ -1,19 +1,19 @@
 /// Where the system's files are; another place in tests.
-public struct IIOPlaces: Equatable, Sendable {
+package struct IIOPlaces: Equatable, Sendable {
     /// The directory of device files.
-    public var devices: String
+    package var devices: String
     /// The mount point of sysfs.
-    public var system: String
+    package var system: String
 
     /// Names the places; those of every Linux system by default.
-    public init(devices: String = "/dev", system: String = "/sys") {
+    package init(devices: String = "/dev", system: String = "/sys") {
         self.devices = devices
         self.system = system
     }
 }
 
 /// What an IIO device measures that is of use here.
-public enum IIOQuantity: String, CaseIterable, Sendable {
+package enum IIOQuantity: String, CaseIterable, Sendable {
     /// Specific force, m/s².
     case acceleration = "in_accel"
     /// Angular rate, rad/s.
@@ -21,46 +21,46 @@ public enum IIOQuantity: String, CaseIterable, Sendable {
 }
 
 /// A device of the kernel's industrial I/O subsystem (IIO), as sysfs lists it; nothing is opened.
-public struct IIODevice: Equatable, Sendable {
+package struct IIODevice: Equatable, Sendable {
     /// Its name in /sys/bus/iio/devices: "iio:device0".
-    public var identifier: String
+    package var identifier: String
 
     /// The number in that name, which may be another after each start.
-    public var number: Int
+    package var number: Int
 
     /// The part's name as its driver gives it, "mpu6050"; a part of two devices has two, "lsm6dso_accel".
-    public var name: String?
+    package var name: String?
 
     /// What the device tree calls it: "accel-display".
-    public var label: String?
+    package var label: String?
 
     /// Its directory in sysfs, without symbolic links.
-    public var path: String
+    package var path: String
 
     /// What it measures.
-    public var quantities: [IIOQuantity]
+    package var quantities: [IIOQuantity]
 
     /// The directory of the hardware that it belongs to: that of the chip on its bus.
-    public var parent: String { String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)) }
+    package var parent: String { String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)) }
 
     /// The name of the hardware on its bus: "1-0068" is the chip at 0x68 on /dev/i2c-1.
-    public var hardware: String { SystemFiles.lastComponent(of: parent) }
+    package var hardware: String { SystemFiles.lastComponent(of: parent) }
 
     /// The directory of the chip: devices that share it are parts of one.
     ///
     /// It is the hardware's, except behind a sensor hub (hid-sensor-hub.c), which makes a piece of hardware of each sensor.
-    public var chip: String {
+    package var chip: String {
         guard hardware.hasPrefix("HID-SENSOR-") else { return parent }
         return String(parent.prefix(upTo: parent.lastIndex(of: "/") ?? parent.endIndex))
     }
 
     /// The kernel driver that is bound to the hardware, where the system tells.
-    public var driver: String? {
+    package var driver: String? {
         SystemFiles.resolved("\(parent)/driver").map(SystemFiles.lastComponent(of:))
     }
 
     /// The bus's number and the chip's address, where the hardware is a chip on an I2C bus.
-    public var i2cPlace: (bus: Int, address: UInt8)? {
+    package var i2cPlace: (bus: Int, address: UInt8)? {
         let parts = hardware.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].count == 4, let bus = Int(parts[0]), bus >= 0,
             let address = UInt8(parts[1], radix: 16)
@@ -69,7 +69,7 @@ public struct IIODevice: Equatable, Sendable {
     }
 
     /// All devices in the order of their numbers; none where the kernel has no IIO or no driver made one.
-    public static func all(in places: IIOPlaces = IIOPlaces()) -> [IIODevice] {
+    package static func all(in places: IIOPlaces = IIOPlaces()) -> [IIODevice] {
         SystemFiles.names(in: "\(places.system)/bus/iio/devices")
             .compactMap { IIODevice($0, in: places) }
             .sorted { $0.number < $1.number }
@@ -92,7 +92,7 @@ public struct IIODevice: Equatable, Sendable {
     }
 
     /// Whether it is the one that a user names: by its identifier, its name or its label.
-    public func isNamed(_ text: String) -> Bool {
+    package func isNamed(_ text: String) -> Bool {
         text == identifier || text == name || text == label
     }
 

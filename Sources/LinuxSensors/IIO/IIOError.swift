@@ -5,7 +5,7 @@ public import LinuxSystem
 /// Why a kernel driver's device cannot be used, and what to do about it.
 public struct IIOError: Error, Equatable, Sendable {
     /// What stands in the way.
-    public enum Reason: Equatable, Sendable {
+    package enum Reason: Equatable, Sendable {
         /// No device is called so, or none has an accelerometer; what there is instead.
         case notFound(known: [String])
         /// The device file cannot be opened.
@@ -22,7 +22,7 @@ public struct IIOError: Error, Equatable, Sendable {
         case wallClock(String)
     }
 
-    public var reason: Reason
+    package var reason: Reason
 
     /// The device: "iio:device0 (mpu6050)", or the name that was asked for.
     public var device: String
@@ -31,7 +31,7 @@ public struct IIOError: Error, Equatable, Sendable {
     public var failure: SystemFailure?
 
     /// Names what stands in the way, the device and the failure behind it.
-    public init(_ reason: Reason, device: String, _ failure: SystemFailure? = nil) {
+    package init(_ reason: Reason, device: String, _ failure: SystemFailure? = nil) {
         self.reason = reason
         self.device = device
         self.failure = failure

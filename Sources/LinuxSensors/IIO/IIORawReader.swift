@@ -1,5 +1,5 @@
 internal import Glibc
-public import IMUDrivers
+package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
@@ -7,12 +7,12 @@ internal import MotionCore
 /// for slow movement only.
 ///
 /// One thread uses it. Reading allocates nothing.
-public final class IIORawReader {
+package final class IIORawReader {
     /// The device that is read.
-    public let device: IIODevice
+    package let device: IIODevice
 
     /// The fastest that it is read, Hz: each value may be a transaction on a slow bus.
-    public static let fastest = 50.0
+    package static let fastest = 50.0
 
     private struct Value {
         var file: Int32
@@ -37,7 +37,7 @@ public final class IIORawReader {
     /// Configures a device and opens its values.
     ///
     /// - Throws: `IIOError`; the device is then as it was.
-    public static func open(
+    package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIORawReader {
         var setUp = IIOSetUp(device, in: places)
@@ -72,7 +72,7 @@ public final class IIORawReader {
     /// Takes a measurement, whose time is for the caller to tell.
     ///
     /// - Throws: `absent` where the driver was unbound or the chip unplugged, or what the kernel answered.
-    public func read() throws(BusError) -> IIOReading {
+    package func read() throws(BusError) -> IIOReading {
         var reading = IIOReading()
         var first = 0
         if device.quantities.contains(.acceleration) {
@@ -102,7 +102,7 @@ public final class IIORawReader {
     /// Closes the values and puts back what was changed.
     ///
     /// - Throws: what the kernel answered to the first change that could not be put back.
-    public func stop() throws(BusError) {
+    package func stop() throws(BusError) {
         for value in values { close(value.file) }
         values = []
         if let failure = changes.undo() { throw .opening(failure) }
@@ -147,13 +147,13 @@ enum IIONumber {
 }
 
 /// A device's temperature, where it is not in its frames.
-public final class IIOThermometer {
+package final class IIOThermometer {
     private let file: Int32
     private let scale: Double
     private let bias: Double
 
     /// Opens it; `nil` where the device has none.
-    public init?(_ device: IIODevice) {
+    package init?(_ device: IIODevice) {
         file = open("\(device.path)/in_temp_raw", O_RDONLY | O_CLOEXEC)
         scale = device.number("in_temp_scale") ?? 1
         bias = device.number("in_temp_offset") ?? 0
@@ -163,7 +163,7 @@ public final class IIOThermometer {
     deinit { if file >= 0 { close(file) } }
 
     /// °C; not-a-number where the driver cannot say at the moment: many cannot while their buffer is on.
-    public func celsius() -> Double {
+    package func celsius() -> Double {
         do throws(BusError) {
             let raw = try IIONumber.read(file)
             return (Double(raw) + bias) * scale / 1000

@@ -1,20 +1,20 @@
-public import MotionCore
+package import MotionCore
 
 /// What one frame of a kernel driver's device holds, along the sensor's axes.
-public struct IIOReading: Equatable, Sendable, BitwiseCopyable {
+package struct IIOReading: Equatable, Sendable, BitwiseCopyable {
     /// When it was measured; `nil` where the driver does not say.
-    public var time: Timestamp?
+    package var time: Timestamp?
     /// m/s²; zero where the device has no accelerometer.
-    public var acceleration = Vector3.zero
+    package var acceleration = Vector3.zero
     /// rad/s; zero where the device has no gyroscope.
-    public var rotationRate = Vector3.zero
+    package var rotationRate = Vector3.zero
     /// °C; not-a-number where the frame does not say.
-    public var temperature = Double.nan
+    package var temperature = Double.nan
     /// Which axes were at the end of their range, and whether there is a rotation rate.
-    public var flags: MotionSample.Flags = []
+    package var flags: MotionSample.Flags = []
 
     /// Makes an empty reading.
-    public init() {}
+    package init() {}
 }
 
 /// One axis as a frame has it: `(raw + bias) · scale` is SI units, and for a temperature thousandths of a degree.

@@ -1,19 +1,19 @@
 /// How one element of a frame is stored: the kernel's `[be|le]:[s|u]bits/storagebitsXrepeat>>shift`
 /// (Documentation/ABI/testing/sysfs-bus-iio, `in_…_type`).
-public struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
-    public var isBigEndian: Bool
-    public var isSigned: Bool
+package struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
+    package var isBigEndian: Bool
+    package var isSigned: Bool
     /// Valid bits.
-    public var bits: UInt8
+    package var bits: UInt8
     /// Bits of one stored value: 8, 16, 32 or 64.
-    public var storageBits: UInt8
+    package var storageBits: UInt8
     /// Values one behind the other.
-    public var repeats: UInt8
+    package var repeats: UInt8
     /// By how much a stored value is shifted right before it is used.
-    public var shift: UInt8
+    package var shift: UInt8
 
     /// Reads the kernel's text; `nil` where it is none, or describes what cannot be.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let halves = text.split(separator: ":", omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0] == "be" || halves[0] == "le", let sign = halves[1].first,
             sign == "s" || sign == "u"

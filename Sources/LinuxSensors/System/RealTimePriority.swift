@@ -5,7 +5,7 @@ internal import Glibc
 /// Between a batch's instant and its reading nothing else then gets the processor, so that a chip's FIFO is emptied in time
 /// however busy the board is. What keeps such a thread from holding up the board if it ever spins: the kernel leaves 5 % to
 /// the others (sched_rt_runtime_us), and the service is ended and started again (LimitRTTIME= in its unit).
-public enum RealTimePriority {
+package enum RealTimePriority {
     /// The lowest there is: above all ordinary threads, below every thread of the kernel that handles interrupts (50).
     static let lowest: Int32 = 1
 
@@ -16,7 +16,7 @@ public enum RealTimePriority {
     ///
     /// - Returns: whether the thread has it. A process has no right to it by default: it takes CAP_SYS_NICE or RLIMIT_RTPRIO.
     @discardableResult
-    public static func claim() -> Bool {
+    package static func claim() -> Bool {
         let policy = sched_getscheduler(0)
         if policy >= 0, [SCHED_FIFO, SCHED_RR].contains(policy & ~resetOnFork) { return true }
         var parameters = sched_param()

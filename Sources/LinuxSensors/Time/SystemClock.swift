@@ -1,13 +1,13 @@
 internal import Glibc
-public import MotionCore
+package import MotionCore
 
 /// The kernel's clock that neither jumps nor is set: `CLOCK_MONOTONIC`, which counts from the system's start.
-public struct SystemClock: MonotonicClock, Sendable, BitwiseCopyable {
+package struct SystemClock: MonotonicClock, Sendable, BitwiseCopyable {
     /// Makes the clock; all of them show the same time.
-    public init() {}
+    package init() {}
 
     /// The present instant (`clock_gettime`).
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         var time = timespec()
         // Fails only for a clock that the kernel does not have; this one is in every kernel.
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -18,7 +18,7 @@ public struct SystemClock: MonotonicClock, Sendable, BitwiseCopyable {
     /// that is past.
     ///
     /// An absolute deadline keeps a periodic loop from drifting by what its own work takes.
-    public static func sleep(until deadline: Timestamp) {
+    package static func sleep(until deadline: Timestamp) {
         var time = timespec()
         time.tv_sec = Int(deadline.nanoseconds / 1_000_000_000)
         time.tv_nsec = Int(deadline.nanoseconds % 1_000_000_000)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// publisher's part, who alone knows which are worth it. Every token that `publish` took comes back exactly once: in
 /// `acknowledged`, `rejected`, `disconnected`, or `stopped` (unless the thread had to be left behind). Its type is the
 /// publisher's choice, so that each part of a program knows its own; a client without tokens is an `MQTTClient<Never>`.
-public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
+package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     private enum Phase: ~Copyable {
         case idle
         case running(NetworkThread)
@@ -24,7 +24,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - options: how to connect, and to whom.
     ///   - handler: gets what happens, on the network thread: while it runs, nothing is sent or received.
     /// - Throws: `invalidOption` and the like; `system` where no descriptor is left.
-    public init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<Token>) -> Void) throws(MQTTError) {
+    package init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<Token>) -> Void) throws(MQTTError) {
         try options.validate()
         core = try ClientCore(options: options) { [tokens] event in
             if let event = tokens.redeem(event) { handler(event) }
@@ -41,7 +41,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// Starts the network thread, which connects at once.
     ///
     /// - Throws: `alreadyStarted`, `stopped`, or `system` where no thread can be made.
-    public func start() throws(MQTTError) {
+    package func start() throws(MQTTError) {
         let failure: MQTTError? = phase.withLock { phase in
             switch phase {
             case .running: return .alreadyStarted
@@ -64,7 +64,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - message: what to publish; its payload is copied.
     ///   - token: the publisher's mark, by which the message's fate is reported; without one it is not.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or what is wrong with the message.
-    public func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
+    package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: core.options.maximumPacketSize)
         let mark = token.map { tokens.enter($0) }
         do throws(MQTTError) {
@@ -80,18 +80,18 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// Of a message that is retained while this client listens the broker does not say so, unless it is asked to keep the
     /// flag, which only MQTT 5 can.
     /// - Throws: `invalidTopic`.
-    public func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
+    package func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
         core.change(.subscribe(filter, MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
     }
 
     /// Ends a subscription.
-    public func unsubscribe(from filter: String) {
+    package func unsubscribe(from filter: String) {
         core.change(.unsubscribe(filter))
     }
 
     /// Counters, and how the client stands.
-    public var statistics: MQTTStatistics { core.statistics }
+    package var statistics: MQTTStatistics { core.statistics }
 
     /// Ends the client, in an orderly way as far as the time allows: what was taken is sent, then the farewell, and the
     /// broker is told that the client leaves, so that it does not publish the will.
@@ -101,7 +101,7 @@ public final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     ///   - limit: how long it may take in all; four fifths of it are for the acknowledgements.
     ///   - farewell: a last message, published after all others.
     /// - Returns: whether the thread ended, and with how many messages open.
-    public func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) -> MQTTStopResult {
+    package func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) -> MQTTStopResult {
         let start = ContinuousClock.now
         // The first to come takes the thread with it.
         let result: MQTTStopResult? = phase.withLock { phase in

@@ -11,8 +11,8 @@
 /// `getaddrinfo`, for which there is no other way. With a numeric address it does not.
 ///
 /// It is not `Sendable`: whoever made it uses it, one call at a time.
-public final class MQTTPolledClient<Token: Hashable & Sendable> {
-    public typealias Instant = ContinuousClock.Instant
+package final class MQTTPolledClient<Token: Hashable & Sendable> {
+    package typealias Instant = ContinuousClock.Instant
 
     private let options: MQTTOptions
     private let connection: PolledConnection
@@ -21,23 +21,23 @@ public final class MQTTPolledClient<Token: Hashable & Sendable> {
     /// Makes a client, which is due at once and connects then.
     ///
     /// - Throws: `invalidOption` and the like.
-    public init(options: MQTTOptions) throws(MQTTError) {
+    package init(options: MQTTOptions) throws(MQTTError) {
         try options.validate()
         self.options = options
         connection = PolledConnection(options: options)
     }
 
     /// The socket, and what it is to be polled for; `nil` while there is none.
-    public var interest: MQTTInterest? { connection.interest }
+    package var interest: MQTTInterest? { connection.interest }
 
     /// When to call `advance` even if the socket is not ready, possibly in the past; `nil` once the client has ended.
-    public var deadline: Instant? { connection.deadline }
+    package var deadline: Instant? { connection.deadline }
 
     /// Whether `stopped` was returned; nothing happens after it.
-    public var isFinished: Bool { connection.isFinished }
+    package var isFinished: Bool { connection.isFinished }
 
     /// Counters, and how the client stands.
-    public var statistics: MQTTStatistics { connection.statistics }
+    package var statistics: MQTTStatistics { connection.statistics }
 
     /// Does what is due: connects, reads, writes, gives up.
     ///
@@ -45,7 +45,7 @@ public final class MQTTPolledClient<Token: Hashable & Sendable> {
     ///   - readiness: what the socket was found ready for; empty if it is the deadline's turn.
     ///   - now: the present.
     /// - Returns: what happened, in order.
-    public func advance(_ readiness: MQTTReadiness = [], now: Instant = .now) -> [MQTTEvent<Token>] {
+    package func advance(_ readiness: MQTTReadiness = [], now: Instant = .now) -> [MQTTEvent<Token>] {
         connection.advance(readiness, now: now).compactMap(tokens.redeem)
     }
 
@@ -55,7 +55,7 @@ public final class MQTTPolledClient<Token: Hashable & Sendable> {
     ///   - message: what to publish; its payload is copied.
     ///   - token: the publisher's mark, by which the message's fate is reported; without one it is not.
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or what is wrong with the message.
-    public func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
+    package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: options.maximumPacketSize)
         let mark = token.map { tokens.enter($0) }
         do throws(MQTTError) {
@@ -69,13 +69,13 @@ public final class MQTTPolledClient<Token: Hashable & Sendable> {
     /// Subscribes, now and on every later connection; see `MQTTClient.subscribe`.
     ///
     /// - Throws: `invalidTopic`.
-    public func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
+    package func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
         connection.change(.subscribe(filter, MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
     }
 
     /// Ends a subscription.
-    public func unsubscribe(from filter: String) {
+    package func unsubscribe(from filter: String) {
         connection.change(.unsubscribe(filter))
     }
 
@@ -86,7 +86,7 @@ public final class MQTTPolledClient<Token: Hashable & Sendable> {
     /// - Parameters:
     ///   - limit: how long acknowledgements are awaited; up to 150 ms more are for the broker to close.
     ///   - farewell: a last message, published after all others.
-    public func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) {
+    package func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) {
         connection.stop(PolledConnection.StopRequest(deadline: .now + limit, farewell: farewell))
     }
 }

@@ -10,7 +10,7 @@
 /// tenth of a second or so the block moves the covariance on (`ErrorCovariance`), the measurements correct the errors
 /// (`AttitudeFilter+Block`), and the corrections are fed back. `AttitudeFilter+Start` finds the vertical, and
 /// `AttitudeFilter+Gaps` bridges missing samples. Heading has no reference and begins at zero.
-public struct AttitudeFilter: ~Copyable {
+package struct AttitudeFilter: ~Copyable {
     let parameters: AttitudeParameters
     /// What is known of scale and misalignment before the first sample, body axes; `nil` where nothing is.
     private let prior: ScaleEstimate?
@@ -48,7 +48,7 @@ public struct AttitudeFilter: ~Copyable {
     private var inclination = VectorLowPass(cutoff: 1)
 
     /// The angular rate of the last sample as the body turned, rad/s, body frame.
-    public var rotationRate: Vector3 { lastRate }
+    package var rotationRate: Vector3 { lastRate }
 
     /// Makes a filter that has seen nothing.
     ///
@@ -56,7 +56,7 @@ public struct AttitudeFilter: ~Copyable {
     ///   - parameters: what can be tuned.
     ///   - scale: what an earlier run learnt of scale and misalignment, body axes, and how far that is to be trusted: it is
     ///     in force from the first sample and goes on being learnt. One that cannot be used is left out.
-    public init(parameters: AttitudeParameters = AttitudeParameters(), scale: ScaleEstimate? = nil) {
+    package init(parameters: AttitudeParameters = AttitudeParameters(), scale: ScaleEstimate? = nil) {
         self.parameters = parameters
         prior = scale.flatMap { $0.isUsable ? $0 : nil }
     }
@@ -64,18 +64,18 @@ public struct AttitudeFilter: ~Copyable {
     // MARK: What is known
 
     /// The attitude: turns body vectors into the earth frame, z up, heading zero where the filter started.
-    public var attitude: Quaternion { strapdown.attitude }
+    package var attitude: Quaternion { strapdown.attitude }
 
     /// Estimate of the gyroscope's bias, rad/s, body frame.
-    public var gyroscopeBias: Vector3 { strapdown.bias }
+    package var gyroscopeBias: Vector3 { strapdown.bias }
 
     /// Estimate of the gyroscope's scale and misalignment beyond the identity: the true rate is (1 + K) times the bias-free.
-    public var gyroscopeScale: Matrix3 { strapdown.scale }
+    package var gyroscopeScale: Matrix3 { strapdown.scale }
 
     /// The same with the standard deviation of each element: what a later filter can begin with.
     ///
     /// What the movements so far did not tell of has kept the deviation it began with.
-    public var scaleEstimate: ScaleEstimate {
+    package var scaleEstimate: ScaleEstimate {
         ScaleEstimate(
             scale: strapdown.scale, deviation: Matrix3(deviations(0), deviations(1), deviations(2)))
     }
@@ -89,14 +89,14 @@ public struct AttitudeFilter: ~Copyable {
     }
 
     /// Standard deviation of the estimated bias, rad/s, largest of the axes.
-    public var gyroscopeBiasDeviation: Double {
+    package var gyroscopeBiasDeviation: Double {
         var largest: Float = 0
         for axis in 0..<3 { largest = max(largest, covariance.variance(ErrorState.bias(axis))) }
         return Double(largest).squareRoot()
     }
 
     /// Standard deviation of the estimated scale and misalignment, largest of the nine elements.
-    public var gyroscopeScaleDeviation: Double {
+    package var gyroscopeScaleDeviation: Double {
         var largest: Float = 0
         for to in 0..<3 {
             for from in 0..<3 { largest = max(largest, covariance.variance(ErrorState.scale(to, from))) }
@@ -105,16 +105,16 @@ public struct AttitudeFilter: ~Copyable {
     }
 
     /// Standard deviation of the tilt, rad, larger of the two axes.
-    public var tiltDeviation: Double {
+    package var tiltDeviation: Double {
         Double(max(covariance.variance(ErrorState.attitude(0)), covariance.variance(ErrorState.attitude(1))))
             .squareRoot()
     }
 
     /// Whether the sensor has been at rest for some time.
-    public var isAtRest: Bool { rest.quietTime >= parameters.restDuration }
+    package var isAtRest: Bool { rest.quietTime >= parameters.restDuration }
 
     /// Whether the sensor moves: the opposite of having been quiet for half a second.
-    public var isMoving: Bool { rest.quietTime < 0.5 }
+    package var isMoving: Bool { rest.quietTime < 0.5 }
 
     // MARK: A sample
 
@@ -122,7 +122,7 @@ public struct AttitudeFilter: ~Copyable {
     ///
     /// A sample that is not finite is left out; the next one bridges it. Samples may be missing and their periods may
     /// vary: nothing assumes a fixed rate.
-    public mutating func update(_ sample: MotionSample, interval: Double) {
+    package mutating func update(_ sample: MotionSample, interval: Double) {
         let interval = interval + skipped
         guard sample.acceleration.isFinite, sample.rotationRate.isFinite else {
             skipped = interval

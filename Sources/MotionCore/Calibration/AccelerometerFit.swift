@@ -8,66 +8,66 @@
 /// Lengths alone need nine poses or more for all nine numbers. The turns between the poses, where they were recorded, say
 /// by which angle two forces differ, up to the gyroscope's own errors, which are then sought too and thrown away: with
 /// them eight poses do.
-public struct AccelerometerFit: Sendable {
+package struct AccelerometerFit: Sendable {
     /// What is expected of chips and of poses.
-    public struct Parameters: Equatable, Sendable, BitwiseCopyable {
+    package struct Parameters: Equatable, Sendable, BitwiseCopyable {
         /// Standard deviation of an offset before anything is known, m/s². Default 100 mg.
-        public var offsetDeviation = 0.1 * standardGravity
+        package var offsetDeviation = 0.1 * standardGravity
         /// Standard deviation of a scale factor before anything is known. Default 5 %.
-        public var scaleDeviation = 0.05
+        package var scaleDeviation = 0.05
         /// Standard deviation of a cross-axis term before anything is known. Default 3 %.
-        public var crossAxisDeviation = 0.03
+        package var crossAxisDeviation = 0.03
         /// How well the length of a mean force is known, m/s². Default 0.5 mg, of noise and of a rest that was none.
-        public var forceDeviation = 0.0005 * standardGravity
+        package var forceDeviation = 0.0005 * standardGravity
         /// How well a turn tells gravity's direction at its end, rad, beside the gyroscope's scale and misalignment.
         /// Default 0.05°, of noise and of a bias that wanders.
-        public var turnDeviation = 0.05 * radiansPerDegree
+        package var turnDeviation = 0.05 * radiansPerDegree
         /// Standard deviation of the gyroscope's scale factors and misalignment before anything is known. Default 5 %.
-        public var gyroscopeDeviation = 0.05
+        package var gyroscopeDeviation = 0.05
         /// Error of a turn, rad, from which on it is not believed at all: of one that fits no gyroscope, then of one that
         /// does not fit the others. Default 1°; at first five times that and a tenth of the turn.
-        public var largestTurnError = 1 * radiansPerDegree
+        package var largestTurnError = 1 * radiansPerDegree
         /// Smallest angle between two poses, rad. Default 20°.
-        public var smallestAngle = 20 * radiansPerDegree
+        package var smallestAngle = 20 * radiansPerDegree
         /// Fewest poses. Default 6: an offset and a scale factor an axis.
-        public var fewestPoses = 6
+        package var fewestPoses = 6
         /// Largest believable offset of an axis, m/s². Default 300 mg.
-        public var largestOffset = 0.3 * standardGravity
+        package var largestOffset = 0.3 * standardGravity
         /// Largest believable error of a scale factor. Default 15 %.
-        public var largestScaleError = 0.15
+        package var largestScaleError = 0.15
         /// Largest believable cross-axis term. Default 10 %.
-        public var largestCrossAxis = 0.1
+        package var largestCrossAxis = 0.1
         /// Largest believable RMS of what the fit leaves, m/s². Default 20 mg.
-        public var largestResidual = 0.02 * standardGravity
+        package var largestResidual = 0.02 * standardGravity
         /// Largest uncertainty of the length of gravity in any direction, m/s². Default 60 mg: poses that leave a side
         /// of the sensor out are beyond it.
-        public var largestUncertainty = 0.06 * standardGravity
+        package var largestUncertainty = 0.06 * standardGravity
 
         /// Makes the defaults.
-        public init() {}
+        package init() {}
     }
 
     /// The poses so far, in the order in which they were added.
-    public private(set) var poses: [RestingPose] = []
+    package private(set) var poses: [RestingPose] = []
 
     /// The turns that were added.
-    public private(set) var turns: [TurnSegment] = []
+    package private(set) var turns: [TurnSegment] = []
 
     /// What is expected.
-    public let parameters: Parameters
+    package let parameters: Parameters
 
     /// Makes a fit without poses.
-    public init(parameters: Parameters = Parameters()) {
+    package init(parameters: Parameters = Parameters()) {
         self.parameters = parameters
     }
 
     /// Whether there are poses enough for a try at a solution.
-    public var hasEnoughPoses: Bool { poses.count >= parameters.fewestPoses }
+    package var hasEnoughPoses: Bool { poses.count >= parameters.fewestPoses }
 
     /// Adds a pose.
     ///
     /// - Throws: `notGravity` or `tooNear`; the pose is then left out.
-    public mutating func add(_ pose: RestingPose) throws(AccelerometerFitError) {
+    package mutating func add(_ pose: RestingPose) throws(AccelerometerFitError) {
         let length = pose.force.length
         guard length > 0.6 * standardGravity, length < 1.5 * standardGravity else {
             throw AccelerometerFitError.notGravity(length: length)
@@ -82,17 +82,17 @@ public struct AccelerometerFit: Sendable {
     }
 
     /// Takes the last pose out again.
-    public mutating func removeLast() {
+    package mutating func removeLast() {
         if !poses.isEmpty { poses.removeLast() }
     }
 
     /// Adds a turn between two rests, which need not be poses of the fit.
-    public mutating func add(_ turn: TurnSegment) {
+    package mutating func add(_ turn: TurnSegment) {
         turns.append(turn)
     }
 
     /// The direction (length 1, sensor axes) in which another pose would tell most; for the first poses up is enough.
-    public var mostUsefulDirection: Vector3 {
+    package var mostUsefulDirection: Vector3 {
         guard let (_, solution) = iterate() else { return Vector3(0, 0, 1) }
         return weakest(AccelerometerCalibration(), solution).direction
     }
@@ -100,7 +100,7 @@ public struct AccelerometerFit: Sendable {
     /// Finds the calibration that makes all poses' forces as long as gravity.
     ///
     /// - Throws: why there is none that can be believed.
-    public func solve() throws(AccelerometerFitError) -> Solution {
+    package func solve() throws(AccelerometerFitError) -> Solution {
         guard hasEnoughPoses else {
             throw AccelerometerFitError.tooFewPoses(have: poses.count, need: parameters.fewestPoses)
         }
@@ -137,25 +137,25 @@ public struct AccelerometerFit: Sendable {
     }
 
     /// A calibration, and how good it is.
-    public struct Solution: Equatable, Sendable, BitwiseCopyable {
-        public var calibration: AccelerometerCalibration
+    package struct Solution: Equatable, Sendable, BitwiseCopyable {
+        package var calibration: AccelerometerCalibration
         /// RMS of what is left of the poses' forces' lengths less gravity, m/s².
-        public var residual: Double
+        package var residual: Double
         /// The largest of them, m/s², and the index of its pose.
-        public var largestResidual: Double
-        public var worstPose: Int
+        package var largestResidual: Double
+        package var worstPose: Int
         /// How many poses there were.
-        public var poses: Int
+        package var poses: Int
         /// Standard deviation of the length of gravity, m/s², in the direction where it is least certain. With few poses
         /// this, not the residual, says how good the calibration is.
-        public var uncertainty: Double
+        package var uncertainty: Double
         /// That direction, length 1, sensor axes: another pose with it up would help most.
-        public var weakestDirection: Vector3
+        package var weakestDirection: Vector3
     }
 }
 
 /// Why a pose is refused, or why the poses give no calibration.
-public enum AccelerometerFitError: Error, Equatable, Sendable, BitwiseCopyable {
+package enum AccelerometerFitError: Error, Equatable, Sendable, BitwiseCopyable {
     /// The force is so far from gravity (m/s²) that the sensor did not rest or is broken.
     case notGravity(length: Double)
     /// The pose is nearly that of the index, the angle (rad) away: it adds nothing.

@@ -6,62 +6,62 @@ internal import CMotionMath
 /// walks at random. IEEE Std 952-1997, annex C; W. J. Riley, Handbook of Frequency Stability Analysis (NIST SP 1065), 5.2.4.
 ///
 /// Everything is in the unit of the samples, called u here: rad/s or m/s².
-public struct AllanDeviation: Sendable {
+package struct AllanDeviation: Sendable {
     /// The deviation at one averaging time.
-    public struct Point: Equatable, Sendable, BitwiseCopyable {
+    package struct Point: Equatable, Sendable, BitwiseCopyable {
         /// The averaging time τ, seconds.
-        public let tau: Double
+        package let tau: Double
         /// The deviation at it, u.
-        public let deviation: Double
+        package let deviation: Double
         /// Pairs of neighbouring stretches that it is the mean of.
-        public let pairs: Int
+        package let pairs: Int
         /// By how much the deviation is uncertain, as a part of it (one standard error).
         ///
         /// For stretches that do not overlap (IEEE Std 952-1997, C.4): overlapping ones are never worse.
-        public let relativeError: Double
+        package let relativeError: Double
     }
 
     /// A kind of noise that is a line of known slope, fitted where the curve comes nearest to it.
-    public struct Line: Equatable, Sendable {
+    package struct Line: Equatable, Sendable {
         /// Where the line stands at τ = 1 s.
-        public let atOneSecond: Double
+        package let atOneSecond: Double
         /// The curve's own slope there, and its standard error.
-        public let slope: Double
-        public let slopeError: Double
+        package let slope: Double
+        package let slopeError: Double
         /// The averaging times that were fitted, seconds.
-        public let tau: ClosedRange<Double>
+        package let tau: ClosedRange<Double>
     }
 
     /// The lowest place of the curve.
-    public struct BiasInstability: Equatable, Sendable, BitwiseCopyable {
+    package struct BiasInstability: Equatable, Sendable, BitwiseCopyable {
         /// The instability B, u: the minimum over √(2·ln 2/π) = 0.664 (IEEE Std 952-1997, C.1.3).
-        public let value: Double
+        package let value: Double
         /// Where the minimum is, seconds.
-        public let tau: Double
+        package let tau: Double
         /// Whether it is only known that B is no larger: white noise still explains the minimum.
-        public let isUpperBound: Bool
+        package let isUpperBound: Bool
     }
 
     /// The curve, at averaging times of 1, 2, 5, 10, 20, 50 … samples.
-    public let points: [Point]
+    package let points: [Point]
 
     /// White noise: the line of slope -1/2, or `nil` where the curve has none.
-    public let whiteNoise: Line?
+    package let whiteNoise: Line?
 
     /// The random walk of the bias: the line of slope +1/2, or `nil` where it is not seen.
-    public let biasWalk: Line?
+    package let biasWalk: Line?
 
     /// The lowest place of the curve; `nil` where the samples never change.
-    public let biasInstability: BiasInstability?
+    package let biasInstability: BiasInstability?
 
     /// The density of the white noise as data sheets give it, u/√Hz: one-sided, hence √2 of the line at 1 s.
-    public var noiseDensity: Double? { whiteNoise.map { $0.atOneSecond * 2.0.squareRoot() } }
+    package var noiseDensity: Double? { whiteNoise.map { $0.atOneSecond * 2.0.squareRoot() } }
 
     /// The random walk of the samples' integral, u·√s: an angle's or a speed's standard deviation after one second.
-    public var randomWalk: Double? { whiteNoise?.atOneSecond }
+    package var randomWalk: Double? { whiteNoise?.atOneSecond }
 
     /// The random walk of the bias K, u/√s: the line σ = K·√(τ/3) at τ = 3 s (IEEE Std 952-1997, C.1.4).
-    public var biasRandomWalk: Double? { biasWalk.map { $0.atOneSecond * 3.0.squareRoot() } }
+    package var biasRandomWalk: Double? { biasWalk.map { $0.atOneSecond * 3.0.squareRoot() } }
 
     /// Computes the deviation of one axis.
     ///
@@ -71,7 +71,7 @@ public struct AllanDeviation: Sendable {
     ///   - samples: what the resting axis measured, in equal steps of time.
     ///   - period: seconds between two samples.
     /// - Throws: `AllanDeviationError` where the samples or their period cannot be used.
-    public init(samples: [Double], period: Double) throws(AllanDeviationError) {
+    package init(samples: [Double], period: Double) throws(AllanDeviationError) {
         guard period > 0, period.isFinite else { throw .invalidPeriod }
         guard samples.count >= Self.fewestSamples else {
             throw .tooShort(samples: samples.count, needed: Self.fewestSamples)
@@ -102,19 +102,19 @@ public struct AllanDeviation: Sendable {
     }
 
     /// Fewer samples tell nothing that could be relied on.
-    public static var fewestSamples: Int { 1000 }
+    package static var fewestSamples: Int { 1000 }
 
     /// A curve ends where the recording holds this many stretches: there the deviation is uncertain by a quarter.
-    public static var fewestStretches: Int { 9 }
+    package static var fewestStretches: Int { 9 }
 
     /// How long a recording has to be, seconds, for the deviation at `tau` to be uncertain by `relativeError`.
-    public static func duration(for tau: Double, relativeError: Double) -> Double {
+    package static func duration(for tau: Double, relativeError: Double) -> Double {
         tau * (1 + 1 / (2 * relativeError * relativeError))
     }
 }
 
 /// Why there is no Allan deviation.
-public enum AllanDeviationError: Error, Equatable, Sendable, BitwiseCopyable {
+package enum AllanDeviationError: Error, Equatable, Sendable, BitwiseCopyable {
     /// The recording has too few samples.
     case tooShort(samples: Int, needed: Int)
     /// A sample is no finite number.

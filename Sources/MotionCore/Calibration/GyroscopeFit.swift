@@ -3,56 +3,56 @@
 ///
 /// Nine numbers are sought, the matrix that takes readings to true rates along the calibrated accelerometer's axes, by
 /// Gauss-Newton with prior knowledge of how large a chip's errors are. The bias is the mean of the rests.
-public struct GyroscopeFit: Sendable {
+package struct GyroscopeFit: Sendable {
     /// What is expected of chips and of turns.
-    public struct Parameters: Equatable, Sendable, BitwiseCopyable {
+    package struct Parameters: Equatable, Sendable, BitwiseCopyable {
         /// Standard deviation of a scale factor before anything is known. Default 5 %.
-        public var scaleDeviation = 0.05
+        package var scaleDeviation = 0.05
         /// Standard deviation of a misalignment before anything is known, rad. Default 3 %.
-        public var crossAxisDeviation = 0.03
+        package var crossAxisDeviation = 0.03
         /// How well gravity's direction is known at a rest, rad. Default 0.1°.
-        public var directionDeviation = 0.1 * radiansPerDegree
+        package var directionDeviation = 0.1 * radiansPerDegree
         /// How well a sensor is put back where it was after full turns, rad. Default 0.5°, by eye against an edge.
-        public var headingDeviation = 0.5 * radiansPerDegree
+        package var headingDeviation = 0.5 * radiansPerDegree
         /// Smallest turn, rad. Default 30°.
-        public var smallestTurn = 30 * radiansPerDegree
+        package var smallestTurn = 30 * radiansPerDegree
         /// Fewest turns. Default 3.
-        public var fewestTurns = 3
+        package var fewestTurns = 3
         /// Largest uncertainty of a scale factor. Default 1 %: turns that leave an axis out are beyond it.
-        public var largestUncertainty = 0.01
+        package var largestUncertainty = 0.01
         /// Largest believable error of a scale factor. Default 15 %.
-        public var largestScaleError = 0.15
+        package var largestScaleError = 0.15
         /// Largest believable misalignment, rad. Default 0.1.
-        public var largestCrossAxis = 0.1
+        package var largestCrossAxis = 0.1
         /// Largest believable RMS of what the fit leaves, rad. Default 2°.
-        public var largestResidual = 2 * radiansPerDegree
+        package var largestResidual = 2 * radiansPerDegree
 
         /// Makes the defaults.
-        public init() {}
+        package init() {}
     }
 
     /// The turns so far.
-    public private(set) var turns: [TurnSegment] = []
+    package private(set) var turns: [TurnSegment] = []
 
     /// What is expected.
-    public let parameters: Parameters
+    package let parameters: Parameters
 
     /// The accelerometer's calibration, by which gravity's direction is told.
-    public let accelerometer: AccelerometerCalibration
+    package let accelerometer: AccelerometerCalibration
 
     /// Makes a fit without turns.
-    public init(accelerometer: AccelerometerCalibration, parameters: Parameters = Parameters()) {
+    package init(accelerometer: AccelerometerCalibration, parameters: Parameters = Parameters()) {
         self.accelerometer = accelerometer
         self.parameters = parameters
     }
 
     /// Whether there are turns enough for a try at a solution.
-    public var hasEnoughTurns: Bool { turns.count >= parameters.fewestTurns }
+    package var hasEnoughTurns: Bool { turns.count >= parameters.fewestTurns }
 
     /// Adds a turn.
     ///
     /// - Throws: `tooSmall`, `notBack` or `wrongNumberOfTurns`; the turn is then left out.
-    public mutating func add(_ turn: TurnSegment) throws(GyroscopeFitError) {
+    package mutating func add(_ turn: TurnSegment) throws(GyroscopeFitError) {
         if turn.fullTurns > 0 {
             let tilt = accelerometer.apply(turn.start.force).angle(to: accelerometer.apply(turn.end.force))
             guard tilt < 3 * radiansPerDegree else { throw GyroscopeFitError.notBack(angle: tilt) }
@@ -68,29 +68,29 @@ public struct GyroscopeFit: Sendable {
     }
 
     /// Takes the last turn out again.
-    public mutating func removeLast() {
+    package mutating func removeLast() {
         if !turns.isEmpty { turns.removeLast() }
     }
 
     /// A calibration, and how good it is.
-    public struct Solution: Equatable, Sendable, BitwiseCopyable {
+    package struct Solution: Equatable, Sendable, BitwiseCopyable {
         /// The slope over temperature is zero: turns do not take long enough to tell it.
-        public var calibration: GyroscopeCalibration
+        package var calibration: GyroscopeCalibration
         /// RMS of the angles (rad) between gravity as turned and as found, and of full turns less 360°.
-        public var residual: Double
+        package var residual: Double
         /// The largest of them, rad.
-        public var largestResidual: Double
+        package var largestResidual: Double
         /// How many turns there were.
-        public var turns: Int
+        package var turns: Int
         /// Standard deviation of the least certain scale factor, and its axis.
-        public var uncertainty: Double
-        public var weakestAxis: Int
+        package var uncertainty: Double
+        package var weakestAxis: Int
     }
 
     /// Finds the calibration that fits all turns.
     ///
     /// - Throws: why there is none that can be believed.
-    public func solve() throws(GyroscopeFitError) -> Solution {
+    package func solve() throws(GyroscopeFitError) -> Solution {
         guard hasEnoughTurns else {
             throw GyroscopeFitError.tooFewTurns(have: turns.count, need: parameters.fewestTurns)
         }
@@ -192,7 +192,7 @@ extension Matrix3 {
 }
 
 /// Why a turn is refused, or why the turns give no calibration.
-public enum GyroscopeFitError: Error, Equatable, Sendable, BitwiseCopyable {
+package enum GyroscopeFitError: Error, Equatable, Sendable, BitwiseCopyable {
     /// The turn's angle (rad) tells too little.
     case tooSmall(angle: Double)
     /// The sensor is not back in the attitude that full turns end in: gravity's direction is this angle (rad) off.

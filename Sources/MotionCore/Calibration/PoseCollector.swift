@@ -2,31 +2,31 @@
 ///
 /// A rest is told by how far readings stray from their own mean, so that no bias, however large, hides it. A turn so
 /// slow that it does not stray shows in the direction of gravity between the first and the second half.
-public struct PoseCollector: Sendable, BitwiseCopyable {
+package struct PoseCollector: Sendable, BitwiseCopyable {
     /// What counts as lying still, and for how long.
-    public struct Parameters: Equatable, Sendable, BitwiseCopyable {
+    package struct Parameters: Equatable, Sendable, BitwiseCopyable {
         /// Seconds that are averaged. Longer averages away more noise and tries the user's patience. Default 2: with
         /// an MPU-6050's 400 µg/√Hz the mean is good to 0.2 mg.
-        public var duration = 2.0
+        package var duration = 2.0
         /// Seconds of quiet before the averaging begins: what was touched still trembles. Default 0.5.
-        public var settling = 0.5
+        package var settling = 0.5
         /// How far a reading may stray from the mean force, m/s². Smaller refuses noisy chips and floors that tremble,
         /// larger lets hands that hold the board count as rest. Default 0.5, ten times an MPU-6050's noise.
-        public var forceLimit = 0.5
+        package var forceLimit = 0.5
         /// How far a reading may stray from the mean rate, rad/s. Default 2 °/s.
-        public var rateLimit = 2 * radiansPerDegree
+        package var rateLimit = 2 * radiansPerDegree
         /// How far the mean force may move from the first half to the second, m/s². Default 0.05: 0.3° of tilt.
-        public var driftLimit = 0.05
+        package var driftLimit = 0.05
         /// Largest mean rate that can be a bias, rad/s. Default 25 °/s: an MPU-6050's ±20 °/s (PS-MPU-6000A-00 r3.4,
         /// 6.1) and some drift.
-        public var largestBias = 25 * radiansPerDegree
+        package var largestBias = 25 * radiansPerDegree
 
         /// Makes the defaults.
-        public init() {}
+        package init() {}
     }
 
     /// Why the sensor does not count as still.
-    public enum Unrest: UInt8, Sendable, BitwiseCopyable {
+    package enum Unrest: UInt8, Sendable, BitwiseCopyable {
         /// The angular rate strays, or is larger than a bias can be.
         case rotation
         /// The specific force strays.
@@ -38,7 +38,7 @@ public struct PoseCollector: Sendable, BitwiseCopyable {
     }
 
     /// How far it has got.
-    public enum Progress: Equatable, Sendable, BitwiseCopyable {
+    package enum Progress: Equatable, Sendable, BitwiseCopyable {
         /// It moves, or did just now.
         case moving(Unrest)
         /// It has just come to rest.
@@ -58,12 +58,12 @@ public struct PoseCollector: Sendable, BitwiseCopyable {
     private var sums = PoseSums()
 
     /// Makes a collector that has seen nothing.
-    public init(parameters: Parameters = Parameters()) {
+    package init(parameters: Parameters = Parameters()) {
         self.parameters = parameters
     }
 
     /// Begins anew.
-    public mutating func reset() {
+    package mutating func reset() {
         quietSince = nil
         last = nil
         settlingCount = 0
@@ -71,7 +71,7 @@ public struct PoseCollector: Sendable, BitwiseCopyable {
     }
 
     /// Takes a sample along the sensor's axes; one that is not later than the one before changes nothing.
-    public mutating func take(_ sample: MotionSample) -> Progress {
+    package mutating func take(_ sample: MotionSample) -> Progress {
         if let last, sample.timestamp <= last { return .settling }
         let hasGap = sample.flags.contains(.afterGap) && last != nil
         guard sample.acceleration.isFinite, sample.rotationRate.isFinite, sample.flags.isDisjoint(with: .clipped),

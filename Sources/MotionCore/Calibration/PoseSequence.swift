@@ -1,9 +1,9 @@
 /// Pose after pose, with the turns between them: what a calibration is made of.
 ///
 /// A rest counts as another pose only after a movement, so that a sensor nobody touches is one pose and not many.
-public struct PoseSequence: Sendable {
+package struct PoseSequence: Sendable {
     /// How far it has got.
-    public enum Progress: Equatable, Sendable, BitwiseCopyable {
+    package enum Progress: Equatable, Sendable, BitwiseCopyable {
         /// It still lies as in the last pose: move it.
         case unmoved
         /// It moves, or did just now.
@@ -17,25 +17,25 @@ public struct PoseSequence: Sendable {
     }
 
     /// The turn that led to the last pose; `nil` where there was none or its recording is useless.
-    public private(set) var lastTurn: TurnSegment?
+    package private(set) var lastTurn: TurnSegment?
 
     /// What made the recording of the turn to the last pose useless; `nil` where nothing did.
-    public private(set) var lastDamage: TurnRecorder.Damage?
+    package private(set) var lastDamage: TurnRecorder.Damage?
 
     /// The last pose.
-    public private(set) var lastPose: RestingPose?
+    package private(set) var lastPose: RestingPose?
 
     private var collector: PoseCollector
     private var recorder: TurnRecorder?
     private var hasMoved = true
 
     /// Makes a sequence that begins with the first rest.
-    public init(parameters: PoseCollector.Parameters = PoseCollector.Parameters()) {
+    package init(parameters: PoseCollector.Parameters = PoseCollector.Parameters()) {
         collector = PoseCollector(parameters: parameters)
     }
 
     /// Forgets all poses: the next rest counts, moved or not.
-    public mutating func reset() {
+    package mutating func reset() {
         collector.reset()
         recorder = nil
         hasMoved = true
@@ -45,7 +45,7 @@ public struct PoseSequence: Sendable {
     }
 
     /// Takes a sample along the sensor's axes.
-    public mutating func take(_ sample: MotionSample) -> Progress {
+    package mutating func take(_ sample: MotionSample) -> Progress {
         recorder?.take(sample)
         switch collector.take(sample) {
         case .moving(let unrest):

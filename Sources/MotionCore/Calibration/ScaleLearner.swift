@@ -4,15 +4,15 @@
 /// is how far the old is still trusted, and whether a run learnt enough to take its place. Not every movement teaches:
 /// a body that circles without end pulls the estimate by whole per cents, while its deviation hardly shrinks. Hence an
 /// element is taken only where its deviation tells of a lesson. All along the sensor's axes.
-public struct ScaleLearner: Sendable, BitwiseCopyable {
+package struct ScaleLearner: Sendable, BitwiseCopyable {
     /// Deviation from which on an element counts as learnt: 0.1 %, half of what is assumed of an unknown chip, so that the
     /// movement told three quarters of what is known. Hands that turn a board every way get there in ten minutes and to
     /// half of it in an hour; circling, steady turning and driving stay above 0.13 %, however long they last.
-    public static let learntDeviation = 0.001
+    package static let learntDeviation = 0.001
 
     /// Largest element that is believed: 4 %. The specification's bounds are 3 % of scale and 2 % of cross-axis sensitivity
     /// at 25 °C (PS-MPU-6000A-00 r3.4, 6.1). A run that finds more was taught falsely, and all of it is left out.
-    public static let largestElement = 0.04
+    package static let largestElement = 0.04
 
     /// Share of the variance that a run began with which may be left after it: what begins with doubt loses some of it in
     /// any movement.
@@ -28,10 +28,10 @@ public struct ScaleLearner: Sendable, BitwiseCopyable {
     private static var unknownDeviation: Double { AttitudeParameters().initialScale }
 
     /// What is kept; `nil` where nothing was learnt yet. An element that was not has the deviation of an unknown chip.
-    public private(set) var kept: ScaleEstimate?
+    package private(set) var kept: ScaleEstimate?
 
     /// What the next filter is to begin with; `nil` where nothing is kept.
-    public let prior: ScaleEstimate?
+    package let prior: ScaleEstimate?
 
     /// Below which deviation an element takes the kept one's place.
     private var bar: Matrix3
@@ -39,7 +39,7 @@ public struct ScaleLearner: Sendable, BitwiseCopyable {
     /// Makes the learner of a run.
     ///
     /// - Parameter kept: what earlier runs learnt; one that is not plausible is as good as none.
-    public init(kept: ScaleEstimate? = nil) {
+    package init(kept: ScaleEstimate? = nil) {
         let kept = kept.flatMap { ScaleLearner.isPlausible($0) ? $0 : nil }
         self.kept = kept
         prior = kept.map {
@@ -55,7 +55,7 @@ public struct ScaleLearner: Sendable, BitwiseCopyable {
     ///
     /// - Returns: whether it did.
     @discardableResult
-    public mutating func learn(_ estimate: ScaleEstimate) -> Bool {
+    package mutating func learn(_ estimate: ScaleEstimate) -> Bool {
         guard ScaleLearner.isPlausible(estimate) else { return false }
         var result =
             kept
@@ -76,7 +76,7 @@ public struct ScaleLearner: Sendable, BitwiseCopyable {
     }
 
     /// Whether an estimate can be a chip's.
-    public static func isPlausible(_ estimate: ScaleEstimate) -> Bool {
+    package static func isPlausible(_ estimate: ScaleEstimate) -> Bool {
         estimate.isUsable && estimate.scale.largestElement <= largestElement
             && estimate.deviation.largestElement < 1
     }

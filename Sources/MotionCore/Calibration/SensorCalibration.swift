@@ -1,11 +1,11 @@
 /// Turns what the sensor measured along its own axes into what the body experiences along its axes: the chip's errors
 /// are taken out, then the axes are turned.
-public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
+package struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
     /// Turns sensor axes into body axes; orthonormal.
-    public let mount: Matrix3
+    package let mount: Matrix3
 
     /// The chip's errors.
-    public let chip: ChipCalibration
+    package let chip: ChipCalibration
 
     /// The chip's matrices with the mounting behind them: one product a sample instead of two.
     private let forceMatrix: Matrix3
@@ -13,7 +13,7 @@ public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
     private let isIdentity: Bool
 
     /// Makes the calibration of a chip that is mounted in some way; by default one that changes nothing.
-    public init(mount: Matrix3 = .identity, chip: ChipCalibration = ChipCalibration()) {
+    package init(mount: Matrix3 = .identity, chip: ChipCalibration = ChipCalibration()) {
         self.mount = mount
         self.chip = chip
         forceMatrix = mount * chip.accelerometer.matrix
@@ -23,7 +23,7 @@ public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
 
     /// The sample along the body's axes; the flags of clipped axes follow to every body axis they reach.
     @inline(__always)
-    public func apply(_ sample: MotionSample) -> MotionSample {
+    package func apply(_ sample: MotionSample) -> MotionSample {
         if isIdentity { return sample }
         var turned = sample
         turned.acceleration = forceMatrix * (sample.acceleration - chip.accelerometer.offset)
@@ -40,7 +40,7 @@ public struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
 
     /// What the sensor itself reads, rad/s along its axes, at a temperature (°C) where the calibrated rate along the
     /// body's axes is `rate`: a bias that is left after calibration, told as the sensor's whole bias.
-    public func sensorReading(ofRate rate: Vector3, temperature: Double) -> Vector3 {
+    package func sensorReading(ofRate rate: Vector3, temperature: Double) -> Vector3 {
         chip.gyroscope.bias(at: temperature) + rateMatrix.inverse * rate
     }
 

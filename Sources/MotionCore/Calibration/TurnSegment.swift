@@ -1,5 +1,5 @@
 /// A turn of the sensor from one rest to the next: what the gyroscope read meanwhile, along its own axes.
-public struct TurnSegment: Sendable {
+package struct TurnSegment: Sendable {
     /// One sample's part of the turn.
     struct Step: Sendable, BitwiseCopyable {
         /// Mean of the rates at both ends, rad/s.
@@ -9,14 +9,14 @@ public struct TurnSegment: Sendable {
     }
 
     /// The rest before the turn.
-    public let start: RestingPose
+    package let start: RestingPose
 
     /// The rest after it.
-    public let end: RestingPose
+    package let end: RestingPose
 
     /// How many times the sensor was turned all the way round the vertical and back to the same attitude, whichever
     /// way; 0 for a turn that is not such a one.
-    public var fullTurns: Int
+    package var fullTurns: Int
 
     let steps: [Step]
     let duration: Double
@@ -28,16 +28,16 @@ public struct TurnSegment: Sendable {
 
     /// The rotation that the gyroscope measured, biases taken out and otherwise believed: turns vectors of the sensor
     /// at the end into those of the sensor at the start.
-    public var measuredRotation: Quaternion { TurnIntegral(self, matrix: .identity).rotation }
+    package var measuredRotation: Quaternion { TurnIntegral(self, matrix: .identity).rotation }
 
     /// The angle (rad) turned about the vertical, right-handed and beyond one turn, as far as the gyroscope is believed.
-    public var measuredHeading: Double { TurnIntegral(self, matrix: .identity).heading }
+    package var measuredHeading: Double { TurnIntegral(self, matrix: .identity).heading }
 }
 
 /// Records what the gyroscope reads from the end of a rest on.
-public struct TurnRecorder: Sendable {
+package struct TurnRecorder: Sendable {
     /// What made a recording useless.
-    public enum Damage: UInt8, Sendable, BitwiseCopyable {
+    package enum Damage: UInt8, Sendable, BitwiseCopyable {
         /// Samples are missing.
         case gap
         /// An axis of the gyroscope was at the end of its range: the turn was too fast.
@@ -49,7 +49,7 @@ public struct TurnRecorder: Sendable {
     }
 
     /// Longest recording, seconds.
-    public static let longest = 120.0
+    package static let longest = 120.0
 
     private let start: RestingPose
     private var steps: [TurnSegment.Step] = []
@@ -57,15 +57,15 @@ public struct TurnRecorder: Sendable {
     private var last: MotionSample?
 
     /// What made the recording useless; `nil` while nothing did.
-    public private(set) var damage: Damage?
+    package private(set) var damage: Damage?
 
     /// Begins at a pose that the sensor is still in.
-    public init(from start: RestingPose) {
+    package init(from start: RestingPose) {
         self.start = start
     }
 
     /// Takes a sample along the sensor's axes.
-    public mutating func take(_ sample: MotionSample) {
+    package mutating func take(_ sample: MotionSample) {
         guard damage == nil else { return }
         guard let last else {
             self.last = sample
@@ -98,7 +98,7 @@ public struct TurnRecorder: Sendable {
     ///   - end: the rest.
     ///   - fullTurns: how many times it went all the way round the vertical, where it is such a turn.
     /// - Returns: the turn; `nil` where the recording is useless.
-    public func finished(at end: RestingPose, fullTurns: Int = 0) -> TurnSegment? {
+    package func finished(at end: RestingPose, fullTurns: Int = 0) -> TurnSegment? {
         guard damage == nil, !steps.isEmpty else { return nil }
         return TurnSegment(start: start, end: end, fullTurns: abs(fullTurns), steps: steps, duration: duration)
     }

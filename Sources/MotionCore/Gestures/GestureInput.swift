@@ -1,28 +1,28 @@
 /// What recognizers are given of one sample: body axes, calibrated, with what the attitude filter made of it.
-public struct GestureSample: Sendable, BitwiseCopyable {
-    public var timestamp: Timestamp
+package struct GestureSample: Sendable, BitwiseCopyable {
+    package var timestamp: Timestamp
     /// Seconds since the sample before; 0 for the first.
-    public var interval: Double
+    package var interval: Double
     /// Specific force, m/s²; finite.
-    public var acceleration: Vector3
+    package var acceleration: Vector3
     /// Angular rate without bias, rad/s; zero where there is no gyroscope.
-    public var rotationRate: Vector3
-    public var hasRotationRate: Bool
+    package var rotationRate: Vector3
+    package var hasRotationRate: Bool
     /// Whether an axis of the accelerometer was at the end of its range.
-    public var isClipped: Bool
+    package var isClipped: Bool
     /// Turns body vectors into the earth frame.
-    public var attitude: Quaternion
+    package var attitude: Quaternion
     /// Specific force of the resting body, m/s², body frame: points up.
-    public var gravity: Vector3
+    package var gravity: Vector3
     /// The unit vector in the body that points up when the body has its reference attitude.
-    public var referenceUp: Vector3
+    package var referenceUp: Vector3
     /// What the attitude filter thinks of the body.
-    public var isMoving: Bool
-    public var isAtRest: Bool
+    package var isMoving: Bool
+    package var isAtRest: Bool
 
     /// Makes the sample of an accelerometer alone, level and at rest but for its acceleration (m/s²); what is known
     /// better is set afterwards.
-    public init(timestamp: Timestamp, interval: Double, acceleration: Vector3) {
+    package init(timestamp: Timestamp, interval: Double, acceleration: Vector3) {
         self.timestamp = timestamp
         self.interval = interval
         self.acceleration = acceleration

@@ -3,7 +3,7 @@
 /// A sample goes to the recognizers that look for short blows and for vibration, and into the grid, whose cells go to
 /// those that look at movement. What they find, they propose to the arbiter. Cancelling and forgetting are done for all
 /// of them here: a recognizer never closes what it began because of something from outside.
-public struct GestureRecognizers: ~Copyable {
+package struct GestureRecognizers: ~Copyable {
     private var grid = CellGrid()
     private var arbiter: GestureArbiter
     private var misses = NearMisses()
@@ -19,7 +19,7 @@ public struct GestureRecognizers: ~Copyable {
     private var vibration: VibrationRecognizer
 
     /// Makes recognizers that have seen nothing.
-    public init(settings: GestureSettings) {
+    package init(settings: GestureSettings) {
         arbiter = GestureArbiter(settings: settings)
         shake = ShakeRecognizer(settings: settings.shake)
         tap = TapRecognizer(settings: settings.tap)
@@ -34,7 +34,7 @@ public struct GestureRecognizers: ~Copyable {
     }
 
     /// The gestures under way.
-    public var open: GestureSet { arbiter.open }
+    package var open: GestureSet { arbiter.open }
 
     /// Whether the body moves, and whether a machine runs, also where that may not be told as a gesture.
     var isMoving: Bool { motion.isMoving }
@@ -44,22 +44,22 @@ public struct GestureRecognizers: ~Copyable {
     var vibrationLevel: Double { vibration.level }
 
     /// Whether near misses are kept for `takeNearMiss()`. Default: no.
-    public var explainsNearMisses: Bool {
+    package var explainsNearMisses: Bool {
         get { misses.isWanted }
         set { misses.isWanted = newValue }
     }
 
     /// The gestures that may not begin now; those under way end as they would. Default: none.
-    public var silenced: GestureSet {
+    package var silenced: GestureSet {
         get { arbiter.silenced }
         set { arbiter.silenced = newValue }
     }
 
     /// The oldest near miss that has not been taken.
-    public mutating func takeNearMiss() -> NearMiss? { misses.take() }
+    package mutating func takeNearMiss() -> NearMiss? { misses.take() }
 
     /// Takes a sample and hands what it brings about to `emit`.
-    public mutating func update(_ sample: GestureSample, emit: (GestureEvent) -> Void) {
+    package mutating func update(_ sample: GestureSample, emit: (GestureEvent) -> Void) {
         let values = CellGrid.Values(acceleration: sample.acceleration, rotationRate: sample.rotationRate)
         guard grid.add(values, at: sample.timestamp) else {
             // Nobody knows what was in the gap.
@@ -127,7 +127,7 @@ public struct GestureRecognizers: ~Copyable {
     }
 
     /// Takes over new settings; a gesture under way is cancelled where they switch it off.
-    public mutating func apply(_ settings: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+    package mutating func apply(_ settings: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         guard settings != arbiter.settings else { return }
         let before = arbiter.enabled
         arbiter.apply(settings, at: timestamp, emit: emit)
@@ -145,7 +145,7 @@ public struct GestureRecognizers: ~Copyable {
     }
 
     /// Cancels every gesture under way.
-    public mutating func cancel(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
+    package mutating func cancel(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         arbiter.cancelAll(reason, at: timestamp, emit: emit)
         forget()
     }

@@ -1,8 +1,8 @@
 /// Standard gravity, m/s² (exact by definition: CGPM 1901).
-public let standardGravity = 9.80665
+package let standardGravity = 9.80665
 
 /// Radians in a degree.
-public let radiansPerDegree = Double.pi / 180
+package let radiansPerDegree = Double.pi / 180
 
 /// Degrees in a radian.
-public let degreesPerRadian = 180 / Double.pi
+package let degreesPerRadian = 180 / Double.pi

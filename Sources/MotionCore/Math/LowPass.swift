@@ -27,9 +27,9 @@ struct ButterworthCoefficients: Equatable, Sendable, BitwiseCopyable {
 }
 
 /// A second-order Butterworth low-pass on the three components of a vector.
-public struct VectorLowPass: Sendable, BitwiseCopyable {
+package struct VectorLowPass: Sendable, BitwiseCopyable {
     /// -3 dB frequency, Hz; 0 lets everything through.
-    public var cutoff: Double
+    package var cutoff: Double
 
     private var coefficients = ButterworthCoefficients()
     private var integrator1 = Vector3.zero
@@ -37,20 +37,20 @@ public struct VectorLowPass: Sendable, BitwiseCopyable {
     private var isPrimed = false
 
     /// The filtered vector; zero before the first update.
-    public private(set) var output = Vector3.zero
+    package private(set) var output = Vector3.zero
 
     /// Makes a low-pass that begins at its first input as if it had been there for ever.
-    public init(cutoff: Double) {
+    package init(cutoff: Double) {
         self.cutoff = cutoff
     }
 
     /// Forgets the past: the next input is the next output.
-    public mutating func reset() {
+    package mutating func reset() {
         isPrimed = false
     }
 
     /// Goes on from `value`, as if it had been the input for ever.
-    public mutating func reset(to value: Vector3) {
+    package mutating func reset(to value: Vector3) {
         integrator1 = .zero
         integrator2 = value
         output = value
@@ -59,7 +59,7 @@ public struct VectorLowPass: Sendable, BitwiseCopyable {
 
     /// Takes the input `interval` seconds after the one before and returns the filtered vector.
     @discardableResult
-    public mutating func update(_ input: Vector3, interval: Double) -> Vector3 {
+    package mutating func update(_ input: Vector3, interval: Double) -> Vector3 {
         guard cutoff > 0, isPrimed, interval > 0 else {
             reset(to: input)
             return input
@@ -78,12 +78,12 @@ public struct VectorLowPass: Sendable, BitwiseCopyable {
 /// A first-order low-pass on the rotation group: it turns towards its input by a share of the angle between them.
 ///
 /// Filtering angles would break where they wrap, and filtering the components of a quaternion is not a rotation.
-public struct AttitudeLowPass: Sendable, BitwiseCopyable {
+package struct AttitudeLowPass: Sendable, BitwiseCopyable {
     /// -3 dB frequency, Hz; 0 lets everything through.
-    public var cutoff: Double
+    package var cutoff: Double
 
     /// The filtered attitude.
-    public private(set) var output = Quaternion.identity
+    package private(set) var output = Quaternion.identity
 
     private var isPrimed = false
     private var share = 1.0
@@ -91,18 +91,18 @@ public struct AttitudeLowPass: Sendable, BitwiseCopyable {
     private var shareInterval = 0.0
 
     /// Makes a low-pass whose first input is its first output.
-    public init(cutoff: Double) {
+    package init(cutoff: Double) {
         self.cutoff = cutoff
     }
 
     /// Forgets the past: the next input is the next output.
-    public mutating func reset() {
+    package mutating func reset() {
         isPrimed = false
     }
 
     /// Takes the input `interval` seconds after the one before and returns the filtered attitude.
     @discardableResult
-    public mutating func update(_ input: Quaternion, interval: Double) -> Quaternion {
+    package mutating func update(_ input: Quaternion, interval: Double) -> Quaternion {
         guard cutoff > 0, isPrimed, interval > 0 else {
             output = input
             isPrimed = true

@@ -53,19 +53,19 @@ struct ClippingDetector: Sendable, BitwiseCopyable {
 }
 
 /// Which of a source's ranges nobody has told: its samples' clipping flags are then found out.
-public struct UntoldRanges: OptionSet, Sendable, BitwiseCopyable {
-    public let rawValue: UInt8
+package struct UntoldRanges: OptionSet, Sendable, BitwiseCopyable {
+    package let rawValue: UInt8
 
     @inlinable
-    public init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// The accelerometer's.
     @inlinable
-    public static var accelerometer: UntoldRanges { UntoldRanges(rawValue: 1) }
+    package static var accelerometer: UntoldRanges { UntoldRanges(rawValue: 1) }
 
     /// The gyroscope's.
     @inlinable
-    public static var gyroscope: UntoldRanges { UntoldRanges(rawValue: 2) }
+    package static var gyroscope: UntoldRanges { UntoldRanges(rawValue: 2) }
 }

@@ -1,15 +1,15 @@
 /// Room for the samples of one read of a chip's FIFO, allocated once and used again and again.
-public struct SampleBatch: ~Copyable {
+package struct SampleBatch: ~Copyable {
     private let storage: UnsafeMutablePointer<MotionSample>
 
     /// How many samples fit.
-    public let capacity: Int
+    package let capacity: Int
 
     /// How many samples it holds.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// Makes room for `capacity` samples, at least one.
-    public init(capacity: Int) {
+    package init(capacity: Int) {
         self.capacity = max(1, capacity)
         storage = .allocate(capacity: self.capacity)
     }
@@ -19,11 +19,11 @@ public struct SampleBatch: ~Copyable {
     }
 
     /// Whether it holds no sample.
-    public var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// Appends a sample; returns false, and leaves it out, where there is no room.
     @discardableResult
-    public mutating func append(_ sample: MotionSample) -> Bool {
+    package mutating func append(_ sample: MotionSample) -> Bool {
         guard count < capacity else { return false }
         storage[count] = sample
         count += 1
@@ -31,12 +31,12 @@ public struct SampleBatch: ~Copyable {
     }
 
     /// Forgets all samples and keeps the room.
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         count = 0
     }
 
     /// The sample at `index`, oldest first.
-    public subscript(index: Int) -> MotionSample {
+    package subscript(index: Int) -> MotionSample {
         get {
             precondition(index >= 0 && index < count, "sample index out of range")
             return storage[index]

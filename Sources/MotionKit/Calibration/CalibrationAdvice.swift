@@ -1,4 +1,4 @@
-public import MotionCore
+package import MotionCore
 
 // What to say and to advise, for people.
 
@@ -21,7 +21,7 @@ extension CalibrationError: CustomStringConvertible {
 
 extension PoseCollector.Unrest {
     /// What disturbs the rest, for people.
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .rotation: "it turns"
         case .force: "it is shaken or knocked"
@@ -33,7 +33,7 @@ extension PoseCollector.Unrest {
 
 extension TurnRecorder.Damage {
     /// What went wrong and what to do, for people.
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .gap: "samples were lost during the turn; do it again"
         case .clipped: "the turn was too fast for the gyroscope; do it again, slower"

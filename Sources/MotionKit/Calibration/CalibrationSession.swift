@@ -1,7 +1,7 @@
-public import IMUDrivers
+package import IMUDrivers
 internal import LinuxSensors
 internal import LinuxSystem
-public import MotionCore
+package import MotionCore
 internal import Synchronization
 
 /// Collects poses and the turns between them from a manager's sensor, for the fits of MotionCore.
@@ -9,7 +9,7 @@ internal import Synchronization
 /// It listens from `init` to `finish` or its end of life and is used by one thread at a time, which waits in `nextPose`;
 /// not by a handler, since poses come over the delivery thread. What it hands out is along the sensor's axes and not
 /// calibrated.
-public final class CalibrationSession: Sendable {
+package final class CalibrationSession: Sendable {
     private struct State {
         var sequence: PoseSequence
         var progress: PoseSequence.Progress?
@@ -27,7 +27,7 @@ public final class CalibrationSession: Sendable {
     /// Begins to listen to a manager that runs.
     ///
     /// - Throws: `notRunning`, or `resources` where the system has no descriptor left.
-    public init(
+    package init(
         manager: MotionManager, parameters: PoseCollector.Parameters = PoseCollector.Parameters()
     ) throws(CalibrationError) {
         guard manager.isRunning else { throw CalibrationError.notRunning }
@@ -45,7 +45,7 @@ public final class CalibrationSession: Sendable {
     }
 
     /// Ends listening.
-    public func finish() {
+    package func finish() {
         let tokens = self.tokens.withLock { tokens in
             defer { tokens = [] }
             return tokens
@@ -54,14 +54,14 @@ public final class CalibrationSession: Sendable {
     }
 
     /// Makes `nextPose` end with `cancelled`, also one that is under way; for any thread.
-    public func cancel() {
+    package func cancel() {
         state.withLock { $0.isCancelled = true }
         wake.ring()
     }
 
     /// Forgets all poses: the next rest counts, whether the sensor was moved or not. For a pose that was asked for by
     /// name.
-    public func reset() {
+    package func reset() {
         state.withLock { state in
             state.sequence.reset()
             state.pending = nil
@@ -71,10 +71,10 @@ public final class CalibrationSession: Sendable {
 
     /// The turn that led to the last pose: from the pose before, without a rest in between; `nil` where there was none
     /// or its recording is useless, see `lastDamage`.
-    public var lastTurn: TurnSegment? { state.withLock { $0.sequence.lastTurn } }
+    package var lastTurn: TurnSegment? { state.withLock { $0.sequence.lastTurn } }
 
     /// What made the recording of the turn to the last pose useless; `nil` where nothing did.
-    public var lastDamage: TurnRecorder.Damage? { state.withLock { $0.sequence.lastDamage } }
+    package var lastDamage: TurnRecorder.Damage? { state.withLock { $0.sequence.lastDamage } }
 
     /// Waits until the sensor was moved and lies still, and averages what it reads there. The first pose, and the first
     /// after `reset`, needs no movement.
@@ -84,7 +84,7 @@ public final class CalibrationSession: Sendable {
     ///   - progress: called on this thread whenever there is news of how far it has got.
     /// - Returns: the pose.
     /// - Throws: why there is none.
-    public func nextPose(
+    package func nextPose(
         timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> RestingPose {
         let clock = SystemClock()
@@ -128,7 +128,7 @@ public final class CalibrationSession: Sendable {
     ///   - progress: called on this thread whenever there is news of how far it has got.
     /// - Returns: the turn.
     /// - Throws: why there is none; `noStart` where no pose was collected to begin it.
-    public func nextTurn(
+    package func nextTurn(
         fullTurns: Int = 0, timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> TurnSegment {
         guard state.withLock({ $0.sequence.lastPose != nil }) else { throw CalibrationError.noStart }
@@ -153,7 +153,7 @@ public final class CalibrationSession: Sendable {
         wake.ring()
     }
 
-    private func take(_ event: IMUPoll.Event) {
+    private func take(_ event: SensorEvent) {
         guard case .failed(let fault) = event else { return }
         state.withLock { $0.failure = fault }
         wake.ring()
@@ -161,7 +161,7 @@ public final class CalibrationSession: Sendable {
 }
 
 /// Why there is no pose or turn.
-public enum CalibrationError: Error, Equatable, Sendable {
+package enum CalibrationError: Error, Equatable, Sendable {
     /// The manager does not run, or was stopped.
     case notRunning
     /// The system has no file descriptor left.

@@ -1,15 +1,15 @@
 internal import LinuxSensors
 internal import LinuxSystem
-public import MotionCore
+package import MotionCore
 internal import Synchronization
 
 /// A calibration of a manager's sensor while it runs, which tells step by step what to do with the board.
 ///
 /// It has a thread of its own, on which `tell` is called; nothing is changed before the last step, `done`. Afterwards the
 /// calibration is in force and kept, and attitude and reference begin anew.
-public final class GuidedCalibration: Sendable {
+package final class GuidedCalibration: Sendable {
     /// What is calibrated.
-    public enum Subject: Equatable, Sendable {
+    package enum Subject: Equatable, Sendable {
         /// The gyroscope's bias: the board lies still for `biasSeconds`, and two seconds more for the check.
         case gyroscope
         /// The accelerometer's offset, scale and cross-axis sensitivity, from so many rests on different sides.
@@ -17,13 +17,13 @@ public final class GuidedCalibration: Sendable {
     }
 
     /// Numbers of poses that can be asked for.
-    public static let poses = 6...20
+    package static let poses = 6...20
 
     /// How long a rest is averaged for a bias, seconds: with an MPU-6050's noise it is good to 0.002 °/s then.
-    public static let biasSeconds = 10.0
+    package static let biasSeconds = 10.0
 
     /// How far it has got.
-    public enum Step: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
         /// So many poses of so many are good; best the board lies with this side up next.
         case pose(Int, of: Int, next: String)
         /// The last pose is not used, and why: the board is to be laid otherwise.
@@ -50,7 +50,7 @@ public final class GuidedCalibration: Sendable {
     /// Begins to calibrate, for `limit` seconds at most.
     ///
     /// - Throws: `notRunning`, or `resources` where the system has no descriptor or thread left.
-    public init(
+    package init(
         _ subject: Subject, of manager: MotionManager, limit: Double, tell: @escaping @Sendable (Step) -> Void
     ) throws(CalibrationError) {
         guard manager.isRunning else { throw CalibrationError.notRunning }
@@ -79,7 +79,7 @@ public final class GuidedCalibration: Sendable {
     }
 
     /// Ends it, without a change where it is not done; the last step has been told when it returns.
-    public func cancel() {
+    package func cancel() {
         control.isCancelled.store(true, ordering: .releasing)
         control.session.withLock { $0 }?.cancel()
         thread.withLock { $0.take() }?.join(within: 1)
@@ -200,7 +200,7 @@ extension StoredCalibration {
     private static let largestContradiction = 0.1 * radiansPerDegree
 
     /// Takes over the bias that was measured in a rest of so many seconds, also in what rests taught.
-    public mutating func take(bias rest: RestingPose, seconds: Double) {
+    package mutating func take(bias rest: RestingPose, seconds: Double) {
         chip.gyroscope.bias = rest.rate
         if rest.temperature.isFinite { chip.gyroscope.referenceTemperature = rest.temperature }
         biasLine.learn(bias: rest.rate, temperature: rest.temperature)

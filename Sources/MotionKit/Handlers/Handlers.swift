@@ -6,7 +6,7 @@ internal import Synchronization
 final class Handlers: Sendable {
     let chain = ResponderChain()
     let motion = Listeners<MotionState>()
-    let sensor = Listeners<(event: IMUPoll.Event, time: Timestamp)>()
+    let sensor = Listeners<(event: SensorEvent, time: Timestamp)>()
     let samples = Listeners<[MotionSample]>()
     let measured = Listeners<[MeasuredSample]>()
     let nearMisses = Listeners<NearMiss>()

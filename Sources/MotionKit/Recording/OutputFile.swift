@@ -2,12 +2,12 @@ internal import Glibc
 internal import LinuxSystem
 
 /// A file or standard output, written through a buffer: fopen(3), fputs(3).
-public struct OutputFile: ~Copyable {
+package struct OutputFile: ~Copyable {
     private let path: String
     private let file: UnsafeMutablePointer<FILE>
 
     /// Opens `path` for writing, emptying it; `-` is standard output.
-    public init(path: String) throws(RecordingError) {
+    package init(path: String) throws(RecordingError) {
         // A descriptor of its own for standard output, so that closing is the same for both.
         let opened = path == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we")
         guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
@@ -20,12 +20,12 @@ public struct OutputFile: ~Copyable {
     }
 
     /// Appends text.
-    public func write(_ text: String) throws(RecordingError) {
+    package func write(_ text: String) throws(RecordingError) {
         guard fputs(text, file) >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }
 
     /// Hands everything written to the system.
-    public func flush() throws(RecordingError) {
+    package func flush() throws(RecordingError) {
         guard fflush(file) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }
 }

@@ -1,17 +1,17 @@
 internal import Glibc
 internal import LinuxSystem
-public import MotionCore
+package import MotionCore
 
 /// Reads a recording file sample by sample: see "Recording files" in the README.
-public struct RecordingReader: ~Copyable {
+package struct RecordingReader: ~Copyable {
     /// Full scale of the accelerometer, ±m/s², where the file says it.
-    public var accelerometerRange: Double? { header.accelerometerRange }
+    package var accelerometerRange: Double? { header.accelerometerRange }
 
     /// Full scale of the gyroscope, ±rad/s, where the file says it.
-    public var gyroscopeRange: Double? { header.gyroscopeRange }
+    package var gyroscopeRange: Double? { header.gyroscopeRange }
 
     /// The ranges that the file does not say.
-    public var untoldRanges: UntoldRanges {
+    package var untoldRanges: UntoldRanges {
         var untold: UntoldRanges = []
         if header.accelerometerRange == nil { untold.insert(.accelerometer) }
         if header.gyroscopeRange == nil { untold.insert(.gyroscope) }
@@ -19,10 +19,10 @@ public struct RecordingReader: ~Copyable {
     }
 
     /// The number of the line last read, from 1.
-    public private(set) var line: Int
+    package private(set) var line: Int
 
     /// The first column of the row last read, as it is written there.
-    public private(set) var timeText: String
+    package private(set) var timeText: String
 
     private let path: String
     private let header: RecordingHeader
@@ -36,7 +36,7 @@ public struct RecordingReader: ~Copyable {
     ///
     /// - Parameter path: the file; `-` is standard input.
     /// - Throws: `RecordingError` where it cannot be read or has no header of a recording.
-    public init(path: String) throws(RecordingError) {
+    package init(path: String) throws(RecordingError) {
         var lines = try LineReader(path: path)
         let header = try RecordingHeader(reading: &lines, path: path)
         self.path = path
@@ -51,7 +51,7 @@ public struct RecordingReader: ~Copyable {
     /// The next sample, or `nil` at the end.
     ///
     /// - Throws: `RecordingError` with the line's number where a row is malformed or its time does not increase.
-    public mutating func next() throws(RecordingError) -> MotionSample? {
+    package mutating func next() throws(RecordingError) -> MotionSample? {
         while true {
             line += 1
             let hasTemperature = header.hasTemperature

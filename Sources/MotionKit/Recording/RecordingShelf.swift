@@ -4,31 +4,31 @@ internal import LinuxSystem
 
 /// A place for recordings that somebody commands from afar: a directory with a few numbered files, of which the oldest make
 /// room for new ones. No name comes from outside.
-public struct RecordingShelf: Sendable {
+package struct RecordingShelf: Sendable {
     /// Files that are kept at most.
-    public static let capacity = 8
+    package static let capacity = 8
 
     /// Bytes that are to stay free on the disk.
     static let reserve: UInt64 = 64 << 20
 
     /// The directory.
-    public let path: String
+    package let path: String
 
     /// Makes a shelf in a state directory; the directory is made with the first file.
-    public init(stateDirectory: String) {
+    package init(stateDirectory: String) {
         path = "\(stateDirectory)/recordings"
     }
 
     /// A recording's name and path.
-    public struct Slot: Equatable, Sendable {
-        public let name: String
-        public let path: String
+    package struct Slot: Equatable, Sendable {
+        package let name: String
+        package let path: String
     }
 
     /// Makes room for a file of at most `bytes`.
     ///
     /// - Throws: `system` where there is no directory to be had, or the disk is too full (ENOSPC).
-    public func next(bytes: Int) throws(RecordingError) -> Slot {
+    package func next(bytes: Int) throws(RecordingError) -> Slot {
         FileContents.makeDirectories(path)
         let numbers = try numbers()
         for number in numbers.dropLast(RecordingShelf.capacity - 1) { unlink("\(path)/\(name(number))") }

@@ -1,13 +1,13 @@
-public import MotionCore
+package import MotionCore
 
 /// Writes a recording file: see "Recording files" in the README.
-public struct RecordingWriter: ~Copyable {
+package struct RecordingWriter: ~Copyable {
     private let file: OutputFile
     private let hasTemperature: Bool
     private var origin: Timestamp?
 
     /// What was written so far.
-    public private(set) var bytes: Int
+    package private(set) var bytes: Int
 
     /// Opens `path` for writing (`-` is standard output) and writes the header.
     ///
@@ -17,7 +17,7 @@ public struct RecordingWriter: ~Copyable {
     ///   - gyroscopeRange: full scale, ±rad/s; infinite where it is not known.
     ///   - hasTemperature: whether a column for the chip's temperature is written.
     /// - Throws: `RecordingError.system` where the file cannot be written.
-    public init(
+    package init(
         path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool
     ) throws(RecordingError) {
         let file = try OutputFile(path: path)
@@ -32,7 +32,7 @@ public struct RecordingWriter: ~Copyable {
     }
 
     /// Appends a sample, its time told from the first one.
-    public mutating func write(_ sample: MotionSample) throws(RecordingError) {
+    package mutating func write(_ sample: MotionSample) throws(RecordingError) {
         let first = origin ?? sample.timestamp
         origin = first
         let acceleration = sample.acceleration
@@ -55,7 +55,7 @@ public struct RecordingWriter: ~Copyable {
     }
 
     /// Hands everything to the system.
-    public func flush() throws(RecordingError) {
+    package func flush() throws(RecordingError) {
         try file.flush()
     }
 }

@@ -1,9 +1,9 @@
 internal import MotionCore
 
 /// What an axis did that a resting one does not.
-public struct RestViolation: Equatable, Sendable {
+package struct RestViolation: Equatable, Sendable {
     /// What was seen in a stretch of the recording.
-    public enum Kind: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// The readings spread: their standard deviation, and the largest that passes for rest.
         case spread(Double, allowed: Double)
         /// Their mean jumped by so much from one stretch to another.
@@ -15,15 +15,15 @@ public struct RestViolation: Equatable, Sendable {
     }
 
     /// Whether it is an axis of the gyroscope (rad/s), else of the accelerometer (m/s²).
-    public let isGyroscope: Bool
+    package let isGyroscope: Bool
 
     /// 0 (x), 1 (y) or 2 (z).
-    public let axis: Int
-    public let kind: Kind
+    package let axis: Int
+    package let kind: Kind
 }
 
 extension RestViolation: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         let name = "\(isGyroscope ? "g" : "a")\(["x", "y", "z"][axis])"
         switch kind {
         case .spread(let value, let allowed): return "\(name) spread by \(text(value)), beyond \(text(allowed))"

@@ -2,36 +2,36 @@ internal import MotionCore
 
 /// A recording of a sensor that lies still: its axes as columns, once it is certain that it did lie still and that its
 /// samples came in equal steps.
-public struct RestingRecording: Sendable {
+package struct RestingRecording: Sendable {
     /// What each axis measured, x, y, z: m/s².
-    public let acceleration: [[Double]]
+    package let acceleration: [[Double]]
 
     /// The same of the gyroscope, rad/s; `nil` where there is none.
-    public let rotationRate: [[Double]]?
+    package let rotationRate: [[Double]]?
 
     /// Seconds between two samples.
-    public let period: Double
+    package let period: Double
 
     /// Samples that are missing, as a length of time in seconds and as a number of gaps; too few to matter.
-    public let missing: (seconds: Double, gaps: Int)
+    package let missing: (seconds: Double, gaps: Int)
 
     /// The chip's temperature in the first and the last second, and the lowest and highest, °C; `nil` where it is unknown.
-    public let temperature: (first: Double, last: Double, lowest: Double, highest: Double)?
+    package let temperature: (first: Double, last: Double, lowest: Double, highest: Double)?
 
     /// How many samples there are.
-    public var count: Int { acceleration[0].count }
+    package var count: Int { acceleration[0].count }
 
     /// How long it is, seconds.
-    public var duration: Double { Double(count) * period }
+    package var duration: Double { Double(count) * period }
 
     /// What a recording has to have at least.
-    public static let shortestDuration = 30.0
-    public static let fewestSamples = AllanDeviation.fewestSamples
+    package static let shortestDuration = 30.0
+    package static let fewestSamples = AllanDeviation.fewestSamples
 
     /// Reads the recording at `path` (`-` is standard input) and checks it.
     ///
     /// - Throws: why it is no recording of a resting sensor.
-    public init(path: String) throws(RestingRecordingError) {
+    package init(path: String) throws(RestingRecordingError) {
         var columns = Columns()
         do throws(RecordingError) {
             var reader = try RecordingReader(path: path)
@@ -89,7 +89,7 @@ public struct RestingRecording: Sendable {
 }
 
 /// Why a recording tells nothing about a sensor's noise.
-public enum RestingRecordingError: Error, Equatable, Sendable {
+package enum RestingRecordingError: Error, Equatable, Sendable {
     /// It cannot be read, or is malformed.
     case unreadable(RecordingError)
     /// It is too short: its length in seconds and in samples.
@@ -102,7 +102,7 @@ public enum RestingRecordingError: Error, Equatable, Sendable {
 }
 
 extension RestingRecordingError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .unreadable(let error): "\(error)"
         case .tooShort(let seconds, let samples):

@@ -6,23 +6,23 @@ internal import Synchronization
 /// Writes a running manager's samples into a recording file, for a bounded time and up to a bounded size.
 ///
 /// It writes on a thread of its own: a disk that stalls delays no gesture.
-public final class SampleRecorder: Sendable {
+package final class SampleRecorder: Sendable {
     /// What a recording may come to.
-    public struct Limits: Equatable, Sendable {
+    package struct Limits: Equatable, Sendable {
         /// From the first sample to the last, s.
-        public var seconds: Double
+        package var seconds: Double
         /// The file's size.
-        public var bytes: Int
+        package var bytes: Int
 
         /// Makes limits.
-        public init(seconds: Double, bytes: Int) {
+        package init(seconds: Double, bytes: Int) {
             self.seconds = seconds
             self.bytes = bytes
         }
     }
 
     /// Why a recording ended.
-    public enum End: Equatable, Sendable {
+    package enum End: Equatable, Sendable {
         /// It is as long, or as large, as it was to be.
         case time
         case size
@@ -34,14 +34,14 @@ public final class SampleRecorder: Sendable {
     }
 
     /// What a recording came to.
-    public struct Outcome: Equatable, Sendable {
-        public var end: End
-        public var samples = 0
-        public var bytes = 0
+    package struct Outcome: Equatable, Sendable {
+        package var end: End
+        package var samples = 0
+        package var bytes = 0
         /// From the first sample to the last.
-        public var seconds = 0.0
+        package var seconds = 0.0
         /// Samples that are missing because the disk did not keep up.
-        public var lost = 0
+        package var lost = 0
     }
 
     private struct State {
@@ -75,7 +75,7 @@ public final class SampleRecorder: Sendable {
     ///
     /// - Throws: `RecordingError.system` where the file cannot be made, the manager does not run (ENODEV), or the system has
     ///   no thread or descriptor left (EAGAIN).
-    public init(
+    package init(
         _ manager: MotionManager, path: String, limits: Limits, onEnd: @escaping @Sendable (Outcome) -> Void
     ) throws(RecordingError) {
         guard let info = manager.sensorInfo else { throw .system(path: path, .noDevice) }
@@ -115,7 +115,7 @@ public final class SampleRecorder: Sendable {
     }
 
     /// Ends the recording with what has come; it is closed when this returns, unless the disk stalls.
-    public func stop() {
+    package func stop() {
         token.remove()
         shared.state.withLock { $0.shouldStop = true }
         shared.wake.ring()

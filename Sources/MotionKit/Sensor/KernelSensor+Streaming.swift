@@ -7,7 +7,7 @@ extension KernelSensor {
     func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         guard let source else { throw .stalled }
         readTemperatureWhereItIsDue()
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         var isMoreWaiting = false
         do throws(BusError) {
             if let values = source.values { return try poll(values, into: &batch) }
@@ -31,7 +31,7 @@ extension KernelSensor {
     }
 
     /// A read that failed is tried again; a device that is gone, or one that fails on and on, is opened anew.
-    private func excuse(_ error: BusError, _ event: IMUPoll.Event) throws(IMUFault) -> IMUPoll {
+    private func excuse(_ error: BusError, _ event: SensorEvent) throws(IMUFault) -> IMUPoll {
         failedPolls += 1
         if error.kind == .absent || failedPolls >= KernelSensorTiming.failedPollLimit { throw .bus(error) }
         status.busErrors.count(error)
@@ -42,7 +42,7 @@ extension KernelSensor {
 
     /// Reads frames and delivers them; returns whether there may be more.
     private func fetch(
-        _ capture: IIOCapture, _ source: KernelSource, into batch: inout SampleBatch, _ event: inout IMUPoll.Event
+        _ capture: IIOCapture, _ source: KernelSource, into batch: inout SampleBatch, _ event: inout SensorEvent
     ) throws(BusError) -> Bool {
         let room = min(batch.capacity - batch.count, IIOCapture.capacity)
         let before = clock.now()
@@ -86,7 +86,7 @@ extension KernelSensor {
     }
 
     /// Delivers what has its rotation rate; returns whether there was no room for all of it.
-    private func deliverPairs(into batch: inout SampleBatch, _ event: inout IMUPoll.Event) -> Bool {
+    private func deliverPairs(into batch: inout SampleBatch, _ event: inout SensorEvent) -> Bool {
         let now = clock.now()
         // The gyroscope's samples come in batches of their own; after that they are late.
         let patience = max(1.5 * settings.batchInterval, 3 / info.nominalRate)
@@ -103,7 +103,7 @@ extension KernelSensor {
 
     /// Reads single values where it is time to; what was measured between two instants was measured in the middle.
     private func poll(_ values: IIORawReader, into batch: inout SampleBatch) throws(BusError) -> IMUPoll {
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         let period = 1 / info.nominalRate
         let before = clock.now()
         guard before >= nextRaw else { return IMUPoll(next: nextRaw) }
@@ -131,7 +131,7 @@ extension KernelSensor {
     /// Appends a reading as a sample, unless its time cannot be.
     private func deliver(
         _ reading: IIOReading, at measured: Timestamp, now: Timestamp, into batch: inout SampleBatch,
-        _ event: inout IMUPoll.Event
+        _ event: inout SensorEvent
     ) {
         var time = measured
         let age = now.seconds(since: time)
@@ -169,7 +169,7 @@ extension KernelSensor {
     /// Ends the start or an interruption, if there was one, with the sample of `time`.
     private func resume(
         at time: Timestamp, period: Double, _ flags: inout MotionSample.Flags
-    ) -> IMUPoll.Event {
+    ) -> SensorEvent {
         let gap = lastTimestamp.map { time.seconds(since: $0) } ?? 0
         let lost = UInt64(max(0, (gap / period).rounded() - 1))
         guard hasStreamed else {

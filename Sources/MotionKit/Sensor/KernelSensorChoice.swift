@@ -1,21 +1,21 @@
-public import LinuxSensors
+package import LinuxSensors
 
 /// The kernel's devices that make one sensor: an accelerometer, and the gyroscope of the same chip.
-public struct KernelSensorChoice: Equatable, Sendable {
+package struct KernelSensorChoice: Equatable, Sendable {
     /// The device with the accelerometer.
-    public let accelerometer: IIODevice
+    package let accelerometer: IIODevice
 
     /// The device with the gyroscope where it is another: some drivers make two of a chip.
-    public let gyroscope: IIODevice?
+    package let gyroscope: IIODevice?
 
     /// Why it is taken, in words that can follow a colon.
-    public let reason: String
+    package let reason: String
 
     /// Whether there is a gyroscope.
-    public var hasGyroscope: Bool { gyroscope != nil || accelerometer.quantities.contains(.rotationRate) }
+    package var hasGyroscope: Bool { gyroscope != nil || accelerometer.quantities.contains(.rotationRate) }
 
     /// The devices for people: "iio:device0 (mpu6050)", "iio:device0 (lsm6dso_accel) with iio:device1 (lsm6dso_gyro)".
-    public var name: String {
+    package var name: String {
         gyroscope.map { "\(accelerometer.title) with \($0.title)" } ?? accelerometer.title
     }
 

@@ -1,11 +1,11 @@
-public import IMUDrivers
-public import MotionCore
+package import IMUDrivers
+package import MotionCore
 
 /// A driver of some chip on some bus, opened: what the sensor thread polls.
 ///
 /// Dynamic dispatch happens here, once a batch; inside, driver and bus are specialised for each other. One thread at a
 /// time may use it.
-public protocol SensorDevice: AnyObject, Sendable {
+package protocol SensorDevice: AnyObject, Sendable {
     /// What it is, in a few words for people: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String { get }
 
@@ -36,12 +36,12 @@ public protocol SensorDevice: AnyObject, Sendable {
 }
 
 extension SensorDevice {
-    public var notes: [String] { [] }
+    package var notes: [String] { [] }
     /// None: of a chip that is driven here nobody but the settings knows how it is mounted.
-    public var mountMatrix: Matrix3? { nil }
+    package var mountMatrix: Matrix3? { nil }
 
     /// The settings as they hold for this sensor: where they have no mount matrix, with the one that the system knows.
-    public func effective(_ settings: MotionSettings) -> MotionSettings {
+    package func effective(_ settings: MotionSettings) -> MotionSettings {
         guard settings.mount == .identity, let mountMatrix else { return settings }
         var effective = settings
         effective.mount = mountMatrix
@@ -77,7 +77,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
 
 extension Matrix3 {
     /// Its rows as a configuration has them: "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]".
-    public var rows: String {
+    package var rows: String {
         let rows = [row0, row1, row2].map { row in
             "[" + [row.x, row.y, row.z].map(Matrix3.text).joined(separator: ", ") + "]"
         }

@@ -1,4 +1,4 @@
-public import IMUDrivers
+package import IMUDrivers
 public import LinuxSensors
 internal import LinuxSystem
 
@@ -58,7 +58,7 @@ extension SensorError: CustomStringConvertible {
 
 extension SensorScan {
     /// Why nothing was chosen, in a sentence a finding.
-    public var explanation: String {
+    package var explanation: String {
         guard let kernelDevice = KernelSensorChoice(among: kernelDevices) else { return chipExplanation }
         return "\(chipExplanation); a kernel driver has \(kernelDevice.name), which sensor.driver: iio reads"
     }
@@ -111,7 +111,7 @@ extension SensorScan {
 
 extension IMUIdentity {
     /// What the identity means, for people.
-    public var explanation: String {
+    package var explanation: String {
         switch (name, isSupported) {
         case (let name?, true): "\(name)"
         case (let name?, false): "identity \(hexadecimal(identity)), \(name), for which there is no driver"
@@ -122,7 +122,7 @@ extension IMUIdentity {
 
 extension BusError {
     /// What happened on the bus, for people.
-    public var explanation: String {
+    package var explanation: String {
         let what =
             switch kind {
             case .notAcknowledged: "the chip does not answer"
@@ -141,7 +141,7 @@ extension BusError {
 
 extension IMUFault {
     /// What went wrong, for people.
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .bus(let error): error.explanation
         case .identity(let found): "another chip answers: its identity is \(hexadecimal(found))"

@@ -1,24 +1,24 @@
-public import IMUDrivers
+package import IMUDrivers
 
 /// What a rate asks of a chip and its bus, and whether they can do it.
-public struct SensorRate: Equatable, Sendable {
+package struct SensorRate: Equatable, Sendable {
     /// The chip's name, and the wanted rate, Hz.
-    public let chip: String
-    public let wanted: Double
+    package let chip: String
+    package let wanted: Double
 
     /// The arithmetic.
-    public let load: BusLoad
+    package let load: BusLoad
 
     /// The bus's clock, Hz, and whether the system tells it; `nil` where there is no bus.
-    public let clock: Double?
-    public let isClockKnown: Bool
+    package let clock: Double?
+    package let isClockKnown: Bool
 
     /// The highest rate of the chip that the bus carries, Hz; `nil` where it carries none.
-    public let allowed: Double?
+    package let allowed: Double?
 
     /// The rate that comes of it, and the highest that is possible, in a sentence: "200 Hz take 31 % of the bus; up to 500 Hz
     /// are possible".
-    public var summary: String {
+    package var summary: String {
         guard let clock else { return "\(load.rate.short) Hz of \(load.highestRate.short)" }
         let share = "\(load.rate.short) Hz take \(Self.percent(load.share(ofClock: clock))) of the bus"
         let bound = allowed.map { "up to \($0.short) Hz are possible" } ?? "no rate is possible"
@@ -26,14 +26,14 @@ public struct SensorRate: Equatable, Sendable {
     }
 
     /// Why the rate is refused, if it is.
-    public var refusal: SensorRateError? {
+    package var refusal: SensorRateError? {
         if wanted > load.highestRate * (1 + 1e-6) { return SensorRateError(.beyondChip, self) }
         guard let clock, isClockKnown, !load.fits(clock: clock) else { return nil }
         return SensorRateError(.beyondBus, self)
     }
 
     /// What differs from what was wanted, or may not work, a sentence each.
-    public var notes: [String] {
+    package var notes: [String] {
         var notes: [String] = []
         if let clock, !isClockKnown, !load.fits(clock: clock) {
             notes.append(
@@ -59,15 +59,15 @@ public struct SensorRate: Equatable, Sendable {
 
 /// Why a chip cannot be read at the wanted rate.
 public struct SensorRateError: Error, Equatable, Sendable {
-    public enum Reason: Equatable, Sendable {
+    package enum Reason: Equatable, Sendable {
         /// The chip has no such rate.
         case beyondChip
         /// The bus does not carry it.
         case beyondBus
     }
 
-    public let reason: Reason
-    public let rate: SensorRate
+    package let reason: Reason
+    package let rate: SensorRate
 
     init(_ reason: Reason, _ rate: SensorRate) {
         self.reason = reason
@@ -145,7 +145,7 @@ extension Double {
 
 extension SensorScan {
     /// What the settings ask of the chip that is taken, and of its bus.
-    public func rate(of choice: Choice, _ settings: IMUSettings) -> SensorRate? {
+    package func rate(of choice: Choice, _ settings: IMUSettings) -> SensorRate? {
         let clock = buses.first { $0.path == choice.place.bus }?.clockFrequency
         return ChipRegistry.all.first { $0.family == choice.family }?
             .rate(settings, identity: choice.identity, name: choice.name, bus: SensorBusClock(clock))

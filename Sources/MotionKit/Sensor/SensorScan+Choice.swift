@@ -1,24 +1,24 @@
-public import IMUDrivers
+package import IMUDrivers
 
 extension SensorScan {
     /// The chip that is taken, and why.
-    public struct Choice: Equatable, Sendable {
-        public let place: Place
+    package struct Choice: Equatable, Sendable {
+        package let place: Place
 
         /// The family whose driver drives it.
-        public let family: IMUFamily
+        package let family: IMUFamily
 
         /// The part's name as its maker writes it.
-        public let name: String
+        package let name: String
 
         /// What its identity register holds.
-        public let identity: UInt8
+        package let identity: UInt8
 
         /// Whether it is taken for that part because the user says so, not because of its number.
-        public let isAssumed: Bool
+        package let isAssumed: Bool
 
         /// Why it is taken, in words that can follow a colon.
-        public let reason: String
+        package let reason: String
     }
 }
 

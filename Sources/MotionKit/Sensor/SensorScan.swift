@@ -1,34 +1,34 @@
-public import IMUDrivers
-public import LinuxSensors
+package import IMUDrivers
+package import LinuxSensors
 
 /// A look at the I2C buses for chips that there is a driver for. Nothing is written to any chip.
 public struct SensorScan: Sendable {
     /// The families of chips that there are drivers for, in the order in which `auto` prefers them.
-    public static let families: [IMUFamily] = ChipRegistry.all.map(\.family)
+    package static let families: [IMUFamily] = ChipRegistry.all.map(\.family)
 
     /// The addresses that a chip with a driver can have.
-    public static let addresses: [UInt8] = Array(Set(ChipRegistry.all.flatMap(\.addresses))).sorted()
+    package static let addresses: [UInt8] = Array(Set(ChipRegistry.all.flatMap(\.addresses))).sorted()
 
     /// What a bus turned out to be.
-    public struct BusReport: Sendable {
+    package struct BusReport: Sendable {
         /// The bus, as the system lists it.
-        public var path: String
-        public var name: String?
+        package var path: String
+        package var name: String?
         /// The bus clock that the device tree asks for, Hz.
-        public var clockFrequency: Int?
+        package var clockFrequency: Int?
         /// Why it could not be opened.
-        public var failure: LinuxSensorsError?
-        public var chips: [ChipReport] = []
+        package var failure: LinuxSensorsError?
+        package var chips: [ChipReport] = []
     }
 
     /// What was found at an address.
-    public struct ChipReport: Sendable {
-        public var address: UInt8
-        public var finding: Finding
+    package struct ChipReport: Sendable {
+        package var address: UInt8
+        package var finding: Finding
     }
 
     /// What an address turned out to hold.
-    public enum Finding: Sendable {
+    package enum Finding: Sendable {
         /// A chip with this identity.
         case chip(IMUIdentity)
         /// Nobody answers.
@@ -42,28 +42,28 @@ public struct SensorScan: Sendable {
     }
 
     /// The place of a chip.
-    public struct Place: Equatable, Sendable {
-        public var bus: String
-        public var address: UInt8
+    package struct Place: Equatable, Sendable {
+        package var bus: String
+        package var address: UInt8
 
         /// The chip at `address` on `bus`.
-        public init(bus: String, address: UInt8) {
+        package init(bus: String, address: UInt8) {
             self.bus = bus
             self.address = address
         }
     }
 
     /// The buses, in the order of their numbers.
-    public let buses: [BusReport]
+    package let buses: [BusReport]
 
     /// The chip that is taken; `nil` where there is none.
-    public let choice: Choice?
+    package let choice: Choice?
 
     /// The kernel drivers' devices (IIO), in the order of their numbers.
-    public let kernelDevices: [IIODevice]
+    package let kernelDevices: [IIODevice]
 
     /// The kernel's device that is taken where no chip is; `nil` where there is none, or where a family was named.
-    public let kernelChoice: KernelSensorChoice?
+    package let kernelChoice: KernelSensorChoice?
 
     /// Looks at one bus or all, at one address or all that a chip with a driver can have.
     ///
@@ -72,7 +72,7 @@ public struct SensorScan: Sendable {
     ///   - address: an address, or `nil` for all that are usual.
     ///   - family: takes only a chip of this family.
     ///   - assumedIdentity: takes a chip of which no driver knows the number for the one of `family` that has this.
-    public init(
+    package init(
         bus: String? = nil, address: UInt8? = nil, family: IMUFamily? = nil, assumedIdentity: UInt8? = nil
     ) {
         let chips = ChipRegistry.all

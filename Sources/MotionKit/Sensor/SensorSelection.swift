@@ -62,7 +62,7 @@ public struct SensorSelection: Equatable, Sendable {
     /// Seconds of one round of a trajectory, a name or the path of a recording; `nil` where it goes on for ever.
     ///
     /// - Throws: `SensorError`, as `open` does.
-    public static func roundDuration(of trajectory: String) throws(SensorError) -> Double? {
+    package static func roundDuration(of trajectory: String) throws(SensorError) -> Double? {
         let duration = try SensorSelection.trajectory(trajectory).once.duration
         return duration.isFinite ? duration : nil
     }
@@ -72,7 +72,7 @@ public struct SensorSelection: Equatable, Sendable {
     ///
     /// - Throws: `SensorError`, which says what can be done about it; `.rate` where the chip has no such rate, or the bus, whose
     ///   clock the system tells, does not carry it.
-    public func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
+    package func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
         switch kind {
         case .chip(let family, let bus, let address):
             return try openChip(
@@ -140,7 +140,7 @@ public struct SensorSelection: Equatable, Sendable {
     /// - Returns: what differs from what is wanted, a sentence each.
     /// - Throws: `SensorError.rate` where it is sure that it cannot be done.
     @discardableResult
-    public func check(_ settings: IMUSettings) throws(SensorError) -> [String] {
+    package func check(_ settings: IMUSettings) throws(SensorError) -> [String] {
         let rate: SensorRate?
         switch kind {
         case .virtual:
@@ -221,7 +221,7 @@ public struct SensorSelection: Equatable, Sendable {
 }
 
 /// A byte as people write addresses and identities: 0x68.
-public func hexadecimal(_ byte: UInt8) -> String {
+package func hexadecimal(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 16, uppercase: true)
     return "0x" + (digits.count == 1 ? "0" : "") + digits
 }

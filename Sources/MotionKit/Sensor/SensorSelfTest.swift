@@ -1,10 +1,10 @@
-public import IMUDrivers
-public import LinuxSensors
+package import IMUDrivers
+package import LinuxSensors
 
 /// Runs the self-test of a chip on one of this machine's buses.
-public enum SensorSelfTest {
+package enum SensorSelfTest {
     /// Why there is no result.
-    public enum Failure: Error, Equatable, Sendable {
+    package enum Failure: Error, Equatable, Sendable {
         /// It is a chip of this name, whose self-test is another.
         case anotherChip(String)
         /// The chip cannot be had: no permission, or somebody else uses it.
@@ -16,7 +16,7 @@ public enum SensorSelfTest {
     /// Tests a chip that was found: an MPU-6050, the only one whose self-test is known here.
     ///
     /// - Throws: as `run(at:)`.
-    public static func run(on choice: SensorScan.Choice) throws(Failure) -> MPU6050SelfTestReport {
+    package static func run(on choice: SensorScan.Choice) throws(Failure) -> MPU6050SelfTestReport {
         guard choice.family == .mpu6050, choice.identity == 0x68 else { throw .anotherChip(choice.name) }
         return try run(at: choice.place)
     }
@@ -24,7 +24,7 @@ public enum SensorSelfTest {
     /// Tests the MPU-6050 at `place`, which is held against other programs meanwhile; takes 1.2 s.
     ///
     /// - Throws: what keeps the test from its end. What the test finds, be it bad, is no error.
-    public static func run(at place: SensorScan.Place) throws(Failure) -> MPU6050SelfTestReport {
+    package static func run(at place: SensorScan.Place) throws(Failure) -> MPU6050SelfTestReport {
         let clock = SystemClock()
         var test: MPU6050SelfTest<I2CDevice, SystemClock>
         do throws(LinuxSensorsError) {
@@ -47,7 +47,7 @@ public enum SensorSelfTest {
 }
 
 extension SensorSelfTest.Failure: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .anotherChip(let name): "the self-test is that of an MPU-6050; this chip is: \(name)"
         case .unavailable(let error): SensorError.unavailable(error).description
@@ -58,7 +58,7 @@ extension SensorSelfTest.Failure: CustomStringConvertible {
 
 extension MPU6050SelfTestReport.Disturbance {
     /// What was seen of the movement, for people.
-    public var explanation: String {
+    package var explanation: String {
         let place = "\(sensor == .gyroscope ? "gyroscope's" : "accelerometer's") \(["x", "y", "z"][axis]) axis"
         let value =
             sensor == .gyroscope

@@ -4,21 +4,21 @@ internal import StateStorage
 /// The calibrations of all chips, a text file each in the directory `calibration` of a state directory.
 ///
 /// Every file is replaced whole, so that a power cut leaves the old one or the new one.
-public struct CalibrationStore: Sendable {
+package struct CalibrationStore: Sendable {
     private let directory: StateDirectory
 
     /// The calibrations in a state directory, which need not exist yet.
-    public init(stateDirectory: String) {
+    package init(stateDirectory: String) {
         directory = StateDirectory(path: stateDirectory + "/calibration")
     }
 
     /// The file of the chip whose device has this `storageName`, whether it exists or not.
-    public func path(of name: String) -> String { "\(directory.path)/\(CalibrationStore.file(name))" }
+    package func path(of name: String) -> String { "\(directory.path)/\(CalibrationStore.file(name))" }
 
     /// The calibration of a chip, or `nil` where none is kept.
     ///
     /// - Throws: why the file that is there cannot be used.
-    public func load(_ name: String) throws(CalibrationStoreError) -> StoredCalibration? {
+    package func load(_ name: String) throws(CalibrationStoreError) -> StoredCalibration? {
         try load(name, directory.read(CalibrationStore.file(name)))
     }
 
@@ -49,7 +49,7 @@ public struct CalibrationStore: Sendable {
     /// Keeps the calibration of a chip, and returns once it is on the disk.
     ///
     /// - Throws: `notWritten`; the old file is then still there.
-    public func save(_ calibration: StoredCalibration, as name: String) throws(CalibrationStoreError) {
+    package func save(_ calibration: StoredCalibration, as name: String) throws(CalibrationStoreError) {
         do throws(SystemFailure) {
             try directory.write(CalibrationText.written(calibration), to: CalibrationStore.file(name))
         } catch {
@@ -60,7 +60,7 @@ public struct CalibrationStore: Sendable {
     /// Forgets the calibration of a chip.
     ///
     /// - Throws: `notWritten` where the file cannot be taken away.
-    public func remove(_ name: String) throws(CalibrationStoreError) {
+    package func remove(_ name: String) throws(CalibrationStoreError) {
         do throws(SystemFailure) {
             try directory.remove(CalibrationStore.file(name))
         } catch {

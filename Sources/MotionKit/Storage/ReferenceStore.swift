@@ -1,15 +1,15 @@
-public import LinuxSystem
-public import MotionCore
+package import LinuxSystem
+package import MotionCore
 internal import StateStorage
 
 /// The reference attitude that is kept between two runs, in a file of a state directory; the policy `.stored` begins with it.
 ///
 /// A manager that runs keeps it by itself. This is for programs that find out a reference otherwise.
-public struct ReferenceStore: Sendable {
+package struct ReferenceStore: Sendable {
     private let directory: StateDirectory
 
     /// The reference in a state directory, which need not exist yet.
-    public init(stateDirectory: String) {
+    package init(stateDirectory: String) {
         directory = StateDirectory(path: stateDirectory)
     }
 
@@ -20,7 +20,7 @@ public struct ReferenceStore: Sendable {
     var path: String { directory.path(of: ReferenceStore.file) }
 
     /// The reference that is kept, or `nil` if there is none that can be read.
-    public func load() -> Quaternion? {
+    package func load() -> Quaternion? {
         reference(in: directory.read(ReferenceStore.file))
     }
 
@@ -45,7 +45,7 @@ public struct ReferenceStore: Sendable {
     /// Keeps a reference, or forgets the one that is kept, and returns once that is on the disk.
     ///
     /// - Throws: what failed; the old one is then still kept.
-    public func save(_ attitude: Quaternion?) throws(ReferenceStoreError) {
+    package func save(_ attitude: Quaternion?) throws(ReferenceStoreError) {
         do throws(SystemFailure) {
             if let attitude {
                 try directory.write(ReferenceStore.text(of: attitude), to: ReferenceStore.file)
@@ -64,11 +64,11 @@ public struct ReferenceStore: Sendable {
 }
 
 /// Why a reference attitude cannot be kept.
-public struct ReferenceStoreError: Error, Equatable, Sendable, CustomStringConvertible {
+package struct ReferenceStoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The state directory.
-    public var path: String
+    package var path: String
 
-    public var failure: SystemFailure
+    package var failure: SystemFailure
 
-    public var description: String { "\(path): cannot be written: \(failure)" }
+    package var description: String { "\(path): cannot be written: \(failure)" }
 }

@@ -55,7 +55,7 @@ public struct StoredCalibration: Equatable, Sendable {
     }
 
     /// Takes over what poses told of the accelerometer.
-    public mutating func take(_ solution: AccelerometerFit.Solution) {
+    package mutating func take(_ solution: AccelerometerFit.Solution) {
         chip.accelerometer = solution.calibration
         let residual = fixed(1000 * solution.residual / standardGravity, decimals: 2)
         let uncertainty = fixed(1000 * solution.uncertainty / standardGravity, decimals: 1)
@@ -63,7 +63,7 @@ public struct StoredCalibration: Equatable, Sendable {
     }
 
     /// Takes over what turns told of the gyroscope; its bias at the temperature of the turns is a lesson for the line.
-    public mutating func take(_ solution: GyroscopeFit.Solution) {
+    package mutating func take(_ solution: GyroscopeFit.Solution) {
         chip.gyroscope = solution.calibration
         biasLine.learn(bias: solution.calibration.bias, temperature: solution.calibration.referenceTemperature)
         let residual = fixed(solution.residual * degreesPerRadian, decimals: 2)

@@ -8,7 +8,7 @@ enum SensorMessage: Sendable, BitwiseCopyable {
     case gesture(GestureEvent)
     /// A movement was almost a gesture.
     case nearMiss(NearMiss)
-    case sensor(IMUPoll.Event, at: Timestamp)
+    case sensor(SensorEvent, at: Timestamp)
     /// The reference attitude was taken or cleared, or is to be kept from now on.
     case reference(ReferenceChange)
     /// The sensor rests, and this is the gyroscope's bias.

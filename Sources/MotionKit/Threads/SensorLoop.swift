@@ -230,7 +230,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Hands on what the driver has to tell; a lost sensor cancels what is open.
-    private mutating func tell(_ event: IMUPoll.Event) {
+    private mutating func tell(_ event: SensorEvent) {
         let exchange = self.exchange
         switch event {
         case .none:

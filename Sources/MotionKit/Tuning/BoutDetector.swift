@@ -1,35 +1,35 @@
-public import MotionCore
+package import MotionCore
 
 /// Splits samples into bouts of movement with quiet between them, whatever recognizers make of them: "shake it now" is
 /// answered where a bout has come and gone.
-public struct BoutDetector: Sendable {
+package struct BoutDetector: Sendable {
     /// One bout.
-    public struct Bout: Equatable, Sendable {
+    package struct Bout: Equatable, Sendable {
         /// When the movement began, and when it was last seen.
-        public var start: Timestamp
-        public var end: Timestamp
+        package var start: Timestamp
+        package var end: Timestamp
         /// Peak acceleration without gravity, m/s².
-        public var peak: Double
+        package var peak: Double
     }
 
     /// Acceleration without its slow part at which a bout begins, m/s²: a soft tap has more, a hand that holds less.
-    public static let threshold = 2.5
+    package static let threshold = 2.5
     /// What counts as quiet, m/s², and for how long a bout needs it, s.
-    public static let quiet = 1.2
-    public static let pause = 1.0
+    package static let quiet = 1.2
+    package static let pause = 1.0
 
     private var base = VectorLowPass(cutoff: 0.5)
     private var current: Bout?
     private var last: Timestamp?
 
     /// Makes a detector that has seen nothing.
-    public init() {}
+    package init() {}
 
     /// Whether a bout is under way.
-    public var isMoving: Bool { current != nil }
+    package var isMoving: Bool { current != nil }
 
     /// Takes a sample; returns the bout that it shows to be over.
-    public mutating func take(_ sample: MotionSample) -> Bout? {
+    package mutating func take(_ sample: MotionSample) -> Bout? {
         guard sample.acceleration.isFinite else { return nil }
         let interval = last.map { sample.timestamp.seconds(since: $0) } ?? 0
         last = sample.timestamp
@@ -49,7 +49,7 @@ public struct BoutDetector: Sendable {
     }
 
     /// The bouts of a whole recording; one that is under way at its end is one, too.
-    public static func bouts(in samples: [MotionSample]) -> [Bout] {
+    package static func bouts(in samples: [MotionSample]) -> [Bout] {
         var detector = BoutDetector()
         var bouts = samples.compactMap { detector.take($0) }
         if let open = detector.current { bouts.append(open) }

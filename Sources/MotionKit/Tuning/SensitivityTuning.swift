@@ -1,24 +1,24 @@
-public import MotionCore
+package import MotionCore
 
 /// What each sensitivity of a recognizer would have made of movements that somebody showed, and which one to take.
-public struct SensitivityTuning: Sendable {
+package struct SensitivityTuning: Sendable {
     /// What one sensitivity would have done.
-    public struct Outcome: Equatable, Sendable {
-        public var sensitivity: Int
+    package struct Outcome: Equatable, Sendable {
+        package var sensitivity: Int
         /// The gestures shown that it would have caught.
-        public var caught: Int
+        package var caught: Int
         /// What it would have fired beside them: in ordinary handling, or more than once for one gesture.
-        public var fired: Int
+        package var fired: Int
     }
 
     /// The gesture that is tuned.
-    public let gesture: Gesture
+    package let gesture: Gesture
 
     /// How many were shown.
-    public let shown: Int
+    package let shown: Int
 
     /// The outcome for every sensitivity, from 1 to 10.
-    public let outcomes: [Outcome]
+    package let outcomes: [Outcome]
 
     /// Runs both recordings at every sensitivity.
     ///
@@ -30,7 +30,7 @@ public struct SensitivityTuning: Sendable {
     ///   - shown: samples along the sensor's axes in which somebody made the gesture several times, with pauses.
     ///   - bouts: when that was.
     ///   - ordinary: samples of everything else, in which nothing may fire.
-    public init(
+    package init(
         _ gesture: Gesture, settings: MotionSettings, calibration: ChipCalibration = ChipCalibration(),
         untoldRanges: UntoldRanges = [], shown: [MotionSample], bouts: [BoutDetector.Bout], ordinary: [MotionSample]
     ) {
@@ -54,7 +54,7 @@ public struct SensitivityTuning: Sendable {
 
     /// The best sensitivity: as much as possible caught, as little as possible fired beside it, where one that is missed
     /// weighs as much as two that fire; of equally good ones the one in the middle, with the widest margin to both sides.
-    public var best: Outcome {
+    package var best: Outcome {
         func loss(_ outcome: Outcome) -> Int { 2 * (shown - outcome.caught) + outcome.fired }
         let least = outcomes.map(loss).min() ?? 0
         // The longest run of equals; of several the one nearest to the default.
@@ -72,7 +72,7 @@ public struct SensitivityTuning: Sendable {
     }
 
     /// Whether the best one catches everything and fires nothing beside it.
-    public var isClean: Bool { best.caught == shown && best.fired == 0 }
+    package var isClean: Bool { best.caught == shown && best.fired == 0 }
 
     /// When a gesture would have begun or been recognised.
     private static func beginnings(

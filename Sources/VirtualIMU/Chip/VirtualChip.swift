@@ -1,8 +1,8 @@
-public import IMUDrivers
-public import MotionCore
+package import IMUDrivers
+package import MotionCore
 
 /// A chip made of code as a `VirtualBus` sees it.
-public protocol VirtualChip: Sendable {
+package protocol VirtualChip: Sendable {
     /// Reads `buffer.count` registers beginning with `register` at the instant `now`, in one transaction.
     ///
     /// - Throws: what a fault makes of it.

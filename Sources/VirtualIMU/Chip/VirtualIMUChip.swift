@@ -1,5 +1,5 @@
-public import IMUDrivers
-public import MotionCore
+package import IMUDrivers
+package import MotionCore
 internal import Synchronization
 
 /// A chip at register level, moved along a trajectory: a driver cannot tell it from the chip.
@@ -9,7 +9,7 @@ internal import Synchronization
 /// and its index, not on the accesses (after a pause of seconds, to rounding far below an LSB).
 ///
 /// Safe to use from several threads: the driver's, and one that brings about faults or asks for the truth.
-public final class VirtualIMUChip: VirtualChip {
+package final class VirtualIMUChip: VirtualChip {
     private struct State {
         var core: any SimulatedChip
         var faults: FaultSchedule
@@ -20,7 +20,7 @@ public final class VirtualIMUChip: VirtualChip {
     private let start: Timestamp
 
     /// Makes a chip that is powered at `start`, when its trajectory begins too.
-    public init(
+    package init(
         _ part: VirtualPart = .mpu6050, trajectory: any Trajectory, imperfections: Imperfections = .typical,
         seed: UInt64 = 1, start: Timestamp
     ) {
@@ -31,7 +31,7 @@ public final class VirtualIMUChip: VirtualChip {
         state = Mutex(State(core: part.core(engine), faults: FaultSchedule(seed: seed)))
     }
 
-    public func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp) throws(BusError)
+    package func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp) throws(BusError)
     {
         try transact(at: now) { state in
             state.core.read(register, into: buffer)
@@ -44,13 +44,13 @@ public final class VirtualIMUChip: VirtualChip {
     /// Writes registers beginning with `register` at the instant `now`, in one transaction.
     ///
     /// - Throws: what a fault makes of it.
-    public func write(_ register: UInt8, _ values: UInt8..., at now: Timestamp) throws(BusError) {
+    package func write(_ register: UInt8, _ values: UInt8..., at now: Timestamp) throws(BusError) {
         try transact(at: now) { state in
             values.withUnsafeBufferPointer { state.core.write(register, $0) }
         }
     }
 
-    public func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError) {
+    package func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError) {
         try transact(at: now) { state in
             withUnsafePointer(to: value) {
                 state.core.write(register, UnsafeBufferPointer(start: $0, count: 1))
@@ -59,10 +59,10 @@ public final class VirtualIMUChip: VirtualChip {
     }
 
     /// Leads the data-ready pin somewhere.
-    public func connect(_ wire: VirtualWire) { state.withLock { $0.core.engine.wire = wire } }
+    package func connect(_ wire: VirtualWire) { state.withLock { $0.core.engine.wire = wire } }
 
     /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
-    public func inject(
+    package func inject(
         _ condition: FaultCondition, from start: Timestamp? = nil, lasting extent: FaultExtent = .untilCleared
     ) {
         state.withLock { state in
@@ -71,14 +71,14 @@ public final class VirtualIMUChip: VirtualChip {
     }
 
     /// Lets an event happen at `instant`, or at the latest instant that the chip has seen.
-    public func inject(_ event: FaultEvent, at instant: Timestamp? = nil) {
+    package func inject(_ event: FaultEvent, at instant: Timestamp? = nil) {
         state.withLock { state in
             state.faults.add(event, at: instant ?? state.core.engine.now)
         }
     }
 
     /// Ends all faults, also those that were still to come; what they have done to the chip stays done.
-    public func clearFaults() {
+    package func clearFaults() {
         state.withLock { state in
             state.faults.removeAll()
             state.core.engine.isFrozen = false
@@ -99,31 +99,31 @@ public final class VirtualIMUChip: VirtualChip {
 }
 
 /// The names of old of chips that had shells of their own.
-public typealias VirtualMPU6050 = VirtualIMUChip
-public typealias VirtualLSM6DS = VirtualIMUChip
+package typealias VirtualMPU6050 = VirtualIMUChip
+package typealias VirtualLSM6DS = VirtualIMUChip
 
 // What a test wants to know and a driver never gets to know.
 extension VirtualIMUChip {
     /// The true motion at an instant.
-    public func truth(at instant: Timestamp) -> TrueMotion {
+    package func truth(at instant: Timestamp) -> TrueMotion {
         trajectory.motion(at: instant.seconds(since: start))
     }
 
     /// Samples taken up to the latest access; the newest has this index less one.
-    public var sampleCount: UInt64 { state.withLock { $0.core.engine.nextIndex } }
+    package var sampleCount: UInt64 { state.withLock { $0.core.engine.nextIndex } }
 
     /// The true instant of the sample `index`; `nil` where it is not taken yet, or so long ago that it is forgotten
     /// (64 changes of the rate).
-    public func trueSampleTime(_ index: UInt64) -> Timestamp? {
+    package func trueSampleTime(_ index: UInt64) -> Timestamp? {
         state.withLock { $0.core.engine.time(ofSample: index) }
     }
 
     /// Seconds by which the readings of slow movements come behind `trueSampleTime` in the present configuration: the
     /// group delays of the low-pass.
-    public var readingDelay: (accelerometer: Double, gyroscope: Double) {
+    package var readingDelay: (accelerometer: Double, gyroscope: Double) {
         state.withLock { $0.core.engine.delay }
     }
 
     /// The chip's true temperature at the latest access, °C.
-    public var temperature: Double { state.withLock { $0.core.engine.temperature } }
+    package var temperature: Double { state.withLock { $0.core.engine.temperature } }
 }

@@ -1,7 +1,7 @@
-public import IMUDrivers
+package import IMUDrivers
 
 /// A chip that there is a virtual one of.
-public enum VirtualPart: String, CaseIterable, Sendable {
+package enum VirtualPart: String, CaseIterable, Sendable {
     case mpu6050, mpu6500, icm20602, icm20689
     case lsm6ds3, lsm6ds3trc, lsm6dso
     case bmi160
@@ -9,7 +9,7 @@ public enum VirtualPart: String, CaseIterable, Sendable {
     case adxl345
 
     /// The family that drives it.
-    public var family: IMUFamily {
+    package var family: IMUFamily {
         switch self {
         case .mpu6050, .mpu6500, .icm20602, .icm20689: .mpu6050
         case .icm42688: .icm42688
@@ -20,7 +20,7 @@ public enum VirtualPart: String, CaseIterable, Sendable {
     }
 
     /// Those of one family.
-    public static func parts(of family: IMUFamily) -> [VirtualPart] { allCases.filter { $0.family == family } }
+    package static func parts(of family: IMUFamily) -> [VirtualPart] { allCases.filter { $0.family == family } }
 
     /// The chip's registers in front of an engine.
     func core(_ engine: SensorEngine) -> any SimulatedChip {

@@ -2,7 +2,7 @@ internal import IMUDrivers
 internal import MotionCore
 
 /// Something that is wrong with a chip or its bus for a while.
-public enum FaultCondition: Equatable, Sendable {
+package enum FaultCondition: Equatable, Sendable {
     /// Nobody answers (`BusError.Kind.notAcknowledged`).
     case notAcknowledged
     /// Nobody answers with a probability from 0 to 1 at each transaction.
@@ -24,7 +24,7 @@ public enum FaultCondition: Equatable, Sendable {
 }
 
 /// How long a fault lasts.
-public enum FaultExtent: Equatable, Sendable {
+package enum FaultExtent: Equatable, Sendable {
     /// Seconds of the chip's time.
     case seconds(Double)
     /// Transactions, beginning with the next (or the first at its start).
@@ -34,7 +34,7 @@ public enum FaultExtent: Equatable, Sendable {
 }
 
 /// Something that happens to a chip at one instant.
-public enum FaultEvent: Equatable, Sendable {
+package enum FaultEvent: Equatable, Sendable {
     /// The supply dips: every register is at its power-on default and the chip asleep, without a word to anybody.
     case brownOut
     /// The FIFO, where it is enabled, runs over as if nobody had read it: it is full, and its first

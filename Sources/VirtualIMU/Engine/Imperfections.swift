@@ -1,79 +1,79 @@
-public import MotionCore
+package import MotionCore
 
 /// In what a virtual chip differs from a perfect one, besides 16-bit quantisation and saturation at the range, which
 /// no chip is without.
 ///
 /// The figures of the product specification (PS-MPU-6000A-00 r3.4, pages 12 to 14) are bounds; see `typical`.
-public struct Imperfections: Equatable, Sendable {
+package struct Imperfections: Equatable, Sendable {
     /// Added to every reading of the accelerometer at 25 °C, m/s². PS: up to 50 mg on x and y, 80 mg on z.
-    public var accelerometerBias = Vector3.zero
+    package var accelerometerBias = Vector3.zero
 
     /// Added to every reading of the gyroscope at 25 °C, rad/s. PS: up to 20 °/s.
-    public var gyroscopeBias = Vector3.zero
+    package var gyroscopeBias = Vector3.zero
 
     /// Scale factors (diagonal) and cross-axis sensitivity of the accelerometer. PS: 3 % and 2 %.
-    public var accelerometerMatrix = Matrix3.identity
+    package var accelerometerMatrix = Matrix3.identity
 
     /// Scale factors (diagonal) and cross-axis sensitivity of the gyroscope. PS: 3 % and 2 %.
-    public var gyroscopeMatrix = Matrix3.identity
+    package var gyroscopeMatrix = Matrix3.identity
 
     /// White noise of the accelerometer, m/s²/√Hz, one-sided. PS: 400 µg/√Hz.
-    public var accelerometerNoise = 0.0
+    package var accelerometerNoise = 0.0
 
     /// White noise of the gyroscope, rad/s/√Hz, one-sided. PS: 0.005 °/s/√Hz.
-    public var gyroscopeNoise = 0.0
+    package var gyroscopeNoise = 0.0
 
     /// Change of the accelerometer's bias with temperature, m/s² per °C. PS: up to 0.6 mg/°C, z 1 mg/°C.
-    public var accelerometerBiasDrift = Vector3.zero
+    package var accelerometerBiasDrift = Vector3.zero
 
     /// Change of the gyroscope's bias with temperature, rad/s per °C. PS: up to 0.16 °/s per °C.
-    public var gyroscopeBiasDrift = Vector3.zero
+    package var gyroscopeBiasDrift = Vector3.zero
 
     /// Temperature around the board, °C.
-    public var ambientTemperature = 25.0
+    package var ambientTemperature = 25.0
 
     /// How much warmer the chip gets awake than what is around it, °C.
-    public var selfHeating = 0.0
+    package var selfHeating = 0.0
 
     /// Seconds in which the chip gets 63 % of the way to its final temperature.
-    public var thermalTimeConstant = 60.0
+    package var thermalTimeConstant = 60.0
 
     /// How much longer the true sample period is than the nominal one, parts per million, at 25 °C with the clock taken
     /// from a gyroscope (CLKSEL 1 to 3). PS: up to 10,000.
-    public var oscillatorError = 0.0
+    package var oscillatorError = 0.0
 
     /// The same for the internal oscillator (CLKSEL 0). PS: up to 50,000.
-    public var internalOscillatorError = 0.0
+    package var internalOscillatorError = 0.0
 
     /// Change of either error with temperature, parts per million per °C.
-    public var oscillatorDrift = 0.0
+    package var oscillatorDrift = 0.0
 
     /// Seconds after waking until the gyroscope is within 1 °/s of its final output; it begins about 250 °/s off.
     /// PS: 30 ms. Zero: right at once.
-    public var gyroscopeStartUp = 0.0
+    package var gyroscopeStartUp = 0.0
 
     /// Seconds in which the chip writes a frame into the FIFO: a count read meanwhile is no multiple of the frame.
     /// Not specified; such counts are reported of real chips (i2cdevlib issues 252 and 479).
-    public var fifoWriteTime = 0.0
+    package var fifoWriteTime = 0.0
 
     /// The self-test codes of the factory for the accelerometer (RM p. 9 to 11).
-    public var accelerometerTrim = SelfTestCodes(x: 16, y: 18, z: 14)
+    package var accelerometerTrim = SelfTestCodes(x: 16, y: 18, z: 14)
 
     /// The self-test codes of the factory for the gyroscope.
-    public var gyroscopeTrim = SelfTestCodes(x: 15, y: 17, z: 13)
+    package var gyroscopeTrim = SelfTestCodes(x: 15, y: 17, z: 13)
 
     /// By how much the response to the self-test exceeds the factory's, as a part of it. PS: 0.14 at most in a good
     /// part.
-    public var selfTestDeviation = 0.0
+    package var selfTestDeviation = 0.0
 
     /// Makes a chip without imperfections.
-    public init() {}
+    package init() {}
 
     /// A chip that measures exactly, and whose oscillator is right.
-    public static var ideal: Imperfections { Imperfections() }
+    package static var ideal: Imperfections { Imperfections() }
 
     /// A plausible MPU-6050: every specified figure well inside its bounds, and none zero.
-    public static var typical: Imperfections {
+    package static var typical: Imperfections {
         var it = Imperfections()
         it.accelerometerBias = standardGravity * Vector3(0.022, -0.031, 0.047)
         it.gyroscopeBias = radiansPerDegree * Vector3(-2.6, 1.7, 0.9)
@@ -98,13 +98,13 @@ public struct Imperfections: Equatable, Sendable {
 }
 
 /// The factory's self-test codes of a sensor's axes, 1 to 31; 0 where the factory wrote none.
-public struct SelfTestCodes: Equatable, Sendable {
-    public var x: UInt8
-    public var y: UInt8
-    public var z: UInt8
+package struct SelfTestCodes: Equatable, Sendable {
+    package var x: UInt8
+    package var y: UInt8
+    package var z: UInt8
 
     /// Makes codes of their values.
-    public init(x: UInt8, y: UInt8, z: UInt8) {
+    package init(x: UInt8, y: UInt8, z: UInt8) {
         self.x = x
         self.y = y
         self.z = z

@@ -1,26 +1,26 @@
-public import IMUDrivers
-public import MotionCore
+package import IMUDrivers
+package import MotionCore
 internal import Synchronization
 
 /// A wire from a virtual chip's data-ready pin to a host that queues its rising edges as Linux does: with the instant of
 /// the interrupt, which comes a little after the edge, and room for so many.
-public final class VirtualWire: Sendable {
+package final class VirtualWire: Sendable {
     /// What is wrong with a wire and its host.
-    public struct Flaws: Equatable, Sendable {
+    package struct Flaws: Equatable, Sendable {
         /// The shortest and the longest time from an edge to its interrupt, seconds.
-        public var latency = 0.000_005...0.000_04
+        package var latency = 0.000_005...0.000_04
         /// Of so many edges one is noted as late as `longestDelay` seconds, at random; zero for none.
-        public var lateEvery = 0
-        public var longestDelay = 0.000_8
+        package var lateEvery = 0
+        package var longestDelay = 0.000_8
         /// Of so many edges one is missed, so that nobody knows of it; zero for none.
-        public var missedEvery = 0
+        package var missedEvery = 0
         /// After one in so many edges comes one that the chip did not raise; zero for none.
-        public var spuriousEvery = 0
+        package var spuriousEvery = 0
         /// Whether the wire leads nowhere.
-        public var isBroken = false
+        package var isBroken = false
 
         /// Makes a good wire.
-        public init() {}
+        package init() {}
     }
 
     private struct State {
@@ -35,16 +35,16 @@ public final class VirtualWire: Sendable {
     private let capacity: Int
 
     /// Makes a wire of a host with room for `capacity` edges; the same seed gives the same flaws.
-    public init(_ flaws: Flaws = Flaws(), capacity: Int = 1024, seed: UInt64 = 1) {
+    package init(_ flaws: Flaws = Flaws(), capacity: Int = 1024, seed: UInt64 = 1) {
         state = Mutex(State(flaws: flaws, random: RandomNumbers(seed: seed)))
         self.capacity = capacity
     }
 
     /// Has other flaws from now on.
-    public func set(_ flaws: Flaws) { state.withLock { $0.flaws = flaws } }
+    package func set(_ flaws: Flaws) { state.withLock { $0.flaws = flaws } }
 
     /// Edges that the chip has raised.
-    public var raised: Int { state.withLock { $0.raised } }
+    package var raised: Int { state.withLock { $0.raised } }
 
     /// The chip raises its pin.
     func raise(at instant: Timestamp) {
@@ -85,19 +85,19 @@ public final class VirtualWire: Sendable {
 }
 
 /// The host's end of a `VirtualWire`: what a driver is given in place of a GPIO line.
-public struct VirtualDataReadyLine<Clock: MonotonicClock>: DataReadyLine, ~Copyable {
+package struct VirtualDataReadyLine<Clock: MonotonicClock>: DataReadyLine, ~Copyable {
     private let wire: VirtualWire
     private let clock: Clock
 
     /// Takes the host's end; edges of which the interrupt is still to come are not there yet.
-    public init(_ wire: VirtualWire, clock: Clock) {
+    package init(_ wire: VirtualWire, clock: Clock) {
         self.wire = wire
         self.clock = clock
     }
 
-    public static var isWired: Bool { true }
+    package static var isWired: Bool { true }
 
-    public mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
+    package mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
         wire.take(until: clock.now(), into: edges)
     }
 }

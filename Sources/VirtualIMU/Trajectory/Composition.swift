@@ -1,18 +1,18 @@
-public import MotionCore
+package import MotionCore
 
 /// Segments one after another, each begun in the pose in which the one before ended.
-public struct MotionSequence: Trajectory {
+package struct MotionSequence: Trajectory {
     private let segments: [any Trajectory]
     private let starts: [Double]
     private let poses: [Quaternion]
     private let finalPose: Quaternion
 
-    public let duration: Double
+    package let duration: Double
 
-    public var once: any Trajectory { MotionSequence(segments.map(\.once)) }
+    package var once: any Trajectory { MotionSequence(segments.map(\.once)) }
 
     /// Makes a sequence; a segment that never ends is the last that is reached.
-    public init(_ segments: [any Trajectory]) {
+    package init(_ segments: [any Trajectory]) {
         var starts: [Double] = []
         var poses: [Quaternion] = []
         var time = 0.0
@@ -32,7 +32,7 @@ public struct MotionSequence: Trajectory {
         duration = time
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time < duration else { return TrueMotion(restingAt: pose * finalPose) }
         guard let index = starts.lastIndex(where: { $0 <= time }) else { return TrueMotion(restingAt: pose) }
         return segments[index].motion(at: time - starts[index], from: pose * poses[index])
@@ -40,17 +40,17 @@ public struct MotionSequence: Trajectory {
 }
 
 /// A trajectory again and again, each time begun in the pose in which it ended before.
-public struct Repeating: Trajectory {
+package struct Repeating: Trajectory {
     private let base: any Trajectory
     private let period: Double
     private let turn: Vector3
 
-    public var duration: Double { .infinity }
+    package var duration: Double { .infinity }
 
-    public var once: any Trajectory { base.once }
+    package var once: any Trajectory { base.once }
 
     /// Makes the repetition of `base`; what takes no time or never ends is taken as it is.
-    public init(_ base: any Trajectory) {
+    package init(_ base: any Trajectory) {
         self.base = base
         period = base.duration > 0 && base.duration.isFinite ? base.duration : .infinity
         let rotation = period.isFinite ? base.motion(at: period).attitude.rotationVector : .zero
@@ -58,7 +58,7 @@ public struct Repeating: Trajectory {
         turn = rotation.length < 1e-9 ? .zero : rotation
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time >= period else { return base.motion(at: time, from: pose) }
         let round = (time / period).rounded(.down)
         let within = time - round * period
@@ -68,39 +68,39 @@ public struct Repeating: Trajectory {
 }
 
 /// A movement that is broken off: from then on the board rests in the pose that it has, as a machine that is unplugged.
-public struct Halted: Trajectory {
+package struct Halted: Trajectory {
     private let base: any Trajectory
 
-    public let duration: Double
+    package let duration: Double
 
     /// Makes `base` end after `seconds`, or by itself where it does so earlier.
-    public init(_ base: any Trajectory, after seconds: Double) {
+    package init(_ base: any Trajectory, after seconds: Double) {
         self.base = base
         duration = min(base.duration, seconds)
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time >= duration else { return base.motion(at: time, from: pose) }
         return TrueMotion(restingAt: base.motion(at: duration, from: pose).attitude)
     }
 }
 
 /// A trajectory that begins in another pose: the outermost of a composition, since nothing leads into that pose.
-public struct Posed: Trajectory {
+package struct Posed: Trajectory {
     private let base: any Trajectory
     private let attitude: Quaternion
 
-    public var duration: Double { base.duration }
+    package var duration: Double { base.duration }
 
-    public var once: any Trajectory { Posed(attitude, base.once) }
+    package var once: any Trajectory { Posed(attitude, base.once) }
 
     /// Makes `base` begin in `attitude`.
-    public init(_ attitude: Quaternion, _ base: any Trajectory = Rest()) {
+    package init(_ attitude: Quaternion, _ base: any Trajectory = Rest()) {
         self.attitude = attitude.normalized
         self.base = base
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         base.motion(at: time, from: pose * attitude)
     }
 }
@@ -108,21 +108,21 @@ public struct Posed: Trajectory {
 /// Two movements at once: a shake while walking, a turn in a braking car.
 ///
 /// Both are displaced from the starting pose; the second turns within the first.
-public struct Superposed: Trajectory {
+package struct Superposed: Trajectory {
     private let outer: any Trajectory
     private let inner: any Trajectory
 
-    public var duration: Double { max(outer.duration, inner.duration) }
+    package var duration: Double { max(outer.duration, inner.duration) }
 
-    public var once: any Trajectory { Superposed(outer.once, inner.once) }
+    package var once: any Trajectory { Superposed(outer.once, inner.once) }
 
     /// Makes the sum of two movements.
-    public init(_ outer: any Trajectory, _ inner: any Trajectory) {
+    package init(_ outer: any Trajectory, _ inner: any Trajectory) {
         self.outer = outer
         self.inner = inner
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         let a = outer.motion(at: time, from: pose)
         let b = inner.motion(at: time, from: pose)
         let turn = pose.conjugate * b.attitude

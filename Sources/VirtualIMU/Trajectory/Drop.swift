@@ -1,9 +1,9 @@
-public import MotionCore
+package import MotionCore
 
 /// A fall from a height onto a floor, with bounces, until the board lies still.
 ///
 /// Free fall is specific force zero; every impact is a half sine of acceleration. The attitude stays.
-public struct Drop: Trajectory {
+package struct Drop: Trajectory {
     /// A stretch of free flight (no pulse) or of contact with the floor.
     private struct Phase {
         var start: Double
@@ -23,11 +23,11 @@ public struct Drop: Trajectory {
 
     private let phases: [Phase]
 
-    public let duration: Double
+    package let duration: Double
 
     /// Makes a fall from `height` (m) onto a floor that gives back the part `restitution` of the velocity and touches
     /// for `contact` seconds; after `bounces` of them it stays down.
-    public init(height: Double, restitution: Double = 0.3, contact: Double = 0.008, bounces: Int = 2) {
+    package init(height: Double, restitution: Double = 0.3, contact: Double = 0.008, bounces: Int = 2) {
         var phases: [Phase] = []
         var now = Phase(start: 0, position: 0, velocity: 0)
         var flight = (2 * height / standardGravity).squareRoot()
@@ -47,7 +47,7 @@ public struct Drop: Trajectory {
         duration = now.start
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration, let phase = phases.last(where: { $0.start <= time }) else {
             return TrueMotion(restingAt: pose)
         }

@@ -1,22 +1,22 @@
-public import MotionCore
+package import MotionCore
 
 /// A flick: a stroke along an axis of the body, which brakes itself, and a slow way back.
-public struct Flick: Trajectory {
+package struct Flick: Trajectory {
     /// The highest acceleration of a slide is this many times its distance over its squared duration.
     private static let peak = 10 / 3.0.squareRoot()
 
     private let movement: MotionSequence
 
-    public var duration: Double { movement.duration }
+    package var duration: Double { movement.duration }
 
     /// Seconds from the beginning to where the stroke has come to rest.
-    public let stroke: Double
+    package let stroke: Double
 
     /// Makes a flick along `axis` with `amplitude` (peak linear acceleration, m/s²), whose stroke and brake take
     /// `duration` seconds together.
     ///
     /// The board waits for 0.4 s where the stroke ended and then comes back within a second.
-    public init(axis: Vector3, amplitude: Double, duration: Double = 0.18) {
+    package init(axis: Vector3, amplitude: Double, duration: Double = 0.18) {
         let distance = amplitude * duration * duration / Flick.peak
         stroke = duration
         movement = MotionSequence([
@@ -25,7 +25,7 @@ public struct Flick: Trajectory {
         ])
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion { movement.motion(at: time, from: pose) }
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion { movement.motion(at: time, from: pose) }
 }
 
 extension VirtualTrajectory {

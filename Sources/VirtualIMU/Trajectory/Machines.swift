@@ -1,25 +1,25 @@
-public import MotionCore
+package import MotionCore
 
 /// Vibrating along an axis of the body: what a motor or a drum out of balance does to what is stuck to it.
-public struct Vibration: Trajectory {
+package struct Vibration: Trajectory {
     /// Seconds in which a machine gets up to its strength and dies away.
     private static let ramp = 0.8
 
-    public let duration: Double
+    package let duration: Double
     private let axis: Vector3
     private let amplitude: Double
     private let angularFrequency: Double
 
     /// Makes a vibration along `axis` with `amplitude` (peak acceleration, m/s²; its RMS is 0.707 of it), `frequency`
     /// (Hz) and `duration` (s).
-    public init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
+    package init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.duration = duration
         angularFrequency = 2 * .pi * frequency
         self.amplitude = amplitude / (angularFrequency * angularFrequency)
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
         // Step by step: Swift 6.0 does not find its way through the whole product.
         let envelope: Jet = Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
@@ -33,38 +33,38 @@ public struct Vibration: Trajectory {
 }
 
 /// One cycle of a washing machine that the board is stuck to: it washes, soaks, rinses, drains and spins.
-public struct WashingMachine: Trajectory {
+package struct WashingMachine: Trajectory {
     /// How the machine washes.
-    public struct Programme: Sendable {
+    package struct Programme: Sendable {
         /// Hz and peak acceleration, m/s², while the drum turns to and fro.
-        public var washFrequency = 8.5
-        public var washAmplitude = 0.5
+        package var washFrequency = 8.5
+        package var washAmplitude = 0.5
 
         /// Seconds for which it turns one way, and stands still before it turns the other.
-        public var turn = 12.0
-        public var pause = 6.0
+        package var turn = 12.0
+        package var pause = 6.0
 
         /// How often it turns before it soaks, and after.
-        public var turns = 4
+        package var turns = 4
 
         /// Seconds for which it soaks before it rinses, and drains before it spins, without vibration.
-        public var soak = 60.0
-        public var drain = 30.0
+        package var soak = 60.0
+        package var drain = 30.0
 
         /// Hz, peak acceleration, m/s², and seconds of the two speeds at which it spins.
-        public var slowSpin = (frequency: 13.0, amplitude: 2.0, duration: 30.0)
-        public var fastSpin = (frequency: 20.0, amplitude: 4.0, duration: 60.0)
+        package var slowSpin = (frequency: 13.0, amplitude: 2.0, duration: 30.0)
+        package var fastSpin = (frequency: 20.0, amplitude: 4.0, duration: 60.0)
 
         /// Makes a short programme, of 312 s.
-        public init() {}
+        package init() {}
     }
 
     private let sequence: MotionSequence
 
-    public var duration: Double { sequence.duration }
+    package var duration: Double { sequence.duration }
 
     /// Makes one cycle.
-    public init(_ programme: Programme = Programme()) {
+    package init(_ programme: Programme = Programme()) {
         let axis = Vector3(0.4, -1, 0.7)
         var segments: [any Trajectory] = []
         for part in 0..<2 {
@@ -90,7 +90,7 @@ public struct WashingMachine: Trajectory {
         sequence = MotionSequence(segments)
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         sequence.motion(at: time, from: pose)
     }
 }

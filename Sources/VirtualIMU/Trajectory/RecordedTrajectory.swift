@@ -1,25 +1,25 @@
-public import MotionCore
+package import MotionCore
 
 /// Plays a recording: its samples are the readings of a perfect sensor, linear in between.
 ///
 /// The truth of the attitude is the integral of the recorded rate from the inclination of the first sample, heading
 /// zero; it drifts with the bias of the recording gyroscope. A recording cannot be posed: it knows where its gravity is.
-public struct RecordedTrajectory: Trajectory {
+package struct RecordedTrajectory: Trajectory {
     private let samples: [MotionSample]
     private let attitudes: [Quaternion]
     private let length: Double
     private let isLooped: Bool
 
-    public var duration: Double { isLooped ? .infinity : length }
+    package var duration: Double { isLooped ? .infinity : length }
 
-    public var once: any Trajectory { isLooped ? RecordedTrajectory(samples, isLooped: false) : self }
+    package var once: any Trajectory { isLooped ? RecordedTrajectory(samples, isLooped: false) : self }
 
     /// Makes a trajectory of `samples` in the order of their timestamps, played again and again or once.
     ///
     /// Played once it holds the last pose. A looped one goes from the last sample back to the first within the mean
     /// sample period, and the attitude starts anew. Samples out of order and such that are not numbers are left out;
     /// without any samples it rests.
-    public init(_ samples: [MotionSample], isLooped: Bool) {
+    package init(_ samples: [MotionSample], isLooped: Bool) {
         var kept: [MotionSample] = []
         kept.reserveCapacity(samples.count)
         for sample in samples where sample.acceleration.isFinite && Self.rate(of: sample).isFinite {
@@ -38,7 +38,7 @@ public struct RecordedTrajectory: Trajectory {
         length = isLooped ? span * Double(kept.count) / Double(kept.count - 1) : span
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard let first = samples.first, let last = attitudes.last else { return TrueMotion(restingAt: .identity) }
         guard isLooped || time < length else { return TrueMotion(restingAt: last) }
         guard time >= 0 else { return TrueMotion(restingAt: attitudes[0]) }

@@ -1,8 +1,8 @@
-public import MotionCore
+package import MotionCore
 
 /// Shaking to and fro along an axis of the body.
-public struct Shake: Trajectory {
-    public let duration: Double
+package struct Shake: Trajectory {
+    package let duration: Double
     private let axis: Vector3
     private let amplitude: Double
     private let angularFrequency: Double
@@ -11,7 +11,7 @@ public struct Shake: Trajectory {
     /// Makes a shake along `axis` with `amplitude` (peak linear acceleration, m/s²), `frequency` (Hz) and `cycles`.
     ///
     /// The first and the last 0.75 cycles grow from rest and fade to it.
-    public init(axis: Vector3, amplitude: Double, frequency: Double, cycles: Double) {
+    package init(axis: Vector3, amplitude: Double, frequency: Double, cycles: Double) {
         self.axis = axis.normalized ?? Vector3(1, 0, 0)
         angularFrequency = 2 * .pi * frequency
         self.amplitude = amplitude / (angularFrequency * angularFrequency)
@@ -19,7 +19,7 @@ public struct Shake: Trajectory {
         ramp = min(0.75 / frequency, 0.5 * duration)
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
         // The minus lets the acceleration, not the displacement, begin along the axis.
         let stroke =
@@ -31,21 +31,21 @@ public struct Shake: Trajectory {
 }
 
 /// Moving a distance along an axis of the body, from rest to rest: a drawer, a lift, a car that starts and brakes.
-public struct Slide: Trajectory {
-    public let duration: Double
+package struct Slide: Trajectory {
+    package let duration: Double
     private let axis: Vector3
     private let distance: Double
 
     /// Makes a movement by `distance` (m) along `axis` within `duration` seconds.
     ///
     /// The highest acceleration is 5.77 times the distance over the squared duration.
-    public init(axis: Vector3, distance: Double, duration: Double) {
+    package init(axis: Vector3, distance: Double, duration: Double) {
         self.axis = axis.normalized ?? Vector3(1, 0, 0)
         self.distance = distance
         self.duration = duration
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         sliding(distance * Jet.smoothStep(time, over: duration), along: axis, from: pose)
     }
 }
@@ -54,7 +54,7 @@ public struct Slide: Trajectory {
 ///
 /// The finger's push is a half sine; the table's friction then stops the board with a pulse as long as `recovery`
 /// pushes and of the same momentum.
-public struct Tap: Trajectory {
+package struct Tap: Trajectory {
     /// How many times longer than the push the board takes to stop.
     private static let recovery = 4.0
 
@@ -62,17 +62,17 @@ public struct Tap: Trajectory {
     private let push: HalfSine
     private let stop: HalfSine
 
-    public var duration: Double { push.duration + stop.duration }
+    package var duration: Double { push.duration + stop.duration }
 
     /// Makes a tap that pushes the board along `axis` with `amplitude` (peak linear acceleration, m/s²) for `width`
     /// seconds.
-    public init(axis: Vector3, amplitude: Double, width: Double = 0.008) {
+    package init(axis: Vector3, amplitude: Double, width: Double = 0.008) {
         self.axis = axis.normalized ?? Vector3(0, 0, -1)
         push = HalfSine(amplitude: amplitude, duration: width)
         stop = HalfSine(amplitude: -amplitude / Self.recovery, duration: width * Self.recovery)
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
         guard time >= push.duration else { return sliding(push.jet(at: time), along: axis, from: pose) }
         let since = time - push.duration

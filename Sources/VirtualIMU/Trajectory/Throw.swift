@@ -1,14 +1,14 @@
-public import MotionCore
+package import MotionCore
 
 /// Being thrown up by a hand and caught by it: a push, free flight with or without a spin, and a catch.
 ///
 /// The push and the catch are half sines of acceleration of the same length; the flight between them is specific force
 /// zero and ends where it began. A spin turns the board in the air about one of its axes, through its centre.
-public struct Throw: Trajectory {
-    public let duration: Double
+package struct Throw: Trajectory {
+    package let duration: Double
 
     /// Seconds of free flight.
-    public let flight: Double
+    package let flight: Double
 
     private let push: HalfSine
     private let catching: HalfSine
@@ -17,7 +17,7 @@ public struct Throw: Trajectory {
 
     /// Makes a throw to `height` (m) above the hand, pushed and caught within `push` seconds each, with a turn by `spin`
     /// (rad, right-handed) about `axis` on the way.
-    public init(height: Double, push: Double = 0.25, spin: Double = 0, axis: Vector3 = Vector3(0, 1, 0)) {
+    package init(height: Double, push: Double = 0.25, spin: Double = 0, axis: Vector3 = Vector3(0, 1, 0)) {
         let speed = (2 * standardGravity * height).squareRoot()
         self.push = HalfSine(impulse: speed, duration: push)
         // From falling at the same speed to rest.
@@ -28,7 +28,7 @@ public struct Throw: Trajectory {
         angle = spin
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0 else { return TrueMotion(restingAt: pose) }
         let turn = angle * Jet.smoothStep(time - push.duration, over: flight)
         let attitude = pose * Quaternion(angle: turn.value, axis: axis)

@@ -1,10 +1,10 @@
-public import MotionCore
+package import MotionCore
 
 /// A movement whose truth is known at every instant: what a virtual chip is moved along.
 ///
 /// Trajectories are built of one another. A segment is told the pose in which it begins and turns on from there; one
 /// that ends does so at rest, so that another may follow.
-public protocol Trajectory: Sendable {
+package protocol Trajectory: Sendable {
     /// Seconds until the board is at rest for good; infinite where it never is.
     var duration: Double { get }
 
@@ -19,28 +19,28 @@ public protocol Trajectory: Sendable {
 }
 
 extension Trajectory {
-    public var once: any Trajectory { self }
+    package var once: any Trajectory { self }
 
     /// The true motion `time` seconds after the start, begun lying flat with heading zero.
-    public func motion(at time: Double) -> TrueMotion { motion(at: time, from: .identity) }
+    package func motion(at time: Double) -> TrueMotion { motion(at: time, from: .identity) }
 }
 
 /// What a perfect sensor would measure at one instant, and the attitude that it would have to find out.
-public struct TrueMotion: Equatable, Sendable, BitwiseCopyable {
+package struct TrueMotion: Equatable, Sendable, BitwiseCopyable {
     /// Turns body vectors into earth vectors.
-    public var attitude: Quaternion
+    package var attitude: Quaternion
 
     /// Angular rate along the body's axes, rad/s: the derivative of `attitude`.
-    public var rotationRate: Vector3
+    package var rotationRate: Vector3
 
     /// Specific force along the body's axes, m/s²: at rest it points up with the length of gravity.
-    public var specificForce: Vector3
+    package var specificForce: Vector3
 
     /// Displacement in the earth frame since the present segment began, m; unknown in a recording.
-    public var position: Vector3
+    package var position: Vector3
 
     /// Makes the motion of a body accelerated by `acceleration` (earth frame, m/s², gravity left out).
-    public init(attitude: Quaternion, rotationRate: Vector3, position: Vector3, acceleration: Vector3) {
+    package init(attitude: Quaternion, rotationRate: Vector3, position: Vector3, acceleration: Vector3) {
         self.attitude = attitude
         self.rotationRate = rotationRate
         self.position = position
@@ -48,7 +48,7 @@ public struct TrueMotion: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// Makes the motion of a body of which only the sensor's readings are known.
-    public init(attitude: Quaternion, rotationRate: Vector3, specificForce: Vector3) {
+    package init(attitude: Quaternion, rotationRate: Vector3, specificForce: Vector3) {
         self.attitude = attitude
         self.rotationRate = rotationRate
         self.specificForce = specificForce
@@ -56,12 +56,12 @@ public struct TrueMotion: Equatable, Sendable, BitwiseCopyable {
     }
 
     /// Makes the state of a body at rest.
-    public init(restingAt attitude: Quaternion) {
+    package init(restingAt attitude: Quaternion) {
         self.init(attitude: attitude, rotationRate: .zero, position: .zero, acceleration: .zero)
     }
 
     /// Acceleration in the earth frame, gravity left out, m/s²: the second derivative of `position`.
-    public var acceleration: Vector3 {
+    package var acceleration: Vector3 {
         attitude.rotate(specificForce) - Vector3(0, 0, standardGravity)
     }
 }

@@ -1,60 +1,60 @@
-public import MotionCore
+package import MotionCore
 
 /// Lying still.
-public struct Rest: Trajectory {
-    public let duration: Double
+package struct Rest: Trajectory {
+    package let duration: Double
 
     /// Makes a rest of `duration` seconds; for ever unless said.
-    public init(_ duration: Double = .infinity) {
+    package init(_ duration: Double = .infinity) {
         self.duration = duration
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion { TrueMotion(restingAt: pose) }
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion { TrueMotion(restingAt: pose) }
 }
 
 /// A turn by a given angle about an axis of the body, begun and ended smoothly.
-public struct Turn: Trajectory {
-    public let duration: Double
+package struct Turn: Trajectory {
+    package let duration: Double
     private let axis: Vector3
     private let angle: Double
 
     /// Makes a turn by `angle` (rad, right-handed) about `axis`, which takes `duration` seconds.
     ///
     /// The highest rate is 1.875 times the mean one, in the middle.
-    public init(axis: Vector3, angle: Double, duration: Double) {
+    package init(axis: Vector3, angle: Double, duration: Double) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.angle = angle
         self.duration = duration
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         rotating(angle * Jet.smoothStep(time, over: duration), about: axis, from: pose)
     }
 }
 
 /// Rotation without end about an axis of the body.
-public struct Rotation: Trajectory {
+package struct Rotation: Trajectory {
     private let axis: Vector3
     private let rate: Double
     private let ramp: Double
 
-    public var duration: Double { .infinity }
+    package var duration: Double { .infinity }
 
     /// Makes a rotation at `rate` (rad/s, right-handed) about `axis`, reached smoothly within `ramp` seconds.
-    public init(axis: Vector3, rate: Double, ramp: Double = 0.5) {
+    package init(axis: Vector3, rate: Double, ramp: Double = 0.5) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.rate = rate
         self.ramp = ramp
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         rotating(rate * Jet.smoothRamp(time, over: ramp), about: axis, from: pose)
     }
 }
 
 /// Turning to and fro about an axis of the body, as a sine.
-public struct Oscillation: Trajectory {
-    public let duration: Double
+package struct Oscillation: Trajectory {
+    package let duration: Double
     private let axis: Vector3
     private let amplitude: Double
     private let angularFrequency: Double
@@ -63,7 +63,7 @@ public struct Oscillation: Trajectory {
     /// Makes an oscillation by ±`amplitude` (rad) about `axis`, `frequency` times a second.
     ///
     /// Its first and its last period grow from rest and fade to it.
-    public init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
+    package init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.amplitude = amplitude
         self.duration = duration
@@ -71,7 +71,7 @@ public struct Oscillation: Trajectory {
         ramp = min(1 / frequency, 0.5 * duration)
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
         let sine = Jet.sine(Jet(time: time, rate: angularFrequency))
         let envelope = Jet.envelope(time, duration: duration, ramp: ramp)

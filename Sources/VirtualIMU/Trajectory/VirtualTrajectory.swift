@@ -1,7 +1,7 @@
 internal import MotionCore
 
 /// The trajectories that can be asked for by name, in a configuration or on the command line.
-public enum VirtualTrajectory: String, CaseIterable, Sendable {
+package enum VirtualTrajectory: String, CaseIterable, Sendable {
     case rest
     case slowTurn = "slow-turn"
     case fastTurn = "fast-turn"
@@ -40,10 +40,10 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     case demo
 
     /// The name to ask by.
-    public var name: String { rawValue }
+    package var name: String { rawValue }
 
     /// What the board does, in one line.
-    public var summary: String {
+    package var summary: String {
         switch self {
         case .rest: "lies flat and still"
         case .slowTurn: "turns by 90° about z within 3 s and back, every 8 s"
@@ -88,14 +88,14 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     /// The trajectory of a name.
     ///
     /// - Throws: `UnknownTrajectory`, which tells the names there are.
-    public static func named(_ name: String) throws(UnknownTrajectory) -> any Trajectory {
+    package static func named(_ name: String) throws(UnknownTrajectory) -> any Trajectory {
         guard let known = VirtualTrajectory(rawValue: name) else { throw UnknownTrajectory(name: name) }
         return known.trajectory
     }
 
     /// The movement itself; all but `rest`, `fan` and those that walk repeat, and all begin with a rest of a second at
     /// least.
-    public var trajectory: any Trajectory {
+    package var trajectory: any Trajectory {
         switch self {
         case .rest: Rest()
         case .slowTurn: Self.toAndFro(Self.z, degrees: 90, duration: 3, rest: 1)
@@ -138,7 +138,7 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
     }
 
     /// One round of it, from its rest to its rest; `rest` and `walk` never end.
-    public var once: any Trajectory { trajectory.once }
+    package var once: any Trajectory { trajectory.once }
 
     static var x: Vector3 { Vector3(1, 0, 0) }
     static var y: Vector3 { Vector3(0, 1, 0) }
@@ -182,14 +182,14 @@ public enum VirtualTrajectory: String, CaseIterable, Sendable {
 }
 
 /// A name that no trajectory has.
-public struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConvertible {
+package struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConvertible {
     /// The name that was asked for.
-    public let name: String
+    package let name: String
 
     /// The names that could have been.
-    public var knownNames: [String] { VirtualTrajectory.allCases.map(\.name) }
+    package var knownNames: [String] { VirtualTrajectory.allCases.map(\.name) }
 
-    public var description: String {
+    package var description: String {
         "no trajectory is called \"\(name)\"; there are \(knownNames.joined(separator: ", "))"
     }
 }

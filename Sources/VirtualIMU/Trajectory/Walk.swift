@@ -1,41 +1,41 @@
-public import MotionCore
+package import MotionCore
 
 /// Walking with the board in a swinging hand: the body's bounce at every step, and the arm's swing at every second.
-public struct Walk: Trajectory {
+package struct Walk: Trajectory {
     /// How a person walks.
-    public struct Gait: Sendable {
+    package struct Gait: Sendable {
         /// Steps a second, Hz.
-        public var stepFrequency = 1.9
+        package var stepFrequency = 1.9
 
         /// Half the height by which the body goes up and down, m.
-        public var bounce = 0.02
+        package var bounce = 0.02
 
         /// The part of the bounce at twice the step frequency, which makes the heel's strike sharper than the lift.
-        public var strike = 0.25
+        package var strike = 0.25
 
         /// How far the arm swings to either side, rad.
-        public var swing = 0.35
+        package var swing = 0.35
 
         /// From the shoulder to the board, m.
-        public var armLength = 0.65
+        package var armLength = 0.65
 
         /// Makes an unhurried gait.
-        public init() {}
+        package init() {}
     }
 
     /// Seconds in which the gait builds up and dies away.
     private static let ramp = 1.0
 
-    public let duration: Double
+    package let duration: Double
     private let gait: Gait
 
     /// Makes a walk of `duration` seconds.
-    public init(_ gait: Gait = Gait(), duration: Double = .infinity) {
+    package init(_ gait: Gait = Gait(), duration: Double = .infinity) {
         self.gait = gait
         self.duration = duration
     }
 
-    public func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
+    package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
         let envelope = Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
         let step = Jet(time: time, rate: 2 * .pi * gait.stepFrequency)

@@ -85,7 +85,7 @@ final class TerminalView: Sendable {
         if isTerminal { write(emphasis: words) } else { write(words) }
     }
 
-    private func show(_ event: IMUPoll.Event) {
+    private func show(_ event: SensorEvent) {
         switch event {
         case .none: break
         case .streaming: write("the sensor measures")

@@ -11,7 +11,7 @@ final class ScriptedDevice: SensorDevice {
         /// Samples, as many as the batch has room for; the rest stays for the next poll.
         case samples([MotionSample])
         /// Something to tell.
-        case event(IMUPoll.Event)
+        case event(SensorEvent)
         /// A transaction that does not come back before the gate opens.
         case stuck(Gate)
     }
@@ -60,7 +60,7 @@ final class ScriptedDevice: SensorDevice {
     // MARK: For the test
 
     func feed(_ samples: [MotionSample]) { state.withLock { $0.steps.append(.samples(samples)) } }
-    func tell(_ event: IMUPoll.Event) { state.withLock { $0.steps.append(.event(event)) } }
+    func tell(_ event: SensorEvent) { state.withLock { $0.steps.append(.event(event)) } }
     func getStuck(at gate: Gate) { state.withLock { $0.steps.append(.stuck(gate)) } }
 
     /// Whether everything was taken.
@@ -82,7 +82,7 @@ final class ScriptedDevice: SensorDevice {
             return state.nextStep(room: room)
         }
         defer { state.withLock { $0.users -= 1 } }
-        var event = IMUPoll.Event.none
+        var event = SensorEvent.none
         switch step {
         case .samples(let samples): for sample in samples { batch.append(sample) }
         case .event(let told): event = told
