@@ -15,6 +15,7 @@ extension JostleSettings {
             case .virtual: .virtual(sensor.trajectory)
             }
         selection.dataReadyLine = dataReadyLine
+        selection.vocabulary = .agent
         return selection
     }
 

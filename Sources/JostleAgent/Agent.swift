@@ -257,6 +257,7 @@ package final class Agent {
             mailbox.post(.sensor(event))
             observer.sensor?(event)
         }
+        manager.addReferenceHandler { change in log.report(change) }
         parts.writer.setObserver { mailbox.post(.storageChanged) }
     }
 }

@@ -17,7 +17,7 @@ package enum AgentError: Error, Sendable {
 extension AgentError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .sensor(let error): "\(error)"
+        case .sensor(let error): error.description(in: .agent)
         case .mqtt(let error): "\(error)"
         case .secretFile(let error): "\(error)"
         case .embeddedBroker(let error): "\(error)"

@@ -49,7 +49,7 @@ extension AgentLoop {
     /// stuck is one. While sensing is stopped there is none that could be.
     private func feedWatchdog(at now: Timestamp) {
         guard let interval = parts.services.watchdogInterval, now >= supervision.nextAlive else { return }
-        let turns = parts.manager.turns
+        let turns = parts.manager.loopCount
         if parts.sensor.isStopped || turns != supervision.turns { parts.services.alive() }
         supervision.turns = turns
         supervision.nextAlive = now.advanced(bySeconds: interval)

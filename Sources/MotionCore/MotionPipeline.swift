@@ -28,6 +28,7 @@ package struct MotionPipeline: ~Copyable {
     private var accelerationLowPass: VectorLowPass
     private var rotationRateLowPass: VectorLowPass
     private var gestures: GestureRecognizers
+    private var variants = GestureVariants()
     private var last: Timestamp?
 
     /// Makes a pipeline that has seen no sample.
@@ -76,7 +77,10 @@ package struct MotionPipeline: ~Copyable {
         let sample = calibration.apply(untoldRanges.isEmpty ? raw : markClipped(raw))
         filter.update(sample, interval: interval)
         let attitude = filter.attitude
-        reference.update(attitude, interval: interval)
+        if reference.isAwaitingRest {
+            reference.update(
+                attitude, acceleration: sample.acceleration, isAtRest: filter.isAtRest, interval: interval)
+        }
         updateState(with: sample, attitude: attitude, interval: interval)
         recognize(in: sample, interval: interval, emit: emit)
     }
@@ -97,6 +101,7 @@ package struct MotionPipeline: ~Copyable {
         input.isMoving = filter.isMoving
         input.isAtRest = state.isAtRest
         gestures.update(input, emit: emit)
+        if !variants.isEmpty { variants.update(input, emit: emit) }
         state.isMoving = gestures.isMoving
         state.isVibrating = gestures.isVibrating
         state.vibrationLevel = gestures.vibrationLevel
@@ -177,7 +182,7 @@ extension MotionPipeline {
                 scale: known.isUsable ? known : scalePrior, storedReference: stored, emit: emit)
         } else if new.reference != old.reference {
             let present = reference.attitude
-            let isTaken = present != nil && !reference.isAutomatic
+            let isTaken = present != nil && reference.origin == .request
             reference = ReferenceAttitude(policy: new.reference, stored: isTaken ? present : stored ?? present)
         }
         gestures.apply(new.gestures, at: state.timestamp, emit: emit)
@@ -210,19 +215,29 @@ extension MotionPipeline {
     /// Cancels every gesture under way: the source stopped, was lost, or something came in between.
     package mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
         gestures.cancel(reason, at: state.timestamp, emit: emit)
+        variants.cancel(reason, at: state.timestamp, emit: emit)
+    }
+
+    /// Replaces the variants: further recognizers with settings of their own, whose events carry their number. Allocates.
+    /// The gestures of a variant that is no longer among them are cancelled. Default: none.
+    package mutating func apply(_ new: [GestureVariant], emit: (GestureEvent) -> Void) {
+        variants.apply(new, silenced: silenced, at: state.timestamp, emit: emit)
     }
 
     /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
     package var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
 
     /// The gestures under way.
-    package var openGestures: GestureSet { gestures.open }
+    package var openGestures: GestureSet { gestures.open.union(variants.open) }
 
     /// The gestures that may not begin now whatever their settings say, for example in quiet hours: the core has no clock, so
     /// that somebody else decides. Those under way end as they would. No setting: `apply` leaves it as it is. Default: none.
     package var silenced: GestureSet {
         get { gestures.silenced }
-        set { gestures.silenced = newValue }
+        set {
+            gestures.silenced = newValue
+            variants.silence(newValue)
+        }
     }
 
     /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.

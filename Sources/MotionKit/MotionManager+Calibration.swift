@@ -1,27 +1,27 @@
 extension MotionManager {
-    /// What is known of the errors of the chip that runs; `nil` where nothing runs.
+    /// The calibration of the running chip; `nil` if nothing runs.
     ///
-    /// It grows: `biasLine` learns while the sensor rests and `learntScale` while it is moved. What samples are calibrated
-    /// with changes only with `setCalibration` and at the next start.
-    public var calibration: StoredCalibration? { keeper?.calibration }
+    /// `biasLine` is updated while the sensor rests, `learntScale` while it moves. The calibration that samples are
+    /// corrected with changes only with `setCalibration` and at the next start.
+    public var calibration: StoredCalibration? { running?.calibrations.calibration }
 
-    /// Why the calibration that is kept of the chip was ignored at the start; `nil` where it was not, or nothing runs.
-    public var calibrationWarning: CalibrationStoreError? { keeper?.warning }
+    /// Why the chip's stored calibration was ignored at the start; `nil` if it was not, or if nothing runs.
+    public var calibrationWarning: CalibrationStoreError? { running?.calibrations.warning }
 
-    /// Puts another calibration of the chip in force with the next batch of samples, and keeps it if there is a state
-    /// directory: it is on the disk when this returns. Attitude and reference begin anew, as with another mounting.
+    /// Replaces the calibration of the chip with the next batch of samples, and saves it if there is a state directory: it
+    /// is on the disk when this returns. Attitude and reference start again, as with another mounting.
     ///
-    /// - Throws: `notRunning`, or `notWritten`: it is then in force, and keeping it is tried again while the manager lives.
+    /// - Throws: `notRunning`, or `notWritten`: the calibration is then in force, and saving it is retried.
     public func setCalibration(_ calibration: StoredCalibration) throws(CalibrationStoreError) {
-        guard let keeper, let exchange else { throw CalibrationStoreError.notRunning }
-        let order = keeper.set(calibration)
-        exchange.order { $0.calibration = order }
-        try keeper.keep()
+        guard let running else { throw CalibrationStoreError.notRunning }
+        let change = running.calibrations.set(calibration)
+        running.exchange.request { $0.calibration = change }
+        try running.calibrations.save()
     }
 
-    /// Forgets everything that is known of the chip, the bias that was learnt too.
+    /// Forgets the calibration of the chip, the estimated bias and scale too.
     ///
-    /// - Throws: `notRunning`, or `notWritten`: it is then not in force any more, and forgetting it is tried again while the manager lives.
+    /// - Throws: `notRunning`, or `notWritten`: the calibration is then no longer in force, and removing it is retried.
     public func clearCalibration() throws(CalibrationStoreError) {
         try setCalibration(StoredCalibration())
     }

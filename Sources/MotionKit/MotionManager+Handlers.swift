@@ -4,21 +4,63 @@ public import MotionCore
 extension MotionManager {
     // MARK: Gestures
 
-    /// Adds a handler at the front of the responder chain: it hears of a gesture before those added earlier.
+    /// Adds a handler at the front of the responder chain: it receives a gesture before those added earlier.
     ///
     /// - Parameters:
     ///   - recognizer: which gestures it is for.
-    ///   - handler: called on the delivery thread; its answer of where a gesture began or was recognized decides whether
-    ///     the others hear of that gesture.
-    /// - Returns: a token with which the handler is switched off and on, and removed.
+    ///   - handler: called on the delivery thread. What it returns when a gesture begins or is recognised decides whether
+    ///     the others receive that gesture.
+    /// - Returns: a token that switches the handler off and on, and removes it.
     @discardableResult
     public func addRecognizer(_ recognizer: Recognizer, handler: @escaping GestureHandler) -> RecognizerToken {
-        let responder = Responder(recognizer: recognizer, handler: handler)
+        let variant = retainVariant(for: recognizer)
+        let responder = Responder(recognizer: recognizer, variant: variant, handler: handler)
         handlers.chain.add(responder)
-        return RecognizerToken(chain: handlers.chain, responder: responder)
+        return RecognizerToken(chain: handlers.chain, responder: responder) { [weak self] _ in
+            if variant != 0 { self?.releaseVariant(variant) }
+        }
     }
 
-    /// Sets the handler at the end of the responder chain, which hears of every gesture that nobody consumed.
+    /// Adds a handler that runs on an actor, so that it may use the actor's state.
+    ///
+    /// It receives events in order, one at a time. Up to 64 wait for a busy actor; beyond that whole gestures are dropped,
+    /// never an end alone.
+    ///
+    /// - Parameters:
+    ///   - recognizer: which gestures it is for.
+    ///   - actor: the actor, which the manager retains until the handler is removed.
+    ///   - response: whether the responders further down the chain receive these gestures too. It is decided here because
+    ///     the chain does not wait for the actor.
+    ///   - handler: called on the actor.
+    @discardableResult
+    public func addRecognizer<Target: Actor>(
+        _ recognizer: Recognizer, on actor: Target, response: GestureResponse = .passOn,
+        handler: @escaping @Sendable (isolated Target, GestureEvent) async -> Void
+    ) -> RecognizerToken {
+        let (stream, token) = makeGestureStream(recognizer, response)
+        Task {
+            for await event in stream { await handler(actor, event) }
+        }
+        return token
+    }
+
+    /// Adds a handler that runs on the main actor: `addRecognizer(.shake, on: MainActor.self) { … }`.
+    ///
+    /// Otherwise as `addRecognizer(_:on:response:handler:)` with another actor.
+    @discardableResult
+    public func addRecognizer(
+        _ recognizer: Recognizer, on actor: MainActor.Type, response: GestureResponse = .passOn,
+        handler: @escaping @MainActor @Sendable (GestureEvent) async -> Void
+    ) -> RecognizerToken {
+        let (stream, token) = makeGestureStream(recognizer, response)
+        Task {
+            for await event in stream { await handler(event) }
+        }
+        return token
+    }
+
+    /// Sets the handler at the end of the responder chain, which receives every gesture that no other consumed. It does not
+    /// receive gestures of recognizers with requirements of their own.
     public func setDefaultResponder(_ handler: (@Sendable (GestureEvent) -> Void)?) {
         handlers.chain.setLast(
             handler.map { handler in
@@ -29,7 +71,7 @@ extension MotionManager {
             })
     }
 
-    /// Adds a handler of movements that were almost gestures, told with the reason why they were none.
+    /// Adds a handler of movements that were almost gestures, with the reason why they were not.
     @discardableResult
     public func addNearMissHandler(_ handler: @escaping @Sendable (NearMiss) -> Void) -> HandlerToken {
         handlers.nearMisses.add(handler)
@@ -37,21 +79,36 @@ extension MotionManager {
 
     // MARK: Motion, sensor, samples
 
-    /// Adds a handler of the motion state, called as often as `updateInterval` says.
+    /// Adds a handler of the motion state.
+    ///
+    /// - Parameters:
+    ///   - interval: seconds between two calls, 0 for every sample; `nil` for `updateInterval`. A handler that takes longer
+    ///     misses states and receives the newest next, unless the interval is 0.
+    ///   - handler: called on the delivery thread.
     @discardableResult
-    public func addMotionHandler(_ handler: @escaping @Sendable (MotionState) -> Void) -> HandlerToken {
-        handlers.motion.add(handler)
+    public func addMotionHandler(
+        every interval: Double? = nil, _ handler: @escaping @Sendable (MotionState) -> Void
+    ) -> HandlerToken {
+        let token = handlers.motion.add(
+            interval: interval.map { $0 > 0 ? $0 : 0 }, onRemove: { [weak self] in self?.motionHandlersChanged() },
+            handler)
+        motionHandlersChanged()
+        return token
     }
 
-    /// Adds a handler of what happens to the sensor: it streams, lost samples, failed.
+    /// Adds a handler of what happens to the sensor: it streams, it lost samples, it failed.
     @discardableResult
-    public func addSensorHandler(
-        _ handler: @escaping @Sendable (SensorEvent, Timestamp) -> Void
-    ) -> HandlerToken {
+    public func addSensorHandler(_ handler: @escaping @Sendable (SensorEvent, Timestamp) -> Void) -> HandlerToken {
         handlers.sensor.add { handler($0.event, $0.time) }
     }
 
-    /// Adds a handler of every sample as the pipeline worked with it: calibrated, along the body's axes, with the attitude, in
+    /// Adds a handler that is called when the reference attitude is taken or cleared.
+    @discardableResult
+    public func addReferenceHandler(_ handler: @escaping @Sendable (ReferenceChange) -> Void) -> HandlerToken {
+        handlers.references.add(handler)
+    }
+
+    /// Adds a handler of every sample as the pipeline used it: calibrated, along the body's axes, with the attitude, in
     /// batches and in order.
     @discardableResult
     public func addMeasuredSampleHandler(_ handler: @escaping @Sendable ([MeasuredSample]) -> Void) -> HandlerToken {

@@ -7,54 +7,58 @@ internal import Synchronization
 
 /// A motion sensor with attitude and gestures, in the manner of CoreMotion and of UIKit's gesture recognizers.
 ///
-/// `start` opens the sensor and begins to read it on a thread of its own; handlers are called on a second thread, the
-/// delivery thread, one at a time and in order, so that a slow handler costs no sample. `stop` puts the chip to sleep.
-/// A manager may be started and stopped any number of times and used from any thread.
+/// `start` opens the sensor and reads it on a thread of its own. A second thread, the delivery thread, calls the handlers,
+/// one at a time and in order, so a slow handler costs no sample. `stop` puts the chip to sleep. A manager may be started
+/// and stopped any number of times and used from any thread. Releasing it stops it.
 public final class MotionManager: Sendable {
     let selection: SensorSelection
     let imu: IMUSettings
     private let stateDirectory: String?
     private let writer: StateWriter
-    /// Whether the writer is nobody else's, who would see to its end.
+    /// Whether the writer was created here, so that `stop` waits for it.
     private let ownsWriter: Bool
     let handlers = Handlers()
     private let shared: Mutex<Shared>
 
     private struct Shared {
         var settings: MotionSettings
-        /// What may not begin now.
+        /// The gestures that may not begin now.
         var silenced: GestureSet = []
+        /// The recognizers with requirements of their own.
+        var variants = VariantTable()
         var updateInterval: Double
+        /// The interval at which the sensor thread sends states: the shortest that a handler asks for.
+        var sentInterval: Double?
         var run: Run?
         /// The movement that is being simulated, or was last in this run.
         var simulation: Simulation?
-        /// Where the last run's threads met; its sensor thread may still be about to end.
+        /// The exchange of the last run, whose sensor thread may not have ended yet.
         var last: SensorExchange?
     }
 
-    /// One time from start to stop.
+    /// One run, from start to stop.
     private struct Run {
         let device: any SensorDevice
         let exchange: SensorExchange
-        let keepers: Keepers
+        let savers: Savers
         let sensor: WorkerThread
         let delivery: WorkerThread
     }
 
-    /// What a run keeps for the next ones.
-    private struct Keepers {
-        let references: ReferenceKeeper
-        let calibrations: CalibrationKeeper
+    /// What saves the state of a run for the next ones.
+    private struct Savers {
+        let references: ReferenceSaver
+        let calibrations: CalibrationSaver
     }
 
-    /// Makes a manager that is not started.
+    /// Creates a manager that is not started.
     ///
     /// - Parameters:
     ///   - sensor: which sensor to use; by default the first that is found.
     ///   - imu: rate, ranges and batching of the sensor.
     ///   - settings: everything about attitude and gestures; may be changed at any time.
     ///   - updateInterval: seconds between two states for motion handlers; default 0.1.
-    ///   - stateDirectory: where a stored reference attitude and calibrations are kept; `nil` keeps nothing.
+    ///   - stateDirectory: where the stored reference attitude and the calibrations are kept; `nil` keeps nothing.
     public convenience init(
         sensor: SensorSelection = .automatic, imu: IMUSettings = IMUSettings(),
         settings: MotionSettings = MotionSettings(), updateInterval: Double = 0.1, stateDirectory: String? = nil
@@ -64,7 +68,7 @@ public final class MotionManager: Sendable {
             stateDirectory: stateDirectory, writer: nil)
     }
 
-    /// The same with the writer of a program that keeps more than this: it sees to the writer's end.
+    /// Creates a manager that shares the writer of its program, which waits for the writer itself when it ends.
     package init(
         sensor: SensorSelection = .automatic, imu: IMUSettings = IMUSettings(),
         settings: MotionSettings = MotionSettings(), updateInterval: Double = 0.1, stateDirectory: String?,
@@ -80,6 +84,7 @@ public final class MotionManager: Sendable {
 
     deinit {
         stop()
+        handlers.end()
     }
 
     // MARK: Start and stop
@@ -87,29 +92,53 @@ public final class MotionManager: Sendable {
     /// Whether the sensor is being read.
     public var isRunning: Bool { shared.withLock { $0.run != nil } }
 
-    /// Opens the sensor and begins to read it; does nothing where it runs already.
+    /// Opens the sensor and begins to read it; does nothing if it runs already.
     ///
-    /// - Throws: `SensorError`, which says what can be done about it.
+    /// Looking for a chip on every bus may take some tenths of a second. In asynchronous code, `try await start()` calls
+    /// the form that does not block its caller meanwhile.
+    ///
+    /// - Throws: `SensorError`, which says what to do about it.
     public func start() throws(SensorError) {
         guard try mayStart() else { return }
         try start(with: try selection.open(imu))
     }
 
-    /// Begins to read a device that is open already; does nothing where one runs.
+    /// Opens the sensor and begins to read it, without blocking the caller; does nothing if it runs already.
     ///
-    /// - Throws: `SensorError`, which says what can be done about it.
+    /// - Throws: `SensorError`, which says what to do about it.
+    public func start() async throws(SensorError) {
+        let result: Result<Void, SensorError> = await withCheckedContinuation { continuation in
+            let thread = WorkerThread(name: "jostle-start") { [self] in
+                continuation.resume(returning: startResult())
+            }
+            if thread == nil { continuation.resume(returning: .failure(.resources)) }
+        }
+        try result.get()
+    }
+
+    /// `start` without a throw, for a closure without a type for its error.
+    private func startResult() -> Result<Void, SensorError> {
+        do throws(SensorError) {
+            try start()
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Begins to read a device that is open already; does nothing if one runs.
     package func start(with device: any SensorDevice) throws(SensorError) {
         guard try mayStart() else { return }
         guard let exchange = SensorExchange() else { throw SensorError.resources }
-        let keepers = Keepers(
-            references: ReferenceKeeper(
+        let savers = Savers(
+            references: ReferenceSaver(
                 store: stateDirectory.map { ReferenceStore(stateDirectory: $0) }, writer: writer),
-            calibrations: CalibrationKeeper(
+            calibrations: CalibrationSaver(
                 store: stateDirectory.map { CalibrationStore(stateDirectory: $0) }, name: device.storageName,
                 writer: writer))
         let hasThreads = shared.withLock { shared in
             guard shared.run == nil else { return true }
-            shared.run = makeRun(device, exchange, keepers, shared)
+            shared.run = makeRun(device, exchange, savers, &shared)
             return shared.run != nil
         }
         guard hasThreads else { throw SensorError.resources }
@@ -117,34 +146,36 @@ public final class MotionManager: Sendable {
 
     /// Whether nothing runs.
     ///
-    /// - Throws: `stillStopping` where a thread of the last run may still use the device.
+    /// - Throws: `stillStopping` if a thread of the last run may still use the device, `noStateDirectory`.
     private func mayStart() throws(SensorError) -> Bool {
-        let (isRunning, isStopping) = shared.withLock { shared in
-            (shared.run != nil, shared.last.map { !$0.hasLeftDevice.load(ordering: .acquiring) } ?? false)
-        }
-        if isStopping { throw SensorError.stillStopping }
+        let last = shared.withLock { $0.last }
+        if let last, !last.hasLeftDevice.load(ordering: .acquiring) { throw SensorError.stillStopping }
+        if stateDirectory == nil, settings.reference == .stored { throw SensorError.noStateDirectory }
         return !isRunning
     }
 
-    /// Starts the threads; `nil` where the system has none left.
+    /// Starts the threads; `nil` if the system has none left.
     private func makeRun(
-        _ device: any SensorDevice, _ exchange: SensorExchange, _ keepers: Keepers, _ shared: Shared
+        _ device: any SensorDevice, _ exchange: SensorExchange, _ savers: Savers, _ shared: inout Shared
     ) -> Run? {
-        // Neither thread holds the manager: dropping the last reference to it stops it.
+        // Neither thread holds the manager, so releasing it stops it.
         let delivery = Delivery(
-            exchange: exchange, handlers: handlers, references: keepers.references, calibrations: keepers.calibrations)
+            exchange: exchange, handlers: handlers, references: savers.references, calibrations: savers.calibrations)
         let handlers = self.handlers
-        let (settings, silenced, updateInterval) = (shared.settings, shared.silenced, shared.updateInterval)
-        let storedReference = keepers.references.attitude
-        let calibration = keepers.calibrations.order
+        let updateInterval = handlers.motion.takeShortestInterval(usual: shared.updateInterval)
+        shared.sentInterval = updateInterval
+        let (settings, silenced) = (shared.settings, shared.silenced)
+        let variants = shared.variants.variants(of: settings.gestures)
+        let storedReference = savers.references.attitude
+        let calibration = savers.calibrations.change
         guard let deliveryThread = WorkerThread(name: "jostle-deliver", { delivery.run() }) else { return nil }
         let sensorThread = WorkerThread(name: "jostle-sensor") {
-            // What is made up can wait, and computing it takes longer than reading a chip.
+            // A simulated sensor can wait, and takes more processor time than reading a chip.
             let isUrgent = !device.isSimulated && RealTimePriority.claim()
             exchange.hasRealTimePriority.store(isUrgent, ordering: .relaxed)
             var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
-                silenced: silenced, storedReference: storedReference, calibration: calibration,
+                silenced: silenced, variants: variants, storedReference: storedReference, calibration: calibration,
                 updateInterval: updateInterval)
             loop.run()
         }
@@ -156,14 +187,14 @@ public final class MotionManager: Sendable {
         }
         handlers.chain.attach(exchange.deliveryWake)
         return Run(
-            device: device, exchange: exchange, keepers: keepers, sensor: sensorThread, delivery: deliveryThread)
+            device: device, exchange: exchange, savers: savers, sensor: sensorThread, delivery: deliveryThread)
     }
 
-    /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing where nothing runs.
+    /// Cancels open gestures, puts the chip to sleep and ends the threads; does nothing if nothing runs.
     ///
-    /// The handlers have heard everything when it returns, except where it is called from a handler. A thread that is
-    /// stuck, in a transaction on a dead bus or in a handler, is left behind after half a second. What is to be kept is then
-    /// on the disk, unless that takes more than two seconds.
+    /// When it returns, the handlers have received everything, unless it was called from a handler, and what is stored is
+    /// on the disk, unless that takes more than two seconds. A thread that is stuck, in a transaction on a dead bus or in a
+    /// handler, is abandoned after half a second.
     public func stop() {
         let (run, simulation) = shared.withLock { shared in
             let stopped = (shared.run, shared.simulation)
@@ -173,7 +204,7 @@ public final class MotionManager: Sendable {
             return stopped
         }
         guard let run else { return }
-        // First, so that the delivery thread is still there for what it has to cancel.
+        // First, while the delivery thread can still deliver the simulation's cancellations.
         simulation?.stop()
         run.exchange.shouldStop.store(true, ordering: .releasing)
         run.exchange.sensorWake.ring()
@@ -188,13 +219,12 @@ public final class MotionManager: Sendable {
 
     // MARK: Simulation
 
-    /// Lets handlers hear of a movement that nobody makes, so that what it sets off can be tried: a virtual chip makes it,
-    /// and a driver and a pipeline with the present settings find the gestures in it.
+    /// Simulates a movement, to try what its gestures set off: a virtual chip makes it, and a driver and a pipeline with
+    /// the present settings recognise the gestures.
     ///
-    /// The events are marked (`GestureEvent.isSimulated`) and go down the same responder chain, at the time at which they
-    /// would come if somebody moved the device. The real sensor goes on: neither its state nor its gestures know of it,
-    /// and it need not work. Gates are judged by the virtual board, which lies flat and still. What is open when the
-    /// manager is stopped is cancelled.
+    /// The events have `GestureEvent.isSimulated` set and pass along the same responder chain, at the times at which they
+    /// would come from a real movement. The real sensor is not affected, and need not work. Gates are judged by the
+    /// virtual board, which lies flat and still. Stopping the manager cancels the gestures that are open.
     ///
     /// - Throws: `busy` while another movement is being simulated; `notRunning`, `resources`.
     public func simulate(_ movement: SimulatedMovement) throws(SimulationError) {
@@ -206,13 +236,14 @@ public final class MotionManager: Sendable {
                 shared.simulation = nil
             }
             shared.simulation = Simulation(
-                movement, exchange: run.exchange, imu: imu, settings: shared.settings, silenced: shared.silenced)
+                movement, exchange: run.exchange, imu: imu, settings: shared.settings, silenced: shared.silenced,
+                variants: shared.variants.variants(of: shared.settings.gestures))
             return shared.simulation == nil ? .resources : nil
         }
         if let failure { throw failure }
     }
 
-    /// Ends what is being simulated; its gestures under way are cancelled. Does nothing where nothing is.
+    /// Ends the simulation and cancels its open gestures; does nothing if there is none.
     public func stopSimulation() {
         let simulation = shared.withLock { shared in
             defer { shared.simulation = nil }
@@ -221,111 +252,162 @@ public final class MotionManager: Sendable {
         simulation?.stop()
     }
 
-    /// What is being simulated; `nil` where nothing is.
+    /// The movement that is being simulated; `nil` if none is.
     public var simulatedMovement: SimulatedMovement? {
         shared.withLock { $0.simulation.flatMap { $0.isOver ? nil : $0.movement } }
     }
 
-    // MARK: What is known
+    // MARK: State
 
-    /// What the sensor does and measures: the latest; `nil` before the first sample and where nothing runs.
+    /// The latest motion state; `nil` before the first sample and if nothing runs.
     public var state: MotionState? { exchange?.snapshot.state }
 
-    /// The attitude relative to the reference attitude, after the low-pass; `nil` where `state` is.
+    /// The latest attitude, relative to the reference attitude; `nil` as `state` is.
     public var attitude: Quaternion? { state?.relativeAttitude }
 
-    /// The driver's state and counters; `nil` where nothing runs.
+    /// The driver's state and counters; `nil` if nothing runs.
     public var sensorStatus: IMUStatus? { exchange?.snapshot.status }
 
-    /// The same where something runs, and as it was at the end of the last run where nothing does; `nil` before the first.
-    public var lastSensorStatus: IMUStatus? { shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.status }
+    /// The driver's state and counters, of the last run if nothing runs; `nil` before the first.
+    package var lastSensorStatus: IMUStatus? { shared.withLock { $0.run?.exchange ?? $0.last }?.snapshot.status }
 
-    /// The chip and what it was configured to; `nil` where nothing runs.
+    /// The chip and its configuration; `nil` if nothing runs.
     public var sensorInfo: IMUInfo? { exchange?.snapshot.info }
 
-    /// The sensor in a few words for people; `nil` where nothing runs.
+    /// A short description of the sensor, such as "MPU-6050 at 0x68 on /dev/i2c-1"; `nil` if nothing runs.
     public var sensorTitle: String? { shared.withLock { $0.run?.device.title } }
 
-    /// Whether the samples are made up; `nil` where nothing runs.
+    /// Whether the samples come from a virtual chip or a recording; `nil` if nothing runs.
     public var isSimulated: Bool? { shared.withLock { $0.run?.device.isSimulated } }
 
-    /// Whether the sensor thread goes before all ordinary threads of the machine, which takes a right that processes do not
-    /// have by default (CAP_SYS_NICE or RLIMIT_RTPRIO); `nil` where nothing runs.
+    /// Whether the sensor thread runs with real-time priority, which needs CAP_SYS_NICE or RLIMIT_RTPRIO; `nil` if
+    /// nothing runs.
     public var hasRealTimePriority: Bool? { exchange?.hasRealTimePriority.load(ordering: .relaxed) }
 
-    /// The gestures that have begun and not ended, without those of a simulation.
+    /// The gestures that have begun and not ended, except simulated ones.
     public var openGestures: GestureSet { handlers.chain.openGestures }
 
-    /// How often the sensor thread has turned its loop: it stands still only where a transaction is stuck.
-    public var turns: Int { exchange?.turns.load(ordering: .relaxed) ?? 0 }
+    /// The rounds of the sensor thread's loop. It stops growing only if a transaction is stuck.
+    package var loopCount: Int { exchange?.loopCount.load(ordering: .relaxed) ?? 0 }
 
-    /// Messages and samples that found no room because handlers were slow.
+    /// Messages and samples that were dropped because handlers were slow.
     public var droppedDeliveries: Int {
         guard let exchange else { return 0 }
         return exchange.droppedMessages.load(ordering: .relaxed) + exchange.droppedSamples.load(ordering: .relaxed)
     }
 
-    var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
-    var keeper: CalibrationKeeper? { shared.withLock { $0.run?.keepers.calibrations } }
+    private var exchange: SensorExchange? { shared.withLock { $0.run?.exchange } }
 
-    // MARK: What can be changed at any time
+    /// The exchange and the calibration of the present run; `nil` if nothing runs.
+    var running: (exchange: SensorExchange, calibrations: CalibrationSaver)? {
+        shared.withLock { shared in shared.run.map { ($0.exchange, $0.savers.calibrations) } }
+    }
 
-    /// Everything about attitude and gestures; a change is in force with the next batch of samples.
+    // MARK: Settings
+
+    /// Everything about attitude and gestures; a change applies from the next batch of samples.
+    ///
+    /// The reference policy `.stored` needs a state directory: without one `start` and `takeReference` throw.
     public var settings: MotionSettings {
         get { shared.withLock { $0.settings } }
         set { changeSettings { $0 = newValue } }
     }
 
-    /// Changes some of the settings and leaves the others as they are, whatever other threads change.
+    /// Changes some of the settings and leaves the others as they are, even if other threads change them.
     public func changeSettings(_ change: (inout MotionSettings) -> Void) {
-        // Ordered under the lock: of two threads that write, the same one comes last here and there.
+        // Requested under the lock, so that of two writing threads the same one is last everywhere.
         shared.withLock { shared in
             let oldPolicy = shared.settings.reference
             change(&shared.settings)
             let settings = shared.settings
             let becomesStored = settings.reference == .stored && oldPolicy != .stored
-            let storedReference = becomesStored ? shared.run?.keepers.references.attitude : nil
-            shared.run?.exchange.order { orders in
-                orders.settings = settings
-                if let storedReference { orders.storedReference = storedReference }
+            let storedReference = becomesStored ? shared.run?.savers.references.attitude : nil
+            let variants = shared.variants.isEmpty ? nil : shared.variants.variants(of: settings.gestures)
+            shared.run?.exchange.request { requests in
+                requests.settings = settings
+                if let storedReference { requests.storedReference = storedReference }
+                if let variants { requests.variants = variants }
             }
-            shared.simulation?.order(settings)
+            shared.simulation?.apply(settings, variants)
         }
     }
 
-    /// The gestures that may not begin now, whatever their settings say, for example in quiet hours: a state of the moment and
-    /// no setting, which a change of the settings leaves as it is. Those under way end as they would. Default: none.
-    public var silencedGestures: GestureSet { shared.withLock { $0.silenced } }
-
-    /// Says which gestures may not begin from the next batch of samples on.
-    public func silence(_ gestures: GestureSet) {
+    /// Sets the gestures that may not begin from the next batch of samples on, for example in quiet hours. Those under way
+    /// end as usual. It is not a setting: a change of the settings leaves it as it is. Default: none.
+    package func silence(_ gestures: GestureSet) {
         shared.withLock { shared in
             shared.silenced = gestures
-            shared.run?.exchange.order { $0.silenced = gestures }
+            shared.run?.exchange.request { $0.silenced = gestures }
             shared.simulation?.silence(gestures)
         }
     }
 
     /// Seconds between two states for motion handlers; 0 for the state after every sample.
+    ///
+    /// While a handler is slow, states are skipped and it receives the newest, unless this is 0.
     public var updateInterval: Double {
         get { shared.withLock { $0.updateInterval } }
         set {
-            // Ordered under the lock: of two threads that write, the same one comes last here and there.
             shared.withLock { shared in
                 shared.updateInterval = newValue
-                shared.run?.exchange.order { $0.updateInterval = newValue }
+                requestInterval(&shared)
             }
         }
     }
 
-    /// Makes the present attitude the reference, or its heading alone: from the next batch on it is zero. Before the
-    /// first sample it is that batch's attitude which becomes the reference.
-    public func takeReference(headingOnly: Bool = false) {
-        exchange?.order { $0.reference = headingOnly ? .takeHeading : .take }
+    /// Has the sensor thread send states as often as a handler wants them.
+    func motionHandlersChanged() {
+        shared.withLock { requestInterval(&$0) }
     }
 
-    /// Tells attitude from the vertical and the start's heading again.
-    public func clearReference() {
-        exchange?.order { $0.reference = .clear }
+    private func requestInterval(_ shared: inout Shared) {
+        let interval = handlers.motion.takeShortestInterval(usual: shared.updateInterval)
+        guard shared.sentInterval != interval else { return }
+        shared.sentInterval = interval
+        shared.run?.exchange.request { $0.updateInterval = interval }
+    }
+
+    /// The variant that recognises for `recognizer`, which `releaseVariant` gives back.
+    func retainVariant(for recognizer: Recognizer) -> UInt16 {
+        shared.withLock { shared in
+            let number = shared.variants.retain(recognizer)
+            if number != 0 { requestVariants(shared) }
+            return number
+        }
+    }
+
+    func releaseVariant(_ number: UInt16) {
+        shared.withLock { shared in
+            if shared.variants.release(number) { requestVariants(shared) }
+        }
+    }
+
+    private func requestVariants(_ shared: Shared) {
+        let variants = shared.variants.variants(of: shared.settings.gestures)
+        shared.run?.exchange.request { $0.variants = variants }
+        shared.simulation?.apply(nil, variants)
+    }
+
+    // MARK: Reference attitude
+
+    /// Makes the present attitude the reference, or its heading alone: it reads zero from the next batch on. Before the
+    /// first sample, the attitude of the first batch becomes the reference.
+    ///
+    /// - Throws: `notRunning`; `noStateDirectory` if the policy is `.stored` and there is none.
+    public func takeReference(headingOnly: Bool = false) throws(ReferenceError) {
+        if stateDirectory == nil, settings.reference == .stored { throw ReferenceError.noStateDirectory }
+        try request(headingOnly ? .takeHeading : .take)
+    }
+
+    /// Removes the reference: attitude is relative to the vertical and to the heading at the start again.
+    ///
+    /// - Throws: `notRunning`.
+    public func clearReference() throws(ReferenceError) {
+        try request(.clear)
+    }
+
+    private func request(_ reference: ReferenceRequest) throws(ReferenceError) {
+        guard let exchange else { throw ReferenceError.notRunning }
+        exchange.request { $0.reference = reference }
     }
 }

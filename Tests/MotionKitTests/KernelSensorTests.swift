@@ -323,7 +323,8 @@ extension FakeIIO {
         let named = SensorScan([taken], chips: ChipRegistry.all, family: .mpu6050, kernelDevices: devices)
         #expect(named.choice == nil && named.kernelChoice == nil)
         #expect(
-            named.explanation.hasSuffix("a kernel driver has iio:device0 (mpu6050), which sensor.driver: iio reads"))
+            named.explanation(in: .agent).hasSuffix(
+                "a kernel driver has iio:device0 (mpu6050), which sensor.driver: iio reads"))
         let elsewhere = SensorScan([], chips: ChipRegistry.all, kernelDevices: devices, address: 0x6A)
         #expect(elsewhere.kernelChoice == nil)
         #expect(

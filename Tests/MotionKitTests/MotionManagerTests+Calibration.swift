@@ -122,10 +122,10 @@ import Testing
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
-        let keeper = CalibrationKeeper(store: store, name: "chip", writer: writer)
+        let saver = CalibrationSaver(store: store, name: "chip", writer: writer)
         func learn(_ minutes: ClosedRange<Int>, bias: Double) {
             for minute in minutes {
-                keeper.learn(
+                saver.learn(
                     from: RestReport(
                         bias: Vector3(bias, 0, 0), temperature: 30, time: Timestamp(seconds: 60 * Double(minute))))
             }
@@ -136,7 +136,7 @@ import Testing
         #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
         try store.remove("chip")
         learn(11...60, bias: 0.05)
-        keeper.keepWhatChanged()
+        saver.saveIfChanged()
         #expect(writer.settle(within: 30) && directory.calibrations == [])
         learn(61...200, bias: 0.06)
         #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])

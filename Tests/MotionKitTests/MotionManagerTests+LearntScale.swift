@@ -140,42 +140,42 @@ import Testing
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
-        let keeper = CalibrationKeeper(store: store, name: "chip", writer: writer)
-        for minute in 0...9 { keeper.learn(from: report(Double(minute), 0.01, deviation: 0.0009)) }
+        let saver = CalibrationSaver(store: store, name: "chip", writer: writer)
+        for minute in 0...9 { saver.learn(from: report(Double(minute), 0.01, deviation: 0.0009)) }
         #expect(writer.settle(within: 30) && directory.calibrations == [])
-        #expect(keeper.calibration.learntScale?.scale.row1.z == 0.01)
-        keeper.learn(from: report(10, 0.01, deviation: 0.0009))
+        #expect(saver.calibration.learntScale?.scale.row1.z == 0.01)
+        saver.learn(from: report(10, 0.01, deviation: 0.0009))
         #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
         try store.remove("chip")
         // Neither a rest nor a better scale is written before ten minutes are over, and no trifle at all.
-        keeper.learn(
+        saver.learn(
             from: RestReport(bias: Vector3(0.1, 0, 0), temperature: 30, time: Timestamp(seconds: 60 * 15)))
-        keeper.learn(from: report(19, 0.011, deviation: 0.0006))
+        saver.learn(from: report(19, 0.011, deviation: 0.0006))
         #expect(writer.settle(within: 30) && directory.calibrations == [])
-        keeper.learn(from: report(20, 0.011, deviation: 0.00059))
+        saver.learn(from: report(20, 0.011, deviation: 0.00059))
         #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
         #expect(try store.load("chip")?.biasLine.hasBias == true)
         try store.remove("chip")
-        keeper.learn(from: report(40, 0.01101, deviation: 0.00058))
-        keeper.keepWhatChanged()
+        saver.learn(from: report(40, 0.01101, deviation: 0.00058))
+        saver.saveIfChanged()
         #expect(writer.settle(within: 30) && directory.calibrations == [])
-        keeper.learn(from: report(41, 0.012, deviation: 0.0005))
-        keeper.keepWhatChanged()
+        saver.learn(from: report(41, 0.012, deviation: 0.0005))
+        saver.saveIfChanged()
         #expect(writer.settle(within: 30))
         #expect(try store.load("chip")?.learntScale?.scale.row0.y == 0.012)
     }
 
     /// What was learnt beyond the calibration before may still be on its way when another one comes in force.
     @Test func aReportOfTheCalibrationBeforeIsLeftOut() throws {
-        let keeper = CalibrationKeeper(store: nil, name: "chip", writer: StateWriter())
-        keeper.learn(from: report(0, 0.01, deviation: 0.0009))
-        var calibration = keeper.calibration
+        let saver = CalibrationSaver(store: nil, name: "chip", writer: StateWriter())
+        saver.learn(from: report(0, 0.01, deviation: 0.0009))
+        var calibration = saver.calibration
         calibration.chip.gyroscope.matrix.row0.y = 0.01
-        let order = keeper.set(calibration)
+        let order = saver.set(calibration)
         #expect(order.learntScale == nil && order.chip == calibration.chip)
-        keeper.learn(from: report(1, 0.02, deviation: 0.0008))
-        #expect(keeper.calibration.learntScale == nil)
-        keeper.learn(from: report(2, 0.003, deviation: 0.0008, revision: order.revision))
-        #expect(keeper.calibration.learntScale?.scale.row0.x == 0.003)
+        saver.learn(from: report(1, 0.02, deviation: 0.0008))
+        #expect(saver.calibration.learntScale == nil)
+        saver.learn(from: report(2, 0.003, deviation: 0.0008, revision: order.revision))
+        #expect(saver.calibration.learntScale?.scale.row0.x == 0.003)
     }
 }

@@ -138,7 +138,7 @@ import VirtualIMU
         }
         manager.addMotionHandler { states.append($0) }
         manager.addSampleHandler { received.append(contentsOf: $0) }
-        try manager.start()
+        try await manager.start()
         defer { manager.stop() }
         #expect(manager.isSimulated == true)
         #expect(await eventually { manager.attitude != nil })
@@ -148,7 +148,7 @@ import VirtualIMU
         #expect(events.entries.prefix(2).map(\.phase) == [.began, .ended])
         #expect(events.entries.first?.axis == .x)
         #expect(events.entries.allSatisfy { ($0.strength ?? 0) > 10 })
-        #expect(manager.turns > 20)
+        #expect(manager.loopCount > 20)
         #expect(manager.sensorStatus?.state == .streaming)
         // Two seconds of rest and one of shaking, at 200 Hz.
         #expect((manager.sensorStatus?.samples ?? 0) > 400)

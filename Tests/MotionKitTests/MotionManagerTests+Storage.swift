@@ -39,7 +39,7 @@ import Testing
         let device = ScriptedDevice([.samples(movement.rest(4))])
         try manager.start(with: device)
         #expect(await eventually { device.isExhausted && manager.state != nil })
-        manager.takeReference()
+        try manager.takeReference()
         device.feed(movement.rest(0.1))
         #expect(await eventually { manager.state?.hasReference == true })
         // Handed to the writer by now, and the disk does not answer.
@@ -90,7 +90,7 @@ import Testing
         let device = ScriptedDevice([.samples(rest(rolledBy: 20))])
         try manager.start(with: device)
         #expect(await eventually { device.isExhausted && manager.state != nil })
-        manager.takeReference()
+        try manager.takeReference()
         manager.stop()
         #expect(directory.names == ["reference-attitude"])
     }

@@ -68,7 +68,7 @@ import Testing
 
     @Test func theOldestMakesRoomAndOtherFilesStay() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let shelf = RecordingShelf(stateDirectory: directory)
+        let shelf = RecordingDirectory(stateDirectory: directory)
         for number in 1...11 {
             let slot = try shelf.next(bytes: 1)
             #expect(slot.name == "recording-\(number).csv" && slot.path == "\(directory)/recordings/\(slot.name)")

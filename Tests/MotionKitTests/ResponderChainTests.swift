@@ -33,7 +33,7 @@ import Testing
         ) -> RecognizerToken {
             let responder = responder(name, for: recognizer, response, then: act)
             chain.add(responder)
-            return RecognizerToken(chain: chain, responder: responder)
+            return RecognizerToken(chain: chain, responder: responder) { _ in }
         }
 
         func deliver(
@@ -230,7 +230,7 @@ import Testing
         }
         rig.deliver(.began)
         rig.deliver(.ended)
-        rig.chain.cancelForLeaving()
+        rig.chain.deliverCancellations()
         #expect(rig.heard.entries == ["above began", "below began", "above ended", "below cancelled"])
     }
 
@@ -261,7 +261,7 @@ import Testing
         rig.deliver(.ended, isSimulated: true)
         rig.deliver(.began, isSimulated: true)
         token.remove()
-        rig.chain.cancelForLeaving()
+        rig.chain.deliverCancellations()
         rig.chain.cancelAll(.stopped)
         #expect(
             rig.heard.entries.map { $0.split(separator: " ")[1] } == [
@@ -289,7 +289,7 @@ import Testing
                 return .passOn
             }
             rig.chain.add(responder)
-            return RecognizerToken(chain: rig.chain, responder: responder)
+            return RecognizerToken(chain: rig.chain, responder: responder) { _ in }
         }
         let isOver = Flag()
         let thread = try #require(

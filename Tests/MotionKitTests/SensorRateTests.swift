@@ -21,7 +21,7 @@ import Testing
         for hertz in [4.0, 200, 500] {
             let rate = try rate(hertz)
             #expect(rate.refusal == nil)
-            #expect(rate.notes == [])
+            #expect(rate.notes() == [])
         }
         #expect(try rate(1000, bus: .known(400_000)).refusal == nil)
         #expect(try rate(200).summary == "200 Hz take 30 % of the bus; up to 500 Hz are possible")
@@ -42,19 +42,19 @@ import Testing
     @Test func aBusOfUnknownClockIsWarnedOf() throws {
         let rate = try rate(1000, bus: .unknown)
         #expect(rate.refusal == nil)
-        #expect(rate.notes.count == 1)
-        #expect(rate.notes.first?.contains("if it is 100 kHz") == true)
+        #expect(rate.notes().count == 1)
+        #expect(rate.notes().first?.contains("if it is 100 kHz") == true)
     }
 
     @Test func whatTheChipDoesNotHaveIsRefused() throws {
         let refusal = try #require(try rate(of: .adxl345, 1000, bus: .known(400_000)).refusal)
         #expect(refusal.reason == .beyondChip)
-        #expect("\(refusal)" == "sensor.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were asked for")
+        #expect("\(refusal)" == "IMUSettings.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were asked for")
     }
 
     @Test func anotherRateAndAnotherBatchAreNoted() throws {
-        #expect(try rate(of: .adxl345, 4).notes == ["sensor.rate: the ADXL345 has 25 Hz for 4 Hz"])
-        let notes = try rate(200, batch: 1).notes
+        #expect(try rate(of: .adxl345, 4).notes() == ["IMUSettings.rate: the ADXL345 has 25 Hz for 4 Hz"])
+        let notes = try rate(200, batch: 1).notes()
         #expect(notes.count == 1)
         #expect(notes.first?.contains("200 frames of 14 bytes are more than half of the FIFO, which holds 73") == true)
         #expect(notes.first?.contains("every 180 ms") == true)
@@ -83,7 +83,7 @@ import Testing
         var selection = SensorSelection.virtual("rest")
         selection.dataReadyLine = GPIOPlace(line: .number(17))
         let manager = MotionManager(sensor: selection)
-        try manager.start()
+        try await manager.start()
         defer { manager.stop() }
         #expect(await eventually { manager.sensorStatus?.dataReady.timedSamples ?? 0 > 100 })
         #expect(manager.sensorStatus?.dataReady.state == .used)
@@ -91,7 +91,7 @@ import Testing
 
     @Test func aLineThatIsNotThereIsAnErrorOfTheConfiguration() {
         let error = SensorError.dataReadyLine(GPIOError.missing)
-        #expect("\(error)".hasPrefix("sensor.interrupt: line 17 of gpiochip98765: there is no GPIO chip"))
+        #expect("\(error)".hasPrefix("SensorSelection.dataReadyLine: line 17 of gpiochip98765: there is no GPIO chip"))
         #expect(!error.isPermission)
     }
 

@@ -166,8 +166,9 @@ import Testing
     @Test("What is said of a stranger tells what to set")
     func advice() {
         let scan = SensorScan(found([(1, 0x68, unknown)]), chips: ChipRegistry.all)
-        #expect(scan.explanation.contains("/dev/i2c-1 0x68: identity 0x75, which is not known"))
-        #expect(scan.explanation.contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
+        #expect(scan.explanation(in: .agent).contains("/dev/i2c-1 0x68: identity 0x75, which is not known"))
+        #expect(
+            scan.explanation(in: .agent).contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
     }
 
     @Test("A chip that another driver drives, and an address at which there is none, are told as that")
@@ -175,14 +176,14 @@ import Testing
         let known = IMUIdentity(register: 0x75, identity: 0x68, name: "MPU-6050", family: .mpu6050)
         let other = SensorScan(found([(1, 0x68, known)]), chips: ChipRegistry.all, family: .bmi160)
         #expect(other.choice == nil)
-        #expect(other.explanation.contains("0x68: MPU-6050, which is what sensor.driver: mpu6050 drives"))
+        #expect(other.explanation(in: .agent).contains("0x68: MPU-6050, which is what sensor.driver: mpu6050 drives"))
         let silent = [0x69, 0x68].map { SensorScan.ChipReport(address: $0, finding: .silent) }
         var bus = SensorScan.BusReport(path: "/dev/i2c-1", chips: silent)
-        let named = SensorScan([bus], chips: ChipRegistry.all).explanation
+        let named = SensorScan([bus], chips: ChipRegistry.all).explanation(in: .agent)
         #expect(named.hasPrefix("no chip answers at 0x68 or 0x69 on /dev/i2c-1: check the four wires"))
         #expect(named.hasSuffix("jostle scan looks at all addresses"))
         bus.chips = SensorScan.addresses.map { SensorScan.ChipReport(address: $0, finding: .silent) }
-        let everywhere = SensorScan([bus], chips: ChipRegistry.all).explanation
+        let everywhere = SensorScan([bus], chips: ChipRegistry.all).explanation(in: .agent)
         #expect(everywhere.hasPrefix("no chip answers on /dev/i2c-1: check"))
     }
 

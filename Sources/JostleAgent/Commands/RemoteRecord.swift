@@ -53,7 +53,7 @@ private final class Recording: CommandJob {
         let shared = self.shared
         let manager = host.manager
         let log = host.log
-        let shelf = RecordingShelf(stateDirectory: host.identity.stateDirectory)
+        let shelf = RecordingDirectory(stateDirectory: host.identity.stateDirectory)
         let thread = WorkerThread(name: "jostle-record") {
             do throws(RecordingError) {
                 try Recording.begin(manager, shelf, seconds: seconds, reply, shared)
@@ -85,7 +85,7 @@ private final class Recording: CommandJob {
 
     /// Makes the file, answers, and begins to write, unless the end was wanted meanwhile.
     private static func begin(
-        _ manager: MotionManager, _ shelf: RecordingShelf, seconds: Double, _ reply: CommandReply, _ shared: Shared
+        _ manager: MotionManager, _ shelf: RecordingDirectory, seconds: Double, _ reply: CommandReply, _ shared: Shared
     ) throws(RecordingError) {
         let slot = try shelf.next(bytes: RemoteRecord.largest)
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.largest)
@@ -109,7 +109,7 @@ private final class Recording: CommandJob {
         if isEnding { recorder.stop() }
     }
 
-    private static func answer(_ outcome: SampleRecorder.Outcome, _ slot: RecordingShelf.Slot) -> JSONObject {
+    private static func answer(_ outcome: SampleRecorder.Outcome, _ slot: RecordingDirectory.Slot) -> JSONObject {
         var answer = JSONObject()
         answer.add("file", slot.name)
         answer.add("seconds", outcome.seconds, decimals: 3)

@@ -14,7 +14,7 @@ struct RemoteStart: RemoteCommand, Equatable {
         do throws(SensorError) {
             hasChanged = try host.sensor.start()
         } catch {
-            throw CommandRefusal(.sensorUnavailable, "\(error)")
+            throw CommandRefusal(.sensorUnavailable, error.description(in: .agent))
         }
         var answer = JSONObject()
         answer.add("stopped", false)

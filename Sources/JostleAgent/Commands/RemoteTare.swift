@@ -1,5 +1,6 @@
 internal import JostleConfiguration
 internal import JostleMessages
+internal import MotionKit
 
 /// `tare`: the present attitude is zero from now on.
 struct RemoteTare: RemoteCommand, Equatable {
@@ -27,7 +28,15 @@ struct RemoteTare: RemoteCommand, Equatable {
 
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         try host.requireSamples()
-        if clears { host.manager.clearReference() } else { host.manager.takeReference(headingOnly: isHeadingOnly) }
+        do throws(ReferenceError) {
+            if clears {
+                try host.manager.clearReference()
+            } else {
+                try host.manager.takeReference(headingOnly: isHeadingOnly)
+            }
+        } catch {
+            throw CommandRefusal(.sensorUnavailable, "\(error)")
+        }
         return JSONObject()
     }
 }

@@ -28,7 +28,7 @@ final class ActionResponders: Sendable {
             for token in tokens { token.remove() }
             // The newest handler hears first: the first rule is added last.
             tokens = actions.reversed().map { action in
-                let recognizer = Recognizer(action.gesture).when { action.takesPart(in: $0) }
+                let recognizer = Recognizer(action.gesture).when { action.takesPart(in: $0.event) }
                 return manager.addRecognizer(recognizer) { [perform] event in
                     if action.acts(on: event) { perform(action, event) }
                     return action.isConsuming ? .consume : .passOn

@@ -45,6 +45,20 @@ extension Log {
     }
 }
 
+extension Log {
+    /// Logs that the reference attitude was taken by the policy `start`.
+    func report(_ change: ReferenceChange) {
+        switch change.origin {
+        case .rest: info("the reference attitude was taken at rest: the attitude reads zero here")
+        case .deadline:
+            warning(
+                "the board has not been at rest for 30 s: the reference attitude was taken in motion and may be off by "
+                    + "some degrees; send the command tare when it lies still")
+        case .none, .request: break
+        }
+    }
+}
+
 extension Double {
     /// A number for people, with at most this many decimals.
     func rounded(to decimals: Int) -> String { NumberText.decimal(self, decimals) }

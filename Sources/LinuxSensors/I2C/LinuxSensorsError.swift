@@ -63,8 +63,11 @@ extension LinuxSensorsError: CustomStringConvertible {
         }
     }
 
-    /// What the reader can do about it, nil where there is nothing to advise.
-    public var advice: String? {
+    /// What to do about it; `nil` if there is no advice.
+    public var advice: String? { advice(in: .library) }
+
+    /// The advice in the words of its reader.
+    package func advice(in vocabulary: SensorVocabulary) -> String? {
         switch reason {
         case .cannotOpen where busError.kind == .accessDenied:
             return "add the user to group i2c: sudo usermod -aG i2c $USER, then log in again"
@@ -85,10 +88,11 @@ extension LinuxSensorsError: CustomStringConvertible {
         case .kernelDriver(let name):
             let module = name ?? "the driver"
             return
-                "read the chip through it (sensor.driver: iio), or remove its device tree overlay, or unbind \(module)"
+                "read the chip through it (\(vocabulary.kernelDriver)), or remove its device tree overlay, or unbind \(module)"
         case .inUse(let holder):
             guard let identifier = holder.processIdentifier else { return "stop the process that uses it" }
-            return "stop it: kill \(identifier), or sudo systemctl stop jostle where it is the service"
+            let service = vocabulary.stopAgent.map { ", or \($0) if it is the service" } ?? ""
+            return "stop it: kill \(identifier)\(service)"
         case .cannotOpen, .cannotLock:
             return nil
         }

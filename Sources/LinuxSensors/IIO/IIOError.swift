@@ -68,8 +68,11 @@ extension IIOError: CustomStringConvertible {
     /// The system's words for it, as the end of a sentence.
     private var cause: String { failure.map { ": \($0)" } ?? "" }
 
-    /// What the reader can do about it, nil where there is nothing to advise.
-    public var advice: String? {
+    /// What to do about it; `nil` if there is no advice.
+    public var advice: String? { advice(in: .library) }
+
+    /// The advice in the words of its reader.
+    package func advice(in vocabulary: SensorVocabulary) -> String? {
         switch reason {
         case .cannotOpen where busError.kind == .accessDenied, .cannotWrite where busError.kind == .accessDenied:
             return """
@@ -81,7 +84,7 @@ extension IIOError: CustomStringConvertible {
         case .cannotWrite where busError.kind == .busy:
             return "another program uses the device: stop it"
         case .notFound:
-            return "jostle scan lists what there is"
+            return "\(vocabulary.scan) lists what there is"
         case .wallClock:
             return "set it as root: echo monotonic | sudo tee /sys/bus/iio/devices/iio:device*/current_timestamp_clock"
         case .cannotOpen, .cannotWrite, .cannotRead, .notTaken, .unknownFormat:

@@ -65,7 +65,7 @@ struct GestureArbiter: ~Copyable {
         switch event.phase {
         case .began, .recognized:
             guard isAllowed(event, &misses) else { return }
-            if !GestureRules.required(by: event.gesture).isDisjoint(with: undecided) {
+            if !settings.relations.required(by: event.gesture).isDisjoint(with: undecided) {
                 hold(event)
             } else {
                 tell(event, &misses, emit: emit)
@@ -87,7 +87,7 @@ struct GestureArbiter: ~Copyable {
         guard !waiting.isEmpty else { return }
         var rest = waiting
         while let gesture = rest.popFirst() {
-            let isFree = GestureRules.required(by: gesture).isDisjoint(with: undecided)
+            let isFree = settings.relations.required(by: gesture).isDisjoint(with: undecided)
             guard isFree || timestamp >= entries[Int(gesture.rawValue)].waitsUntil else { continue }
             waiting.remove(GestureSet(gesture))
             var event = entries[Int(gesture.rawValue)].waiting
@@ -149,12 +149,13 @@ extension GestureArbiter {
     private func isExcluded(_ gesture: Gesture, at timestamp: Timestamp) -> Bool {
         var rest = GestureRules.thatExclude
         while let other = rest.popFirst() {
-            guard GestureRules.excluded(by: other).contains(gesture) else { continue }
+            guard settings.relations.excluded(by: other).contains(gesture) else { continue }
             if open.contains(other) { return true }
             let sinceEnded = timestamp.seconds(sinceOrInfinity: entries[Int(other.rawValue)].lastEnded)
             if sinceEnded < GestureRules.aftermath(of: other) { return true }
         }
-        return false
+        // What it had to wait for has been recognised, not failed.
+        return !settings.relations.required(by: gesture).isDisjoint(with: open)
     }
 
     /// Keeps an event until what it waits for has failed. A second of its kind tells that the first stands.
@@ -170,15 +171,17 @@ extension GestureArbiter {
     private mutating func tell(
         _ event: GestureEvent, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
     ) {
-        let excluded = GestureRules.excluded(by: event.gesture)
-        if !excluded.isDisjoint(with: open.union(waiting)) {
-            var rest = excluded
+        let excluded = settings.relations.excluded(by: event.gesture)
+        if !open.union(waiting).isEmpty {
+            var rest = excluded.union(waitingForFailure(of: event.gesture))
             while let other = rest.popFirst() {
                 if waiting.contains(other) {
                     waiting.remove(GestureSet(other))
                     misses.add(NearMiss(other, .excluded, at: event.timestamp))
                 }
-                cancel(other, .interrupted, at: event.timestamp, emit: emit)
+                if excluded.contains(other) {
+                    cancel(other, .interrupted, at: event.timestamp, emit: emit)
+                }
             }
         }
         let entry = entries + Int(event.gesture.rawValue)
@@ -190,6 +193,16 @@ extension GestureArbiter {
             entry.pointee.lastEnded = event.timestamp
         }
         emit(event)
+    }
+
+    /// The waiting gestures that required `gesture` to fail.
+    private func waitingForFailure(of gesture: Gesture) -> GestureSet {
+        var dropped: GestureSet = []
+        var rest = waiting
+        while let other = rest.popFirst() {
+            if settings.relations.required(by: other).contains(gesture) { dropped.insert(GestureSet(other)) }
+        }
+        return dropped
     }
 
     private mutating func close(_ event: GestureEvent, emit: (GestureEvent) -> Void) {

@@ -1,6 +1,6 @@
 /// A phase of a recognised gesture and what is known of it then.
 ///
-/// Which fields a gesture has is said in the README's table; the others are `nil`.
+/// The page `docs/gestures.md` has a table of the fields of each gesture; the others are `nil`.
 public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     public var gesture: Gesture
     public var phase: GesturePhase
@@ -50,6 +50,9 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
 
     /// Whether it was made up to try what it sets off, while the body did something else. Recognizers leave it false.
     public var isSimulated = false
+
+    /// Which recognizers found it: 0 for those of the settings, else the number of a `GestureVariant`.
+    package var variant: UInt16 = 0
 
     /// Makes an event without details.
     @inlinable

@@ -106,7 +106,17 @@ package struct GestureRecognizers: ~Copyable {
     }
 
     /// The gestures that may still come of the movement under way.
-    private var undecided: GestureSet { shake.isUndecided ? .shake : [] }
+    private var undecided: GestureSet {
+        var undecided: GestureSet = []
+        if shake.isUndecided { undecided.insert(.shake) }
+        if tap.isUndecided { undecided.insert(.tap) }
+        if flick.isUndecided { undecided.insert(.flick) }
+        if turn.isUndecided { undecided.insert(.turn) }
+        if flip.isUndecided { undecided.insert(.flip) }
+        if tilt.isUndecided { undecided.insert(.tilt) }
+        if fall.isUndecided { undecided.insert(.fall) }
+        return undecided.intersection(arbiter.enabled)
+    }
 
     private mutating func forget() {
         forget(.all)

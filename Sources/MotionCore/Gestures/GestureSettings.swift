@@ -33,6 +33,9 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
     public var motion = MotionGestureSettings()
     public var vibration = VibrationSettings()
 
+    /// Which gestures exclude one another or wait for one another.
+    public var relations = GestureRelations()
+
     /// Makes the default settings.
     public init() {}
 

@@ -6,11 +6,11 @@ internal import Synchronization
 final class Ring<Element: BitwiseCopyable & Sendable>: @unchecked Sendable {
     private let storage: UnsafeMutablePointer<Element>
     private let mask: Int
-    /// Elements taken out and put in since the start; they only grow, an index is their value and the mask.
+    /// Elements taken out and put in since the start. They only grow; an index is the value masked.
     private let taken = Atomic<Int>(0)
     private let given = Atomic<Int>(0)
 
-    /// Makes room for at least `capacity` elements: the next power of two.
+    /// Allocates room for at least `capacity` elements: the next power of two.
     init(capacity: Int) {
         var size = 2
         while size < capacity { size *= 2 }
@@ -22,7 +22,7 @@ final class Ring<Element: BitwiseCopyable & Sendable>: @unchecked Sendable {
         storage.deallocate()
     }
 
-    /// Puts an element in; returns false, and leaves it out, where the ring is full. For the producer only.
+    /// Puts an element in; returns false, and leaves it out, if the ring is full. For the producer only.
     @discardableResult
     func push(_ element: Element) -> Bool {
         let tail = given.load(ordering: .relaxed)
@@ -32,7 +32,7 @@ final class Ring<Element: BitwiseCopyable & Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Takes the oldest element out, or returns `nil` where there is none. For the consumer only.
+    /// Takes the oldest element out, or returns `nil` if there is none. For the consumer only.
     func pop() -> Element? {
         let head = taken.load(ordering: .relaxed)
         guard head != given.load(ordering: .acquiring) else { return nil }
@@ -40,4 +40,7 @@ final class Ring<Element: BitwiseCopyable & Sendable>: @unchecked Sendable {
         taken.store(head + 1, ordering: .releasing)
         return element
     }
+
+    /// Whether there is nothing to take out. For the consumer only.
+    var isEmpty: Bool { taken.load(ordering: .relaxed) == given.load(ordering: .acquiring) }
 }

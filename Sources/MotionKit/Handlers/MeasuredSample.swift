@@ -1,23 +1,22 @@
 public import MotionCore
 
-/// A sample as the pipeline worked with it: calibrated, along the body's axes, and with the attitude at that instant.
+/// A sample as the pipeline used it: calibrated, along the body's axes, with the attitude at that instant.
 public struct MeasuredSample: Equatable, Sendable, BitwiseCopyable {
-    /// Counts the samples of a run from 0; a number that is left out is a sample that found no room on its way.
+    /// Counts the samples of a run from 0. A missing number is a sample that was dropped because a consumer was slow.
     public var number: UInt64
 
-    /// When it was measured, not when it was read.
+    /// When the sample was measured, not when it was read.
     public var timestamp: Timestamp
 
     /// Specific force, m/s², body axes, gravity included.
     public var acceleration: Vector3
 
-    /// Angular rate without the bias, as far as that is known, rad/s, body axes; not-a-number without a gyroscope.
+    /// Angular rate minus the estimated bias, rad/s, body axes; not-a-number without a gyroscope.
     public var rotationRate: Vector3
 
     /// The attitude relative to the reference attitude, after the low-pass.
     public var attitude: Quaternion
 
-    /// Makes a sample of its parts.
     public init(
         number: UInt64, timestamp: Timestamp, acceleration: Vector3, rotationRate: Vector3, attitude: Quaternion
     ) {
@@ -30,7 +29,7 @@ public struct MeasuredSample: Equatable, Sendable, BitwiseCopyable {
 }
 
 extension MeasuredSample {
-    /// The sample that a pipeline took last.
+    /// The sample that a pipeline processed last.
     init(number: UInt64, _ raw: MotionSample, in pipeline: borrowing MotionPipeline) {
         let sample = pipeline.calibration.apply(raw)
         let state = pipeline.state

@@ -1,14 +1,37 @@
 public import MotionCore
 
-/// Which gestures a handler wants to hear of.
+/// Which gestures a handler receives.
 ///
-/// What makes a movement a gesture (its sensitivity and so on) is set once for everybody in `MotionManager.settings`;
-/// a recognizer says which of them concern one handler.
+/// A plain recognizer, `.shake`, uses `MotionManager.settings`, as all plain recognizers of its gesture do. One with a
+/// requirement of its own, `.shake.sensitivity(8)` or `.tap(count: 2)`, recognises by itself: other handlers
+/// do not see its gestures, and two handlers may ask for different things of the same movement. Recognizers that ask for
+/// the same share their work; each distinct requirement costs as much processor time per sample as all
+/// plain recognizers together.
+///
+/// What one gesture has to do with another:
+///
+/// | gesture | excludes, while it lasts | waits for |
+/// | --- | --- | --- |
+/// | `shake` | taps, flicks, turns | – |
+/// | `fall` | taps, flicks, turns, shakes | – |
+/// | `impact` | taps | – |
+/// | `tap` | – | further taps, if more than one count is distinguished |
+/// | `flick` | – | a shake to fail, 1 s at most |
+/// | `turn` | – | –; needs a gyroscope |
+/// | `tilt` | – | –; is measured from the reference attitude |
 public struct Recognizer: Sendable {
-    /// The gesture it is for.
+    /// The gesture that it recognises.
     public let gesture: Gesture
 
-    private let predicate: (@Sendable (GestureEvent) -> Bool)?
+    /// What it asks for beyond the manager's settings.
+    var requirements = RecognizerRequirements()
+
+    private var predicate: (@Sendable (GestureBeginning) -> Bool)?
+
+    /// Recognises every `gesture`.
+    public init(_ gesture: Gesture) {
+        self.gesture = gesture
+    }
 
     public static var shake: Recognizer { Recognizer(.shake) }
     public static var tap: Recognizer { Recognizer(.tap) }
@@ -21,56 +44,163 @@ public struct Recognizer: Sendable {
     public static var motion: Recognizer { Recognizer(.motion) }
     public static var vibration: Recognizer { Recognizer(.vibration) }
 
-    /// Recognises every `gesture`.
-    public init(_ gesture: Gesture) {
-        self.init(gesture: gesture, predicate: nil)
-    }
-
-    /// The same recognizer for only those gestures that satisfy `predicate` where they begin or are recognized.
-    public func when(_ predicate: @escaping @Sendable (GestureEvent) -> Bool) -> Recognizer {
-        guard let own = self.predicate else { return Recognizer(gesture: gesture, predicate: predicate) }
-        return Recognizer(gesture: gesture) { own($0) && predicate($0) }
-    }
-
-    private init(gesture: Gesture, predicate: (@Sendable (GestureEvent) -> Bool)?) {
-        self.gesture = gesture
-        self.predicate = predicate
-    }
-
     func accepts(_ event: GestureEvent) -> Bool {
-        event.gesture == gesture && (predicate?(event) ?? true)
+        event.gesture == gesture && (predicate?(GestureBeginning(event)) ?? true)
     }
 }
 
-/// What a handler made of an event.
+// MARK: - What a recognizer asks for
+
+extension Recognizer {
+    /// Recognises `count` taps in a row, 1 to 3.
+    ///
+    /// - Parameters:
+    ///   - count: how many taps.
+    ///   - counts: what is distinguished; `count` is always a member. Default: `count` alone, so that single taps are
+    ///     reported at once, two of them for a double tap. With `[.single, .double]` a single tap waits until
+    ///     `TapSettings.window` has passed without a second one.
+    public static func tap(count: Int, distinguishing counts: TapCounts = []) -> Recognizer {
+        var recognizer = Recognizer.tap
+        let count = min(max(count, 1), 3)
+        recognizer.requirements.tapCounts = counts.union(TapCounts(rawValue: 1 << UInt8(count - 1)))
+        return recognizer.when { $0.count == count }
+    }
+
+    /// Recognises turns that go one way or about one axis of the body; `nil` for any.
+    ///
+    /// - Parameters:
+    ///   - angle: the smallest turn, rad, at sensitivity 5: it begins when it has gone that far. `nil` for the settings'.
+    ///   - direction: `.left` is positive about the axis, right-handed; `.right` negative.
+    ///   - axis: the body axis.
+    public static func turn(
+        by angle: Double? = nil, direction: MotionDirection? = nil, about axis: BodyAxis? = nil
+    ) -> Recognizer {
+        var recognizer = Recognizer.turn
+        recognizer.requirements.turnAngle = angle
+        guard direction != nil || axis != nil else { return recognizer }
+        return recognizer.when { ($0.direction == direction || direction == nil) && ($0.axis == axis || axis == nil) }
+    }
+
+    /// Recognises tilts of more than `angle`, rad, from the reference attitude.
+    public static func tilt(by angle: Double) -> Recognizer {
+        var recognizer = Recognizer.tilt
+        recognizer.requirements.tiltAngle = angle
+        return recognizer
+    }
+
+    /// Recognises flicks in one direction.
+    public static func flick(_ direction: MotionDirection) -> Recognizer {
+        Recognizer.flick.when { $0.direction == direction }
+    }
+
+    /// Recognises flips that leave one side up, or come from one; `nil` for any.
+    public static func flip(from: BodySide? = nil, to: BodySide? = nil) -> Recognizer {
+        Recognizer.flip.when { ($0.from == from || from == nil) && ($0.to == to || to == nil) }
+    }
+
+    /// The same recognizer with another sensitivity: 1 (only what is unmistakable) to 10 (the gentlest too).
+    public func sensitivity(_ sensitivity: Int) -> Recognizer {
+        var recognizer = self
+        recognizer.requirements.sensitivity = min(max(sensitivity, 1), 10)
+        return recognizer
+    }
+
+    /// The same recognizer with other seconds from a gesture's end during which no other of its kind begins.
+    public func cooldown(_ seconds: Double) -> Recognizer {
+        var recognizer = self
+        recognizer.requirements.cooldown = max(0, seconds)
+        return recognizer
+    }
+
+    /// The same recognizer, waiting until other gestures can no longer come of the same movement, as
+    /// `UIGestureRecognizer.require(toFail:)` does. See `GestureRelations.require(_:toFail:)`.
+    public func require(toFail others: GestureSet) -> Recognizer {
+        var recognizer = self
+        recognizer.requirements.toFail.formUnion(others)
+        return recognizer
+    }
+
+    /// The same recognizer, which other gestures neither exclude nor delay. See
+    /// `GestureRelations.allow(_:simultaneouslyWith:)`.
+    public func simultaneously(with others: GestureSet) -> Recognizer {
+        var recognizer = self
+        recognizer.requirements.simultaneous.formUnion(others)
+        return recognizer
+    }
+
+    /// The same recognizer for only those gestures that satisfy `predicate` when they begin or are recognised.
+    public func when(_ predicate: @escaping @Sendable (GestureBeginning) -> Bool) -> Recognizer {
+        var recognizer = self
+        if let own = self.predicate {
+            recognizer.predicate = { own($0) && predicate($0) }
+        } else {
+            recognizer.predicate = predicate
+        }
+        return recognizer
+    }
+}
+
+/// What a recognizer asks for beyond the manager's settings; `nil` and empty sets for nothing.
+struct RecognizerRequirements: Equatable, Sendable {
+    var sensitivity: Int?
+    var cooldown: Double?
+    var tapCounts: TapCounts?
+    var turnAngle: Double?
+    var tiltAngle: Double?
+    var toFail: GestureSet = []
+    var simultaneous: GestureSet = []
+
+    /// The manager's settings with what a recognizer of `gesture` asks for.
+    func applied(to settings: GestureSettings, for gesture: Gesture) -> GestureSettings {
+        var settings = settings
+        if let sensitivity { settings[gesture].sensitivity = sensitivity }
+        if let cooldown { settings[gesture].cooldown = cooldown }
+        if let tapCounts { settings.tap.counts = tapCounts }
+        if let turnAngle { settings.turn.minimumAngle = turnAngle }
+        if let tiltAngle { settings.tilt.angle = tiltAngle }
+        settings.relations.require(gesture, toFail: toFail)
+        settings.relations.allow(gesture, simultaneouslyWith: simultaneous)
+        return settings
+    }
+}
+
+// MARK: - Handlers
+
+/// What a handler made of a gesture.
 public enum GestureResponse: Sendable {
-    /// It is dealt with: nobody further down the responder chain hears of this gesture.
+    /// The handler has dealt with it: responders further down the chain do not receive this gesture.
     case consume
-    /// The next responder may have it, too.
+    /// The next responder receives it too.
     case passOn
 }
 
 /// Handles a gesture's events on the delivery thread, one at a time and in order.
 public typealias GestureHandler = @Sendable (GestureEvent) -> GestureResponse
 
-/// A handler that was added to a `MotionManager`; dropping it changes nothing.
+/// A handler that was added to a `MotionManager`. Releasing the token does not remove the handler.
 public final class RecognizerToken: Sendable {
     private let chain: ResponderChain
     private let responder: Responder
+    private let onRemove: @Sendable (_ pendingCancellations: Int) -> Void
 
-    init(chain: ResponderChain, responder: Responder) {
+    /// - Parameter onRemove: called once, with the number of cancellations that the handler is still to receive.
+    init(
+        chain: ResponderChain, responder: Responder,
+        onRemove: @escaping @Sendable (_ pendingCancellations: Int) -> Void
+    ) {
         self.chain = chain
         self.responder = responder
+        self.onRemove = onRemove
     }
 
-    /// Whether the handler hears of gestures. A gesture under way is cancelled for it when it is switched off.
+    /// Whether the handler receives gestures. Switching it off cancels a gesture under way for it.
     public var isEnabled: Bool {
         get { responder.isEnabled.load(ordering: .relaxed) }
         set { chain.setEnabled(newValue, of: responder) }
     }
 
-    /// Takes the handler out of the chain. A gesture under way is cancelled for it, which is the last that it hears.
+    /// Removes the handler from the chain. A gesture under way is cancelled for it, which is the last event it receives.
     public func remove() {
-        chain.remove(responder)
+        chain.remove(responder, then: onRemove)
     }
 }

@@ -5,49 +5,57 @@ internal import Synchronization
 /// One handler in the chain.
 final class Responder: Sendable {
     let recognizer: Recognizer?
+    /// The variant whose events it receives; 0 for those of the manager's settings.
+    let variant: UInt16
     let handler: GestureHandler
-    /// Changed under the chain's lock, read by anybody.
+    /// Changed under the chain's lock, read without.
     let isEnabled = Atomic<Bool>(true)
 
-    /// Makes a responder for what `recognizer` is for, or for all gestures where that is `nil`.
-    init(recognizer: Recognizer?, handler: @escaping GestureHandler) {
+    /// Creates a responder for what `recognizer` accepts, or for all gestures if that is `nil`.
+    init(recognizer: Recognizer?, variant: UInt16 = 0, handler: @escaping GestureHandler) {
         self.recognizer = recognizer
+        self.variant = variant
         self.handler = handler
     }
 
     func accepts(_ event: GestureEvent) -> Bool {
-        isEnabled.load(ordering: .relaxed) && (recognizer?.accepts(event) ?? true)
+        isEnabled.load(ordering: .relaxed) && event.variant == variant && (recognizer?.accepts(event) ?? true)
     }
 }
 
-/// The way of an event through the handlers: newest first, the default responder last, until one consumes it.
+/// Passes an event from handler to handler, newest first and the default responder last, until one consumes it.
 ///
-/// Who takes part in a gesture is decided where it begins. Everybody who heard of its beginning hears of its end, exactly
-/// once: also where a handler above consumes the end, and also where the handler is switched off or removed in between;
-/// then its end is a cancellation.
+/// Who takes part in a gesture is decided when it begins. Each handler that received the beginning receives exactly one
+/// end, even if a handler before it consumes the end. A handler that is switched off or removed in between receives a
+/// cancellation as its end.
 ///
-/// Handlers are called without the lock, so that they may change the chain. Who takes part is noted before it is called
-/// and struck off before it is told the end: whoever leaves in between is owed a cancellation, and nobody else is.
+/// Handlers are called without the lock, so they may change the chain. A handler is recorded as a participant before it
+/// is called and removed from the participants before it receives the end; whoever leaves in between gets a cancellation.
 final class ResponderChain: Sendable {
     private let state = Mutex(State())
-    /// Rung where somebody leaves; there is one while a delivery thread runs.
+    /// Wakes the delivery thread when a responder leaves; `nil` while there is no such thread.
     private let delivery = Mutex<WakeSignal?>(nil)
 
-    /// What there is one of at a time: a gesture of the device, and beside it the same of a simulation.
+    /// At most one gesture of a source is open at a time.
     private struct Source: Hashable {
         let gesture: Gesture
+        let variant: UInt16
         let isSimulated: Bool
 
         init(_ event: GestureEvent) {
             gesture = event.gesture
+            variant = event.variant
             isSimulated = event.isSimulated
         }
+
+        /// For an order that is the same in every run.
+        var rank: (UInt16, UInt16, UInt16) { (isSimulated ? 1 : 0, UInt16(gesture.rawValue), variant) }
     }
 
     /// A gesture that has not ended.
     private struct OpenGesture {
         var latest: GestureEvent
-        /// Those that heard its beginning, and not its end.
+        /// Those that received its beginning and not its end.
         var participants: [Responder] = []
     }
 
@@ -56,42 +64,38 @@ final class ResponderChain: Sendable {
         var responders: [Responder] = []
         var last: Responder?
         var open: [Source: OpenGesture] = [:]
-        /// The ends that are owed to those that left while they took part.
-        var owed: [(responder: Responder, event: GestureEvent)] = []
+        /// Cancellations for responders that left a gesture under way, not yet delivered.
+        var pendingCancellations: [(responder: Responder, event: GestureEvent)] = []
 
-        /// Whether a responder may be told of a gesture.
+        /// Whether a responder is in the chain and switched on.
         func hasEnabled(_ responder: Responder) -> Bool {
             responder.isEnabled.load(ordering: .relaxed)
                 && (last === responder || responders.contains { $0 === responder })
         }
 
-        /// What is open, in an order that does not change from run to run.
-        var inOrder: [Source] {
-            open.keys.sorted {
-                ($0.isSimulated ? 1 : 0, $0.gesture.rawValue) < ($1.isSimulated ? 1 : 0, $1.gesture.rawValue)
-            }
-        }
+        /// The sources of open gestures, always in the same order.
+        var sources: [Source] { open.keys.sorted { $0.rank < $1.rank } }
 
-        /// Strikes a responder off every gesture under way.
+        /// Removes a responder from every gesture under way.
         mutating func leave(_ responder: Responder) {
-            for source in inOrder {
+            for source in sources {
                 guard let latest = open[source]?.latest,
                     let index = open[source]?.participants.firstIndex(where: { $0 === responder })
                 else { continue }
                 open[source]?.participants.remove(at: index)
-                owed.append((responder, latest.cancelled(.disabled)))
+                pendingCancellations.append((responder, latest.cancelled(.disabled)))
             }
         }
     }
 
     // MARK: For any thread
 
-    /// Says which signal wakes the delivery thread.
+    /// Sets the signal that wakes the delivery thread.
     func attach(_ signal: WakeSignal) {
         delivery.withLock { $0 = signal }
     }
 
-    /// Forgets the signal, unless another one has taken its place.
+    /// Forgets the signal, unless another one has replaced it.
     func detach(_ signal: WakeSignal) {
         delivery.withLock { if $0 === signal { $0 = nil } }
     }
@@ -104,7 +108,7 @@ final class ResponderChain: Sendable {
         state.withLock { $0.responders.insert(responder, at: 0) }
     }
 
-    /// Makes `responder` the last of the chain, in the place of the one before.
+    /// Makes `responder` the last of the chain, replacing the one before.
     func setLast(_ responder: Responder?) {
         state.withLock { state in
             if let old = state.last { state.leave(old) }
@@ -121,15 +125,19 @@ final class ResponderChain: Sendable {
         if !isEnabled { wake() }
     }
 
-    func remove(_ responder: Responder) {
+    /// Removes a responder. If it was there, `body` is called before its cancellations are delivered, with their number.
+    func remove(_ responder: Responder, then body: (_ pendingCancellations: Int) -> Void) {
         state.withLock { state in
+            let count = state.responders.count
             state.responders.removeAll { $0 === responder }
             state.leave(responder)
+            guard state.responders.count < count else { return }
+            body(state.pendingCancellations.count { $0.responder === responder })
         }
         wake()
     }
 
-    /// The gestures that have begun and not ended, without those of a simulation.
+    /// The gestures that have begun and not ended, except simulated ones.
     var openGestures: GestureSet {
         state.withLock { state in
             state.open.keys.reduce(into: GestureSet()) { open, source in
@@ -140,12 +148,12 @@ final class ResponderChain: Sendable {
 
     // MARK: For the delivery thread
 
-    /// Sends an event down the chain.
+    /// Passes an event along the chain.
     func deliver(_ event: GestureEvent) {
-        cancelForLeaving()
+        deliverCancellations()
         switch event.phase {
         case .began:
-            // Still open is only a gesture whose end found no room on its way here.
+            // A gesture is still open only if its end was dropped on the way here.
             cancel(Source(event), .interrupted)
             state.withLock { $0.open[Source(event)] = OpenGesture(latest: event) }
             offer(event)
@@ -160,18 +168,20 @@ final class ResponderChain: Sendable {
         }
     }
 
-    /// Cancels, for those that left, what they took part in.
-    func cancelForLeaving() {
-        while let (responder, event) = state.withLock({ $0.owed.isEmpty ? nil : $0.owed.removeFirst() }) {
-            _ = responder.handler(event)
-        }
+    /// Delivers the cancellations to responders that left.
+    func deliverCancellations() {
+        while let (responder, event) = nextCancellation() { _ = responder.handler(event) }
+    }
+
+    private func nextCancellation() -> (Responder, GestureEvent)? {
+        state.withLock { $0.pendingCancellations.isEmpty ? nil : $0.pendingCancellations.removeFirst() }
     }
 
     /// Cancels every gesture under way.
     func cancelAll(_ reason: CancellationReason) {
-        cancelForLeaving()
-        for source in state.withLock({ $0.inOrder }) { cancel(source, reason) }
-        cancelForLeaving()
+        deliverCancellations()
+        for source in state.withLock({ $0.sources }) { cancel(source, reason) }
+        deliverCancellations()
     }
 
     private func cancel(_ source: Source, _ reason: CancellationReason) {
@@ -188,7 +198,7 @@ final class ResponderChain: Sendable {
         }
     }
 
-    /// Notes that a responder hears of a beginning; returns false where it was switched off or removed meanwhile.
+    /// Records a responder as a participant; returns false if it was switched off or removed meanwhile.
     private func enter(_ responder: Responder, _ event: GestureEvent) -> Bool {
         state.withLock { state in
             guard state.hasEnabled(responder) else { return false }
@@ -197,7 +207,7 @@ final class ResponderChain: Sendable {
         }
     }
 
-    /// Notes a gesture's latest event; returns those that take part in it.
+    /// Records a gesture's latest event; returns its participants.
     private func update(_ event: GestureEvent) -> [Responder] {
         state.withLock { state in
             state.open[Source(event)]?.latest = event
@@ -209,14 +219,14 @@ final class ResponderChain: Sendable {
         state.withLock { state in state.open[source]?.participants.contains { $0 === responder } ?? false }
     }
 
-    /// Tells a gesture's end to everybody who takes part in it.
+    /// Delivers a gesture's end to its participants.
     private func close(_ event: GestureEvent) {
         _ = update(event)
-        while let responder = nextToEnd(Source(event)) { _ = responder.handler(event) }
+        while let responder = removeFirstParticipant(of: Source(event)) { _ = responder.handler(event) }
     }
 
-    /// Strikes the first participant off; forgets the gesture where there is none left.
-    private func nextToEnd(_ source: Source) -> Responder? {
+    /// Removes the first participant; forgets the gesture if there is none left.
+    private func removeFirstParticipant(of source: Source) -> Responder? {
         state.withLock { state in
             guard let first = state.open[source]?.participants.first else {
                 state.open[source] = nil

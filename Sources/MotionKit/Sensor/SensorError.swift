@@ -20,8 +20,10 @@ public enum SensorError: Error, Sendable {
     case recording(RecordingError)
     /// The system has no descriptor or thread left.
     case resources
-    /// The thread of the last run still waits for the sensor's bus: it was left behind by a stop.
+    /// The thread of the last run still waits for the sensor's bus: `stop` abandoned it.
     case stillStopping
+    /// The reference policy is `.stored`, and the manager was created without a state directory.
+    case noStateDirectory
 
     /// Whether it is for lack of permission.
     public var isPermission: Bool {
@@ -36,54 +38,61 @@ public enum SensorError: Error, Sendable {
 }
 
 extension SensorError: CustomStringConvertible {
-    public var description: String {
+    /// What is wrong, and what to do about it.
+    public var description: String { description(in: .library) }
+
+    /// The description in the words of its reader.
+    package func description(in vocabulary: SensorVocabulary) -> String {
         switch self {
-        case .notFound(let scan): scan.explanation
-        case .unavailable(let error): SensorError.withAdvice(error)
-        case .rate(let error): "\(error)"
-        case .dataReadyLine(let error): "sensor.interrupt: \(error)\(error.advice.map { "; \($0)" } ?? "")"
-        case .kernelDevice(let error): error.advice.map { "\(error); \($0)" } ?? "\(error)"
+        case .notFound(let scan): scan.explanation(in: vocabulary)
+        case .unavailable(let error): SensorError.withAdvice(error, vocabulary)
+        case .rate(let error): error.description(in: vocabulary)
+        case .dataReadyLine(let error):
+            "\(vocabulary.dataReadyLine): \(error)\(error.advice.map { "; \($0)" } ?? "")"
+        case .kernelDevice(let error): error.advice(in: vocabulary).map { "\(error); \($0)" } ?? "\(error)"
         case .unknownTrajectory(let name, let known):
             "there is no trajectory \"\(name)\"; known are \(known.joined(separator: ", ")), or the path of a recording"
         case .recording(let error): "the recording cannot be played: \(error)"
         case .resources: "the system has no file descriptor or thread left"
         case .stillStopping: "the sensor's bus has not answered since the last stop; try again later"
+        case .noStateDirectory: "\(ReferenceError.noStateDirectory)"
         }
     }
 
-    fileprivate static func withAdvice(_ error: LinuxSensorsError) -> String {
-        error.advice.map { "\(error); \($0)" } ?? "\(error)"
+    fileprivate static func withAdvice(_ error: LinuxSensorsError, _ vocabulary: SensorVocabulary) -> String {
+        error.advice(in: vocabulary).map { "\(error); \($0)" } ?? "\(error)"
     }
 }
 
 extension SensorScan {
-    /// Why nothing was chosen, in a sentence a finding.
-    package var explanation: String {
-        guard let kernelDevice = KernelSensorChoice(among: kernelDevices) else { return chipExplanation }
-        return "\(chipExplanation); a kernel driver has \(kernelDevice.name), which sensor.driver: iio reads"
+    /// Why no sensor was chosen: one sentence for each finding.
+    package func explanation(in vocabulary: SensorVocabulary) -> String {
+        let chips = chipExplanation(in: vocabulary)
+        guard let kernelDevice = KernelSensorChoice(among: kernelDevices) else { return chips }
+        return "\(chips); a kernel driver has \(kernelDevice.name), which \(vocabulary.kernelDriver) reads"
     }
 
     /// Why no chip was chosen.
-    private var chipExplanation: String {
+    private func chipExplanation(in vocabulary: SensorVocabulary) -> String {
         guard !buses.isEmpty else {
             return "there is no I2C bus: enable I2C with sudo raspi-config nonint do_i2c 0, then sudo modprobe i2c-dev"
         }
         var findings: [String] = []
         var silent: Set<UInt8> = []
-        var stranger: UInt8?
+        var unknown: UInt8?
         for bus in buses {
-            if let failure = bus.failure { findings.append(SensorError.withAdvice(failure)) }
+            if let failure = bus.failure { findings.append(SensorError.withAdvice(failure, vocabulary)) }
             for chip in bus.chips {
                 let place = "\(bus.path) \(hexadecimal(chip.address))"
                 switch chip.finding {
                 case .silent: silent.insert(chip.address)
                 case .chip(let identity):
-                    // One that could be driven was not wanted.
-                    let wanted = identity.family.map { ", which is what sensor.driver: \($0.name) drives" } ?? ""
+                    // A chip that could be driven was not asked for.
+                    let wanted = identity.family.map { ", which is what \(vocabulary.driver($0.name)) drives" } ?? ""
                     findings.append("\(place): \(identity.explanation)\(wanted)")
-                    if identity.name == nil { stranger = stranger ?? chip.address }
+                    if identity.name == nil { unknown = unknown ?? chip.address }
                 case .untouched: findings.append("\(place): no chip with a driver has this address")
-                case .taken(let error): findings.append(SensorError.withAdvice(error))
+                case .taken(let error): findings.append(SensorError.withAdvice(error, vocabulary))
                 case .failed(let error): findings.append("\(place): \(error.explanation)")
                 }
             }
@@ -92,20 +101,22 @@ extension SensorScan {
             let paths = buses.map(\.path).joined(separator: ", ")
             let isEverywhere = silent.count >= SensorScan.addresses.count
             let places = isEverywhere ? "" : " at \(silent.sorted().map(hexadecimal).joined(separator: " or "))"
-            let advice = isEverywhere ? "" : "; jostle scan looks at all addresses"
+            let advice = isEverywhere ? "" : "; \(vocabulary.everyAddress)"
             return "no chip answers\(places) on \(paths): check the four wires (3V3, GND, SDA, SCL) and look with "
                 + "i2cdetect -y\(advice)"
         }
-        if let advice = stranger.flatMap(SensorScan.advice) { findings.append(advice) }
+        if let address = unknown, let advice = SensorScan.advice(forUnknownChipAt: address, vocabulary) {
+            findings.append(advice)
+        }
         return "no usable sensor: " + findings.joined(separator: "; ")
     }
 
-    /// How to have a chip driven whose number nobody knows.
-    private static func advice(forStrangerAt address: UInt8) -> String? {
+    /// How to drive a chip with an unknown identity.
+    private static func advice(forUnknownChipAt address: UInt8, _ vocabulary: SensorVocabulary) -> String? {
         let chips = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
         guard let chip = chips.first, let usual = chip.usual else { return nil }
-        return "if it is a copy of a chip with a driver, say of which: sensor.driver: \(chip.family.name) and "
-            + "sensor.identity: \(hexadecimal(usual.identity)) for the \(usual.name)"
+        return "if it is a copy of a chip with a driver, say of which: \(vocabulary.driver(chip.family.name)) and "
+            + "\(vocabulary.identity(hexadecimal(usual.identity))) for the \(usual.name)"
     }
 }
 

@@ -1,4 +1,5 @@
 package import IMUDrivers
+package import LinuxSensors
 
 /// What a rate asks of a chip and its bus, and whether they can do it.
 package struct SensorRate: Equatable, Sendable {
@@ -32,22 +33,22 @@ package struct SensorRate: Equatable, Sendable {
         return SensorRateError(.beyondBus, self)
     }
 
-    /// What differs from what was wanted, or may not work, a sentence each.
-    package var notes: [String] {
+    /// What differs from the request, or may not work: one sentence each.
+    package func notes(in vocabulary: SensorVocabulary = .library) -> [String] {
         var notes: [String] = []
         if let clock, !isClockKnown, !load.fits(clock: clock) {
             notes.append(
-                "nothing tells the bus's clock; if it is \(Self.kilohertz(clock)), "
-                    + SensorRateError(.beyondBus, self).description)
+                "the bus's clock is unknown; if it is \(Self.kilohertz(clock)), "
+                    + SensorRateError(.beyondBus, self).description(in: vocabulary))
         }
         // 208 Hz for 200 Hz are nothing to speak of.
         if abs(load.rate - wanted) > 0.1 * wanted {
-            notes.append("sensor.rate: the \(chip) has \(load.rate.short) Hz for \(wanted.short) Hz")
+            notes.append("\(vocabulary.rate): the \(chip) has \(load.rate.short) Hz for \(wanted.short) Hz")
         }
         if load.wantedBatch > load.batch {
             let interval = Double(load.batch) / load.rate * 1000
             notes.append(
-                "sensor.batch: \(load.wantedBatch) frames of \(load.frameLength) bytes are more than half of the FIFO, which "
+                "\(vocabulary.batch): \(load.wantedBatch) frames of \(load.frameLength) bytes are more than half of the FIFO, which "
                     + "holds \(load.fifoFrames): it is read every \(interval.short) ms instead")
         }
         return notes
@@ -77,10 +78,13 @@ public struct SensorRateError: Error, Equatable, Sendable {
 
 extension SensorRateError: CustomStringConvertible {
     /// What is wrong, the arithmetic, and what to do.
-    public var description: String {
+    public var description: String { description(in: .library) }
+
+    /// The description in the words of its reader.
+    package func description(in vocabulary: SensorVocabulary) -> String {
         let load = rate.load
         guard reason == .beyondBus, let clock = rate.clock else {
-            return "sensor.rate: the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
+            return "\(vocabulary.rate): the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
                 + "\(rate.wanted.short) Hz were asked for"
         }
         let bits = Int(load.bitsPerSecond.rounded())
@@ -90,7 +94,7 @@ extension SensorRateError: CustomStringConvertible {
             clock < 400_000
             ? "; raise the bus clock: dtparam=i2c_arm_baudrate=400000 in /boot/firmware/config.txt, and restart" : ""
         return
-            "sensor.rate: \(load.rate.short) Hz need \(SensorRate.percent(load.share(ofClock: clock))) of a "
+            "\(vocabulary.rate): \(load.rate.short) Hz need \(SensorRate.percent(load.share(ofClock: clock))) of a "
             + "\(SensorRate.kilohertz(clock)) bus: \(load.frameLength) bytes a frame, \(load.batch) frames a read, with addresses, "
             + "acknowledgements and counts \(bits) bits a second, of which \(limit) % may be used; \(allowed)\(advice)"
     }

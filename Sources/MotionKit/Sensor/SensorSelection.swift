@@ -19,6 +19,9 @@ public struct SensorSelection: Equatable, Sendable {
     /// are worked out from the fill of the chip's FIFO. A virtual chip has a virtual wire in its place.
     public var dataReadyLine: GPIOPlace?
 
+    /// Whose words `notes` of the opened device use.
+    package var vocabulary = SensorVocabulary.library
+
     /// The chip with a driver that `SensorScan` prefers, on any bus; where there is none, a kernel driver's device.
     public static let automatic = SensorSelection.any()
 
@@ -154,7 +157,7 @@ public struct SensorSelection: Equatable, Sendable {
             return []
         }
         if let refusal = rate?.refusal { throw .rate(refusal) }
-        return rate?.notes ?? []
+        return rate?.notes(in: vocabulary) ?? []
     }
 
     /// Opens the kernel's device that is preferred, or meant.
@@ -192,7 +195,7 @@ public struct SensorSelection: Equatable, Sendable {
         let names = DeviceNames(
             title: "\(choice.name) at \(hexadecimal(place.address)) on \(place.bus)",
             storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name),
-            notes: rate?.notes ?? [])
+            notes: rate?.notes(in: vocabulary) ?? [])
         let search =
             mayMove ? I2CDevice.Search(register: chip.identityRegister, identity: choice.identity) : nil
         guard let dataReadyLine, let openWithLine = chip.openWithLine else {

@@ -50,7 +50,7 @@ extension SensorSelfTest.Failure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .anotherChip(let name): "the self-test is that of an MPU-6050; this chip is: \(name)"
-        case .unavailable(let error): SensorError.unavailable(error).description
+        case .unavailable(let error): SensorError.unavailable(error).description(in: .agent)
         case .interrupted(let fault): "the self-test was not finished: \(fault.explanation)"
         }
     }

@@ -3,23 +3,24 @@ internal import LinuxSystem
 internal import MotionCore
 internal import Synchronization
 
-/// A movement that is being simulated: its thread, and what the other threads have to say to it.
+/// A movement that is being simulated: its thread, and the requests of other threads.
 struct Simulation: Sendable {
     let movement: SimulatedMovement
     let control: SimulationControl
     private let thread: WorkerThread
 
-    /// Begins to simulate a movement; what comes of it goes to the delivery thread of `exchange`.
+    /// Starts to simulate a movement, whose gestures go to the delivery thread of `exchange`.
     ///
-    /// - Returns: `nil` where the system has no descriptor or thread left.
+    /// - Returns: `nil` if the system has no descriptor or thread left.
     init?(
         _ movement: SimulatedMovement, exchange: SensorExchange, imu: IMUSettings, settings: MotionSettings,
-        silenced: GestureSet
+        silenced: GestureSet, variants: [GestureVariant]
     ) {
         guard let control = SimulationControl() else { return nil }
         let thread = WorkerThread(name: "jostle-simulate") {
             var loop = SimulationLoop(
-                movement.plan, control: control, exchange: exchange, imu: imu, settings: settings, silenced: silenced)
+                movement.plan, control: control, exchange: exchange, imu: imu, settings: settings, silenced: silenced,
+                variants: variants)
             loop.run()
             control.isOver.store(true, ordering: .releasing)
         }
@@ -29,20 +30,23 @@ struct Simulation: Sendable {
         self.thread = thread
     }
 
-    /// Whether it has told everything.
+    /// Whether the movement and its gestures are over.
     var isOver: Bool { control.isOver.load(ordering: .acquiring) }
 
-    /// Takes over new settings with the next batch.
-    func order(_ settings: MotionSettings) {
-        control.orders.withLock { $0.settings = settings }
+    /// Applies new settings or variants with the next batch; `nil` leaves them as they are.
+    func apply(_ settings: MotionSettings?, _ variants: [GestureVariant]?) {
+        control.requests.withLock { requests in
+            if let settings { requests.settings = settings }
+            if let variants { requests.variants = variants }
+        }
     }
 
-    /// Says which gestures may not begin from the next batch on.
+    /// Sets the gestures that may not begin from the next batch on.
     func silence(_ gestures: GestureSet) {
-        control.orders.withLock { $0.silenced = gestures }
+        control.requests.withLock { $0.silenced = gestures }
     }
 
-    /// Cancels what is open and waits for the thread's end. To be called once, also where it is over.
+    /// Cancels open gestures and waits for the thread's end. Call it once, even if the simulation is over.
     func stop() {
         control.shouldStop.store(true, ordering: .releasing)
         control.wake.ring()
@@ -50,33 +54,32 @@ struct Simulation: Sendable {
     }
 }
 
-/// Where the simulation's thread and the others meet.
+/// What the simulation's thread shares with the others.
 final class SimulationControl: Sendable {
     let shouldStop = Atomic<Bool>(false)
     let isOver = Atomic<Bool>(false)
     let wake: WakeSignal
-    let orders = Mutex(SensorOrders())
+    let requests = Mutex(SensorRequests())
 
-    /// Makes a control, or `nil` where the system has no descriptor left.
+    /// - Returns: `nil` if the system has no descriptor left.
     init?() {
         guard let wake = WakeSignal() else { return nil }
         self.wake = wake
     }
 }
 
-/// The time in which the virtual board lives: it stands still while nobody advances it.
+/// The virtual board's clock, which stands still until it is advanced.
 final class SimulatedClock: MonotonicClock, Sendable {
     private let nanoseconds: Atomic<Int64>
 
-    /// Makes a clock that shows `instant`.
     init(_ instant: Timestamp) {
         nanoseconds = Atomic(instant.nanoseconds)
     }
 
     func now() -> Timestamp { Timestamp(nanoseconds: nanoseconds.load(ordering: .relaxed)) }
 
-    /// Lets time pass until `instant`; by a microsecond at least, so that a driver that wants to be asked again at once
-    /// does not wait for ever.
+    /// Advances the clock to `instant`, by a microsecond at least: a driver that asks to be polled again at once must see
+    /// time pass.
     func advance(to instant: Timestamp) {
         nanoseconds.store(max(instant.nanoseconds, now().nanoseconds + 1000), ordering: .relaxed)
     }

@@ -3,21 +3,21 @@ internal import LinuxSensors
 internal import MotionCore
 internal import VirtualIMU
 
-/// The simulation thread's work: a virtual chip, its driver and a pipeline, from the movement to the gestures.
+/// The simulation thread's work: runs a virtual chip, its driver and a pipeline, from the movement to the gestures.
 ///
-/// The chip is switched on in the past, so long ago that its movement begins now. Its clock runs through the quiet before
-/// as fast as that can be worked out, and then with the system's: gestures come when they would if somebody moved the
-/// device, and bear the time at which they do. The sensor thread has no part in it.
+/// The chip is switched on in the past, so that its movement begins now. Its clock runs through the quiet time before as
+/// fast as that can be computed, and then with the system's clock: gestures come at the times at which they would come
+/// from a real movement. The sensor thread is not involved.
 struct SimulationLoop: ~Copyable {
-    /// Seconds for which the end of a gesture is awaited after the movement has settled; then it is cancelled. A machine
-    /// is done only after the pauses that it may make.
-    private var patience: Double {
+    /// Seconds to wait for the end of a gesture after the movement; then it is cancelled. A vibration ends only after the
+    /// longest pause that a machine may make.
+    private var timeout: Double {
         let usual = 15.0
         return pipeline.openGestures.contains(.vibration)
             ? max(usual, pipeline.settings.gestures.vibration.doneAfter + 5) : usual
     }
 
-    /// Seconds from the start until the movement begins: the quiet before it is worked out in them.
+    /// Seconds from the start to the movement, in which the quiet time before it is computed.
     private static let preparation = 0.1
 
     private let plan: SimulationPlan
@@ -32,7 +32,7 @@ struct SimulationLoop: ~Copyable {
 
     init(
         _ plan: SimulationPlan, control: SimulationControl, exchange: SensorExchange, imu: IMUSettings,
-        settings: MotionSettings, silenced: GestureSet
+        settings: MotionSettings, silenced: GestureSet, variants: [GestureVariant]
     ) {
         let start = SystemClock().now().advanced(bySeconds: SimulationLoop.preparation - plan.start)
         let clock = SimulatedClock(start)
@@ -41,6 +41,7 @@ struct SimulationLoop: ~Copyable {
         device = DriverDevice(driver, DeviceNames(title: "simulation", storage: "virtual"), isSimulated: true)
         pipeline = MotionPipeline(settings: SimulationLoop.adapted(settings))
         pipeline.silenced = silenced
+        if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         settled = start.advanced(bySeconds: plan.start + plan.duration)
         self.plan = plan
         self.control = control
@@ -48,10 +49,10 @@ struct SimulationLoop: ~Copyable {
         self.clock = clock
     }
 
-    /// Runs until the movement is over and every gesture has ended, or until it is told to stop.
+    /// Runs until the movement is over and every gesture has ended, or until a stop is requested.
     mutating func run() {
         while !shouldStop {
-            follow()
+            applyRequests()
             let poll = device.poll(into: &batch)
             process()
             if isOver { break }
@@ -63,13 +64,13 @@ struct SimulationLoop: ~Copyable {
 
     private var shouldStop: Bool { control.shouldStop.load(ordering: .acquiring) }
 
-    /// Whether nothing more is to be expected, or has been waited for long enough.
+    /// Whether no gesture can come any more, or the wait for an end has timed out.
     private var isOver: Bool {
         let since = clock.now().seconds(since: settled)
-        return since >= patience || since >= 0 && pipeline.openGestures.isEmpty
+        return since >= timeout || since >= 0 && pipeline.openGestures.isEmpty
     }
 
-    /// Lets time pass, waiting for the system's clock where that is behind.
+    /// Advances the clock, waiting if the system's clock is behind.
     private func pass(until next: Timestamp) {
         while !shouldStop {
             let ahead = next.seconds(since: systemClock.now())
@@ -79,16 +80,20 @@ struct SimulationLoop: ~Copyable {
         clock.advance(to: next)
     }
 
-    /// Takes over the settings that came since the last batch.
-    private mutating func follow() {
-        let orders = control.orders.withLock { orders in
-            defer { orders = SensorOrders() }
-            return orders
+    /// Applies the requests since the last batch.
+    private mutating func applyRequests() {
+        let requests = control.requests.withLock { requests in
+            defer { requests = SensorRequests() }
+            return requests
         }
-        if let silenced = orders.silenced { pipeline.silenced = silenced }
-        guard let settings = orders.settings else { return }
         let (control, exchange) = (control, exchange)
-        pipeline.apply(SimulationLoop.adapted(settings)) { SimulationLoop.post($0, control, exchange) }
+        if let silenced = requests.silenced { pipeline.silenced = silenced }
+        if let settings = requests.settings {
+            pipeline.apply(SimulationLoop.adapted(settings)) { SimulationLoop.post($0, control, exchange) }
+        }
+        if let variants = requests.variants {
+            pipeline.apply(variants) { SimulationLoop.post($0, control, exchange) }
+        }
     }
 
     private mutating func process() {
@@ -99,15 +104,15 @@ struct SimulationLoop: ~Copyable {
         batch.removeAll()
     }
 
-    /// The settings of a sensor that is mounted straight: movements are those of the body.
+    /// The settings without a mounting: simulated movements are along the body's axes.
     private static func adapted(_ settings: MotionSettings) -> MotionSettings {
         var settings = settings
         settings.mount = .identity
         return settings
     }
 
-    /// Hands an event to the delivery thread, marked; waits where that does not keep up, since no end may be lost. Where
-    /// the manager stops meanwhile, the delivery thread itself cancels what is open.
+    /// Sends an event to the delivery thread, marked as simulated. Waits while the ring is full, since no end may be lost.
+    /// If the manager stops meanwhile, the delivery thread cancels what is open.
     private static func post(_ event: GestureEvent, _ control: SimulationControl, _ exchange: SensorExchange) {
         var event = event
         event.isSimulated = true

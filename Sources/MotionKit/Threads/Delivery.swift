@@ -1,30 +1,54 @@
 internal import MotionCore
 internal import Synchronization
 
-/// The delivery thread's work: everything that the sensor thread handed on goes to the handlers, in order.
+/// The delivery thread's work: calls the handlers with what the sensor thread queued, in order.
+///
+/// A slow handler delays the others, but none starves: the messages (gestures, sensor events, what is to be stored) are
+/// delivered between any two motion states, and when several states wait, only the newest is delivered, except to
+/// handlers that want the state after every sample.
 struct Delivery: Sendable {
     let exchange: SensorExchange
     let handlers: Handlers
-    let references: ReferenceKeeper
-    let calibrations: CalibrationKeeper
+    let references: ReferenceSaver
+    let calibrations: CalibrationSaver
 
-    /// Runs until the sensor thread has stopped and nothing is left.
+    /// Runs until the sensor thread has stopped and the queues are empty.
     func run() {
-        handlers.inTurn {
+        handlers.withExclusiveDelivery {
             var isLast = false
             while !isLast {
                 exchange.deliveryWake.wait(seconds: nil)
                 isLast = exchange.hasStopped.load(ordering: .acquiring)
-                handlers.chain.cancelForLeaving()
-                deliverSamples()
-                while let message = exchange.messages.pop() { deliver(message) }
-                while let event = exchange.simulatedGestures.pop() { handlers.chain.deliver(event) }
-                while let state = exchange.states.pop() { handlers.motion.tell(state) }
+                var isNewest = true
+                repeat {
+                    deliverMessages()
+                    guard let state = nextState(&isNewest) else { break }
+                    handlers.motion.notify(state, isNewest: isNewest)
+                } while true
             }
-            // A sensor thread that is stuck, or an end that found no room in the ring, leaves gestures open.
+            // Gestures stay open if the sensor thread is stuck, or if an end found the ring full.
             handlers.chain.cancelAll(.stopped)
-            calibrations.keepWhatChanged()
+            calibrations.saveIfChanged()
         }
+    }
+
+    /// The next state to deliver: the oldest if a handler wants every one, else the newest.
+    private func nextState(_ isNewest: inout Bool) -> MotionState? {
+        guard var state = exchange.states.pop() else { return nil }
+        if handlers.motion.wantsEveryState {
+            isNewest = exchange.states.isEmpty
+            return state
+        }
+        while let next = exchange.states.pop() { state = next }
+        isNewest = true
+        return state
+    }
+
+    private func deliverMessages() {
+        handlers.chain.deliverCancellations()
+        deliverSamples()
+        while let message = exchange.messages.pop() { deliver(message) }
+        while let event = exchange.simulatedGestures.pop() { handlers.chain.deliver(event) }
     }
 
     private func deliver(_ message: SensorMessage) {
@@ -32,11 +56,12 @@ struct Delivery: Sendable {
         case .gesture(let event):
             handlers.chain.deliver(event)
         case .sensor(let event, let time):
-            handlers.sensor.tell((event, time))
+            handlers.sensor.notify((event, time))
         case .reference(let change):
-            if change.isKept { references.keep(change.attitude) }
+            if change.isStored { references.save(change.attitude) }
+            handlers.references.notify(change)
         case .nearMiss(let miss):
-            handlers.nearMisses.tell(miss)
+            handlers.nearMisses.notify(miss)
         case .rest(let report):
             calibrations.learn(from: report)
         case .scale(let report):
@@ -47,9 +72,9 @@ struct Delivery: Sendable {
     private func deliverSamples() {
         var batch: [MotionSample] = []
         while let sample = exchange.samples.pop() { batch.append(sample) }
-        if !batch.isEmpty { handlers.samples.tell(batch) }
+        if !batch.isEmpty { handlers.samples.notify(batch) }
         var measured: [MeasuredSample] = []
         while let sample = exchange.measured.pop() { measured.append(sample) }
-        if !measured.isEmpty { handlers.measured.tell(measured) }
+        if !measured.isEmpty { handlers.measured.notify(measured) }
     }
 }

@@ -3,86 +3,89 @@ internal import LinuxSensors
 internal import MotionCore
 internal import Synchronization
 
-/// The sensor thread's work: poll the device, put its samples through the pipeline, hand on what comes of it.
+/// The sensor thread's work: polls the device, runs its samples through the pipeline and queues the results.
 ///
-/// Nothing here publishes, allocates or waits for another thread.
+/// Nothing here publishes or waits for another thread. Nothing allocates, except when settings or recognizers change.
 struct SensorLoop: ~Copyable {
     private let device: any SensorDevice
     private let exchange: SensorExchange
-    private let sampleListeners: Listeners<[MotionSample]>
-    private let measuredListeners: Listeners<[MeasuredSample]>
-    private let nearMissListeners: Listeners<NearMiss>
+    private let sampleHandlers: HandlerList<[MotionSample]>
+    private let measuredHandlers: HandlerList<[MeasuredSample]>
+    private let nearMissHandlers: HandlerList<NearMiss>
     private let clock = SystemClock()
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
-    private var seenOrders = 0
+    private var seenRequests = 0
     private var updateInterval: Double
-    private var nextUpdate = Timestamp(nanoseconds: .min)
+    private var updates = UpdateSchedule()
+    /// The reference as it was last reported.
     private var reference: Quaternion?
     private var hasSamples = false
-    /// Samples that went through the pipeline.
+    /// Samples processed so far.
     private var count: UInt64 = 0
-    /// A reference is to be taken and there has been no sample to take it from.
-    private var owedReference: ReferenceOrder?
-    /// When the present rest is told, where it lasts.
+    /// A request that waits for the first sample.
+    private var pendingReference: ReferenceRequest?
+    /// When the bias is reported next, if the sensor is still at rest.
     private var nextRestReport: Timestamp?
-    /// When it is told next what is known of the gyroscope's scale, and beyond which calibration that is.
+    /// When the gyroscope's scale is reported next, and the calibration that it belongs to.
     private var nextScaleReport: Timestamp?
     private var calibrationRevision: Int
 
-    /// Seconds of rest between two reports: long enough for the filter to have found the bias.
+    /// Seconds of rest between two reports: long enough for the filter to estimate the bias.
     private static let restInterval = 10.0
 
-    /// Seconds between two reports of the gyroscope's scale, which is learnt in minutes.
+    /// Seconds between two reports of the gyroscope's scale, which takes minutes to estimate.
     private static let scaleInterval = 60.0
 
-    /// No update interval is longer, seconds: an instant has to be told from it, also where somebody asks for infinity.
+    /// The longest update interval, seconds: adding it to an instant must not overflow, even if a caller asks for infinity.
     private static let longestUpdateInterval = 1e6
 
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
-        silenced: GestureSet, storedReference: Quaternion?, calibration: CalibrationOrder, updateInterval: Double
+        silenced: GestureSet, variants: [GestureVariant], storedReference: Quaternion?, calibration: CalibrationChange,
+        updateInterval: Double
     ) {
         self.device = device
         self.exchange = exchange
-        sampleListeners = handlers.samples
-        measuredListeners = handlers.measured
-        nearMissListeners = handlers.nearMisses
+        sampleHandlers = handlers.samples
+        measuredHandlers = handlers.measured
+        nearMissHandlers = handlers.nearMisses
         let info = device.info
-        var untold: UntoldRanges = []
-        if info.accelerometerRange.isInfinite { untold.insert(.accelerometer) }
-        if info.gyroscopeRange.isInfinite { untold.insert(.gyroscope) }
+        var unknown: UntoldRanges = []
+        if info.accelerometerRange.isInfinite { unknown.insert(.accelerometer) }
+        if info.gyroscopeRange.isInfinite { unknown.insert(.gyroscope) }
         pipeline = MotionPipeline(
             settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
-            learntScale: calibration.learntScale, untoldRanges: untold)
+            learntScale: calibration.learntScale, untoldRanges: unknown)
         pipeline.silenced = silenced
+        if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
         self.updateInterval = SensorLoop.usable(updateInterval)
     }
 
-    /// Runs until the exchange says stop, then cancels open gestures and puts the chip to sleep.
+    /// Runs until a stop is requested, then cancels open gestures and puts the chip to sleep.
     mutating func run() {
         while !exchange.shouldStop.load(ordering: .acquiring) {
-            exchange.turns.add(1, ordering: .relaxed)
-            follow()
+            exchange.loopCount.add(1, ordering: .relaxed)
+            applyRequests()
             let poll = device.poll(into: &batch)
-            // A stream that begins or goes on is told before its samples, one that ends after them.
+            // The start of a stream is reported before its samples, the end after them.
             if case .failed = poll.event {
                 process()
-                tell(poll.event)
+                report(poll.event)
             } else {
-                tell(poll.event)
+                report(poll.event)
                 process()
             }
-            tellReference()
+            reportReference()
             exchange.show(state: hasSamples ? pipeline.state : nil, status: device.status, info: device.info)
             exchange.sensorWake.wait(seconds: poll.next.seconds(since: clock.now()))
         }
-        // What was ordered just before the stop holds, too: a reference that is to be kept, say.
-        follow()
-        tellReference()
-        if hasSamples { tellScale() }
+        // Requests made just before the stop count too: a reference to store, for example.
+        applyRequests()
+        reportReference()
+        if hasSamples { postScale() }
         let exchange = self.exchange
         pipeline.cancelGestures(.stopped) { exchange.post(.gesture($0)) }
         var failure: BusError?
@@ -94,40 +97,44 @@ struct SensorLoop: ~Copyable {
         exchange.deliveryWake.ring()
     }
 
-    /// Carries out what was ordered since the last batch.
-    private mutating func follow() {
-        guard let orders = exchange.newOrders(since: &seenOrders) else { return }
-        if let settings = orders.settings { apply(settings, storedReference: orders.storedReference) }
-        if let silenced = orders.silenced { pipeline.silenced = silenced }
-        if let calibration = orders.calibration {
+    /// Applies the requests since the last batch.
+    private mutating func applyRequests() {
+        guard let requests = exchange.newRequests(since: &seenRequests) else { return }
+        if let settings = requests.settings { apply(settings, storedReference: requests.storedReference) }
+        if let variants = requests.variants {
+            let exchange = self.exchange
+            pipeline.apply(variants) { exchange.post(.gesture($0)) }
+        }
+        if let silenced = requests.silenced { pipeline.silenced = silenced }
+        if let calibration = requests.calibration {
             let exchange = self.exchange
             pipeline.apply(calibration.chip, learntScale: calibration.learntScale) { exchange.post(.gesture($0)) }
             calibrationRevision = calibration.revision
             nextRestReport = nil
             nextScaleReport = nil
         }
-        if let interval = orders.updateInterval {
+        if let interval = requests.updateInterval {
             updateInterval = SensorLoop.usable(interval)
-            // The next state is handed on with the next sample, however long the old interval was.
-            nextUpdate = Timestamp(nanoseconds: .min)
+            // The next sample brings a state, however long the old interval was.
+            updates.restart()
         }
-        if let order = orders.reference {
-            owedReference = order
-            followReference()
+        if let request = requests.reference {
+            pendingReference = request
+            changeReference()
         }
         exchange.deliveryWake.ring()
     }
 
-    /// Takes or clears the reference as was ordered, as soon as there is an attitude to take.
-    private mutating func followReference() {
-        switch owedReference {
+    /// Takes or clears the reference as requested, as soon as there is an attitude.
+    private mutating func changeReference() {
+        switch pendingReference {
         case .take where hasSamples: pipeline.takeReference()
         case .takeHeading where hasSamples: pipeline.takeReference(headingOnly: true)
         case .take, .takeHeading: return
         case .clear: pipeline.clearReference()
         case nil: break
         }
-        owedReference = nil
+        pendingReference = nil
     }
 
     private mutating func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
@@ -136,58 +143,56 @@ struct SensorLoop: ~Copyable {
         pipeline.apply(device.effective(settings), storedReference: storedReference) { exchange.post(.gesture($0)) }
         guard settings.reference == .stored, oldPolicy != .stored else { return }
         if let attitude = pipeline.reference.attitude, attitude != storedReference {
-            // The reference in force is the one last taken: from now on it is kept.
-            exchange.post(.reference(ReferenceChange(attitude: attitude, isKept: true)))
+            // The present reference was taken before the policy changed: it is stored from now on.
+            exchange.post(
+                .reference(ReferenceChange(attitude: attitude, origin: pipeline.reference.origin, isStored: true)))
         }
-        // What came from where references are kept, or was just sent there, is no news.
+        // A reference that came from the store, or has just been sent there, is not reported.
         reference = pipeline.reference.attitude
     }
 
-    /// The interval as it can be used: neither a number below zero nor one that is none gets past the comparison.
+    /// The interval as it can be used: 0 for a negative number and for not-a-number.
     private static func usable(_ interval: Double) -> Double {
         interval > 0 ? min(interval, longestUpdateInterval) : 0
     }
 
-    /// Puts the batch through the pipeline.
+    /// Runs the batch through the pipeline.
     private mutating func process() {
         guard !batch.isEmpty else { return }
         let exchange = self.exchange
-        let wantsSamples = !sampleListeners.isEmpty
-        let wantsMeasured = !measuredListeners.isEmpty
-        var isNews = wantsSamples || wantsMeasured
-        pipeline.explainsNearMisses = !nearMissListeners.isEmpty
+        let wantsSamples = !sampleHandlers.isEmpty
+        let wantsMeasured = !measuredHandlers.isEmpty
+        var hasOutput = wantsSamples || wantsMeasured
+        pipeline.explainsNearMisses = !nearMissHandlers.isEmpty
         for index in 0..<batch.count {
             let sample = batch[index]
             pipeline.process(sample) { event in
                 exchange.post(.gesture(event))
-                isNews = true
+                hasOutput = true
             }
             while let miss = pipeline.takeNearMiss() {
                 exchange.post(.nearMiss(miss))
-                isNews = true
+                hasOutput = true
             }
             if wantsSamples, !exchange.samples.push(sample) { exchange.droppedSamples.add(1, ordering: .relaxed) }
             if wantsMeasured, !exchange.measured.push(MeasuredSample(number: count, sample, in: pipeline)) {
                 exchange.droppedSamples.add(1, ordering: .relaxed)
             }
             count += 1
-            if sample.timestamp >= nextUpdate {
-                // On a grid of its own, so that a rate of 10 Hz stays one whatever the sample rate.
-                let next = nextUpdate.advanced(bySeconds: updateInterval)
-                nextUpdate = next > sample.timestamp ? next : sample.timestamp.advanced(bySeconds: updateInterval)
+            if updates.isDue(at: sample.timestamp, interval: updateInterval) {
                 exchange.states.push(pipeline.state)
-                isNews = true
+                hasOutput = true
             }
         }
         batch.removeAll()
         hasSamples = true
-        followReference()
-        if isNews { exchange.deliveryWake.ring() }
+        changeReference()
+        if hasOutput { exchange.deliveryWake.ring() }
         reportRest()
         reportScale()
     }
 
-    /// Tells what a long rest teaches of the gyroscope's bias, a few times a minute.
+    /// Reports the gyroscope's bias during a long rest, a few times a minute.
     private mutating func reportRest() {
         let state = pipeline.state
         guard state.isAtRest else {
@@ -205,32 +210,33 @@ struct SensorLoop: ~Copyable {
         exchange.deliveryWake.ring()
     }
 
-    /// Tells from time to time what movement has taught of the gyroscope's scale.
+    /// Reports the estimate of the gyroscope's scale once a minute.
     private mutating func reportScale() {
         let time = pipeline.state.timestamp
-        if let next = nextScaleReport, time >= next { tellScale() }
+        if let next = nextScaleReport, time >= next { postScale() }
         guard nextScaleReport.map({ time >= $0 }) ?? true else { return }
         nextScaleReport = time.advanced(bySeconds: SensorLoop.scaleInterval)
     }
 
-    private mutating func tellScale() {
+    private mutating func postScale() {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
         exchange.post(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
         exchange.deliveryWake.ring()
     }
 
-    /// Hands on the reference where it has changed.
-    private mutating func tellReference() {
+    /// Reports the reference if it has changed.
+    private mutating func reportReference() {
         guard pipeline.reference.attitude != reference else { return }
         reference = pipeline.reference.attitude
-        let isKept = pipeline.settings.reference == .stored
-        exchange.post(.reference(ReferenceChange(attitude: reference, isKept: isKept)))
+        let isStored = pipeline.settings.reference == .stored
+        exchange.post(
+            .reference(ReferenceChange(attitude: reference, origin: pipeline.reference.origin, isStored: isStored)))
         exchange.deliveryWake.ring()
     }
 
-    /// Hands on what the driver has to tell; a lost sensor cancels what is open.
-    private mutating func tell(_ event: SensorEvent) {
+    /// Passes on an event of the driver; losing the sensor cancels open gestures.
+    private mutating func report(_ event: SensorEvent) {
         let exchange = self.exchange
         switch event {
         case .none:

@@ -46,7 +46,7 @@ final class CalibrationBench {
     ) throws(CommandFailure) {
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
-        manager = MotionManager(settings: settings.motion, updateInterval: 1)
+        manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
         let device = try OpenSensor.open(settings, before: "calibrate")
         var effective = settings
         effective.motion = device.effective(settings.motion)

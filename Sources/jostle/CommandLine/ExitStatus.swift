@@ -55,7 +55,7 @@ struct CommandFailure: Error {
     init(_ error: SensorError) {
         let status: ExitStatus =
             switch error {
-            case .unknownTrajectory, .rate: .configuration
+            case .unknownTrajectory, .rate, .noStateDirectory: .configuration
             case .dataReadyLine(let cause) where cause.isConfiguration: .configuration
             case .dataReadyLine: error.isPermission ? .permission : .unavailable
             case .recording(let error): CommandFailure(reading: error).status
@@ -63,7 +63,7 @@ struct CommandFailure: Error {
             case .notFound, .unavailable, .kernelDevice: error.isPermission ? .permission : .unavailable
             case .stillStopping: .unavailable
             }
-        self.init(status, "\(error)")
+        self.init(status, error.description(in: .agent))
     }
 
     /// What is wrong with a recording that was to be read.

@@ -47,3 +47,12 @@ extension LinuxSensorsError {
         if case .inUse = reason { true } else { false }
     }
 }
+
+extension MotionSettings {
+    /// The settings for a command that measures the chip and keeps no reference attitude.
+    var withoutReference: MotionSettings {
+        var settings = self
+        settings.reference = .none
+        return settings
+    }
+}

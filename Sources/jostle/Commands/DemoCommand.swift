@@ -20,7 +20,7 @@ enum DemoCommand {
         if settings.sensor.driver == .automatic {
             let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
             if scan.choice == nil, scan.kernelChoice == nil, settings.sensor.device == nil {
-                Output.line("No sensor: \(scan.explanation).")
+                Output.line("No sensor: \(scan.explanation(in: .agent)).")
                 Output.line("A virtual MPU-6050 takes its place.")
                 configuration.settings.sensor.driver = .virtual
             }

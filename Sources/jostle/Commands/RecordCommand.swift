@@ -25,7 +25,8 @@ enum RecordCommand {
         let seconds = try arguments.seconds("for")
         let path = arguments.operand(0) ?? "-"
         let manager = MotionManager(
-            sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion, updateInterval: 1)
+            sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion.withoutReference,
+            updateInterval: 1)
         let recorder = Recorder(path: path, info: { manager.sensorInfo })
         manager.addSampleHandler { recorder.take($0) }
         manager.addSensorHandler { event, _ in

@@ -25,7 +25,7 @@ final class TuningBench {
     init(_ settings: JostleSettings, dialogue: Dialogue, limit: Double) throws(CommandFailure) {
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
-        manager = MotionManager(settings: settings.motion, updateInterval: 1)
+        manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
         let device = try OpenSensor.open(settings, before: "tune")
         title = device.title
         calibration = TuningBench.calibration(of: device.storageName, dialogue)

@@ -52,6 +52,9 @@ struct FallRecognizer: ~Copyable {
         gain = FallRecognizer.gain(settings)
     }
 
+    /// Whether it may have begun to fall.
+    var isUndecided: Bool { state == .armed && freeFall.start != nil }
+
     /// Takes over new settings.
     mutating func apply(_ settings: FallSettings) {
         self.settings = settings

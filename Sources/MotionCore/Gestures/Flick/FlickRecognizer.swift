@@ -67,6 +67,9 @@ struct FlickRecognizer: ~Copyable {
         return nil
     }
 
+    /// Whether the movement under way may still be a flick.
+    var isUndecided: Bool { state == .moving }
+
     /// Takes over new settings.
     mutating func apply(_ settings: FlickSettings) {
         self.settings = settings

@@ -56,6 +56,9 @@ struct FlipRecognizer: ~Copyable {
         max(1, min(capacity - 1, Int((settings.holdTime / CellGrid.cell).rounded())))
     }
 
+    /// Whether another side is up that has not been held long enough.
+    var isUndecided: Bool { count > 0 && held != nil && side != held }
+
     /// Takes over new settings.
     mutating func apply(_ settings: FlipSettings) {
         self.settings = settings

@@ -45,6 +45,9 @@ struct TapRecognizer: Sendable, BitwiseCopyable {
         return count > 0
     }
 
+    /// Whether a tap may still come of the blows so far.
+    var isUndecided: Bool { count > 0 && !isTold || detector.hasCandidate }
+
     /// Takes over new settings; a sequence under way goes on under them.
     mutating func apply(_ settings: TapSettings) {
         self.settings = settings

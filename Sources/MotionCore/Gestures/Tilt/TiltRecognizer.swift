@@ -37,6 +37,9 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
         settings.holdTime / pow(sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
+    /// Whether it is tilted and has not been for long enough.
+    var isUndecided: Bool { !isTilted && contrarySince != nil }
+
     /// Takes over new settings; a tilt under way goes on or ends by the new ones.
     mutating func apply(_ settings: TiltSettings) {
         self.settings = settings

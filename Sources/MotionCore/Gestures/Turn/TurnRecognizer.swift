@@ -52,6 +52,13 @@ struct TurnRecognizer: ~Copyable {
         axes.deallocate()
     }
 
+    /// Whether a rotation has covered half of a turn's smallest angle and may still become a turn.
+    var isUndecided: Bool {
+        guard turning == nil, !isIdle else { return false }
+        let half = 0.5 * settings.minimumAngle / gain
+        return abs(axes[0].integral) > half || abs(axes[1].integral) > half || abs(axes[2].integral) > half
+    }
+
     /// Takes over new settings; a turn under way goes on.
     mutating func apply(_ settings: TurnSettings) {
         self.settings = settings

@@ -2,28 +2,28 @@ internal import MotionCore
 internal import StateStorage
 internal import Synchronization
 
-/// The reference attitude of the policy `.stored` while a manager runs: as it was found at the start, or kept since.
-final class ReferenceKeeper: Sendable {
+/// Saves the reference attitude of the policy `.stored` while a manager runs.
+final class ReferenceSaver: Sendable {
     private let store: ReferenceStore?
     private let writer: StateWriter
     private let latest: Mutex<Quaternion?>
 
-    /// Loads what is kept; without a store nothing is.
+    /// Loads the stored reference; without a store nothing is loaded or saved.
     init(store: ReferenceStore?, writer: StateWriter) {
         self.store = store
         self.writer = writer
         latest = Mutex(store?.load(pendingIn: writer))
     }
 
-    /// The reference that is kept.
+    /// The reference as it was loaded, or saved since.
     var attitude: Quaternion? { latest.withLock { $0 } }
 
-    /// Keeps another reference, or none. Does not wait for the disk.
-    func keep(_ attitude: Quaternion?) {
+    /// Saves a reference, or that there is none. Does not wait for the disk.
+    func save(_ attitude: Quaternion?) {
         guard let store else { return }
         latest.withLock { latest in
             latest = attitude
-            // Ordered under the lock, so that the writer's last is the latest.
+            // Under the lock, so that the writer's last job is the latest reference.
             writer.write(attitude.map { Array(ReferenceStore.text(of: $0).utf8) }, to: store.path)
         }
     }

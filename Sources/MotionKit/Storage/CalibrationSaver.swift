@@ -3,43 +3,43 @@ internal import MotionCore
 internal import StateStorage
 internal import Synchronization
 
-/// The calibration of the chip that runs: what is in force, what rests and movement teach, and what is kept of it.
-final class CalibrationKeeper: Sendable {
+/// The calibration of the running chip: updates it from rests and movement, and saves it.
+final class CalibrationSaver: Sendable {
     private struct State {
         var calibration: StoredCalibration
-        /// What movement teaches beyond the calibration of this revision.
+        /// Estimates scale and misalignment beyond the calibration of this revision.
         var scaleLearner: ScaleLearner
         var revision = 0
-        /// The calibration as the writer has it, which tries until it is on the disk, and when it may be written again: a
-        /// card wears out with every write.
-        var kept: StoredCalibration
+        /// The calibration as it was last given to the writer, which retries until it is on the disk.
+        var saved: StoredCalibration
+        /// When it may be saved again: every write wears out a card.
         var nextSave: Timestamp?
-        /// Counts the writes that were ordered, and what the latest attempt came to.
+        /// The number of writes requested, and the result of the latest attempt.
         var writes = 0
         var attempt: (write: Int, result: Result<Void, SystemFailure>)?
-        /// Rung after an attempt.
+        /// Woken after an attempt.
         var waiting: WakeSignal?
 
         init(_ calibration: StoredCalibration) {
             self.calibration = calibration
-            kept = calibration
+            saved = calibration
             scaleLearner = ScaleLearner(kept: calibration.learntScale)
         }
 
-        /// What the sensor thread is to work with.
-        var order: CalibrationOrder {
-            CalibrationOrder(chip: calibration.effective, learntScale: scaleLearner.prior, revision: revision)
+        /// What the sensor thread works with.
+        var change: CalibrationChange {
+            CalibrationChange(chip: calibration.effective, learntScale: scaleLearner.prior, revision: revision)
         }
 
-        /// Whether it is time to keep what was learnt.
+        /// Whether the estimates may be saved again.
         mutating func isSaveDue(at time: Timestamp) -> Bool {
             if let nextSave, time < nextSave { return false }
-            defer { nextSave = time.advanced(bySeconds: CalibrationKeeper.saveInterval) }
+            defer { nextSave = time.advanced(bySeconds: CalibrationSaver.saveInterval) }
             return nextSave != nil
         }
     }
 
-    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    /// The state behind a reference, used under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
     private final class Shared: @unchecked Sendable {
         var value: State
 
@@ -48,25 +48,25 @@ final class CalibrationKeeper: Sendable {
         }
     }
 
-    /// Seconds between two writes of what was learnt.
+    /// Seconds between two writes of the estimates.
     static let saveInterval = 600.0
 
-    /// Seconds for which the disk is waited for, and then left to itself.
-    private static let patience = 10.0
+    /// Seconds to wait for the disk in `save`.
+    private static let timeout = 10.0
 
     private let store: CalibrationStore?
     private let name: String
     private let writer: StateWriter
     private let state: Mutex<Shared>
-    /// One waits at a time.
-    private let turn = Mutex(())
-    /// What is ordered last is the latest. Not the state's lock, which a writer that has finished needs at once.
-    private let ordering = Mutex(())
+    /// Held by the caller that waits for the disk: one at a time.
+    private let waitingTurn = Mutex(())
+    /// Keeps writes in the order of their calibrations. Not the state's lock, which the writer needs when it has finished.
+    private let writing = Mutex(())
 
-    /// Why the calibration that is kept cannot be used; `nil` where it can or there is none.
+    /// Why the stored calibration cannot be used; `nil` if it can, or if there is none.
     let warning: CalibrationStoreError?
 
-    /// Loads what is kept of a chip; without a store nothing is.
+    /// Loads the calibration of a chip; without a store nothing is loaded or saved.
     init(store: CalibrationStore?, name: String, writer: StateWriter) {
         self.store = store
         self.name = name
@@ -88,29 +88,29 @@ final class CalibrationKeeper: Sendable {
 
     var calibration: StoredCalibration { withState { $0.calibration } }
 
-    /// What the sensor thread is to begin with.
-    var order: CalibrationOrder { withState { $0.order } }
+    /// What the sensor thread starts with.
+    var change: CalibrationChange { withState { $0.change } }
 
     // MARK: Another calibration
 
-    /// Takes over another calibration; `keep` keeps it.
+    /// Replaces the calibration; `save` saves it.
     ///
-    /// - Returns: what the sensor thread is to go on with.
-    func set(_ calibration: StoredCalibration) -> CalibrationOrder {
+    /// - Returns: what the sensor thread works with from now on.
+    func set(_ calibration: StoredCalibration) -> CalibrationChange {
         withState { state in
             state.calibration = calibration
             state.scaleLearner = ScaleLearner(kept: calibration.learntScale)
             state.revision += 1
-            return state.order
+            return state.change
         }
     }
 
-    /// Keeps the calibration as it is, or forgets what is kept if nothing is known, and waits until it is on the disk.
+    /// Saves the calibration, or removes the file if the calibration is empty, and waits until that is on the disk.
     ///
-    /// - Throws: `notWritten`; it is then tried again without anybody waiting.
-    func keep() throws(CalibrationStoreError) {
+    /// - Throws: `notWritten`; the writer goes on trying.
+    func save() throws(CalibrationStoreError) {
         guard let store else { return }
-        let failure = turn.withLock { _ -> SystemFailure? in
+        let failure = waitingTurn.withLock { _ -> SystemFailure? in
             let signal = WakeSignal()
             withState { $0.waiting = signal }
             defer { withState { $0.waiting = nil } }
@@ -120,15 +120,15 @@ final class CalibrationKeeper: Sendable {
         if let failure { throw CalibrationStoreError.notWritten(path: store.path(of: name), failure) }
     }
 
-    /// Orders the calibration to be written, which does not wait for the disk.
+    /// Gives the calibration to the writer; does not wait for the disk.
     ///
     /// - Returns: the number of the write.
     @discardableResult
     private func write(to store: CalibrationStore) -> Int {
-        ordering.withLock { _ in
+        writing.withLock { _ in
             let (calibration, number) = withState { state in
                 state.writes += 1
-                state.kept = state.calibration
+                state.saved = state.calibration
                 return (state.calibration, state.writes)
             }
             writer.write(store.contents(of: calibration), to: store.path(of: name)) { [weak self] result in
@@ -145,9 +145,9 @@ final class CalibrationKeeper: Sendable {
         }?.ring()
     }
 
-    /// Waits for an attempt at a write or at one after it, which replaces it.
+    /// Waits for the result of a write, or of a later one that replaced it.
     private func wait(for number: Int, _ signal: WakeSignal) -> SystemFailure? {
-        let deadline = ContinuousClock.now + .seconds(CalibrationKeeper.patience)
+        let deadline = ContinuousClock.now + .seconds(CalibrationSaver.timeout)
         while true {
             let result = withState { state in
                 state.attempt.flatMap { $0.write >= number ? $0.result : nil }
@@ -163,40 +163,40 @@ final class CalibrationKeeper: Sendable {
         }
     }
 
-    // MARK: What is learnt
+    // MARK: Estimates
 
-    /// Learns from a rest, and keeps what was learnt from time to time.
+    /// Updates the bias from a rest, and saves from time to time.
     func learn(from report: RestReport) {
         let isTime = withState { state in
             state.calibration.biasLine.learn(bias: report.bias, temperature: report.temperature)
             return state.isSaveDue(at: report.time)
         }
-        if isTime { keepWhatChanged() }
+        if isTime { saveIfChanged() }
     }
 
-    /// Learns from movement, and keeps what was learnt from time to time.
+    /// Updates the gyroscope's scale from movement, and saves from time to time.
     func learn(from report: ScaleReport) {
         let isTime = withState { state in
             guard report.revision == state.revision else { return false }
             if state.scaleLearner.learn(report.estimate) { state.calibration.learntScale = state.scaleLearner.kept }
             return state.isSaveDue(at: report.time)
         }
-        if isTime { keepWhatChanged() }
+        if isTime { saveIfChanged() }
     }
 
-    /// Keeps what was learnt since the last write, where it is worth one.
-    func keepWhatChanged() {
+    /// Saves the estimates if they have changed noticeably since the last write.
+    func saveIfChanged() {
         guard let store else { return }
         let isNoticeable = withState { state in
-            Self.isNoticeable(state.kept.biasLine, state.calibration.biasLine)
-                || Self.isNoticeable(state.kept.learntScale, state.calibration.learntScale)
+            Self.isNoticeable(state.saved.biasLine, state.calibration.biasLine)
+                || Self.isNoticeable(state.saved.learntScale, state.calibration.learntScale)
         }
         if isNoticeable { write(to: store) }
     }
 }
 
-// What is worth a write.
-extension CalibrationKeeper {
+// Changes that are worth a write.
+extension CalibrationSaver {
     /// Change of the bias, rad/s: 0.02 °/s.
     private static let noticeableBias = 0.02 * radiansPerDegree
 

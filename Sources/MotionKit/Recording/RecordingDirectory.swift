@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// A place for recordings that somebody commands from afar: a directory with a few numbered files, of which the oldest make
 /// room for new ones. No name comes from outside.
-package struct RecordingShelf: Sendable {
+package struct RecordingDirectory: Sendable {
     /// Files that are kept at most.
     package static let capacity = 8
 
@@ -31,10 +31,10 @@ package struct RecordingShelf: Sendable {
     package func next(bytes: Int) throws(RecordingError) -> Slot {
         FileContents.makeDirectories(path)
         let numbers = try numbers()
-        for number in numbers.dropLast(RecordingShelf.capacity - 1) { unlink("\(path)/\(name(number))") }
+        for number in numbers.dropLast(RecordingDirectory.capacity - 1) { unlink("\(path)/\(name(number))") }
         var disk = statvfs()
         guard statvfs(path, &disk) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
-        guard UInt64(disk.f_bavail) * UInt64(disk.f_frsize) >= UInt64(bytes) + RecordingShelf.reserve else {
+        guard UInt64(disk.f_bavail) * UInt64(disk.f_frsize) >= UInt64(bytes) + RecordingDirectory.reserve else {
             throw .system(path: path, SystemFailure(code: ENOSPC))
         }
         let name = name((numbers.last ?? 0) + 1)
@@ -44,7 +44,7 @@ package struct RecordingShelf: Sendable {
     private static let prefix = "recording-"
     private static let suffix = ".csv"
 
-    private func name(_ number: Int) -> String { "\(RecordingShelf.prefix)\(number)\(RecordingShelf.suffix)" }
+    private func name(_ number: Int) -> String { "\(RecordingDirectory.prefix)\(number)\(RecordingDirectory.suffix)" }
 
     /// The numbers of the files that are there, the oldest first. Other files are left alone.
     private func numbers() throws(RecordingError) -> [Int] {
@@ -55,8 +55,8 @@ package struct RecordingShelf: Sendable {
             let file = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard file.hasPrefix(RecordingShelf.prefix), file.hasSuffix(RecordingShelf.suffix) else { continue }
-            let digits = file.dropFirst(RecordingShelf.prefix.count).dropLast(RecordingShelf.suffix.count)
+            guard file.hasPrefix(RecordingDirectory.prefix), file.hasSuffix(RecordingDirectory.suffix) else { continue }
+            let digits = file.dropFirst(RecordingDirectory.prefix.count).dropLast(RecordingDirectory.suffix.count)
             guard let number = Int(digits), number > 0, number < .max, name(number) == file else { continue }
             numbers.append(number)
         }

@@ -1,0 +1,100 @@
+internal import MotionCore
+internal import Synchronization
+
+/// The handlers of the motion state, each with its own interval.
+final class MotionHandlers: Sendable {
+    private struct Entry {
+        let id: Int
+        /// Seconds between two calls; `nil` for the manager's `updateInterval`.
+        let interval: Double?
+        var schedule = UpdateSchedule()
+        let handler: @Sendable (MotionState) -> Void
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var lastID = 0
+        /// The manager's `updateInterval`, seconds.
+        var usualInterval = 0.0
+        /// Seconds between two states that arrive here.
+        var arrivalInterval = 0.0
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds a handler.
+    ///
+    /// - Parameters:
+    ///   - interval: seconds between two calls; `nil` for the manager's `updateInterval`.
+    ///   - onRemove: called after the handler was removed.
+    func add(
+        interval: Double?, onRemove: @escaping @Sendable () -> Void,
+        _ handler: @escaping @Sendable (MotionState) -> Void
+    ) -> HandlerToken {
+        let id = state.withLock { state in
+            state.lastID += 1
+            state.entries.append(Entry(id: state.lastID, interval: interval, handler: handler))
+            return state.lastID
+        }
+        return HandlerToken {
+            self.state.withLock { state in state.entries.removeAll { $0.id == id } }
+            onRemove()
+        }
+    }
+
+    /// The shortest interval that a handler asks for, seconds, and from now on the one at which states arrive.
+    func takeShortestInterval(usual: Double) -> Double {
+        state.withLock { state in
+            let shortest = state.entries.map { $0.interval ?? usual }.min() ?? usual
+            state.usualInterval = usual
+            state.arrivalInterval = shortest
+            return shortest
+        }
+    }
+
+    /// Whether a handler wants the state after every sample.
+    var wantsEveryState: Bool { state.withLock { $0.arrivalInterval <= 0 } }
+
+    /// Calls the handlers that are due.
+    ///
+    /// - Parameter isNewest: whether no newer state is waiting. Only handlers without an interval are called for the others.
+    func notify(_ motion: MotionState, isNewest: Bool) {
+        let ids = state.withLock { $0.entries.map(\.id) }
+        for id in ids {
+            let handler = state.withLock { state -> (@Sendable (MotionState) -> Void)? in
+                guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return nil }
+                let interval = state.entries[index].interval ?? state.usualInterval
+                // What arrives at this very interval is on the sensor thread's grid already.
+                if interval <= state.arrivalInterval {
+                    return interval <= 0 || isNewest ? state.entries[index].handler : nil
+                }
+                guard isNewest else { return nil }
+                let tolerance = 0.5 * state.arrivalInterval
+                guard
+                    state.entries[index].schedule.isDue(
+                        at: motion.timestamp, interval: interval, tolerance: tolerance)
+                else { return nil }
+                return state.entries[index].handler
+            }
+            handler?(motion)
+        }
+    }
+}
+
+/// A grid of instants at which something is due, so that a rate of 10 Hz stays one whatever the sample rate.
+struct UpdateSchedule: Sendable, BitwiseCopyable {
+    private var next = Timestamp(nanoseconds: .min)
+
+    /// Whether the instant has reached the grid's next point, which it then advances by `interval` seconds.
+    mutating func isDue(at time: Timestamp, interval: Double, tolerance: Double = 0) -> Bool {
+        guard time >= next || next.seconds(since: time) <= tolerance else { return false }
+        let following = next.nanoseconds == .min ? time : next.advanced(bySeconds: interval)
+        next = following > time ? following : time.advanced(bySeconds: interval)
+        return true
+    }
+
+    /// Makes the next instant due.
+    mutating func restart() {
+        next = Timestamp(nanoseconds: .min)
+    }
+}
