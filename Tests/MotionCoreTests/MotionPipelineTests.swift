@@ -113,7 +113,7 @@ import Testing
         settings.reference = .start
         var feed = Feed(settings)
         let pose = Quaternion(roll: -0.8, pitch: 0.1, yaw: 0)
-        feed.feed(seconds: 0.5, attitude: pose)
+        feed.feed(seconds: 2.5, attitude: pose)
         #expect(!feed.pipeline.state.hasReference)
         feed.feed(seconds: 1.5, attitude: pose)
         #expect(feed.pipeline.state.hasReference)
