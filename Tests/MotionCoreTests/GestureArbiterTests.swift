@@ -14,7 +14,7 @@ import Testing
 
         init(_ settings: GestureSettings = GestureSettings()) {
             arbiter = GestureArbiter(settings: settings)
-            misses.isWanted = true
+            misses.isEnabled = true
         }
 
         mutating func propose(_ gesture: Gesture, _ phase: GesturePhase, at seconds: Double, duration: Double? = nil) {

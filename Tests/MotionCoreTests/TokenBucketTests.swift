@@ -28,25 +28,25 @@ import Testing
     @Test func whatWasLeftOutIsCountedUntilItIsTaken() {
         var bucket = TokenBucket(capacity: 2, rate: 0.05)
         #expect(spend(&bucket, at: 5, times: 12) == 2)
-        #expect(bucket.leftOut == 10)
+        #expect(bucket.rejected == 10)
         #expect(spend(&bucket, at: 25.5, times: 1) == 1)
-        #expect(bucket.takeLeftOut() == 10)
-        #expect(bucket.leftOut == 0)
+        #expect(bucket.takeRejected() == 10)
+        #expect(bucket.rejected == 0)
         #expect(spend(&bucket, at: 26, times: 4) == 0)
-        #expect(bucket.takeLeftOut() == 4)
-        #expect(bucket.takeLeftOut() == 0)
+        #expect(bucket.takeRejected() == 4)
+        #expect(bucket.takeRejected() == 0)
     }
 
     /// Six lines at once and three a minute: 36,000 in an hour leave about 186.
     @Test func aStormLeavesItsRateAndNothingUncounted() {
         var bucket = TokenBucket(capacity: 6, rate: 1.0 / 20)
         var written = 0
-        var leftOut = 0
+        var rejected = 0
         for k in 0..<36_000 where bucket.spend(at: Timestamp(seconds: 1000 + 0.1 * Double(k))) {
             written += 1
-            leftOut += bucket.takeLeftOut()
+            rejected += bucket.takeRejected()
         }
         #expect((180...187).contains(written))
-        #expect(written + leftOut + bucket.leftOut == 36_000)
+        #expect(written + rejected + bucket.rejected == 36_000)
     }
 }

@@ -36,7 +36,7 @@ struct AttitudeAccuracyTests {
 
     /// The inclination's RMS error over the rows that count, degrees.
     static func inclinationError(_ rows: [Row], bias: Vector3 = .zero) -> Double {
-        var pipeline = MotionPipeline(untoldRanges: [.accelerometer, .gyroscope])
+        var pipeline = MotionPipeline(unknownRanges: [.accelerometer, .gyroscope])
         var squares = 0.0
         var count = 0.0
         for var row in rows {

@@ -24,7 +24,7 @@ struct ShakeRecallTests {
     /// The phases of all gestures of one kind in a recording, with their times.
     static func phases(of gesture: Gesture, in recording: String) throws -> [(time: Double, phase: GesturePhase)] {
         var reader = try RecordingReader(path: recording)
-        var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(unknownRanges: reader.unknownRanges)
         var events: [GestureEvent] = []
         while let sample = try reader.next() { pipeline.process(sample) { events.append($0) } }
         pipeline.cancelGestures(.stopped) { events.append($0) }

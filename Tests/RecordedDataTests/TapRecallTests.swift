@@ -13,7 +13,7 @@ struct TapRecallTests {
         var reader = try RecordingReader(path: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
         var settings = MotionSettings()
         settings.gestures.tap.counts = counts
-        var pipeline = MotionPipeline(settings: settings, untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(settings: settings, unknownRanges: reader.unknownRanges)
         var taps: [Tap] = []
         while let sample = try reader.next() {
             pipeline.process(sample) {

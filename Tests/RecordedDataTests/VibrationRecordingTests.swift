@@ -10,7 +10,7 @@ struct VibrationRecordingTests {
     /// What is told of vibration in a recording.
     private static func vibrations(in recording: String) throws -> [GestureEvent] {
         var reader = try RecordingReader(path: recording)
-        var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(unknownRanges: reader.unknownRanges)
         var events: [GestureEvent] = []
         while let sample = try reader.next() { pipeline.process(sample) { events.append($0) } }
         pipeline.cancelGestures(.stopped) { events.append($0) }

@@ -1,9 +1,9 @@
 /// Where the reference attitude, which is published as zero, comes from.
 public enum ReferencePolicy: UInt8, CaseIterable, Sendable {
-    /// There is none until somebody takes one.
+    /// No reference until a user takes one.
     case none
-    /// The attitude shortly after each start; cleared by stop.
+    /// The attitude shortly after each start. It is not kept when the source stops.
     case start
-    /// The one last taken, kept over restarts.
+    /// The reference last taken, kept across restarts.
     case stored
 }

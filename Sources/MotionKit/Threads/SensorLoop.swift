@@ -49,12 +49,12 @@ struct SensorLoop: ~Copyable {
         measuredListeners = handlers.measured
         nearMissListeners = handlers.nearMisses
         let info = device.info
-        var untold: UntoldRanges = []
+        var untold: UnknownRanges = []
         if info.accelerometerRange.isInfinite { untold.insert(.accelerometer) }
         if info.gyroscopeRange.isInfinite { untold.insert(.gyroscope) }
         pipeline = MotionPipeline(
             settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
-            learntScale: calibration.learntScale, untoldRanges: untold)
+            learntScale: calibration.learntScale, unknownRanges: untold)
         pipeline.silenced = silenced
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude

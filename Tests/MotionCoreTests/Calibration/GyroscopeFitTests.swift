@@ -95,7 +95,7 @@ import VirtualIMU
             return abs(angle - 0.2) < 1e-3
         }
         #expect { try fit.add(try turn(round(2), matrix: .identity, fullTurns: 1)) } throws: {
-            guard case .wrongNumberOfTurns(let measured, told: 1) = $0 as? GyroscopeFitError else { return false }
+            guard case .wrongNumberOfTurns(let measured, expected: 1) = $0 as? GyroscopeFitError else { return false }
             return abs(measured - 2) < 1e-3
         }
         #expect { try fit.add(try turn(quarter(Self.x), matrix: .identity, fullTurns: 1)) } throws: {
