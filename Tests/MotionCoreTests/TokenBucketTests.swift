@@ -1,13 +1,13 @@
 import MotionCore
 import Testing
 
-/// Requirement: what comes in a flood is dealt with so many times a second, and how much was left out is known.
+/// Requirement: the rate of frequent actions is limited, and the rejected ones are counted.
 @Suite struct TokenBucketTests {
     private func spend(_ bucket: inout TokenBucket, at seconds: Double, times: Int) -> Int {
         (0..<times).reduce(0) { count, _ in count + (bucket.spend(at: Timestamp(seconds: seconds)) ? 1 : 0) }
     }
 
-    @Test func soManyAtOnceThenSoManyASecond() {
+    @Test func allowsBurstThenRate() {
         var bucket = TokenBucket(capacity: 3, rate: 2)
         #expect(spend(&bucket, at: 10, times: 9) == 3)
         #expect(spend(&bucket, at: 10.4, times: 9) == 0)
@@ -16,8 +16,8 @@ import Testing
         #expect(spend(&bucket, at: 99, times: 9) == 3)
     }
 
-    /// A clock that is read on two threads may come in the wrong order.
-    @Test func timeThatGoesBackEarnsNothing() {
+    /// A clock that is read on two threads may deliver instants in the wrong order.
+    @Test func timeGoingBackAddsNoTokens() {
         var bucket = TokenBucket(capacity: 3, rate: 2)
         #expect(spend(&bucket, at: 99, times: 3) == 3)
         #expect(spend(&bucket, at: 98, times: 9) == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(spend(&bucket, at: 99.5, times: 9) == 1)
     }
 
-    @Test func whatWasLeftOutIsCountedUntilItIsTaken() {
+    @Test func countsRejectionsUntilTaken() {
         var bucket = TokenBucket(capacity: 2, rate: 0.05)
         #expect(spend(&bucket, at: 5, times: 12) == 2)
         #expect(bucket.rejected == 10)
@@ -37,8 +37,8 @@ import Testing
         #expect(bucket.takeRejected() == 0)
     }
 
-    /// Six lines at once and three a minute: 36,000 in an hour leave about 186.
-    @Test func aStormLeavesItsRateAndNothingUncounted() {
+    /// Six lines at once and three a minute: of 36,000 in an hour about 186 remain.
+    @Test func floodIsLimitedToRateAndFullyCounted() {
         var bucket = TokenBucket(capacity: 6, rate: 1.0 / 20)
         var written = 0
         var rejected = 0

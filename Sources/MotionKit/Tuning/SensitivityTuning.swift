@@ -42,7 +42,8 @@ package struct SensitivityTuning: Sendable {
             settings.gestures[gesture].sensitivity = sensitivity
             func fired(in samples: [MotionSample]) -> [Timestamp] {
                 SensitivityTuning.beginnings(
-                    of: gesture, in: samples, settings: settings, calibration: calibration, unknownRanges: unknownRanges)
+                    of: gesture, in: samples, settings: settings, calibration: calibration, unknownRanges: unknownRanges
+                )
             }
             let times = fired(in: shown)
             let caught = bouts.filter { bout in times.contains { $0 >= bout.start && $0 <= bout.latestRecognition } }

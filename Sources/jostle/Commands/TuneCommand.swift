@@ -64,7 +64,8 @@ enum TuneCommand {
             throw CommandFailure(.badData, "nothing moves in what was shown; nothing was changed")
         }
         let tuning = SensitivityTuning(
-            gesture, settings: settings.motion, calibration: material.calibration, unknownRanges: material.unknownRanges,
+            gesture, settings: settings.motion, calibration: material.calibration,
+            unknownRanges: material.unknownRanges,
             shown: material.shown, bouts: bouts, ordinary: material.ordinary)
         let present = settings.motion.gestures[gesture].sensitivity
         tell(tuning, present: present, dialogue)
