@@ -29,8 +29,9 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// movement to tilt; larger corrects the tilt more slowly at first.
     package var initialPosition = 0.2
 
-    /// Standard deviation of the gyroscope's bias at the start, rad/s. Default 1 °/s. Smaller trusts the chip and is
-    /// slow if its bias is large; larger lets the first movements disturb the bias.
+    /// Standard deviation of the gyroscope's bias at the start, rad/s; it also applies when the filter discards a wrong
+    /// bias. Default 1 °/s. Smaller trusts the chip and is slow if its bias is large; larger lets the first movements
+    /// disturb the bias.
     package var initialBias = radiansPerDegree
 
     /// Standard deviation of each element of the gyroscope's scale and misalignment at the start; their random walk
@@ -195,16 +196,16 @@ package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
     /// unknown movement.
     package var gap = 0.1
 
-    /// Standard deviation of the rate during a gap, rad/s. Default 5 °/s. Smaller trusts the attitude after a gap more;
-    /// larger less. The next two parameters add to it.
+    /// Standard deviation of the rate during a gap, rad/s; the variances of the next two parameters are added. Default
+    /// 5 °/s. Smaller trusts the attitude after a gap more; larger less.
     package var gapRotationRate = 5 * radiansPerDegree
 
-    /// Share of the change of the rate across the gap that is added, a variance ratio. Default 0.3. Smaller trusts the
-    /// attitude after a gap in changing rotation more; larger less.
+    /// Variance of the rate during a gap as a share of (Δ/2)², with Δ the change of the rate across the gap. Default
+    /// 0.3. Smaller trusts the attitude after a gap in changing rotation more; larger less.
     package var gapChangeShare = 0.3
 
-    /// Share of the rate after the gap that is added. Default 0.3. Smaller trusts the attitude after a gap in fast
-    /// rotation more; larger less.
+    /// Standard deviation of the rate during a gap as a share of the rate after it. Default 0.3. Smaller trusts the
+    /// attitude after a gap in fast rotation more; larger less.
     package var gapRateShare = 0.3
 
     /// Standard deviation of the velocity after a gap, m/s. Default 0.3. Smaller attributes movement after a gap to

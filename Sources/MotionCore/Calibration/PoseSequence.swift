@@ -1,6 +1,6 @@
 /// A sequence of poses, with the turns between them: the input of a calibration.
 ///
-/// A rest counts as another pose only after a movement. A sensor that nobody touches is one pose, not many.
+/// A rest counts as another pose only after a movement. A sensor that is not touched is one pose, not many.
 package struct PoseSequence: Sendable {
     /// The state after a sample.
     package enum Progress: Equatable, Sendable, BitwiseCopyable {
