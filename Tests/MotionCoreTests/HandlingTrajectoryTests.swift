@@ -11,7 +11,7 @@ import VirtualIMU
     func trajectoryCausesItsGesture(name: VirtualTrajectory, gesture: Gesture, period: Double) {
         var feed = TrajectoryFeed()
         feed.follow(name.trajectory, seconds: 4 * period + 0.9)
-        let starts = feed.events(gesture).filter { $0.phase == .began || $0.phase == .recognized }
+        let starts = feed.events(of: gesture).filter { $0.phase == .began || $0.phase == .recognized }
         let count = starts.count
         #expect(count == 4)
         if gesture == .flip {
