@@ -9,5 +9,5 @@ extension TokenBucket {
     static var lines: TokenBucket { TokenBucket(capacity: 6, rate: 1 / lineInterval) }
 
     /// Whether a line is logged at `now`: with how many were left out since the last one, or `nil` if it is left out as well.
-    mutating func admit(at now: Timestamp) -> Int? { spend(at: now) ? takeLeftOut() : nil }
+    mutating func admit(at now: Timestamp) -> Int? { spend(at: now) ? takeRejected() : nil }
 }

@@ -51,12 +51,12 @@ struct SensorLoop: ~Copyable {
         measuredHandlers = handlers.measured
         nearMissHandlers = handlers.nearMisses
         let info = device.info
-        var unknown: UntoldRanges = []
+        var unknown: UnknownRanges = []
         if info.accelerometerRange.isInfinite { unknown.insert(.accelerometer) }
         if info.gyroscopeRange.isInfinite { unknown.insert(.gyroscope) }
         pipeline = MotionPipeline(
             settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
-            learntScale: calibration.learntScale, untoldRanges: unknown)
+            learntScale: calibration.learntScale, unknownRanges: unknown)
         pipeline.silenced = silenced
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision

@@ -123,7 +123,7 @@ final class CalibrationBench {
         }
     }
 
-    private func words(for unrest: PoseCollector.Unrest, in sample: MotionSample) -> String {
+    private func words(for unrest: PoseCollector.Disturbance, in sample: MotionSample) -> String {
         switch unrest {
         case .rotation:
             // Beyond the bias, as far as it is known.

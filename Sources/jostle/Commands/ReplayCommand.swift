@@ -30,7 +30,7 @@ enum ReplayCommand {
         }
         var reader = try ReplayCommand.open(arguments.operand(0) ?? "-")
         let output = try ReplayCommand.create(attitude: attitude, events: events)
-        var pipeline = MotionPipeline(settings: settings.motion, untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
         pipeline.explainsNearMisses = explains
         while let sample = try ReplayCommand.next(&reader) {
             var happened: [GestureEvent] = []

@@ -39,7 +39,7 @@ enum TuneCommand {
         var shown: [MotionSample]
         var ordinary: [MotionSample]
         var calibration = ChipCalibration()
-        var untoldRanges: UntoldRanges = []
+        var unknownRanges: UnknownRanges = []
     }
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
@@ -64,7 +64,8 @@ enum TuneCommand {
             throw CommandFailure(.badData, "nothing moves in what was shown; nothing was changed")
         }
         let tuning = SensitivityTuning(
-            gesture, settings: settings.motion, calibration: material.calibration, untoldRanges: material.untoldRanges,
+            gesture, settings: settings.motion, calibration: material.calibration,
+            unknownRanges: material.unknownRanges,
             shown: material.shown, bouts: bouts, ordinary: material.ordinary)
         let present = settings.motion.gestures[gesture].sensitivity
         tell(tuning, present: present, dialogue)
@@ -84,19 +85,19 @@ enum TuneCommand {
         case (nil, nil): return nil
         case (let shown?, let ordinary?):
             let (samples, untold) = try samples(in: shown)
-            return Material(shown: samples, ordinary: try self.samples(in: ordinary).samples, untoldRanges: untold)
+            return Material(shown: samples, ordinary: try self.samples(in: ordinary).samples, unknownRanges: untold)
         default: throw CommandFailure(.usage, "--shown and --ordinary need one another")
         }
     }
 
     private static func samples(
         in path: String
-    ) throws(CommandFailure) -> (samples: [MotionSample], untoldRanges: UntoldRanges) {
+    ) throws(CommandFailure) -> (samples: [MotionSample], unknownRanges: UnknownRanges) {
         do throws(RecordingError) {
             var reader = try RecordingReader(path: path)
             var samples: [MotionSample] = []
             while let sample = try reader.next() { samples.append(sample) }
-            return (samples, reader.untoldRanges)
+            return (samples, reader.unknownRanges)
         } catch {
             throw CommandFailure(reading: error)
         }
