@@ -1,20 +1,20 @@
 internal import MotionCore
 
-/// When reading the FIFO counts as failing.
+/// Limits beyond which reading the FIFO counts as a failure.
 enum StreamLimits {
-    /// The count is read between two frames for an instant only; so often in a row it means that the FIFO has slipped.
+    /// A count may briefly show a partial frame. After this many in a row, the framing has been lost.
     static var unevenLimit: Int { 3 }
 
-    /// A count that is no multiple of a frame is read again after this, seconds.
+    /// Delay before a count that shows a partial frame is read again, seconds.
     static var unevenPause: Double { 0.001 }
 
-    /// Interruptions in a row without a sample between them before the chip is brought up anew.
+    /// Interruptions without a sample in between after which the chip is brought up from scratch.
     static var interruptionLimit: Int { 3 }
 
-    /// How much earlier than a sample's instant to look, as a ratio of the period.
+    /// How long before a sample's completion to read the count, as a ratio of the period.
     ///
-    /// Looks just after a sample bound its instant from above, looks just before it from below: the estimator needs both,
-    /// and whatever delay the scheduler adds, one of these shifts makes up for it.
+    /// A read just after a sample bounds its completion from above; a read just before bounds it from below. The
+    /// estimator needs both, and for any scheduling delay one of these offsets compensates.
     static func lookAhead(_ number: Int) -> Double {
         switch number & 7 {
         case 1: 1.0 / 16
@@ -27,7 +27,7 @@ enum StreamLimits {
 }
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Settling and streaming: takes what the FIFO holds.
+    /// Settling and streaming: reads the FIFO.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         progress.countLook()
         let fill: Fill
@@ -57,7 +57,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return try take(fill, into: &batch)
     }
 
-    /// When to look next: when a batch is complete, as far as the estimator knows the chip's clock.
+    /// When to read next: when a batch is expected to be complete according to the estimator.
     func nextLook() -> Timestamp {
         let wanted = settings.batchInterval / estimator.period
         let samples = wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
@@ -68,7 +68,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 
-    /// What the FIFO's count said, and when it was asked.
+    /// A FIFO count, and the interval in which it was read.
     struct Fill {
         var bytes: Int
         var frameLength: Int
@@ -79,20 +79,20 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         var isEven: Bool { bytes % frameLength == 0 }
     }
 
-    /// Looks again soon after the bus failed, as long as the FIFO holds what is measured meanwhile; then gives up.
+    /// After a bus failure, schedules another read soon while the FIFO can still hold the data; otherwise throws.
     private func wait(for fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
         guard case .bus(let error) = fault, !error.isLasting, isBusPatient else { throw fault }
         return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)), event: event)
     }
 
-    /// Whether the bus has failed for a short time only.
+    /// Whether the bus failure is still recent.
     private var isBusPatient: Bool {
         let held = Double(fifo.mostFrames) * estimator.period
         let patience = max(DriverTiming.shortestBusPatience, min(held, DriverTiming.busPatience))
         return clock.now().seconds(since: progress.lastAnswer) < patience
     }
 
-    /// Reads the FIFO's count, twice where it looks as if a frame was just being written.
+    /// Reads the FIFO's count, twice if it shows a partial frame.
     private mutating func readFill() throws(IMUFault) -> Fill {
         do throws(BusError) {
             let fill = try readFillOnce()
@@ -111,19 +111,19 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             before: before, after: after)
     }
 
-    /// Whether the FIFO may have run over between the count and `instant`, when `taken` bytes had been read.
+    /// Whether the FIFO may have overflowed between the count and `instant`, given that `taken` bytes had been read.
     private func mayHaveOverflowed(_ fill: Fill, taken: Int, by instant: Timestamp) -> Bool {
         let periods = instant.seconds(since: fill.before) / estimator.period
         let written = (Int(min(periods, Double(fifo.size))) + 1) * fifo.frameLength
         return fill.bytes - taken + written > fifo.size
     }
 
-    /// Reads the frames in transactions of whole frames as long as the bus carries them, and delivers what stands up to
-    /// the checks.
+    /// Reads the frames in transactions of whole frames, as long as the bus allows, and delivers those that pass the
+    /// checks.
     private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
         let wanted = min(fill.frames, batch.capacity - batch.count - owedFrames)
-        // A host that is late reads in small bursts, each of which makes room before the next frames come.
+        // A late host reads in small bursts, so that each burst makes room before the next frames arrive.
         let mostAtOnce = fill.frames > fifo.longestBatch ? fifo.mostFrames / 8 : fifo.mostFrames
         let atOnce = max(
             1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
@@ -134,7 +134,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             do throws(BusError) {
                 try readFrames(bytes: bytes)
             } catch {
-                // What was not acknowledged has taken nothing out of the FIFO, so that it can wait.
+                // A transaction that was not acknowledged has consumed nothing from the FIFO, so the data is still
+                // there.
                 if error.kind == .notAcknowledged || !isBusPatient { return try wait(for: .bus(error), after: event) }
                 return try interrupt(.bus(error), after: event)
             }
@@ -156,7 +157,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         notePeriod()
         matcher.forget(through: progress.taken)
-        // What found no room in the batch is fetched at once, unless there was no room at all.
+        // Frames that did not fit into the batch are read immediately, unless the batch had no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
         return IMUPoll(next: isMoreWaiting ? clock.now() : nextLook(), event: event)
     }
