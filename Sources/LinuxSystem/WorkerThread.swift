@@ -2,13 +2,13 @@ internal import CLinuxSystem
 internal import Glibc
 internal import Synchronization
 
-/// A thread of the system's own, for work that blocks: pthread_create(3).
+/// A system thread for work that blocks: pthread_create(3).
 package final class WorkerThread: @unchecked Sendable {
     private let thread: pthread_t
     private let end: End
 
-    /// Tells whoever joins that the work is done: pthread_timedjoin_np(3) waits by the wall clock, which a board without
-    /// a battery sets while it runs.
+    /// The end of the work, for `join`. pthread_timedjoin_np(3) is not used, because it waits by the wall clock, which
+    /// a board without a battery-backed clock sets while it runs.
     private final class End: Sendable {
         let signal: WakeSignal
         let hasCome = Atomic<Bool>(false)
@@ -30,14 +30,14 @@ package final class WorkerThread: @unchecked Sendable {
         }
     }
 
-    /// Starts a thread of at most 15 characters' name.
+    /// Starts a thread. Its name may have at most 15 characters.
     ///
-    /// - Returns: `nil` where the system has no thread or descriptor left.
+    /// - Returns: `nil` if the system has no threads or descriptors left.
     package init?(name: String, _ run: @escaping @Sendable () -> Void) {
         guard let signal = WakeSignal() else { return nil }
         let end = End(signal: signal)
         let body = Unmanaged.passRetained(Body(name: name, run: run, end: end))
-        // Signals are the main thread's.
+        // Signals are delivered to the main thread only.
         var all = sigset_t()
         var previous = sigset_t()
         sigfillset(&all)
@@ -66,10 +66,9 @@ package final class WorkerThread: @unchecked Sendable {
     /// Whether the caller runs on this thread.
     package var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
 
-    /// Waits for the thread's end; where it does not come within `seconds`, or the caller is the thread itself, the
-    /// thread is left behind.
+    /// Waits for the thread to end. If it does not end within `seconds`, or is the calling thread, it is detached.
     ///
-    /// - Returns: whether it ended. To be called once.
+    /// - Returns: whether it ended. Must be called only once.
     @discardableResult
     package func join(within seconds: Double) -> Bool {
         guard !isCurrent else {

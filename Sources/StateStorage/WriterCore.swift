@@ -2,7 +2,8 @@ internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
 
-/// What a writer and its thread share; the thread does not hold the writer, so that dropping that ends it.
+/// The state shared by a writer and its thread. The thread does not retain the writer, so deallocating the writer ends
+/// the thread.
 final class WriterCore: Sendable {
     private struct Observer {
         var call: @Sendable () -> Void
@@ -12,12 +13,12 @@ final class WriterCore: Sendable {
         var queue = WriteQueue()
         var observer: Observer?
         var running: Running?
-        /// Whether nothing more is taken.
+        /// Whether new requests are refused.
         var hasEnded = false
-        /// Whether somebody waits, or has waited, for the thread's end.
+        /// Whether a caller waits, or has waited, for the thread to end.
         var isJoined = false
 
-        /// What the thread does next.
+        /// The thread's next step.
         mutating func next(_ settled: WakeSignal) -> WriteQueue.Step {
             let step = queue.next(at: .now)
             if queue.isSettled { settled.ring() }
@@ -30,11 +31,11 @@ final class WriterCore: Sendable {
     private struct Running {
         let thread: WorkerThread
         let wake: WakeSignal
-        /// Rung while nothing is left to do.
+        /// Set while no work is left.
         let settled: WakeSignal
     }
 
-    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
     private final class Shared: @unchecked Sendable {
         var value = State()
     }
@@ -45,7 +46,7 @@ final class WriterCore: Sendable {
         state.withLock { body(&$0.value) }
     }
 
-    // MARK: For any thread
+    // MARK: Called on any thread
 
     func add(_ file: WriteQueue.File) {
         let isTaken = withState { state in
@@ -93,7 +94,7 @@ final class WriterCore: Sendable {
         }
     }
 
-    /// Lets the thread end once everything that is left was attempted, and waits for it.
+    /// Ends the thread after one attempt at each remaining request, and waits for that.
     func finish(within seconds: Double) -> Bool {
         let thread = withState { state -> WorkerThread? in
             state.queue.end()
@@ -126,7 +127,7 @@ final class WriterCore: Sendable {
         state.running = Running(thread: thread, wake: wake, settled: settled)
     }
 
-    // MARK: On the thread
+    // MARK: On the writer thread
 
     private func run(_ wake: WakeSignal, _ settled: WakeSignal) {
         while true {
