@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The tokens of the messages whose fate is open, each under its mark.
+/// The tokens of the messages whose outcome is unknown, by mark.
 final class TokenTable<Token: Hashable & Sendable>: Sendable {
     private struct State {
         var last: UInt64 = 0
@@ -9,7 +9,7 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Enters a token under a new mark.
+    /// Stores a token under a new mark.
     func enter(_ token: Token) -> MessageMark {
         state.withLock { state in
             state.last += 1
@@ -18,13 +18,13 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Removes a mark whose message was not taken.
+    /// Removes the mark of a message that was not accepted.
     func forget(_ mark: MessageMark) {
         state.withLock { $0.tokens[mark.number] = nil }
     }
 
-    /// The event with the publisher's tokens in place of the marks, which are removed; `nil` for a message that nobody waits
-    /// for.
+    /// Replaces the marks in an event with the publisher's tokens, and removes them from the table. `nil` if the event
+    /// concerns a message without a token.
     func redeem(_ event: MQTTEvent<MessageMark>) -> MQTTEvent<Token>? {
         switch event {
         case .connecting(let broker, let version): .connecting(broker, version)
@@ -48,7 +48,7 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
     }
 
     private func take(_ marks: [MessageMark]) -> [Token] {
-        // Most connections end with nothing under way.
+        // Most connections end with no message in flight.
         if marks.isEmpty { return [] }
         return state.withLock { state in marks.compactMap { state.tokens.removeValue(forKey: $0.number) } }
     }
