@@ -56,7 +56,7 @@ void mosquitto_guard_resume(void *suspended) { guard = suspended; }
         sigjmp_buf place;                                         \
         if (sigsetjmp(place, 0) != 0) {                           \
             guard = NULL;                                         \
-            return MOSQUITTO_GUARD_LEFT;                          \
+            return MOSQUITTO_GUARD_ASSERTION_FAILED;                          \
         }                                                         \
         guard = &place;                                           \
         const int code = (call);                                  \

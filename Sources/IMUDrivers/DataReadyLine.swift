@@ -64,7 +64,7 @@ public struct DataReadyStatus: Equatable, Sendable, BitwiseCopyable {
     public var lostEdges: UInt64 = 0
 
     /// Edges that were ignored because they did not arrive when their sample was due.
-    public var oddEdges: UInt64 = 0
+    public var outlierEdges: UInt64 = 0
 
     /// Samples timed by an edge.
     public var timedSamples: UInt64 = 0

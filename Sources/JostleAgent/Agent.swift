@@ -171,7 +171,7 @@ package final class Agent {
         loop.settle(within: 0.3)
         let farewell = TelemetryPublisher.availability("offline", topics)
         let result = parts.client.stop(within: .milliseconds(400), farewell: farewell)
-        if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
+        if result == .detached { log.warning("the broker did not answer in time: its will speaks for the device") }
         loop.settle(within: 0.1)
         let file = parts.outboxFile
         parts.writer.perform { file.close() }

@@ -17,7 +17,7 @@ package final class WakeSignal: Sendable {
     }
 
     /// Sets the signal. This wakes the waiting thread, or makes its next wait return immediately. Never blocks.
-    package func ring() {
+    package func signal() {
         var one: UInt64 = 1
         // The only possible failure is a counter at its maximum, which wakes the thread too.
         _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
@@ -25,14 +25,14 @@ package final class WakeSignal: Sendable {
 
     /// Waits until the signal is set or `seconds` have passed, and clears the signal. With `nil` there is no timeout.
     package func wait(seconds: Double?) {
-        if seconds.map({ $0 > 0 }) ?? true { _ = isRung(within: seconds) }
-        silence()
+        if seconds.map({ $0 > 0 }) ?? true { _ = isSignalled(within: seconds) }
+        clear()
     }
 
     /// Waits until the signal is set or `seconds` have passed, and leaves it set for other waiting threads.
     ///
     /// - Returns: whether the signal is set. A signal handler may end the wait early.
-    package func isRung(within seconds: Double?) -> Bool {
+    package func isSignalled(within seconds: Double?) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard let seconds else { return ppoll(&poll, 1, nil, nil) > 0 }
         let limit = max(0, seconds)
@@ -42,7 +42,7 @@ package final class WakeSignal: Sendable {
     }
 
     /// Clears the signal.
-    package func silence() {
+    package func clear() {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
     }

@@ -102,7 +102,7 @@ package enum MQTTStopResult: Equatable, Sendable {
     /// The network thread has ended. This many messages are unacknowledged.
     case stopped(undelivered: Int)
     /// The network thread is stuck in a blocking call, most likely DNS, and was detached.
-    case leftBehind
+    case detached
     /// `stop` was called from the event handler. The thread ends after the handler returns.
     case stopping
     /// The client was never started.

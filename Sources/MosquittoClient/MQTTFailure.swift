@@ -120,7 +120,7 @@ extension MQTTFailure: CustomStringConvertible {
     }
 
     /// The failure as text, for a message that was rejected.
-    package var ofMessage: String {
+    package var messageDescription: String {
         if case .refused(let reason) = self { "\(reason)" } else { description }
     }
 

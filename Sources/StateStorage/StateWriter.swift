@@ -50,7 +50,7 @@ package final class StateWriter: Sendable {
     ///
     /// - Returns: whether all requests are done.
     @discardableResult
-    package func settle(within seconds: Double) -> Bool { core.settle(within: seconds) }
+    package func flush(within seconds: Double) -> Bool { core.flush(within: seconds) }
 
     /// Makes one attempt at each pending request and ends the thread. A thread that is stuck in disk I/O is detached.
     ///

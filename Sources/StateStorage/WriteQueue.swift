@@ -33,7 +33,7 @@ struct WriteQueue {
     static let longestDelay = Duration.seconds(30)
 
     /// How long an attempt may take before it counts as a fault.
-    static let patience = Duration.seconds(1)
+    static let stuckTimeout = Duration.seconds(1)
 
     private struct Failed {
         var failure: SystemFailure
@@ -60,7 +60,7 @@ struct WriteQueue {
     private(set) var isEnding = false
 
     /// Whether every request is done. A failed write that will be retried is not.
-    var isSettled: Bool { attempt == nil && jobs.isEmpty && files.isEmpty && (!isEnding || failed.isEmpty) }
+    var isIdle: Bool { attempt == nil && jobs.isEmpty && files.isEmpty && (!isEnding || failed.isEmpty) }
 
     /// Whether a request is waiting.
     var hasWork: Bool { !jobs.isEmpty || !files.isEmpty }
@@ -85,7 +85,7 @@ struct WriteQueue {
 
     // MARK: Progress
 
-    /// The next step. After a job or file, the caller must report its end with `ended`.
+    /// The next step. After a job or file, the caller must report its end with `attemptEnded`.
     mutating func next(at now: Instant) -> Step {
         startFailure = nil
         if !jobs.isEmpty {
@@ -103,16 +103,16 @@ struct WriteQueue {
     /// Ends the current job.
     ///
     /// - Returns: whether `faults` may have changed.
-    mutating func ended(at now: Instant) -> Bool {
+    mutating func attemptEnded(at now: Instant) -> Bool {
         defer { attempt = nil }
-        return attempt.map { $0.start.duration(to: now) > WriteQueue.patience } ?? false
+        return attempt.map { $0.start.duration(to: now) > WriteQueue.stuckTimeout } ?? false
     }
 
     /// Ends the current write. A failed one is retried, unless a newer request for the same file is waiting.
     ///
     /// - Returns: whether `faults` may have changed.
-    mutating func ended(_ file: File, _ result: Result<Void, SystemFailure>, at now: Instant) -> Bool {
-        let wasStuck = ended(at: now)
+    mutating func attemptEnded(_ file: File, _ result: Result<Void, SystemFailure>, at now: Instant) -> Bool {
+        let wasStuck = attemptEnded(at: now)
         switch result {
         case .success:
             return failed.removeValue(forKey: file.path) != nil || wasStuck
@@ -146,7 +146,7 @@ struct WriteQueue {
     /// The present faults, oldest first.
     func faults(at now: Instant) -> [StateFault] {
         var faults: [StateFault] = []
-        let stuck = attempt.flatMap { $0.start.duration(to: now) > WriteQueue.patience ? $0 : nil }
+        let stuck = attempt.flatMap { $0.start.duration(to: now) > WriteQueue.stuckTimeout ? $0 : nil }
         if let stuck { faults.append(StateFault(path: stuck.path, reason: .stuck, since: stuck.start)) }
         for (path, state) in failed where path != stuck?.path {
             faults.append(StateFault(path: path, reason: .failed(state.failure), since: state.since))

@@ -19,9 +19,9 @@ final class WriterCore: Sendable {
         var isJoined = false
 
         /// The thread's next step.
-        mutating func next(_ settled: WakeSignal) -> WriteQueue.Step {
+        mutating func next(_ idle: WakeSignal) -> WriteQueue.Step {
             let step = queue.next(at: .now)
-            if queue.isSettled { settled.ring() }
+            if queue.isIdle { idle.signal() }
             if case .end = step { hasEnded = true }
             return step
         }
@@ -32,7 +32,7 @@ final class WriterCore: Sendable {
         let thread: WorkerThread
         let wake: WakeSignal
         /// Set while no work is left.
-        let settled: WakeSignal
+        let idle: WakeSignal
     }
 
     /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
@@ -79,18 +79,18 @@ final class WriterCore: Sendable {
         withState { $0.observer = observer.map { Observer(call: $0) } }
     }
 
-    func settle(within seconds: Double) -> Bool {
+    func flush(within seconds: Double) -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let running = withState { state -> Running? in
                 if state.queue.hasWork { wake(&state) }
                 return state.running
             }
-            let (isSettled, hasEnded) = withState { ($0.queue.isSettled, $0.hasEnded) }
-            if isSettled || hasEnded { return isSettled }
+            let (isIdle, hasEnded) = withState { ($0.queue.isIdle, $0.hasEnded) }
+            if isIdle || hasEnded { return isIdle }
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero, let running, !running.thread.isCurrent else { return false }
-            _ = running.settled.isRung(within: left / .seconds(1))
+            _ = running.idle.isSignalled(within: left / .seconds(1))
         }
     }
 
@@ -107,37 +107,37 @@ final class WriterCore: Sendable {
             return running.thread
         }
         let isOver = thread?.join(within: seconds) ?? true
-        return withState { isOver && $0.queue.isSettled }
+        return withState { isOver && $0.queue.isIdle }
     }
 
     /// Wakes the thread, or starts it.
     private func wake(_ state: inout State) {
         guard !state.hasEnded else { return }
         if let running = state.running {
-            if state.queue.hasWork { running.settled.silence() }
-            running.wake.ring()
+            if state.queue.hasWork { running.idle.clear() }
+            running.wake.signal()
             return
         }
-        guard let wake = WakeSignal(), let settled = WakeSignal(),
-            let thread = WorkerThread(name: "jostle-writer", { self.run(wake, settled) })
+        guard let wake = WakeSignal(), let idle = WakeSignal(),
+            let thread = WorkerThread(name: "jostle-writer", { self.run(wake, idle) })
         else {
             state.queue.cannotStart(.noResources, at: .now)
             return
         }
-        state.running = Running(thread: thread, wake: wake, settled: settled)
+        state.running = Running(thread: thread, wake: wake, idle: idle)
     }
 
     // MARK: On the writer thread
 
-    private func run(_ wake: WakeSignal, _ settled: WakeSignal) {
+    private func run(_ wake: WakeSignal, _ idle: WakeSignal) {
         while true {
-            switch withState({ $0.next(settled) }) {
+            switch withState({ $0.next(idle) }) {
             case .job(let job):
                 job.run()
-                if withState({ $0.queue.ended(at: .now) }) { callObserver() }
+                if withState({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
             case .file(let file):
                 let result = WriterCore.attempt(file)
-                let isChange = withState { $0.queue.ended(file, result, at: .now) }
+                let isChange = withState { $0.queue.attemptEnded(file, result, at: .now) }
                 file.completion?(result)
                 if isChange { callObserver() }
             case .wait(let instant):

@@ -57,7 +57,7 @@ private final class FakeGPIO {
         #expect(fake_gpio_last_request().offset == 23)
         #expect("\(line.place)" == "line GPIO23 of \(fake.path)")
         let error = thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.name("GPIO99"))) }
-        #expect(error?.reason == .noLineOfThatName)
+        #expect(error?.reason == .noSuchLineName)
         #expect(error?.isConfiguration == true)
     }
 

@@ -9,7 +9,7 @@ import Testing
     @Test func aRingBeforeTheWaitEndsIt() async throws {
         let signal = try #require(WakeSignal())
         let isBack = Flag()
-        signal.ring()
+        signal.signal()
         let thread = try #require(
             WorkerThread(name: "waiter") {
                 signal.wait(seconds: nil)
@@ -30,7 +30,7 @@ import Testing
                 }
             })
         for number in 1...20 {
-            signal.ring()
+            signal.signal()
             #expect(await eventually { waits.value == number })
         }
         #expect(thread.join(within: 5))
@@ -46,13 +46,13 @@ import Testing
     /// However often it was rung, one wait answers for all.
     @Test func aWaitUsesUpAllRings() throws {
         let signal = try #require(WakeSignal())
-        for _ in 0..<5 { signal.ring() }
+        for _ in 0..<5 { signal.signal() }
         signal.wait(seconds: nil)
         let start = monotonicSeconds()
         signal.wait(seconds: 0.05)
         #expect(monotonicSeconds() - start >= 0.05)
 
-        signal.ring()
+        signal.signal()
         signal.wait(seconds: -1)
         let again = monotonicSeconds()
         signal.wait(seconds: 0.05)

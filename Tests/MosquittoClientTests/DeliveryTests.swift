@@ -146,7 +146,7 @@ struct DeliveryTests {
         #expect(await eventually { client.rejected.count == 1 })
         #expect(client.rejected.first?.token == 7)
         #expect(client.rejected.first?.failure == .refused(.notAuthorised))
-        #expect(client.rejected.first?.failure.ofMessage == MQTTReason.notAuthorised.description)
+        #expect(client.rejected.first?.failure.messageDescription == MQTTReason.notAuthorised.description)
         // One that nobody asks about is told as well, by its topic.
         try client.client.publish(MQTTMessage(topic: "forbidden/too", text: "", qos: .atLeastOnce))
         #expect(await eventually { client.rejected.map(\.topic) == ["forbidden", "forbidden/too"] })

@@ -70,7 +70,7 @@ struct StopTests {
         let stuck = try StuckClient(.local(broker.port, id: "stuck"))
         let client = stuck.client
         #expect(try await stuck.start())
-        #expect(client.stop(within: .milliseconds(200)) == .leftBehind)
+        #expect(client.stop(within: .milliseconds(200)) == .detached)
         let count = stuck.log.all { $0 }.count
         stuck.letGo()
         #expect(await eventually { Loopback.connections(to: broker.port).isEmpty })

@@ -142,26 +142,26 @@ import Testing
         let writer = StateWriter()
         let keeper = CalibrationKeeper(store: store, name: "chip", writer: writer)
         for minute in 0...9 { keeper.learn(from: report(Double(minute), 0.01, deviation: 0.0009)) }
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         #expect(keeper.calibration.learntScale?.scale.row1.z == 0.01)
         keeper.learn(from: report(10, 0.01, deviation: 0.0009))
-        #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
+        #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
         try store.remove("chip")
         // Neither a rest nor a better scale is written before ten minutes are over, and no trifle at all.
         keeper.learn(
             from: RestReport(bias: Vector3(0.1, 0, 0), temperature: 30, time: Timestamp(seconds: 60 * 15)))
         keeper.learn(from: report(19, 0.011, deviation: 0.0006))
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         keeper.learn(from: report(20, 0.011, deviation: 0.00059))
-        #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
+        #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
         #expect(try store.load("chip")?.biasLine.hasBias == true)
         try store.remove("chip")
         keeper.learn(from: report(40, 0.01101, deviation: 0.00058))
         keeper.keepWhatChanged()
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         keeper.learn(from: report(41, 0.012, deviation: 0.0005))
         keeper.keepWhatChanged()
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(try store.load("chip")?.learntScale?.scale.row0.y == 0.012)
     }
 

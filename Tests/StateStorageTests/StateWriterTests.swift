@@ -14,13 +14,13 @@ import Testing
     @Test func filesAreWrittenAndRemovedAndDirectoriesMade() throws {
         let writer = StateWriter()
         let results = Journal<Bool>()
-        #expect(writer.settle(within: 0))
+        #expect(writer.flush(within: 0))
         writer.write(Array("contents".utf8), to: path) { results.append($0.isSuccess) }
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(text(path) == "contents")
         #expect(results.entries == [true])
         writer.write(nil, to: path)
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(text(path) == nil)
         #expect(writer.finish(within: 30))
         #expect(writer.faults.isEmpty)
@@ -37,9 +37,9 @@ import Testing
             writer.write(Array("\(number)".utf8), to: path) { _ in attempts.countUp() }
         }
         #expect(await eventually { writer.faults.map(\.reason) == [.stuck] })
-        #expect(!writer.settle(within: 0.01))
+        #expect(!writer.flush(within: 0.01))
         gate.open()
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(text(path) == "100")
         #expect(attempts.value == 1)
         #expect(writer.faults.isEmpty)
@@ -59,7 +59,7 @@ import Testing
         #expect(state.read("name", pendingIn: writer) == .none)
         #expect(state.read("name") == .text("old"))
         gate.open()
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(state.read("name", pendingIn: writer) == .none)
         #expect(state.read("name") == .none)
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(writer.faults.map(\.reason) == [.failed(SystemFailure(code: ENOTDIR))])
         #expect(writer.faults.map(\.description) == ["\(path): cannot be written: Not a directory"])
         try FileManager.default.removeItem(atPath: directory.path + "/below")
-        #expect(writer.settle(within: 40))
+        #expect(writer.flush(within: 40))
         #expect(text(path) == "contents")
         #expect(writer.faults.isEmpty)
         #expect(results.entries.first == "Not a directory" && results.entries.last == "written")
@@ -148,8 +148,8 @@ import Testing
     @Test func aJobThatWaitsForTheWriterIsNotStuck() throws {
         let writer = StateWriter()
         let answers = Journal<Bool>()
-        writer.perform { [weak writer] in answers.append(writer?.settle(within: 60) ?? true) }
-        #expect(writer.settle(within: 30))
+        writer.perform { [weak writer] in answers.append(writer?.flush(within: 60) ?? true) }
+        #expect(writer.flush(within: 30))
         #expect(answers.entries == [false])
     }
 }

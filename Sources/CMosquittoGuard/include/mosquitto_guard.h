@@ -17,7 +17,7 @@ struct mosquitto;
 struct mqtt5__property;
 
 // Returned by a call whose assertion failed; not one of the MOSQ_ERR_ codes.
-#define MOSQUITTO_GUARD_LEFT (-10000)
+#define MOSQUITTO_GUARD_ASSERTION_FAILED (-10000)
 
 // Determines which code belongs to libmosquitto. Must be called once, before the calls below.
 void mosquitto_guard_prepare(void);

@@ -37,7 +37,7 @@ package struct ADXL345Family: ChipPart {
             size: Self.largestFIFO, frameLength: ADXL345Value.entryLength,
             count: ChipRegisters(first: ADXL345Register.fifoStatus, count: 1), data: ADXL345Register.output)
         fifo.longestRead = ADXL345Value.entryLength
-        fifo.tellsOverflow = true
+        fifo.reportsOverflow = true
         return fifo
     }
 
@@ -58,7 +58,7 @@ package struct ADXL345Family: ChipPart {
     }
 
     /// Zeros on every axis mean free fall, or output registers after a reset.
-    package func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
+    package func mayFollowReset(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
 
     // MARK: Registers
 

@@ -64,7 +64,7 @@ package protocol ChipPart: Sendable, BitwiseCopyable {
     var longestRepetition: Int { get }
 
     /// Whether a chip that has just been reset could also return this frame, so that its registers must be checked.
-    func needsProof(_ frame: ChipFrame) -> Bool
+    func mayFollowReset(_ frame: ChipFrame) -> Bool
 
     /// Converts a raw temperature to °C.
     func celsius(_ raw: Int16) -> Double
@@ -89,7 +89,7 @@ extension ChipPart {
     /// With six axes, the probability of an identical consecutive frame is at most one in a thousand.
     package var longestRepetition: Int { 4 }
 
-    package func needsProof(_ frame: ChipFrame) -> Bool { false }
+    package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 
     package func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
         celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))
@@ -121,7 +121,7 @@ package struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
     package var temperature: ChipRegisters?
 
     /// Whether a count beyond the FIFO's size reports an overflow; otherwise such a count is invalid.
-    package var tellsOverflow = false
+    package var reportsOverflow = false
 
     /// Invalid frames after each start.
     package var discardedFrames = 2

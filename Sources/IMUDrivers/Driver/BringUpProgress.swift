@@ -6,7 +6,7 @@ struct BringUpProgress: BitwiseCopyable {
     private(set) var step = 0
     /// The step to return to while registers do not yet keep their values, and the deadline for that.
     private var wakingStep: Int?
-    private var patienceEnd: Timestamp?
+    private var registerDeadline: Timestamp?
     /// The deadline of the step's wait; `nil` if it is not waiting.
     private var waitEnd: Timestamp?
 
@@ -22,12 +22,12 @@ struct BringUpProgress: BitwiseCopyable {
     /// Records that the chip is waking from its reset; from now on its registers may reject values for a while.
     mutating func noteWaking(at now: Timestamp) {
         wakingStep = step
-        if patienceEnd == nil { patienceEnd = now.advanced(bySeconds: DriverTiming.registerPatience) }
+        if registerDeadline == nil { registerDeadline = now.advanced(bySeconds: DriverTiming.registerTimeout) }
     }
 
     /// Returns to the waking step if a register may still reject its value. Returns whether it did.
     mutating func wakeAgain(at now: Timestamp) -> Bool {
-        guard let wakingStep, let patienceEnd, now < patienceEnd else { return false }
+        guard let wakingStep, let registerDeadline, now < registerDeadline else { return false }
         step = wakingStep
         return true
     }

@@ -40,8 +40,8 @@ package struct BusLoad: Equatable, Sendable, BitwiseCopyable {
         let reads = (batch + atOnce - 1) / atOnce
         let data = Self.bits(reads: reads, bytes: batch * fifo.frameLength)
         let count = Self.bits(reads: 1, bytes: fifo.count.count)
-        let looks = Self.bits(reads: 1, bytes: 4) / DriverTiming.healthInterval
-        bitsPerSecond = (data + count) * part.rate / Double(batch) + looks
+        let checks = Self.bits(reads: 1, bytes: 4) / DriverTiming.healthInterval
+        bitsPerSecond = (data + count) * part.rate / Double(batch) + checks
     }
 
     /// Bits of `reads` transactions that read `bytes` bytes in all. Each transaction has a start, the write address,

@@ -2,7 +2,7 @@ internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Restarts the bring-up of a lost chip, after reopening the bus.
-    mutating func beginAgain() throws(IMUFault) -> IMUPoll {
+    mutating func restartBringUp() throws(IMUFault) -> IMUPoll {
         do throws(BusError) {
             try bus.reopen()
         } catch {
@@ -29,7 +29,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         plan.replace(with: found)
         info = IMUInfo(found, identity: identity)
         bringUp.begin()
-        return try goOn()
+        return try runBringUp()
     }
 
     /// The part that the user's `assumedIdentity` setting names, for a chip with an unknown identity.
@@ -38,7 +38,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Resetting, waking, configuring: runs the script up to the next wait.
-    mutating func goOn() throws(IMUFault) -> IMUPoll {
+    mutating func runBringUp() throws(IMUFault) -> IMUPoll {
         let end = plan.bringUp.count
         while bringUp.step < end {
             switch plan.bringUp[bringUp.step] {
@@ -52,7 +52,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 if let poll = try look(for: wanted, every: interval, within: limit) { return poll }
             case let step:
                 do throws(IMUFault) {
-                    try carryOut(step)
+                    try perform(step)
                 } catch {
                     guard case .readBack = error, bringUp.wakeAgain(at: clock.now()) else { throw error }
                     continue
@@ -64,13 +64,13 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Performs a step that does not wait.
-    private mutating func carryOut(_ step: ChipStep) throws(IMUFault) {
+    private mutating func perform(_ step: ChipStep) throws(IMUFault) {
         switch step {
         case .write(let register, let value): try put(register, value)
         case .read(let register): _ = try get(register)
-        case .apply(let stage): try carryOut(stage, isWritten: true, isReadBack: false)
-        case .configure(let stage): try carryOut(stage, isWritten: true, isReadBack: true)
-        case .verify(let stage): try carryOut(stage, isWritten: false, isReadBack: true)
+        case .apply(let stage): try perform(stage, isWritten: true, isReadBack: false)
+        case .configure(let stage): try perform(stage, isWritten: true, isReadBack: true)
+        case .verify(let stage): try perform(stage, isWritten: false, isReadBack: true)
         case .check(let setting): try verify(setting)
         case .noteTemperature(let register): try noteTemperature(register)
         case .settle(let seconds): progress.settle(until: clock.now().advanced(bySeconds: seconds))
@@ -79,7 +79,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Writes the table's registers of a stage, reads them back, or both, one register at a time.
-    private mutating func carryOut(_ stage: RegisterStage, isWritten: Bool, isReadBack: Bool) throws(IMUFault) {
+    private mutating func perform(_ stage: RegisterStage, isWritten: Bool, isReadBack: Bool) throws(IMUFault) {
         let count = plan.registers.count
         for index in 0..<count {
             let row = plan.registers[index]
@@ -111,19 +111,19 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Starts the FIFO of a configured chip.
     private mutating func beginStream() throws(IMUFault) -> IMUPoll {
         try startFIFO()
-        try carryOut(.verify(.fifo))
+        try perform(.verify(.fifo))
         status.state = .settling
         repetition.reset()
         health.begin(at: clock.now())
         thermometer.begin(at: clock.now())
-        return IMUPoll(next: nextLook())
+        return IMUPoll(next: nextRead())
     }
 
     /// Empties and starts the FIFO. Sample numbering and phase restart.
     mutating func startFIFO() throws(IMUFault) {
-        thermometer.forgetStandard()
+        thermometer.forgetReference()
         let count = plan.startFIFO.count
-        for index in 0..<count { try carryOut(plan.startFIFO[index]) }
+        for index in 0..<count { try perform(plan.startFIFO[index]) }
         estimator.restart()
         restartLine()
         repetition.releaseHeld()

@@ -8,7 +8,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     mutating func restartLine() {
         guard Line.isWired else { return }
         matcher.pulse = part.dataReadyPulse
-        if part.dataReadyPulse == .never { matcher.refuse() } else { matcher.restart() }
+        if part.dataReadyPulse == .never { matcher.disable() } else { matcher.restart() }
         status.dataReady = matcher.status
     }
 
@@ -21,11 +21,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let period = estimator.period
         let next = progress.taken + 1
         let expected = estimator.instant(ofSample: next)
-        let doubt = estimator.isSettled ? EdgeLimits.settledDoubt : EdgeLimits.unsettledDoubt
-        matcher.look(
+        let uncertainty = estimator.isSettled ? EdgeLimits.settledUncertainty : EdgeLimits.unsettledUncertainty
+        matcher.observe(
             completed: completed, taken: progress.taken, from: fill.before, to: fill.after, expecting: expected,
-            doubt: doubt * period, period: period)
-        matcher.judge(next, through: completed, period: period, now: fill.after)
+            uncertainty: uncertainty * period, period: period)
+        matcher.checkEdges(next, through: completed, period: period, now: fill.after)
         status.dataReady = matcher.status
     }
 

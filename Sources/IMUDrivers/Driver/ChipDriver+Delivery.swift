@@ -8,11 +8,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let part = part
         let length = fifo.frameLength
         let bytes = UnsafeRawBufferPointer(buffer.bytes)
-        var temperature = thermometer.standard
+        var temperature = thermometer.reference
         for index in 0..<count {
             let frame = part.frame(bytes, at: index * length)
             buffer.frames[index] = frame
-            if isLeftOut(progress.taken + 1 + Int64(index)) { continue }
+            if isDiscarded(progress.taken + 1 + Int64(index)) { continue }
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
@@ -25,9 +25,9 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// Whether any of the first `count` frames in the buffer could come from a chip that has just been reset.
-    func needProof(_ count: Int) -> Bool {
+    func mayFollowReset(_ count: Int) -> Bool {
         for index in 0..<count {
-            if let frame = buffer.frames[index], part.needsProof(frame) { return true }
+            if let frame = buffer.frames[index], part.mayFollowReset(frame) { return true }
         }
         return false
     }
@@ -52,16 +52,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 repetition.countRepetition()
                 guard Double(repetition.repetitions) <= limit else { throw .stalled }
             } else {
-                let told = endRepetition(into: &batch)
-                if told != .none { event = told }
+                let change = endRepetition(into: &batch)
+                if change != .none { event = change }
                 repetition.begin(with: frame)
             }
-            guard !isLeftOut(progress.taken) else { continue }
+            guard !isDiscarded(progress.taken) else { continue }
             if isRepeated {
                 repetition.hold()
             } else {
-                let told = append(frame, of: part, number: progress.taken, to: &batch)
-                if told != .none { event = told }
+                let change = append(frame, of: part, number: progress.taken, to: &batch)
+                if change != .none { event = change }
             }
         }
         return event
@@ -79,11 +79,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     }
 
     /// The number of held-back frames that may still be delivered.
-    var owedFrames: Int { repetition.repetitions <= part.longestRepetition ? repetition.held : 0 }
+    var deliverableHeldFrames: Int { repetition.repetitions <= part.longestRepetition ? repetition.held : 0 }
 
     /// Releases held-back frames if the batch would otherwise lack room for both them and new frames.
     mutating func releaseHeldFrames(thatLeaveNoRoomIn batch: inout SampleBatch) -> SensorEvent {
-        guard owedFrames > 0, owedFrames >= batch.capacity - batch.count else { return .none }
+        guard deliverableHeldFrames > 0, deliverableHeldFrames >= batch.capacity - batch.count else { return .none }
         return releaseHeldFrames(before: progress.taken + 1, into: &batch)
     }
 
@@ -93,8 +93,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let part = part
         var event = SensorEvent.none
         for number in end - Int64(repetition.held)..<end {
-            let told = append(frame, of: part, number: number, to: &batch)
-            if told != .none { event = told }
+            let change = append(frame, of: part, number: number, to: &batch)
+            if change != .none { event = change }
         }
         repetition.releaseHeld()
         return event
@@ -111,15 +111,15 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             if !sample.flags.isDisjoint(with: .accelerationClipped) { status.clippedAccelerations += 1 }
             if !sample.flags.isDisjoint(with: .rotationRateClipped) { status.clippedRotationRates += 1 }
         }
-        let told = resume(at: sample.timestamp, flags: &sample.flags)
+        let change = resume(at: sample.timestamp, flags: &sample.flags)
         progress.noteSample(at: sample.timestamp)
         batch.append(sample)
         status.samples += 1
-        return told
+        return change
     }
 
     /// Whether frame `number` was measured before the gyroscope had settled.
-    private func isLeftOut(_ number: Int64) -> Bool {
+    private func isDiscarded(_ number: Int64) -> Bool {
         guard status.state == .settling else { return false }
         return number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < progress.settledAt
     }

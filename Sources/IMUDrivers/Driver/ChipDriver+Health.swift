@@ -18,8 +18,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.
     mutating func checkForStall(at now: Timestamp) throws(IMUFault) {
-        let patience = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
-        guard now.seconds(since: progress.lastFill) > patience else { return }
+        let timeout = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
+        guard now.seconds(since: progress.lastFill) > timeout else { return }
         try checkAllGroups()
         throw .stalled
     }

@@ -12,7 +12,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         guard recovery.interrupt(by: fault) else { throw fault }
         try startFIFO()
-        return IMUPoll(next: nextLook(), event: event)
+        return IMUPoll(next: nextRead(), event: event)
     }
 
     /// Abandons the present attempt. The chip is brought up from scratch after a pause that grows with each failure.
@@ -20,8 +20,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         status.state = .recovering
         status.lastFault = fault
         forgetStream()
-        let isNews = recovery.fail(with: fault, at: clock.now())
-        return IMUPoll(next: recovery.retry, event: isNews ? .failed(fault) : .none)
+        let isNew = recovery.fail(with: fault, at: clock.now())
+        return IMUPoll(next: recovery.retry, event: isNew ? .failed(fault) : .none)
     }
 
     /// Discards the state that becomes invalid when the chip stops sampling.
@@ -30,6 +30,6 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         recovery.forgetInterruptions()
         progress.end()
         repetition.reset()
-        thermometer.forgetStandard()
+        thermometer.forgetReference()
     }
 }

@@ -3,10 +3,10 @@ internal import MotionCore
 /// Limits beyond which reading the FIFO counts as a failure.
 enum StreamLimits {
     /// A count may briefly show a partial frame. After this many in a row, the framing has been lost.
-    static var unevenLimit: Int { 3 }
+    static var partialFrameLimit: Int { 3 }
 
     /// Delay before a count that shows a partial frame is read again, seconds.
-    static var unevenPause: Double { 0.001 }
+    static var partialFramePause: Double { 0.001 }
 
     /// Interruptions without a sample in between after which the chip is brought up from scratch.
     static var interruptionLimit: Int { 3 }
@@ -29,7 +29,7 @@ enum StreamLimits {
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Settling and streaming: reads the FIFO.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
-        progress.countLook()
+        progress.countRead()
         let fill: Fill
         do throws(IMUFault) {
             try checkHealth()
@@ -40,31 +40,31 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         progress.noteAnswer(at: fill.after)
         guard fill.bytes <= fifo.size else {
-            return try interrupt(fifo.tellsOverflow ? .overflow : .misaligned)
+            return try interrupt(fifo.reportsOverflow ? .overflow : .misaligned)
         }
         guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
-        guard fill.isEven else {
-            if progress.noteUnevenLook() { return try interrupt(.misaligned) }
-            return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.unevenPause))
+        guard fill.isWholeFrames else {
+            if progress.notePartialFrame() { return try interrupt(.misaligned) }
+            return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.partialFramePause))
         }
-        progress.noteEvenLook()
+        progress.noteWholeFrames()
         observe(fill)
         guard fill.frames > 0 else {
             try checkForStall(at: fill.after)
-            return IMUPoll(next: nextLook())
+            return IMUPoll(next: nextRead())
         }
         progress.noteFrames(at: fill.after)
         return try take(fill, into: &batch)
     }
 
     /// When to read next: when a batch is expected to be complete according to the estimator.
-    func nextLook() -> Timestamp {
+    func nextRead() -> Timestamp {
         let wanted = settings.batchInterval / estimator.period
         let samples = wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: progress.taken + samples)
-            .advanced(bySeconds: -StreamLimits.lookAhead(progress.looks) * estimator.period)
+            .advanced(bySeconds: -StreamLimits.lookAhead(progress.reads) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 
@@ -76,27 +76,27 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         var after: Timestamp
 
         var frames: Int { bytes / frameLength }
-        var isEven: Bool { bytes % frameLength == 0 }
+        var isWholeFrames: Bool { bytes % frameLength == 0 }
     }
 
     /// After a bus failure, schedules another read soon while the FIFO can still hold the data; otherwise throws.
     private func wait(for fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
-        guard case .bus(let error) = fault, !error.isLasting, isBusPatient else { throw fault }
+        guard case .bus(let error) = fault, !error.isLasting, mayWaitForBus else { throw fault }
         return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)), event: event)
     }
 
     /// Whether the bus failure is still recent.
-    private var isBusPatient: Bool {
+    private var mayWaitForBus: Bool {
         let held = Double(fifo.mostFrames) * estimator.period
-        let patience = max(DriverTiming.shortestBusPatience, min(held, DriverTiming.busPatience))
-        return clock.now().seconds(since: progress.lastAnswer) < patience
+        let timeout = max(DriverTiming.shortestBusTimeout, min(held, DriverTiming.busTimeout))
+        return clock.now().seconds(since: progress.lastAnswer) < timeout
     }
 
     /// Reads the FIFO's count, twice if it shows a partial frame.
     private mutating func readFill() throws(IMUFault) -> Fill {
         do throws(BusError) {
             let fill = try readFillOnce()
-            return fill.isEven ? fill : try readFillOnce()
+            return fill.isWholeFrames ? fill : try readFillOnce()
         } catch {
             throw .bus(error)
         }
@@ -122,7 +122,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// checks.
     private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
-        let wanted = min(fill.frames, batch.capacity - batch.count - owedFrames)
+        let wanted = min(fill.frames, batch.capacity - batch.count - deliverableHeldFrames)
         // A late host reads in small bursts, so that each burst makes room before the next frames arrive.
         let mostAtOnce = fill.frames > fifo.longestBatch ? fifo.mostFrames / 8 : fifo.mostFrames
         let atOnce = max(
@@ -136,14 +136,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             } catch {
                 // A transaction that was not acknowledged has consumed nothing from the FIFO, so the data is still
                 // there.
-                if error.kind == .notAcknowledged || !isBusPatient { return try wait(for: .bus(error), after: event) }
+                if error.kind == .notAcknowledged || !mayWaitForBus { return try wait(for: .bus(error), after: event) }
                 return try interrupt(.bus(error), after: event)
             }
             guard !mayHaveOverflowed(fill, taken: done * fifo.frameLength, by: clock.now()) else {
                 return try interrupt(.overflow, after: event)
             }
             guard parseFrames(frames) else { return try interrupt(.misaligned, after: event) }
-            if needProof(frames) {
+            if mayFollowReset(frames) {
                 do throws(IMUFault) {
                     try checkAllGroups()
                 } catch {
@@ -151,14 +151,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                     throw error
                 }
             }
-            let told = try deliver(frames, into: &batch)
-            if told != .none { event = told }
+            let change = try deliver(frames, into: &batch)
+            if change != .none { event = change }
             done += frames
         }
         notePeriod()
         matcher.forget(through: progress.taken)
         // Frames that did not fit into the batch are read immediately, unless the batch had no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
-        return IMUPoll(next: isMoreWaiting ? clock.now() : nextLook(), event: event)
+        return IMUPoll(next: isMoreWaiting ? clock.now() : nextRead(), event: event)
     }
 }

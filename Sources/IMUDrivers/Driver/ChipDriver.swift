@@ -68,9 +68,9 @@ package struct ChipDriver<
         do throws(IMUFault) {
             switch status.state {
             case .asleep: return try identify()
-            case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try beginAgain()
+            case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try restartBringUp()
             case .identifying: return try identify()
-            case .resetting, .waking, .configuring: return try goOn()
+            case .resetting, .waking, .configuring: return try runBringUp()
             case .settling, .streaming: return try stream(into: &batch)
             }
         } catch {

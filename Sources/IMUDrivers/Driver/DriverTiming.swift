@@ -2,7 +2,7 @@
 enum DriverTiming {
     /// How long after its reset a chip may reject writes: an MPU-6050's registers take 100 ms from power-up
     /// (PS-MPU-6000A-00 r3.4, 6.3).
-    static var registerPatience: Double { 0.15 }
+    static var registerTimeout: Double { 0.15 }
     /// Interval between checks of the configuration registers, one group per check.
     static var healthInterval: Double { 0.1 }
     /// Interval between temperature reads, if the FIFO does not carry the temperature.
@@ -17,12 +17,12 @@ enum DriverTiming {
     /// This many frames beyond what chance can repeat prove that the chip is frozen.
     static var certainlyFrozen: Double { 4 }
     /// How long the bus may fail before the chip is brought up again, provided that the FIFO can still hold the data.
-    static var busPatience: Double { 0.25 }
-    static var shortestBusPatience: Double { 0.06 }
+    static var busTimeout: Double { 0.25 }
+    static var shortestBusTimeout: Double { 0.06 }
     /// Pauses between bring-up attempts, doubling from the first to the last. A probe of a bus that does not answer
     /// takes less than a millisecond, so a chip that is plugged in again need not wait longer.
-    static var firstBackOff: Double { 0.025 }
-    static var lastBackOff: Double { 0.2 }
+    static var firstBackoff: Double { 0.025 }
+    static var longestBackoff: Double { 0.2 }
     /// The operating range of such chips plus a margin, °C. Temperatures read from misaligned frames mostly fall
     /// outside it.
     static var plausibleTemperatures: ClosedRange<Double> { -45...90 }

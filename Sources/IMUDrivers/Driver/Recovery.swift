@@ -12,9 +12,9 @@ struct Recovery: BitwiseCopyable {
     /// The ongoing interruption, whose end has not been reported yet.
     private(set) var interruption: IMUFault?
     /// Interruptions since the last sample.
-    private var interruptionsInARow = 0
+    private var consecutiveInterruptions = 0
     /// The pause before the next attempt, seconds.
-    private var backOff = DriverTiming.firstBackOff
+    private var backoff = DriverTiming.firstBackoff
 
     /// The ongoing failure.
     var fault: IMUFault? { outage ?? interruption }
@@ -22,18 +22,18 @@ struct Recovery: BitwiseCopyable {
     /// Records a failed attempt and schedules the next one. Returns whether the failure is new. A failure is reported
     /// once, and again only if its cause changes.
     mutating func fail(with fault: IMUFault, at now: Timestamp) -> Bool {
-        retry = now.advanced(bySeconds: backOff)
-        backOff = min(2 * backOff, DriverTiming.lastBackOff)
-        let isNews = outage != fault
+        retry = now.advanced(bySeconds: backoff)
+        backoff = min(2 * backoff, DriverTiming.longestBackoff)
+        let isNew = outage != fault
         outage = fault
-        return isNews
+        return isNew
     }
 
     /// Records that the FIFO's content was lost. Returns whether the FIFO may be restarted; `false` if this has
     /// happened too often.
     mutating func interrupt(by fault: IMUFault) -> Bool {
-        interruptionsInARow += 1
-        guard interruptionsInARow < StreamLimits.interruptionLimit else { return false }
+        consecutiveInterruptions += 1
+        guard consecutiveInterruptions < StreamLimits.interruptionLimit else { return false }
         interruption = fault
         return true
     }
@@ -44,7 +44,7 @@ struct Recovery: BitwiseCopyable {
     /// Forgets interruptions once the chip has stopped sampling.
     mutating func forgetInterruptions() {
         interruption = nil
-        interruptionsInARow = 0
+        consecutiveInterruptions = 0
     }
 
     /// Ends every failure, after a sample has arrived or the driver was stopped. The first sample after a bring-up also
@@ -52,6 +52,6 @@ struct Recovery: BitwiseCopyable {
     mutating func end(isBroughtUp: Bool = false) {
         forgetInterruptions()
         outage = nil
-        if isBroughtUp { backOff = DriverTiming.firstBackOff }
+        if isBroughtUp { backoff = DriverTiming.firstBackoff }
     }
 }

@@ -13,38 +13,38 @@ struct StreamProgress: BitwiseCopyable {
     /// The timestamp of the last sample, kept across failures; `nil` before the first.
     private(set) var lastSample: Timestamp?
     /// Number of FIFO counts read in total; it wraps.
-    private(set) var looks = 0
+    private(set) var reads = 0
     /// Consecutive counts that showed a partial frame.
-    private var unevenLooks = 0
+    private var partialFrameCounts = 0
 
     /// Starts over after the FIFO was emptied and started.
     mutating func begin(at now: Timestamp) {
         taken = 0
-        unevenLooks = 0
+        partialFrameCounts = 0
         lastFill = now
         lastAnswer = now
     }
 
     /// The chip has stopped sampling.
-    mutating func end() { unevenLooks = 0 }
+    mutating func end() { partialFrameCounts = 0 }
 
     /// Sets when the newly started sensors will have settled.
     mutating func settle(until instant: Timestamp) { settledAt = instant }
 
     /// Counts a read of the FIFO's count.
-    mutating func countLook() { looks &+= 1 }
+    mutating func countRead() { reads &+= 1 }
 
     /// Records that the bus answered.
     mutating func noteAnswer(at now: Timestamp) { lastAnswer = now }
 
     /// Records a count that showed a partial frame. Returns whether the framing counts as lost by now.
-    mutating func noteUnevenLook() -> Bool {
-        unevenLooks += 1
-        return unevenLooks >= StreamLimits.unevenLimit
+    mutating func notePartialFrame() -> Bool {
+        partialFrameCounts += 1
+        return partialFrameCounts >= StreamLimits.partialFrameLimit
     }
 
     /// Records a count of whole frames, or of none.
-    mutating func noteEvenLook() { unevenLooks = 0 }
+    mutating func noteWholeFrames() { partialFrameCounts = 0 }
 
     /// Records that the FIFO had frames.
     mutating func noteFrames(at now: Timestamp) { lastFill = now }

@@ -3,7 +3,7 @@ internal import MotionCore
 /// The chip's temperature, °C.
 struct Thermometer: BitwiseCopyable {
     /// The temperature that the next frame's must be close to; `nil` if the next frame sets the reference.
-    private(set) var standard: Double?
+    private(set) var reference: Double?
     /// The temperature of a chip whose FIFO does not carry it; NaN until it has been read.
     private(set) var separate = Double.nan
     /// When it is read next.
@@ -13,16 +13,16 @@ struct Thermometer: BitwiseCopyable {
     mutating func begin(at now: Timestamp) { due = now }
 
     /// Discards the reference.
-    mutating func forgetStandard() { standard = nil }
+    mutating func forgetReference() { reference = nil }
 
     /// Takes the temperature measured just before the FIFO was started as the reference. A raw zero is not used: after
     /// waking, the register may still hold its reset value.
     mutating func noteStart(raw: Int16, celsius: Double) {
-        standard = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
+        reference = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
     }
 
     /// Takes the temperature of a delivered frame as the reference.
-    mutating func noteFrame(celsius: Double) { standard = celsius }
+    mutating func noteFrame(celsius: Double) { reference = celsius }
 
     /// Stores a temperature that was read separately.
     mutating func noteSeparate(celsius: Double) { separate = celsius }

@@ -34,7 +34,7 @@ package struct LSM6DSFamily: ChipPart {
             count: ChipRegisters(first: LSM6DSRegister.fifoStatus1, count: variant.isTagged ? 2 : 4),
             data: variant.isTagged ? LSM6DSRegister.taggedData : LSM6DSRegister.untaggedData)
         fifo.temperature = ChipRegisters(first: LSM6DSRegister.temperature, count: 2)
-        fifo.tellsOverflow = true
+        fifo.reportsOverflow = true
         return fifo
     }
 

@@ -60,10 +60,10 @@ package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClo
         do throws(IMUFault) {
             switch state {
             case .idle: return try identify()
-            case .resetting: return try isResetDone() ? wake() : nextLook
+            case .resetting: return try isResetDone() ? wake() : nextCheck
             case .starting: return try start()
             case .measuring(let phase): return try measure(phase)
-            case .clearing: return try isResetDone() ? finish() : nextLook
+            case .clearing: return try isResetDone() ? finish() : nextCheck
             case .done: return nil
             }
         } catch {
@@ -86,11 +86,11 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         state = next
         try write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset)
         deadline = clock.now().advanced(bySeconds: MPU6050Timing.resetDeadline)
-        return nextLook
+        return nextCheck
     }
 
     /// When to check again whether a reset is done.
-    private var nextLook: Timestamp { clock.now().advanced(bySeconds: MPU6050Timing.resetPoll) }
+    private var nextCheck: Timestamp { clock.now().advanced(bySeconds: MPU6050Timing.resetPoll) }
 
     /// Resetting and clearing: whether the chip has returned to its defaults, in which it sleeps (RM p. 8, 40).
     private mutating func isResetDone() throws(IMUFault) -> Bool {

@@ -112,21 +112,21 @@ extension MPU6050SelfTestReport.Disturbance {
     static func worst(_ before: RestStatistics, _ response: RestStatistics, _ after: RestStatistics) -> Self? {
         var worst: Self?
         var excess = 1.0
-        func look(_ sensor: Sensor, _ kind: Kind, _ amounts: Vector3, limit: Double) {
+        func check(_ sensor: Sensor, _ kind: Kind, _ amounts: Vector3, limit: Double) {
             for axis in 0..<3 where abs(amounts[axis]) > limit * excess {
                 excess = abs(amounts[axis]) / limit
                 worst = Self(sensor: sensor, axis: axis, kind: kind, amount: abs(amounts[axis]))
             }
         }
-        func look(_ phase: RestStatistics) {
-            look(.gyroscope, .spread, phase.rotationRate.deviation, limit: largestRateSpread)
-            look(.accelerometer, .spread, phase.acceleration.deviation, limit: largestForceSpread)
+        func check(_ phase: RestStatistics) {
+            check(.gyroscope, .spread, phase.rotationRate.deviation, limit: largestRateSpread)
+            check(.accelerometer, .spread, phase.acceleration.deviation, limit: largestForceSpread)
         }
-        look(before)
-        look(response)
-        look(after)
-        look(.gyroscope, .shift, after.rotationRate.mean - before.rotationRate.mean, limit: largestRateShift)
-        look(.accelerometer, .shift, after.acceleration.mean - before.acceleration.mean, limit: largestForceShift)
+        check(before)
+        check(response)
+        check(after)
+        check(.gyroscope, .shift, after.rotationRate.mean - before.rotationRate.mean, limit: largestRateShift)
+        check(.accelerometer, .shift, after.acceleration.mean - before.acceleration.mean, limit: largestForceShift)
         return worst
     }
 }

@@ -14,7 +14,7 @@ package struct MPUFamily: ChipPart {
     }
 
     package init(settings: IMUSettings) {
-        variant = .usual
+        variant = .mpu6050
         configuration = MPUConfiguration(settings)
     }
 
@@ -32,7 +32,7 @@ package struct MPUFamily: ChipPart {
         var fifo = ChipFIFO(
             size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: MPU6050Register.fifoCount, count: 2),
             data: MPU6050Register.fifoData)
-        fifo.tellsOverflow = !variant.isFIFOSizeCertain
+        fifo.reportsOverflow = !variant.isFIFOSizeCertain
         return fifo
     }
 

@@ -29,17 +29,17 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     init?(identity: UInt8) {
         switch identity {
         // The MPU-6000 and the MPU-9150 answer with the same number and need no distinction.
-        case 0x68: self = .usual
-        case 0x70: self = .later("MPU-6500")
-        case 0x71: self = .later("MPU-9250")
-        case 0x73: self = .later("MPU-9255")
-        case 0x74: self = .later("MPU-6515")
-        case 0x72: self = .copy
-        case 0x19: self = .compact("MPU-6886")
-        case 0x11: self = .compact("ICM-20600")
-        case 0x12: self = .compact("ICM-20602")
-        case 0xAF: self = .smaller("ICM-20608")
-        case 0xAE: self = .smaller("ICM-20608D")
+        case 0x68: self = .mpu6050
+        case 0x70: self = .mpu6500("MPU-6500")
+        case 0x71: self = .mpu6500("MPU-9250")
+        case 0x73: self = .mpu6500("MPU-9255")
+        case 0x74: self = .mpu6500("MPU-6515")
+        case 0x72: self = .clone
+        case 0x19: self = .icm20602("MPU-6886")
+        case 0x11: self = .icm20602("ICM-20600")
+        case 0x12: self = .icm20602("ICM-20602")
+        case 0xAF: self = .icm20608("ICM-20608")
+        case 0xAE: self = .icm20608("ICM-20608D")
         case 0x98: self = .icm20689
         default: return nil
         }
@@ -51,11 +51,11 @@ struct MPUVariant: Sendable, BitwiseCopyable {
 
     /// The variant assumed before the chip has been identified: 1024 bytes, 340 counts per kelvin from 36.53 °C
     /// (RM-MPU-6000A-00 r4.2, p. 30, 44).
-    static let usual = MPUVariant(name: "MPU-6050")
+    static let mpu6050 = MPUVariant(name: "MPU-6050")
 
     /// The MPU-6500 and the parts that contain one: 512 bytes, 333.87 counts per kelvin from 21 °C, 70 ms of start-up
     /// (Linux).
-    private static func later(_ name: StaticString) -> MPUVariant {
+    private static func mpu6500(_ name: StaticString) -> MPUVariant {
         var variant = MPUVariant(name: name)
         variant.fifoSize = 512
         // A board sold as one of these may carry a clone with a larger FIFO, so a larger count is possible.
@@ -70,15 +70,15 @@ struct MPUVariant: Sendable, BitwiseCopyable {
 
     /// Sold as an MPU-6050, with a number that no manufacturer uses; treated as an MPU-6500. It may lack ACCEL_CONFIG2,
     /// so that register need not keep its value.
-    private static var copy: MPUVariant {
-        var variant = later("MPU-6050 copy (0x72)")
+    private static var clone: MPUVariant {
+        var variant = mpu6500("MPU-6050 copy (0x72)")
         variant.keepsAccelerometerFilter = false
         return variant
     }
 
     /// The ICM-20608: like the MPU-6500, but 326.8 counts per kelvin from 25 °C (Linux, PX4 icm20608g).
-    private static func smaller(_ name: StaticString) -> MPUVariant {
-        var variant = later(name)
+    private static func icm20608(_ name: StaticString) -> MPUVariant {
+        var variant = mpu6500(name)
         variant.isFIFOSizeCertain = true
         variant.countsPerKelvin = 326.8
         variant.celsiusAtZero = 25
@@ -93,8 +93,8 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// the temperature, which is in every frame (PX4 icm20602; Linux reg_set_icm20602 and 1008; 100 ms of start-up).
     ///
     /// The MPU-6886's datasheet says 1024 bytes. 1008 bytes are whole frames, and are safe for both.
-    private static func compact(_ name: StaticString) -> MPUVariant {
-        var variant = smaller(name)
+    private static func icm20602(_ name: StaticString) -> MPUVariant {
+        var variant = icm20608(name)
         variant.fifoSize = 1008
         variant.fifoEnable = MPU6050Value.motion
         variant.gyroscopeStartUp = 0.1
@@ -107,7 +107,7 @@ struct MPUVariant: Sendable, BitwiseCopyable {
     /// The driver requests and assumes 512, which is also safe on a chip with more. A chip without ACCEL_CONFIG2 may
     /// ignore the write. The temperature scale of a clone is unknown; it may be off by 12 K.
     private static var icm20689: MPUVariant {
-        var variant = smaller("ICM-20689")
+        var variant = icm20608("ICM-20689")
         variant.isFIFOSizeCertain = false
         variant.keepsAccelerometerFilter = false
         return variant

@@ -63,7 +63,7 @@ struct BoundWindow: ~Copyable {
             blocks[count - 1].merge(observation, period: period)
             observationsInLast += 1
         } else {
-            if count == Self.capacity { makeRoom(period: period) }
+            if count == Self.capacity { compact(period: period) }
             blocks[count] = observation
             count += 1
             observationsInLast = 1
@@ -87,7 +87,7 @@ struct BoundWindow: ~Copyable {
         observationsInLast = 0
     }
 
-    private mutating func makeRoom(period: Double) {
+    private mutating func compact(period: Double) {
         guard span < Double(Self.capacity) * Self.longestMergedBlock else { return dropFirst(1) }
         for index in 0..<Self.capacity / 2 {
             blocks[index] = blocks[2 * index]

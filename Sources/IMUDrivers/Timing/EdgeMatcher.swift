@@ -40,7 +40,7 @@ struct EdgeMatcher: ~Copyable {
     }
 
     /// The chip's pin cannot be used: edges are ignored.
-    mutating func refuse() {
+    mutating func disable() {
         if status.lastFault != .unsupported { status.failures += 1 }
         status.lastFault = .unsupported
         status.state = .unused
@@ -75,32 +75,35 @@ struct EdgeMatcher: ~Copyable {
     ///
     /// The first unread frame is expected at `start` according to the FIFO's count, give or take `uncertainty` seconds.
     /// An offset whose edges are further off is rejected.
-    mutating func look(
-        completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, expecting start: Timestamp, doubt: Double,
+    mutating func observe(
+        completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, expecting start: Timestamp,
+        uncertainty: Double,
         period: Double
     ) {
-        silence.noteLook(at: b, completed: completed)
+        silence.noteCount(at: b, completed: completed)
         if case .lost(let retry) = phase {
             queue.dropAll()
             if let retry, b >= retry { seek() }
             return
         }
-        if silence.isTooLong(completed: completed, at: b, pulse: pulse, period: period) { return lose(.silent, at: b) }
+        if silence.isTooLong(completed: completed, at: b, pulse: pulse, period: period) {
+            return giveUp(.silent, at: b)
+        }
         switch pulse {
         case .everySample:
             let allowed = queue.offsets(completed: completed, from: a, to: b, period: period)
             switch phase {
             case .seeking(var search):
                 if let allowed { search.narrow(to: allowed) }
-                let next = Expectation(frame: taken + 1, time: start, doubt: doubt, period: period)
-                conclude(search, expecting: next, at: b)
+                let next = Expectation(frame: taken + 1, time: start, uncertainty: uncertainty, period: period)
+                acceptOffset(search, expecting: next, at: b)
             case .matched(var match):
                 if let allowed { match.compare(with: allowed) }
                 phase = .matched(match)
-                if match.isRefuted { lose(.mismatched, at: b) }
+                if match.isRefuted { giveUp(.mismatched, at: b) }
             case .lost: break
             }
-        case .whenFilled: lookAtOne(completed: completed, taken: taken, to: b)
+        case .whenFilled: matchNewestEdge(completed: completed, taken: taken, to: b)
         case .never: queue.dropAll()
         }
         if case .matched(let match) = phase, b.seconds(since: match.since) > EdgeLimits.trustAfter {
@@ -112,22 +115,24 @@ struct EdgeMatcher: ~Copyable {
     private struct Expectation {
         var frame: Int64
         var time: Timestamp
-        var doubt: Double
+        var uncertainty: Double
         var period: Double
     }
 
     /// Accepts the only remaining offset if it passes all checks.
-    private mutating func conclude(_ search: EdgeSearch, expecting next: Expectation, at now: Timestamp) {
+    private mutating func acceptOffset(_ search: EdgeSearch, expecting next: Expectation, at now: Timestamp) {
         var search = search
-        let sought = Int(status.edges - search.edgesBefore)
-        if let offset = search.found, sought >= EdgeLimits.leastEdges, queue.isRegular(period: next.period) {
+        let searchedEdges = Int(status.edges - search.edgesBefore)
+        if let offset = search.found, searchedEdges >= EdgeLimits.fewestEdges, queue.isRegular(period: next.period) {
             if isExpected(next, offset: offset) { return match(offset, at: now) }
             // An edge may have been missed during the search.
-            search.forgetLooks()
+            search.forgetCounts()
         }
         phase = .seeking(search)
-        let patience = max(EdgeLimits.seeking, EdgeLimits.soughtPeriods * next.period)
-        if let began = silence.began, sought > 0, now.seconds(since: began) > patience { lose(.mismatched, at: now) }
+        let timeout = max(EdgeLimits.searchTimeout, EdgeLimits.searchPeriods * next.period)
+        if let began = silence.began, searchedEdges > 0, now.seconds(since: began) > timeout {
+            giveUp(.mismatched, at: now)
+        }
         queue.dropAll()
     }
 
@@ -139,13 +144,13 @@ struct EdgeMatcher: ~Copyable {
             let frame = edge.number - offset
             guard frame >= next.frame else { continue }
             let expected = next.time.advanced(bySeconds: Double(frame - next.frame) * next.period)
-            return abs(edge.time.seconds(since: expected)) <= next.doubt
+            return abs(edge.time.seconds(since: expected)) <= next.uncertainty
         }
         return false
     }
 
     /// For a pin that pulses once per batch: the newest edge is the next frame's.
-    private mutating func lookAtOne(completed: Int64, taken: Int64, to b: Timestamp) {
+    private mutating func matchNewestEdge(completed: Int64, taken: Int64, to b: Timestamp) {
         let count = queue.count
         if count > 1 { queue.drop(count - 1) }
         guard count > 0, completed > taken else { return queue.dropAll() }
@@ -165,7 +170,7 @@ struct EdgeMatcher: ~Copyable {
     }
 
     /// Gives the line up until the FIFO is reset, or for a pause that grows with every failure.
-    private mutating func lose(_ fault: DataReadyFault, at now: Timestamp) {
+    private mutating func giveUp(_ fault: DataReadyFault, at now: Timestamp) {
         status.failures += 1
         status.lastFault = fault
         queue.dropAll()
@@ -177,7 +182,7 @@ struct EdgeMatcher: ~Copyable {
     // MARK: Frame timestamps
 
     /// Checks the edges of frames `first` to `last` against the line fitted to earlier edges, and adds those that fit.
-    mutating func judge(_ first: Int64, through last: Int64, period: Double, now: Timestamp) {
+    mutating func checkEdges(_ first: Int64, through last: Int64, period: Double, now: Timestamp) {
         guard case .matched(var match) = phase else { return }
         if match.tracker.count == 0, pulse == .everySample, let dropped = queue.dropped {
             match.begin(with: dropped, period: period)
@@ -190,10 +195,10 @@ struct EdgeMatcher: ~Copyable {
             guard frame <= last else { break }
             // Frames that did not fit into a batch are presented again.
             guard !match.hasTaken(frame) else { continue }
-            let isOdd = !match.fits(frame, edge.time, period: period)
-            queue.mark(index, isOdd: isOdd)
-            if isOdd { status.oddEdges += 1 }
-            if match.isRefuted { return lose(.mismatched, at: now) }
+            let isOutlier = !match.fits(frame, edge.time, period: period)
+            queue.mark(index, isOutlier: isOutlier)
+            if isOutlier { status.outlierEdges += 1 }
+            if match.isRefuted { return giveUp(.mismatched, at: now) }
         }
         phase = .matched(match)
     }

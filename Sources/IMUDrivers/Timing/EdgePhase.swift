@@ -16,14 +16,14 @@ struct EdgeSearch: BitwiseCopyable {
     let edgesBefore: UInt64
     /// The offsets that are consistent with the counts so far, and the number of those counts.
     private var offsets = EdgeOffsets()
-    private var looks = 0
+    private var counts = 0
 
     init(edgesBefore: UInt64 = 0) {
         self.edgesBefore = edgesBefore
     }
 
     /// The only remaining offset, if enough counts agree on it.
-    var found: Int64? { looks >= EdgeLimits.leastLooks ? offsets.only : nil }
+    var found: Int64? { counts >= EdgeLimits.fewestCounts ? offsets.only : nil }
 
     /// Narrows the search to the offsets that a count allows. A count that contradicts the earlier ones replaces them.
     mutating func narrow(to allowed: EdgeOffsets) {
@@ -31,13 +31,13 @@ struct EdgeSearch: BitwiseCopyable {
         let highest = min(allowed.highest, offsets.highest)
         let isPossible = lowest <= highest
         offsets = isPossible ? EdgeOffsets(lowest: lowest, highest: highest) : allowed
-        looks = isPossible ? looks + 1 : 1
+        counts = isPossible ? counts + 1 : 1
     }
 
     /// Discards the counts so far, for example because an edge was missed between them.
-    mutating func forgetLooks() {
+    mutating func forgetCounts() {
         offsets = EdgeOffsets()
-        looks = 0
+        counts = 0
     }
 }
 
@@ -51,7 +51,7 @@ struct EdgeMatch: BitwiseCopyable {
     private(set) var tracker = EdgeTracker()
     /// Consecutive counts that contradict the offset, and consecutive edges off the fitted line.
     private var contradictions = 0
-    private var oddInARow = 0
+    private var consecutiveOutliers = 0
 
     init(offset: Int64, since: Timestamp) {
         self.offset = offset
@@ -59,11 +59,11 @@ struct EdgeMatch: BitwiseCopyable {
     }
 
     /// Whether the fitted line is more accurate than the estimate from the FIFO's count.
-    var isTracking: Bool { tracker.count >= EdgeLimits.young }
+    var isTracking: Bool { tracker.count >= EdgeLimits.fewestTrackedEdges }
 
     /// Whether too many consecutive edges or counts contradict the match.
     var isRefuted: Bool {
-        contradictions >= EdgeLimits.contradictions || oddInARow >= EdgeLimits.oddInARow
+        contradictions >= EdgeLimits.contradictions || consecutiveOutliers >= EdgeLimits.consecutiveOutliers
     }
 
     /// Checks the offset against the offsets that a count allows.
@@ -86,14 +86,14 @@ struct EdgeMatch: BitwiseCopyable {
             return true
         }
         let limit =
-            tracker.count < EdgeLimits.young
+            tracker.count < EdgeLimits.fewestTrackedEdges
             ? EdgeLimits.unevenness(over: Double(tracker.distance(toFrame: frame)) * period)
             : max(EdgeLimits.tolerance, EdgeLimits.toleranceRatio * period)
         guard abs(time.seconds(since: tracker.instant(ofFrame: frame))) <= limit else {
-            oddInARow += 1
+            consecutiveOutliers += 1
             return false
         }
-        oddInARow = 0
+        consecutiveOutliers = 0
         tracker.add(frame: frame, time: time)
         return true
     }
@@ -107,7 +107,7 @@ struct EdgeSilence: BitwiseCopyable {
     private var lastEdge: Timestamp?
 
     /// Records a count that found `completed` frames in all.
-    mutating func noteLook(at now: Timestamp, completed: Int64) {
+    mutating func noteCount(at now: Timestamp, completed: Int64) {
         guard began == nil else { return }
         began = now
         framesBefore = completed
@@ -119,7 +119,7 @@ struct EdgeSilence: BitwiseCopyable {
     func isTooLong(completed: Int64, at now: Timestamp, pulse: DataReadyPulse, period: Double) -> Bool {
         guard let since = lastEdge ?? began else { return false }
         let periods = pulse == .everySample ? EdgeLimits.silentPeriods : EdgeLimits.silentBatchPeriods
-        let patience = max(EdgeLimits.silence, periods * period)
-        return now.seconds(since: since) > patience && completed - framesBefore >= EdgeLimits.silentFrames
+        let timeout = max(EdgeLimits.silence, periods * period)
+        return now.seconds(since: since) > timeout && completed - framesBefore >= EdgeLimits.silentFrames
     }
 }

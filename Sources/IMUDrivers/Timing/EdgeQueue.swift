@@ -6,7 +6,7 @@ struct EdgeQueue: ~Copyable {
     struct Edge: BitwiseCopyable {
         var number: Int64
         var time: Timestamp
-        var isOdd = false
+        var isOutlier = false
     }
 
     let capacity: Int
@@ -48,7 +48,7 @@ struct EdgeQueue: ~Copyable {
     }
 
     /// Records whether the edge at `index` arrived when it was not due.
-    mutating func mark(_ index: Int, isOdd: Bool) { edges[(first + index) % capacity].isOdd = isOdd }
+    mutating func mark(_ index: Int, isOutlier: Bool) { edges[(first + index) % capacity].isOutlier = isOutlier }
 
     /// Drops the oldest `number` edges.
     mutating func drop(_ number: Int) {
@@ -74,7 +74,7 @@ struct EdgeQueue: ~Copyable {
         var index = Int(min(max(0, number - self[0].number), Int64(count - 1)))
         while index > 0 && self[index].number > number { index -= 1 }
         let found = self[index]
-        return found.number == number && !found.isOdd ? found.time : nil
+        return found.number == number && !found.isOutlier ? found.time : nil
     }
 
     /// Whether the edges are one sample apart. A line that carries some other signal must not be matched by chance.

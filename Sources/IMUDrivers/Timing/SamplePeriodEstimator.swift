@@ -99,7 +99,7 @@ package struct SamplePeriodEstimator: ~Copyable {
         }
         contradictions = 0
         if window.add(observation, period: period) { fit() }
-        respect(observation)
+        satisfy(observation)
     }
 
     /// Records that sample `index` was given this timestamp instead of the line's. Later timestamps continue from it.
@@ -158,7 +158,7 @@ package struct SamplePeriodEstimator: ~Copyable {
     }
 
     /// Moves the line just far enough to satisfy the newest observation, without waiting for the next fit.
-    private mutating func respect(_ observation: BoundWindow.Block) {
+    private mutating func satisfy(_ observation: BoundWindow.Block) {
         let late = instant(ofSample: observation.upperIndex).seconds(since: observation.upperTime)
         let early = observation.lowerTime.seconds(since: instant(ofSample: observation.lowerIndex))
         if late > 0 {

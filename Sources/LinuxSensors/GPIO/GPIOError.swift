@@ -15,7 +15,7 @@ public struct GPIOError: Error, Equatable, Sendable {
         /// The chip has only this many lines.
         case noLine(count: UInt32)
         /// No line has this name.
-        case noLineOfThatName
+        case noSuchLineName
         /// The line is in use by this consumer, if the kernel reports it.
         case inUse(consumer: String?)
         /// The line does not support interrupts.
@@ -45,7 +45,7 @@ extension GPIOError {
     /// Whether the configuration names something that does not exist, rather than something currently unavailable.
     public var isConfiguration: Bool {
         switch reason {
-        case .noChip, .notAChip, .noLine, .noLineOfThatName, .noInterrupts: true
+        case .noChip, .notAChip, .noLine, .noSuchLineName, .noInterrupts: true
         case .accessDenied, .cannotOpen, .inUse, .cannotRequest: false
         }
     }
@@ -59,7 +59,7 @@ extension GPIOError: CustomStringConvertible {
         case .accessDenied, .cannotOpen: "\(place): \(path) cannot be opened\(cause)"
         case .notAChip: "\(place): \(path) is not a GPIO chip\(cause)"
         case .noLine(let count): "\(place): \(path) has the lines 0 to \(max(1, count) - 1)"
-        case .noLineOfThatName: "\(place): no GPIO line has this name"
+        case .noSuchLineName: "\(place): no GPIO line has this name"
         case .inUse(let consumer): "\(place): \(consumer.map { "\"\($0)\"" } ?? "another program") uses it"
         case .noInterrupts: "\(place): the line does not support interrupts\(cause)"
         case .cannotRequest: "\(place): cannot be requested\(cause)"
@@ -72,7 +72,7 @@ extension GPIOError: CustomStringConvertible {
     /// What the user can do about it; `nil` if there is no advice.
     public var advice: String? {
         switch reason {
-        case .noChip, .noLineOfThatName, .noLine: "gpioinfo (apt install gpiod) lists chips and lines"
+        case .noChip, .noSuchLineName, .noLine: "gpioinfo (apt install gpiod) lists chips and lines"
         case .accessDenied:
             "add the user to group gpio: sudo usermod -aG gpio $USER, then log in again (deploy/udev has the rule that gives "
                 + "the GPIO chips to that group)"

@@ -64,7 +64,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
             if line >= 0 { return line }
             throw refusal(SystemFailure(code: -line), offset, on: chip, place, path)
         }
-        throw GPIOError(.noLineOfThatName, place, path: paths.last ?? "/dev/gpiochip*")
+        throw GPIOError(.noSuchLineName, place, path: paths.last ?? "/dev/gpiochip*")
     }
 
     private static func open(_ path: String, for place: GPIOPlace) throws(GPIOError) -> Int32 {

@@ -45,15 +45,15 @@ package struct ChipLock: ~Copyable {
 
     /// The holder of a chip's lock; `nil` if it is free. The lock is not acquired.
     package static func holder(device: String, address: UInt8) -> Holder? {
-        switch ask(SocketAddress(abstractName: name(device: device, address: address))) {
+        switch queryHolder(SocketAddress(abstractName: name(device: device, address: address))) {
         case .held(let holder): holder
-        case .free, .unsettled: nil
+        case .free, .notListening: nil
         }
     }
 
     private static func acquire(device: String, address: UInt8) throws(LinuxSensorsError) -> Int32 {
         let place = SocketAddress(abstractName: name(device: device, address: address))
-        let descriptor = stream()
+        let descriptor = makeSocket()
         guard descriptor >= 0 else { throw cannotLock(SystemFailure(code: errno)) }
         var code = EADDRINUSE
         // The holder may be exiting, or be between bind and listen. A moment later the holder can be identified, or the
@@ -64,7 +64,7 @@ package struct ChipLock: ~Copyable {
             }
             code = errno
             guard code == EADDRINUSE else { break }
-            if case .held(let holder) = ask(place) {
+            if case .held(let holder) = queryHolder(place) {
                 close(descriptor)
                 throw inUse(by: holder)
             }
@@ -86,18 +86,18 @@ package struct ChipLock: ~Copyable {
         case held(Holder)
         case free
         /// Bound but not listening yet.
-        case unsettled
+        case notListening
     }
 
     /// Determines the holder of a name. The kernel keeps the credentials that a process had when it called listen.
-    private static func ask(_ place: SocketAddress) -> Answer {
-        let descriptor = stream()
-        guard descriptor >= 0 else { return .unsettled }
+    private static func queryHolder(_ place: SocketAddress) -> Answer {
+        let descriptor = makeSocket()
+        guard descriptor >= 0 else { return .notListening }
         defer { close(descriptor) }
         guard place.withPointer({ connect(descriptor, $0, $1) }) == 0 else {
             // The holder never accepts connections, so its queue fills up with these queries.
             if errno == EAGAIN { return .held(Holder()) }
-            return errno == ECONNREFUSED ? .free : .unsettled
+            return errno == ECONNREFUSED ? .free : .notListening
         }
         // struct ucred, which Glibc declares for _GNU_SOURCE only.
         var credentials: (process: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
@@ -112,7 +112,7 @@ package struct ChipLock: ~Copyable {
     /// (net.core.somaxconn).
     private static let queueLength: Int32 = 4096
 
-    private static func stream() -> Int32 {
+    private static func makeSocket() -> Int32 {
         // Non-blocking, because connect would wait for room in a full queue.
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         return socket(AF_UNIX, Int32(type), 0)

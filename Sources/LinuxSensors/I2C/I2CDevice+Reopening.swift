@@ -50,7 +50,7 @@ extension I2CDevice {
                 let lock = try ChipLock(device: bus, address: address)
                 try adapter.open(path: bus)
                 let method = try adapter.usableMethod(at: address)
-                guard isThere(search) else {
+                guard isPresent(search) else {
                     adapter.close()
                     continue
                 }
@@ -67,7 +67,7 @@ extension I2CDevice {
         return false
     }
 
-    private borrowing func isThere(_ search: Search) -> Bool {
+    private borrowing func isPresent(_ search: Search) -> Bool {
         do throws(BusError) {
             return try adapter.readRegister(search.register, at: address) == search.identity
         } catch {

@@ -45,9 +45,9 @@ enum IIOClock: Equatable, Sendable {
         guard self == .bootTime else { return 0 }
         // Reads the monotonic clock before and after, and takes the mean to allow for delays in between.
         let before = IIOClock.now(CLOCK_MONOTONIC)
-        let theirs = IIOClock.now(CLOCK_BOOTTIME)
+        let bootTime = IIOClock.now(CLOCK_BOOTTIME)
         let after = IIOClock.now(CLOCK_MONOTONIC)
-        return before + (after - before) / 2 - theirs
+        return before + (after - before) / 2 - bootTime
     }
 
     private static func now(_ clock: clockid_t) -> Int64 {

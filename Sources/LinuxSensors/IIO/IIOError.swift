@@ -15,7 +15,7 @@ public struct IIOError: Error, Equatable, Sendable {
         /// A required attribute cannot be read.
         case cannotRead(attribute: String)
         /// An attribute did not keep the written value.
-        case notTaken(attribute: String, value: String, found: String)
+        case notKept(attribute: String, value: String, found: String)
         /// A channel has a storage format that is not supported.
         case unknownFormat(channel: String, String)
         /// The samples carry wall-clock timestamps, and the device accepts no other clock.
@@ -56,7 +56,7 @@ extension IIOError: CustomStringConvertible {
         case .cannotOpen: return "\(device): cannot be opened\(cause)"
         case .cannotWrite(let attribute): return "\(device): \(attribute) cannot be set\(cause)"
         case .cannotRead(let attribute): return "\(device): \(attribute) cannot be read"
-        case .notTaken(let attribute, let value, let found):
+        case .notKept(let attribute, let value, let found):
             return "\(device): \(attribute) is \(found) after \(value) was written"
         case .unknownFormat(let channel, let text):
             return "\(device): \(channel) is stored as \"\(text)\", which is not supported"
@@ -84,7 +84,7 @@ extension IIOError: CustomStringConvertible {
             return "jostle scan lists the available devices"
         case .wallClock:
             return "set it as root: echo monotonic | sudo tee /sys/bus/iio/devices/iio:device*/current_timestamp_clock"
-        case .cannotOpen, .cannotWrite, .cannotRead, .notTaken, .unknownFormat:
+        case .cannotOpen, .cannotWrite, .cannotRead, .notKept, .unknownFormat:
             return nil
         }
     }

@@ -44,7 +44,8 @@ struct IIOTrigger: Equatable, Sendable {
             let taken = IIODevice.all(in: places).filter { $0.path != device.path }
                 .compactMap { $0.text("trigger/current_trigger") }
             choice =
-                triggers.first { $0.isTimer && !taken.contains($0.name) } ?? made(for: device, in: places, &changes)
+                triggers.first { $0.isTimer && !taken.contains($0.name) }
+                ?? makeTimer(for: device, in: places, &changes)
         }
         guard let choice else { return nil }
         if choice.isTimer { try choice.set(rate: rate, for: device, &changes) }
@@ -57,7 +58,7 @@ struct IIOTrigger: Equatable, Sendable {
         }
         // The kernel accepts any name without an error.
         guard found == choice.name else {
-            throw IIOError(.notTaken(attribute: attribute, value: choice.name, found: found), device: device.title)
+            throw IIOError(.notKept(attribute: attribute, value: choice.name, found: found), device: device.title)
         }
         return choice
     }
@@ -77,7 +78,7 @@ struct IIOTrigger: Equatable, Sendable {
     }
 
     /// Creates a timer in configfs (iio-trig-hrtimer); `nil` without the kernel module or the permission.
-    private static func made(
+    private static func makeTimer(
         for device: IIODevice, in places: IIOPlaces, _ changes: inout IIOChanges
     ) -> IIOTrigger? {
         let name = "jostle-\(device.number)"

@@ -82,7 +82,7 @@ final class ClientCore: Sendable {
             state.published += 1
             return .success(Self.mustSignal(&state))
         }
-        if try result.get() { wake.ring() }
+        if try result.get() { wake.signal() }
     }
 
     func change(_ change: SubscriptionChange) {
@@ -90,7 +90,7 @@ final class ClientCore: Sendable {
             state.work.changes.append(change)
             return Self.mustSignal(&state)
         }
-        if mustSignal { wake.ring() }
+        if mustSignal { wake.signal() }
     }
 
     /// Requests the end of the thread. Only the first request counts.
@@ -99,7 +99,7 @@ final class ClientCore: Sendable {
             if !state.isStopping { state.work.stop = request }
             state.isStopping = true
         }
-        wake.ring()
+        wake.signal()
     }
 
     /// Suppresses the events of a detached thread.
@@ -130,7 +130,7 @@ final class ClientCore: Sendable {
 
     /// Takes all waiting requests, and re-arms `wake` for later ones.
     func takeWork() -> Work {
-        wake.silence()
+        wake.clear()
         return withState { state in
             state.isSignalled = false
             var work = Work()
@@ -155,13 +155,13 @@ final class ClientCore: Sendable {
             state.undeliveredAtStop = undelivered
         }
         for event in events {
-            let event = keepUp(with: event)
+            let event = update(for: event)
             if !isAbandoned.load(ordering: .acquiring) { handler(event) }
         }
     }
 
     /// Opens or closes the client for messages. Messages that came too late are added to the end-of-connection event.
-    private func keepUp(with event: MQTTEvent<MessageMark>) -> MQTTEvent<MessageMark> {
+    private func update(for event: MQTTEvent<MessageMark>) -> MQTTEvent<MessageMark> {
         switch event {
         case .connected(let connection):
             withState { $0.connection = connection }

@@ -28,14 +28,14 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     package init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<Token>) -> Void) throws(MQTTError) {
         try options.validate()
         core = try ClientCore(options: options) { [tokens] event in
-            if let event = tokens.redeem(event) { handler(event) }
+            if let event = tokens.resolve(event) { handler(event) }
         }
     }
 
     deinit {
         core.requestStop(ClientCore.StopRequest(deadline: .now, farewell: nil))
         phase.withLock { phase in
-            if case .running(let thread) = exchange(&phase, with: .ended) { thread.leaveBehind() }
+            if case .running(let thread) = exchange(&phase, with: .ended) { thread.detach() }
         }
     }
 
@@ -67,11 +67,11 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
     package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: core.options.maximumPacketSize)
-        let mark = token.map { tokens.enter($0) }
+        let mark = token.map { tokens.add($0) }
         do throws(MQTTError) {
             try core.publish(Outgoing(message: message, mark: mark))
         } catch {
-            if let mark { tokens.forget(mark) }
+            if let mark { tokens.remove(mark) }
             throw error
         }
     }
@@ -112,7 +112,7 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
             case .ended: return .stopping
             case .running(let thread):
                 if thread.isCurrent {
-                    thread.leaveBehind()
+                    thread.detach()
                     return .stopping
                 }
                 phase = .running(thread)
@@ -122,7 +122,7 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
         core.requestStop(ClientCore.StopRequest(deadline: start + limit * 0.8, farewell: farewell))
         if let result { return result }
 
-        let hasEnded = core.finished.isRung(by: start + limit)
+        let hasEnded = core.finished.isSignalled(by: start + limit)
         return phase.withLock { phase in
             guard case .running(let thread) = exchange(&phase, with: .ended) else { return .stopping }
             if hasEnded {
@@ -130,8 +130,8 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
                 return .stopped(undelivered: core.undeliveredAtStop)
             }
             core.abandon()
-            thread.leaveBehind()
-            return .leftBehind
+            thread.detach()
+            return .detached
         }
     }
 }

@@ -46,7 +46,7 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     ///   - now: the current time.
     /// - Returns: the events, in order.
     package func advance(_ readiness: MQTTReadiness = [], now: Instant = .now) -> [MQTTEvent<Token>] {
-        connection.advance(readiness, now: now).compactMap(tokens.redeem)
+        connection.advance(readiness, now: now).compactMap(tokens.resolve)
     }
 
     /// Accepts a message, which the next `advance` sends.
@@ -57,11 +57,11 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
     package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: options.maximumPacketSize)
-        let mark = token.map { tokens.enter($0) }
+        let mark = token.map { tokens.add($0) }
         do throws(MQTTError) {
             try connection.publish(Outgoing(message: message, mark: mark))
         } catch {
-            if let mark { tokens.forget(mark) }
+            if let mark { tokens.remove(mark) }
             throw error
         }
     }

@@ -42,7 +42,7 @@ struct NetworkThread: ~Copyable {
     }
 
     /// Detaches the thread, which then ends on its own.
-    consuming func leaveBehind() {
+    consuming func detach() {
         pthread_detach(thread)
     }
 
@@ -50,7 +50,7 @@ struct NetworkThread: ~Copyable {
         guard let context else { return nil }
         let core = Unmanaged<ClientCore>.fromOpaque(context).takeRetainedValue()
         run(core)
-        core.finished.ring()
+        core.finished.signal()
         return nil
     }
 

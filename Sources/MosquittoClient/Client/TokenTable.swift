@@ -10,7 +10,7 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// Stores a token under a new mark.
-    func enter(_ token: Token) -> MessageMark {
+    func add(_ token: Token) -> MessageMark {
         state.withLock { state in
             state.last += 1
             state.tokens[state.last] = token
@@ -19,13 +19,13 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
     }
 
     /// Removes the mark of a message that was not accepted.
-    func forget(_ mark: MessageMark) {
+    func remove(_ mark: MessageMark) {
         state.withLock { $0.tokens[mark.number] = nil }
     }
 
     /// Replaces the marks in an event with the publisher's tokens, and removes them from the table. `nil` if the event
     /// concerns a message without a token.
-    func redeem(_ event: MQTTEvent<MessageMark>) -> MQTTEvent<Token>? {
+    func resolve(_ event: MQTTEvent<MessageMark>) -> MQTTEvent<Token>? {
         switch event {
         case .connecting(let broker, let version): .connecting(broker, version)
         case .connected(let connection): .connected(connection)
@@ -35,13 +35,13 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
         case .acknowledged(let mark): take([mark]).first.map { .acknowledged($0) }
         case .rejected(let mark, let topic, let failure):
             .rejected(mark.flatMap { take([$0]).first }, topic: topic, failure)
-        case .refused(let end): .refused(redeem(end))
-        case .disconnected(let end): .disconnected(redeem(end))
+        case .refused(let end): .refused(resolve(end))
+        case .disconnected(let end): .disconnected(resolve(end))
         case .stopped(let undelivered): .stopped(undelivered: take(undelivered))
         }
     }
 
-    private func redeem(_ end: MQTTDisconnection<MessageMark>) -> MQTTDisconnection<Token> {
+    private func resolve(_ end: MQTTDisconnection<MessageMark>) -> MQTTDisconnection<Token> {
         MQTTDisconnection(
             broker: end.broker, failure: end.failure, wasConnected: end.wasConnected,
             undelivered: take(end.undelivered), retryAfter: end.retryAfter)

@@ -29,7 +29,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     }
 
     /// What earlier attempts revealed about a broker.
-    private struct Knowledge {
+    private struct BrokerKnowledge {
         var version: MQTTVersion
         var versionIsKnown = false
         var forcesIPv4 = false
@@ -39,7 +39,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     private let versions: MQTTOptions.Versions
     private let backoff: MQTTBackoff
     private var generator: Generator
-    private var brokers: [Knowledge]
+    private var brokers: [BrokerKnowledge]
 
     /// The broker to try next, and the number of failures since the last stable connection.
     private var next = 0
@@ -58,7 +58,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             case .automatic: .v5
             case .only(let version): version
             }
-        brokers = Array(repeating: Knowledge(version: version), count: max(brokerCount, 1))
+        brokers = Array(repeating: BrokerKnowledge(version: version), count: max(brokerCount, 1))
     }
 
     /// Starts with an immediate first attempt.
@@ -90,7 +90,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
                 state = .connecting(other)
                 return .connect(other)
             }
-            reconsider(attempt, after: failure)
+            updateParameters(attempt, after: failure)
             failures += 1
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
@@ -134,7 +134,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     }
 
     /// Changes the parameters of the next attempt with the same broker.
-    private mutating func reconsider(_ attempt: Attempt, after failure: MQTTFailure) {
+    private mutating func updateParameters(_ attempt: Attempt, after failure: MQTTFailure) {
         brokers[attempt.broker].forcesIPv4 = false
         guard case .automatic = versions else { return }
         switch (attempt.version, failure) {

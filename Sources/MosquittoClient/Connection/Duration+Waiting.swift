@@ -14,10 +14,10 @@ extension Duration {
 
 extension WakeSignal {
     /// Waits for the signal without clearing it. Returns `false` if `deadline` passes first.
-    func isRung(by deadline: ContinuousClock.Instant) -> Bool {
+    func isSignalled(by deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
-            if isRung(within: Double(left.pollMilliseconds) / 1000) { return true }
+            if isSignalled(within: Double(left.pollMilliseconds) / 1000) { return true }
             if left <= .zero { return false }
         }
     }

@@ -75,7 +75,7 @@ final class PolledConnection {
         guard let session = current?.session else { return wake }
         var deadline = session.deadline
         // Once the session is disconnecting, it has a deadline of its own.
-        if let stop, !session.isLeaving { deadline = min(deadline, stop.deadline) }
+        if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
         return deadline
     }
@@ -129,7 +129,7 @@ final class PolledConnection {
     /// Performs the due work and returns the events.
     func advance(_ readiness: MQTTReadiness, now: Instant) -> [MQTTEvent<MessageMark>] {
         lastStep = now
-        if !isFinished { withoutBrokenPipeSignal { step(readiness, now: now) } }
+        if !isFinished { ignoringBrokenPipe { step(readiness, now: now) } }
         defer { events.removeAll() }
         return events
     }
@@ -177,11 +177,11 @@ final class PolledConnection {
         session.receive(readiness, now: now)
         handleReports(of: session, now: now)
         guard current != nil else { return }
-        handOver(to: session, now: now)
+        sendPending(to: session, now: now)
         session.transmit(now: now)
         handleReports(of: session, now: now)
         if let stop, current != nil {
-            approachEnd(of: session, stop, now: now)
+            endIfDone(of: session, stop, now: now)
             handleReports(of: session, now: now)
         }
         // The write may have opened the window, and possibly no other event triggers another step.
@@ -194,7 +194,7 @@ final class PolledConnection {
     }
 
     /// Passes subscription changes and messages to libmosquitto, as far as the window allows.
-    private func handOver(to session: Session, now: Instant) {
+    private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
         for change in changes { session.change(change) }
         changes.removeAll()
@@ -211,13 +211,13 @@ final class PolledConnection {
         }
     }
 
-    private func approachEnd(of session: Session, _ stop: StopRequest, now: Instant) {
+    private func endIfDone(of session: Session, _ stop: StopRequest, now: Instant) {
         guard session.isAccepted else { return session.finish(.stopped) }
         guard now >= stop.deadline || stop.farewell == nil && queue.isEmpty && session.isDrained else { return }
         // If the farewell was not acknowledged, the connection is dropped without a DISCONNECT, so that the broker
         // publishes the will.
         if stop.farewell == nil {
-            session.leave(now: now)
+            session.disconnect(now: now)
             session.transmit(now: now)
         } else {
             session.finish(.stopped)

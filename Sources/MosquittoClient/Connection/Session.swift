@@ -35,7 +35,7 @@ final class Session {
     private var hasMoreToRead = false
     private var partial: PartialPacket
     private var lastStep: Instant
-    private var lastHeard: Instant
+    private var lastReceived: Instant
     private var silenceLimit: Duration
     /// The keep-alive time in force, and when something was last sent; the library measures the keep-alive time from
     /// there.
@@ -49,7 +49,7 @@ final class Session {
     private var sequence: UInt64 = 0
     private var unsent: [Outgoing] = []
     private var subscribing: [Int32: String] = [:]
-    private var leave: OrderlyEnd?
+    private var gracefulDisconnect: GracefulDisconnect?
 
     /// Whether the broker has accepted the connection.
     private(set) var isAccepted = false
@@ -90,7 +90,7 @@ final class Session {
         self.version = version
         connectDeadline = start + options.connectTimeout
         lastStep = start
-        lastHeard = start
+        lastReceived = start
         lastSent = start
         keepAlive = options.keepAlive
         silenceLimit = Self.silenceLimit(keepAlive: options.keepAlive, options)
@@ -100,7 +100,7 @@ final class Session {
 
     /// The socket and the readiness to wait for; `nil` once it is closed.
     var interest: MQTTInterest? {
-        if let leave { return leave.interest }
+        if let gracefulDisconnect { return gracefulDisconnect.interest }
         let socket = handle.socket
         if end != nil || socket < 0 { return nil }
         let mustWrite = handle.wantsWrite || !tcpIsUp
@@ -109,25 +109,26 @@ final class Session {
 
     /// When the next step is due even if the socket is not ready.
     var deadline: Instant {
-        if let leave { return leave.deadline }
+        if let gracefulDisconnect { return gracefulDisconnect.deadline }
         if end != nil || hasMoreToRead { return lastStep }
         if !isAccepted { return connectDeadline }
         // The library does not report when it will ping, which is after nothing was sent, or nothing received, for the
         // keep-alive time. It counts whole seconds, so the first check may be one second early.
-        let ping = max(min(lastHeard, lastSent) + keepAlive, lastStep + .seconds(1))
-        return min(ping, lastHeard + silenceLimit)
+        let ping = max(min(lastReceived, lastSent) + keepAlive, lastStep + .seconds(1))
+        return min(ping, lastReceived + silenceLimit)
     }
 
     /// How many more messages may be sent now.
     var window: Int {
-        isAccepted && end == nil && leave == nil ? max(Int(options.maximumInFlight) - inFlight.count, 0) : 0
+        isAccepted && end == nil && gracefulDisconnect == nil
+            ? max(Int(options.maximumInFlight) - inFlight.count, 0) : 0
     }
 
     /// Messages that were sent but not acknowledged.
     var inFlightCount: Int { inFlight.count }
 
     /// Whether a graceful disconnect has started.
-    var isLeaving: Bool { leave != nil }
+    var isDisconnecting: Bool { gracefulDisconnect != nil }
 
     /// Whether everything has been written and acknowledged.
     var isDrained: Bool { inFlight.isEmpty && !handle.wantsWrite }
@@ -144,20 +145,20 @@ final class Session {
     func receive(_ readiness: MQTTReadiness, now: Instant) {
         lastStep = now
         guard end == nil else { return }
-        if var leaving = leave {
-            leaving.step(now: now)
-            leave = leaving
-            if leaving.isOver { finish(.stopped) }
+        if var disconnecting = gracefulDisconnect {
+            disconnecting.step(now: now)
+            gracefulDisconnect = disconnecting
+            if disconnecting.isOver { finish(.stopped) }
             return
         }
-        if let failure = overdue(now) { return finish(failure) }
+        if let failure = timeoutFailure(now) { return finish(failure) }
         guard !readiness.isEmpty || hasMoreToRead else { return }
         if !tcpIsUp {
             let code = socketOption(handle.socket, SO_ERROR)
             if code != 0 { return finish(.network(code: code)) }
             tcpIsUp = true
         }
-        if readiness.contains(.readable) || hasMoreToRead { lastHeard = now }
+        if readiness.contains(.readable) || hasMoreToRead { lastReceived = now }
         read()
     }
 
@@ -179,7 +180,7 @@ final class Session {
     /// Writes pending data, and a ping if one is due.
     func transmit(now: Instant) {
         guard end == nil, tcpIsUp else { return }
-        if leave != nil { return write(now: now) }
+        if gracefulDisconnect != nil { return write(now: now) }
         // Before the write below, so that a ping that this queues is sent too.
         let code = handle.maintain()
         if code != MOSQ_ERR_SUCCESS.rawValue || handle.socket < 0 { return handleRecords(code, errno: errno) }
@@ -191,12 +192,12 @@ final class Session {
         lastSent = now
         let code = handle.write()
         let cause = errno
-        if leave == nil {
+        if gracefulDisconnect == nil {
             handleRecords(code, errno: cause)
         } else if code != MOSQ_ERR_SUCCESS.rawValue {
             finish(.stopped)
         } else if handle.socket < 0 {
-            leave?.disconnectIsWritten()
+            gracefulDisconnect?.disconnectIsWritten()
         }
     }
 
@@ -213,9 +214,9 @@ final class Session {
         keepAlive + .seconds(1) + options.responseTimeout
     }
 
-    private func overdue(_ now: Instant) -> MQTTFailure? {
+    private func timeoutFailure(_ now: Instant) -> MQTTFailure? {
         if !isAccepted { return now >= connectDeadline ? .timedOut : nil }
-        return lastHeard.duration(to: now) >= silenceLimit ? .silent : nil
+        return lastReceived.duration(to: now) >= silenceLimit ? .silent : nil
     }
 
     // MARK: Sending
@@ -268,13 +269,13 @@ final class Session {
     }
 
     /// Disconnects gracefully, so that the broker does not publish the will. `ended(.stopped)` follows.
-    func leave(now: Instant) {
-        guard leave == nil, end == nil else { return }
+    func disconnect(now: Instant) {
+        guard gracefulDisconnect == nil, end == nil else { return }
         let socket = handle.socket
-        guard socket >= 0, let orderly = OrderlyEnd(socket: socket, now: now) else { return finish(.stopped) }
-        leave = orderly
+        guard socket >= 0, let graceful = GracefulDisconnect(socket: socket, now: now) else { return finish(.stopped) }
+        gracefulDisconnect = graceful
         handle.disconnect()
-        if handle.socket < 0 { leave?.disconnectIsWritten() }
+        if handle.socket < 0 { gracefulDisconnect?.disconnectIsWritten() }
     }
 
     /// Ends immediately without a DISCONNECT.
@@ -289,10 +290,10 @@ final class Session {
     /// Processes the recorded callbacks, then the code that the library returned. Data read before a failure still
     /// counts, such as acknowledgements or the reason of a refusal.
     private func handleRecords(_ code: Int32, errno cause: Int32) {
-        for record in handle.inbox.take() where end == nil {
+        for record in handle.recorder.take() where end == nil {
             switch record {
             case .connack(let code, let sessionPresent, let keepAlive):
-                connectionAnswered(code, sessionPresent: sessionPresent, keepAlive: keepAlive)
+                handleConnack(code, sessionPresent: sessionPresent, keepAlive: keepAlive)
             case .disconnected(let code):
                 // The library's own codes are small; MQTT's failure reasons start at 128.
                 if code >= 0x80, closingReason == nil { closingReason = MQTTReason(rawValue: UInt8(clamping: code)) }
@@ -315,7 +316,7 @@ final class Session {
         }
     }
 
-    private func connectionAnswered(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {
+    private func handleConnack(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {
         guard code == 0 else {
             let reason =
                 version == .v311 ? MQTTReason(connack311: code) : MQTTReason(rawValue: UInt8(truncatingIfNeeded: code))

@@ -4,7 +4,7 @@ internal import Glibc
 /// the process.
 ///
 /// libmosquitto and OpenSSL write without MSG_NOSIGNAL, on whatever thread drives a client.
-func withoutBrokenPipeSignal<Result>(_ body: () -> Result) -> Result {
+func ignoringBrokenPipe<Result>(_ body: () -> Result) -> Result {
     var signals = sigset_t()
     var previous = sigset_t()
     sigemptyset(&signals)

@@ -16,13 +16,13 @@ struct MosquittoHandle: ~Copyable {
     private let client: OpaquePointer
 
     /// The recorded callbacks.
-    let inbox: CallbackInbox
+    let recorder: CallbackRecorder
 
     /// The cause of a TLS failure; `nil` if there was none.
     var tlsFault: TLSFault? {
         // Swift 6.0.3 crashes when an optional is read through a stored reference of a noncopyable value.
-        let inbox = inbox
-        return inbox.tlsFault
+        let recorder = recorder
+        return recorder.tlsFault
     }
 
     /// Creates an unconnected client (`mosquitto_new`).
@@ -32,8 +32,8 @@ struct MosquittoHandle: ~Copyable {
             throw .library(code: MOSQ_ERR_NOMEM.rawValue)
         }
         self.client = client
-        inbox = CallbackInbox()
-        inbox.install(on: client)
+        recorder = CallbackRecorder()
+        recorder.install(on: client)
         // The client is not threaded, but with this setting `publish` queues the message instead of writing it
         // directly.
         mosquitto_threaded_set(client, true)
@@ -46,7 +46,7 @@ struct MosquittoHandle: ~Copyable {
     /// Frees a client (`mosquitto_destroy`). Separate from `deinit`, in which Swift 6.0.3 crashes on a local variable.
     private static func destroy(_ client: OpaquePointer) {
         // With TLS this writes to the socket, and the broker may be gone.
-        withoutBrokenPipeSignal { mosquitto_destroy(client) }
+        ignoringBrokenPipe { mosquitto_destroy(client) }
     }
 
     /// Runs `mosquitto_lib_init` once. There is no clean-up, because a detached thread may still use the library.
@@ -57,8 +57,8 @@ struct MosquittoHandle: ~Copyable {
 
     /// Whether an assertion of the library failed for this handle.
     var isAbandoned: Bool {
-        let inbox = inbox
-        return inbox.isAbandoned
+        let recorder = recorder
+        return recorder.isAbandoned
     }
 
     /// The socket, negative if there is none (`mosquitto_socket`).
@@ -100,12 +100,12 @@ struct MosquittoHandle: ~Copyable {
 
     /// Reads and processes at most one packet (`mosquitto_loop_read`).
     func read() -> ReadResult {
-        let count = inbox.count
+        let count = recorder.count
         errno = 0
         let code = guarded { client in mosquitto_guard_loop_read(client, 1) }
         let cause = errno
         // A response that the library queues may also leave EAGAIN, but in that case there is a new record.
-        return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && inbox.count == count)
+        return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && recorder.count == count)
     }
 
     /// Writes pending data, as far as the socket accepts it (`mosquitto_loop_write`).
@@ -156,18 +156,18 @@ struct MosquittoHandle: ~Copyable {
     private func guarded(_ call: (OpaquePointer) -> Int32) -> Int32 {
         if isAbandoned { return MOSQ_ERR_NO_CONN.rawValue }
         let code = call(client)
-        if code == MOSQUITTO_GUARD_LEFT {
+        if code == MOSQUITTO_GUARD_ASSERTION_FAILED {
             // Reading the socket needs no lock, and the library will no longer close it.
             let socket = mosquitto_socket(client)
             if socket >= 0 { close(socket) }
-            inbox.abandon()
+            recorder.abandon()
         }
         return code
     }
 
     /// Throws unless the code means success.
     private func check(_ code: Int32) throws(MQTTFailure) {
-        if code == MOSQUITTO_GUARD_LEFT { throw .unreadable }
+        if code == MOSQUITTO_GUARD_ASSERTION_FAILED { throw .unreadable }
         if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
     }
 }
@@ -178,7 +178,7 @@ extension MosquittoHandle {
     /// - Throws: `file` if a key or certificate cannot be read, `library` if the library rejects a setting.
     func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
-        inbox.limit(to: options.maximumPacketSize)
+        recorder.limit(to: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
         try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
         try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(options.maximumInFlight)))
@@ -220,7 +220,7 @@ extension MosquittoHandle {
 extension MQTTFailure {
     /// The failure for a return code of the library, given the errno it left and an earlier TLS fault.
     init(_ code: Int32, errno cause: Int32, host: String, tlsFault: TLSFault?) {
-        if code == MOSQUITTO_GUARD_LEFT {
+        if code == MOSQUITTO_GUARD_ASSERTION_FAILED {
             self = .unreadable
             return
         }

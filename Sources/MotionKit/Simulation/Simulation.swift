@@ -45,7 +45,7 @@ struct Simulation: Sendable {
     /// Cancels what is open and waits for the thread's end. To be called once, also where it is over.
     func stop() {
         control.shouldStop.store(true, ordering: .releasing)
-        control.wake.ring()
+        control.wake.signal()
         thread.join(within: 0.5)
     }
 }

@@ -115,6 +115,6 @@ struct SimulationLoop: ~Copyable {
             if control.shouldStop.load(ordering: .acquiring) { return }
             control.wake.wait(seconds: 0.02)
         }
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 }

@@ -142,7 +142,7 @@ final class CalibrationKeeper: Sendable {
         withState { state in
             state.attempt = (write, result)
             return state.waiting
-        }?.ring()
+        }?.signal()
     }
 
     /// Waits for an attempt at a write or at one after it, which replaces it.

@@ -104,7 +104,7 @@ final class SensorExchange: Sendable {
     func order(_ change: (inout SensorOrders) -> Void) {
         orders.withLock { change(&$0) }
         ordersGeneration.add(1, ordering: .releasing)
-        sensorWake.ring()
+        sensorWake.signal()
     }
 
     // MARK: For the sensor thread

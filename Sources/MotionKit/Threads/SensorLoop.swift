@@ -91,7 +91,7 @@ struct SensorLoop: ~Copyable {
         exchange.show(state: nil, status: device.status, info: device.info)
         exchange.hasLeftDevice.store(true, ordering: .releasing)
         exchange.hasStopped.store(true, ordering: .releasing)
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Carries out what was ordered since the last batch.
@@ -115,7 +115,7 @@ struct SensorLoop: ~Copyable {
             owedReference = order
             followReference()
         }
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Takes or clears the reference as was ordered, as soon as there is an attitude to take.
@@ -182,7 +182,7 @@ struct SensorLoop: ~Copyable {
         batch.removeAll()
         hasSamples = true
         followReference()
-        if isNews { exchange.deliveryWake.ring() }
+        if isNews { exchange.deliveryWake.signal() }
         reportRest()
         reportScale()
     }
@@ -202,7 +202,7 @@ struct SensorLoop: ~Copyable {
         nextRestReport = state.timestamp.advanced(bySeconds: SensorLoop.restInterval)
         let bias = pipeline.calibration.sensorReading(ofRate: state.gyroscopeBias, temperature: state.temperature)
         exchange.post(.rest(RestReport(bias: bias, temperature: state.temperature, time: state.timestamp)))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Tells from time to time what movement has taught of the gyroscope's scale.
@@ -217,7 +217,7 @@ struct SensorLoop: ~Copyable {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
         exchange.post(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Hands on the reference where it has changed.
@@ -226,7 +226,7 @@ struct SensorLoop: ~Copyable {
         reference = pipeline.reference.attitude
         let isKept = pipeline.settings.reference == .stored
         exchange.post(.reference(ReferenceChange(attitude: reference, isKept: isKept)))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Hands on what the driver has to tell; a lost sensor cancels what is open.
@@ -241,6 +241,6 @@ struct SensorLoop: ~Copyable {
             break
         }
         exchange.post(.sensor(event, at: clock.now()))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// The library closes its socket after writing the DISCONNECT. If unread data has arrived by then, the system resets
 /// the connection and the broker may never receive the DISCONNECT. A duplicate descriptor keeps the socket open.
-struct OrderlyEnd {
+struct GracefulDisconnect {
     typealias Instant = ContinuousClock.Instant
 
     private final class Descriptor {

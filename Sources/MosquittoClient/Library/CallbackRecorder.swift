@@ -6,7 +6,7 @@ internal import Glibc
 ///
 /// The library holds a lock during callbacks, so they only copy data. All of this happens on the network thread: the
 /// library calls back only from its loop functions.
-final class CallbackInbox {
+final class CallbackRecorder {
     enum Record {
         case connack(code: Int32, sessionPresent: Bool, keepAlive: UInt16?)
         case disconnected(code: Int32)
@@ -51,50 +51,50 @@ final class CallbackInbox {
     func install(on client: OpaquePointer) {
         mosquitto_user_data_set(client, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
-            CallbackInbox.with(context) { inbox in
+            CallbackRecorder.with(context) { recorder in
                 var seconds: UInt16 = 0
                 let identifier = Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue)
                 let hasKeepAlive = mosquitto_property_read_int16(properties, identifier, &seconds, false) != nil
-                inbox.records.append(
+                recorder.records.append(
                     .connack(code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil))
             }
         }
         mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
-            CallbackInbox.with(context) { $0.records.append(.disconnected(code: code)) }
+            CallbackRecorder.with(context) { $0.records.append(.disconnected(code: code)) }
         }
         mosquitto_publish_v5_callback_set(client) { _, context, id, reason, _ in
-            CallbackInbox.with(context) { $0.records.append(.published(id: id, reason: reason)) }
+            CallbackRecorder.with(context) { $0.records.append(.published(id: id, reason: reason)) }
         }
         mosquitto_subscribe_v5_callback_set(client) { _, context, id, count, granted, _ in
             // 2.0.11 passes on a SUBACK without a return code (CVE-2024-10525).
             guard count > 0, let granted else { return }
-            CallbackInbox.with(context) { $0.records.append(.subscribed(id: id, granted: granted[0])) }
+            CallbackRecorder.with(context) { $0.records.append(.subscribed(id: id, granted: granted[0])) }
         }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
-            CallbackInbox.with(context) { inbox in
-                if let size = message?.pointee.payloadlen, size > inbox.maximumSize {
-                    inbox.records.append(.tooLarge)
+            CallbackRecorder.with(context) { recorder in
+                if let size = message?.pointee.payloadlen, size > recorder.maximumSize {
+                    recorder.records.append(.tooLarge)
                     return
                 }
                 guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else {
                     return
                 }
-                inbox.records.append(.message(copy))
+                recorder.records.append(.message(copy))
             }
         }
         mosquitto_log_callback_set(client) { client, context, level, text in
             // Everything else of interest has a callback; only the reason of a TLS failure must be taken from the log.
             guard level == MOSQ_LOG_ERR, let text else { return }
-            CallbackInbox.with(context) { $0.noteTLSFault(String(cString: text), client) }
+            CallbackRecorder.with(context) { $0.noteTLSFault(String(cString: text), client) }
         }
     }
 
     /// Runs the body of a callback with the assertion guard suspended: the guard's siglongjmp skips stack frames, and
     /// Swift frames must not be skipped.
-    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (CallbackInbox) -> Void) {
+    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (CallbackRecorder) -> Void) {
         guard let context else { return }
         let suspended = mosquitto_guard_suspend()
-        body(Unmanaged<CallbackInbox>.fromOpaque(context).takeUnretainedValue())
+        body(Unmanaged<CallbackRecorder>.fromOpaque(context).takeUnretainedValue())
         mosquitto_guard_resume(suspended)
     }
 
