@@ -133,8 +133,8 @@ final class MPU6050Rig {
         while healthGroup == 0 && !script.hasFailed {
             advance(at: location)
             expectFIFO(frame.living(due), at: location)
-            let told = poll().event
-            if told != .none { event = told }
+            let change = poll().event
+            if change != .none { event = change }
         }
         return event
     }

@@ -6,11 +6,11 @@ import Testing
 @testable import StateStorage
 
 extension ContinuousClock.Instant {
-    /// The instant from which the tests count; nothing here looks at a clock.
+    /// Time zero of the tests; nothing here reads a clock.
     fileprivate static let origin = ContinuousClock.now
 }
 
-/// A queue with times in seconds, and behind a reference so that `#expect` may change it.
+/// A queue with times in seconds. A class, so that `#expect` may change it.
 private final class Queue {
     private var queue = WriteQueue()
 
@@ -30,7 +30,7 @@ private final class Queue {
         queue.attemptEnded(file, result, at: instant(seconds))
     }
 
-    /// The file that begins now.
+    /// The file whose write starts now.
     func begin(at seconds: Double) throws -> WriteQueue.File {
         let step = next(seconds)
         guard case .file(let file) = step else {
@@ -40,7 +40,7 @@ private final class Queue {
         return file
     }
 
-    /// When something is due, `nil` if that is never.
+    /// When the next step is due; `nil` if never.
     func wait(at seconds: Double) -> ContinuousClock.Instant? {
         let step = next(seconds)
         guard case .wait(let until) = step else {
@@ -51,7 +51,7 @@ private final class Queue {
     }
 }
 
-/// Requirement: what must last is written in the end, the latest of each file, and what is not says so.
+/// Requirement: the latest content of each file is written in the end, and what could not be written is a fault.
 @Suite struct WriteQueueTests {
     private let start = ContinuousClock.Instant.origin
     private let full = SystemFailure(code: ENOSPC)
@@ -63,7 +63,7 @@ private final class Queue {
         WriteQueue.File(path: path, contents: byte.map { [$0] }, completion: nil)
     }
 
-    @Test func theLatestContentsOfEachFileAreWrittenInOrder() throws {
+    @Test func writesTheLatestContentsOfEachFileInOrder() throws {
         let queue = Queue()
         #expect(queue.isIdle)
         #expect(queue.wait(at: 0) == nil)
@@ -81,7 +81,7 @@ private final class Queue {
         #expect(queue.isIdle && queue.faults(at: 0).isEmpty)
     }
 
-    @Test func jobsGoBeforeFilesAndInOrder() {
+    @Test func runsJobsBeforeFilesAndInOrder() {
         let order = Mutex("")
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
@@ -93,8 +93,8 @@ private final class Queue {
         #expect(order.withLock { $0 } == "xy")
     }
 
-    /// 2 s, 4, 8, 16, 30, 30: a disk that is full is not worn out, and one that is freed is used soon.
-    @Test func aFailedWriteIsTriedAgainLessAndLessOften() throws {
+    /// 2 s, 4, 8, 16, 30, 30: a full disk is not worn out, and freed space is used soon.
+    @Test func retriesWithGrowingDelays() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         var now = 0.0
@@ -109,15 +109,15 @@ private final class Queue {
         let last = try queue.begin(at: now)
         #expect(queue.attemptEnded(last, .success(()), at: now))
         #expect(queue.isIdle && queue.faults(at: now).isEmpty)
-        // The next failure begins from the start.
+        // The next failure starts with the first delay.
         queue.add(file("a", 2), at: now)
         let next = try queue.begin(at: now)
         #expect(queue.attemptEnded(next, .failure(broken), at: now))
         #expect(queue.wait(at: now) == instant(now + 2))
     }
 
-    /// New contents are tried at once; that the old ones failed is still a fault until something is on the disk.
-    @Test func newContentsReplaceOnesThatFailed() throws {
+    /// New contents are tried immediately. The earlier failure remains a fault until a write succeeds.
+    @Test func newContentsReplaceFailedOnes() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         let attempt = try queue.begin(at: 0)
@@ -130,7 +130,7 @@ private final class Queue {
         #expect(queue.wait(at: 1) == instant(5))
     }
 
-    @Test func whatIsOrderedDuringAnAttemptIsNotLost() throws {
+    @Test func keepsRequestsMadeDuringAnAttempt() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         let attempt = try queue.begin(at: 0)
@@ -145,8 +145,8 @@ private final class Queue {
         #expect(last.contents == [3])
     }
 
-    /// One file that fails holds up no other.
-    @Test func otherFilesAreWrittenMeanwhile() throws {
+    /// A file that fails delays no other file.
+    @Test func writesOtherFilesMeanwhile() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         let attempt = try queue.begin(at: 0)
@@ -155,7 +155,7 @@ private final class Queue {
         #expect(try queue.begin(at: 0).path == "b")
     }
 
-    @Test func whatIsStuckIsAFaultAfterASecond() throws {
+    @Test func anAttemptStuckForASecondIsAFault() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         let attempt = try queue.begin(at: 5)
@@ -174,7 +174,7 @@ private final class Queue {
         #expect(queue.faults(at: 12).isEmpty)
     }
 
-    @Test func withoutAThreadWhatWaitsIsAFault() throws {
+    @Test func withoutAThreadWaitingRequestsAreAFault() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         queue.cannotStart(.noResources, at: 0)
@@ -185,7 +185,7 @@ private final class Queue {
         #expect(queue.faults(at: 4).isEmpty)
     }
 
-    @Test func atTheEndEachThingIsAttemptedOnce() throws {
+    @Test func attemptsEachRequestOnceAtTheEnd() throws {
         let queue = Queue()
         queue.add(file("a", 1), at: 0)
         let attempt = try queue.begin(at: 0)
@@ -202,7 +202,7 @@ private final class Queue {
             Issue.record("no end")
             return
         }
-        // What failed is not done.
+        // A failed request is not done.
         #expect(!queue.isIdle)
     }
 }
