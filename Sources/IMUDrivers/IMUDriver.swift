@@ -4,7 +4,7 @@ package import MotionCore
 ///
 /// The sensor thread calls `poll`, forwards the samples, and calls again at the returned time.
 package protocol IMUDriver: ~Copyable {
-    /// The chip and what it was configured to; complete once the first sample is out.
+    /// The chip and its configuration. Complete once the first sample has been delivered.
     var info: IMUInfo { get }
 
     /// The driver's state, and its counters since it was created.

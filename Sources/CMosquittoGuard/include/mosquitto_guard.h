@@ -3,11 +3,11 @@
 // libmosquitto 2.0.11 terminates the process with assert() when it receives an unknown property (property_mosq.c logs
 // it for no client, and logging_mosq.c asserts that there is one); 2.0.21 does not. assert() calls __assert_fail, which
 // the program defines in place of the C library's. If an assertion in libmosquitto fails during one of the calls below,
-// that function leaves the library with siglongjmp, and the call returns MOSQUITTO_GUARD_LEFT. Any other assertion
-// terminates the process as before.
+// that function leaves the library with siglongjmp, and the call returns MOSQUITTO_GUARD_ASSERTION_FAILED. Any other
+// assertion terminates the process as before.
 //
-// A client left in this way may hold locks and be in an inconsistent state, so it must be neither used again nor
-// destroyed. A child process per connection would isolate more, but it costs memory, and two copies of every message.
+// After a failed assertion the client may hold locks and be in an inconsistent state, so it must be neither used again
+// nor destroyed. A child process per connection would isolate more, but it costs memory, and two copies of every message.
 #ifndef JOSTLE_MOSQUITTO_GUARD_H
 #define JOSTLE_MOSQUITTO_GUARD_H
 

@@ -29,8 +29,9 @@
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail after MS milliseconds; may be repeated
 //
 // As a product of the package, the library brings Swift's runtime with it. For measuring a program that has its own,
-// build it with: cc -shared -fPIC -O2 -I Tests/FakeI2CAdapter/include Tests/FakeI2CAdapter/*.c -lm -o
-// libFakeI2CAdapter.so
+// build it with:
+//
+//     cc -shared -fPIC -O2 -I Tests/FakeI2CAdapter/include Tests/FakeI2CAdapter/*.c -lm -o libFakeI2CAdapter.so
 //
 // Programs that run at the same time need different paths, because the agent's lock on a chip is machine-wide. An
 // unknown option ends the program with status 64, so that no test passes because of a typing error.
