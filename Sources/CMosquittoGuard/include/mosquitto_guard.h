@@ -7,7 +7,8 @@
 // assertion terminates the process as before.
 //
 // After a failed assertion the client may hold locks and be in an inconsistent state, so it must be neither used again
-// nor destroyed. A child process per connection would isolate more, but it costs memory, and two copies of every message.
+// nor destroyed. A child process per connection would isolate more, but it costs memory and two copies of every
+// message.
 #ifndef JOSTLE_MOSQUITTO_GUARD_H
 #define JOSTLE_MOSQUITTO_GUARD_H
 

@@ -24,8 +24,8 @@
 //     down=A-B:ERRNO     from A to B seconds after the start every transaction fails
 //     gone=A-B:ERRNO     from A to B seconds after the start the adapter is unplugged: there is no device file, and
 //                        descriptors opened before return ERRNO from then on
-//     selftest=PERCENT   the factory recorded self-test responses, from which the chip now deviates by this much; without
-//                        this option, it recorded none
+//     selftest=PERCENT   the factory recorded self-test responses, from which the chip now deviates by this much;
+//                        without this option, it recorded none
 //     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail after MS milliseconds; may be repeated
 //
 // As a product of the package, the library brings Swift's runtime with it. For measuring a program that has its own,
