@@ -18,7 +18,7 @@ import VirtualIMU
     }
 
     @Test(
-        "With polls up to 3 ms late, one in fifty 20 ms: 0.2 ms RMS, period known within 2 s and to 100 ppm in a minute",
+        "Polls up to 3 ms late, one in fifty 20 ms: 0.2 ms RMS, period known within 2 s and to 100 ppm in a minute",
         arguments: [-0.05, -0.02, 0.0003, 0.05], [1, 2, 3] as [UInt64])
     func stalls(oscillatorError: Double, seed: UInt64) {
         let rig = VirtualRig(oscillatorError: oscillatorError, seed: seed)

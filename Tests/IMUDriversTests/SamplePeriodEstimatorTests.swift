@@ -128,7 +128,7 @@ private struct SyntheticStream {
 /// Requirement: timestamps are the times of measurement, whatever the chip's oscillator and the host's scheduler do.
 @Suite struct SamplePeriodEstimatorTests {
     @Test(
-        "At 200 Hz with reads up to 3 ms late: within 0.2 ms RMS, period within 100 ppm after a minute",
+        "200 Hz, reads up to 3 ms late: within 0.2 ms RMS, period within 100 ppm after a minute",
         arguments: [-100_000, -50_000, -9_000, -150, 0, 7, 12_000, 50_000, 100_000] as [Double])
     func offsets(deviation: Double) {
         for seed: UInt64 in 1...3 {
@@ -144,7 +144,7 @@ private struct SyntheticStream {
     }
 
     @Test(
-        "At 200 Hz with reads up to 3 ms late, one in fifty 20 ms: within 0.2 ms RMS from 2 s on, 100 ppm after a minute",
+        "200 Hz, reads up to 3 ms late, one in fifty 20 ms: within 0.2 ms RMS from 2 s on, 100 ppm after a minute",
         arguments: [-50_000, -20_000, 0, 300, 50_000] as [Double], 1...5 as ClosedRange<UInt64>)
     func stalls(deviation: Double, seed: UInt64) {
         let outcome = SyntheticStream(deviation: deviation, stallEvery: 50, seed: seed).run(70)

@@ -32,13 +32,13 @@ struct Options: Equatable {
                    jostle-bench --once STAGE [--samples N]
 
             Without --once it measures the cost of a sample in each stage on its way from the sensor's FIFO to an event:
-            nanoseconds of CPU time and samples per second (median of the repetitions), instructions if the CPU's counter
-            is available, heap allocations. It takes about ten seconds.
+            nanoseconds of CPU time and samples per second (median of the repetitions), instructions if the CPU's
+            counter is available, heap allocations. It takes about ten seconds.
 
               --json               print the figures as a JSON object
               --check-allocations  only check that nothing is allocated on that way; exit status 1 if something is
-              --check-endurance    only check that the attitude filter stays sound for 100 million samples; exit status 1
-                                   if not
+              --check-endurance    only check that the attitude filter stays sound for 100 million samples; exit
+                                   status 1 if not
               --faults             inject every fault into virtual chips of every family, and print how long driver and
                                    pipeline take to detect it and to recover; exit status 1 if a bound is exceeded
               --verbose            also print the results chip by chip

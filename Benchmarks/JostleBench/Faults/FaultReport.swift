@@ -24,10 +24,10 @@ func report(_ check: FaultCheck, isVerbose: Bool) -> String {
         \(lines.joined(separator: "\n"))
 
         Worst of all chips and times, at 200 Hz and 400 kHz. detected: seconds until status, fault or event report it;
-        recovered: seconds from the end of the fault to a sample measured after it; lost: sample periods without a sample,
-        not counting the duration of the fault; wrong: samples that differ from the truth at their timestamp; gap: whether
-        every pause was reported to the filter; shake: cancelled as sensor_lost, out of those in progress when the stream
-        ended.
+        recovered: seconds from the end of the fault to a sample measured after it; lost: sample periods without a
+        sample, not counting the duration of the fault; wrong: samples that differ from the truth at their timestamp;
+        gap: whether every pause was reported to the filter; shake: cancelled as sensor_lost, out of those in progress
+        when the stream ended.
 
         From power-on to the first sample:
         \(starts.joined(separator: "\n"))
