@@ -168,11 +168,11 @@ package final class Agent {
         parts.host.endJobs()
         parts.manager.stop()
         // The last events are stored and handed over before the farewell.
-        loop.settle(within: 0.3)
+        loop.flush(within: 0.3)
         let farewell = TelemetryPublisher.availability("offline", topics)
         let result = parts.client.stop(within: .milliseconds(400), farewell: farewell)
-        if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
-        loop.settle(within: 0.1)
+        if result == .detached { log.warning("the broker did not answer in time: its will speaks for the device") }
+        loop.flush(within: 0.1)
         let file = parts.outboxFile
         parts.writer.perform { file.close() }
         parts.writer.finish(within: 0.5)

@@ -32,9 +32,9 @@ import Testing
     @Test func eventsComeOutInTheirOrderOnce() throws {
         let mailbox = try mailbox()
         let events = [Event.essential(1), .gesture(1), .foreign(1, bytes: 1), .newest(1), .essential(2)]
-        #expect(!mailbox.wake.isRung(within: 0))
+        #expect(!mailbox.wake.isSignalled(within: 0))
         for event in events { mailbox.post(event) }
-        #expect(mailbox.wake.isRung(within: 0) && mailbox.takeAll().events == events)
+        #expect(mailbox.wake.isSignalled(within: 0) && mailbox.takeAll().events == events)
         #expect(mailbox.takeAll().events.isEmpty)
     }
 

@@ -93,7 +93,7 @@ import Testing
         status.failures = 2
         status.edges = 5
         status.lostEdges = 1
-        status.oddEdges = 3
+        status.outlierEdges = 3
         status.timedSamples = 4
         #expect(
             HealthReporter.dataReady(status)?.description

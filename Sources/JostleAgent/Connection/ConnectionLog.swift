@@ -61,7 +61,8 @@ struct ConnectionLog {
         guard ConnectionLog.isLogged(count) else { return nil }
         let times = count > 1 ? ", \(count) times so far" : ""
         return Line(
-            level: .warning, text: "the broker does not take messages to \(topic): \(failure.ofMessage)\(times)")
+            level: .warning,
+            text: "the broker does not take messages to \(topic): \(failure.messageDescription)\(times)")
     }
 
     /// Whether the failure that comes for this time is logged: if it is a power of two.

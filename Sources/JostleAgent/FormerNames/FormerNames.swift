@@ -164,7 +164,7 @@ struct FormerNames: Participant {
                 .log(
                     .warning,
                     "what was retained under the former name \(root) stays at the broker, which does not let this device "
-                        + "take it away (\(failure.ofMessage)); who may can do it: mosquitto_pub -r -n -t \(root)/availability, "
+                        + "take it away (\(failure.messageDescription)); who may can do it: mosquitto_pub -r -n -t \(root)/availability, "
                         + "and so on with state, health and config/reported")
             ]
         }

@@ -149,7 +149,7 @@ struct HealthReporter {
         object.add("failures", Int64(clamping: status.failures))
         object.add("edges", Int64(clamping: status.edges))
         object.add("lost_edges", Int64(clamping: status.lostEdges))
-        object.add("odd_edges", Int64(clamping: status.oddEdges))
+        object.add("odd_edges", Int64(clamping: status.outlierEdges))
         object.add("timed_samples", Int64(clamping: status.timedSamples))
         return object
     }

@@ -180,7 +180,7 @@ struct DiscoveryPublisher: Participant {
         // Not tried again on this connection.
         refused.insert(message.topic)
         guard isFirst else { return [] }
-        let reason = "\(topic): \(failure.ofMessage)"
+        let reason = "\(topic): \(failure.messageDescription)"
         return [.log(.warning, "the broker does not take announcements to Home Assistant: \(reason)")]
     }
 

@@ -82,7 +82,7 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
             }
             content.events.append(event)
         }
-        wake.ring()
+        wake.signal()
     }
 
     /// Takes everything out, in the order in which it came, and what found no room since the last time.

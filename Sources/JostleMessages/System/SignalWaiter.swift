@@ -51,7 +51,7 @@ package struct SignalWaiter: Sendable {
         } else {
             _ = ppoll(&entries, nfds_t(entries.count), nil, nil)
         }
-        bell.silence()
+        bell.clear()
         return wait(seconds: 0)
     }
 }

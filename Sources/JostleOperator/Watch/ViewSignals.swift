@@ -51,7 +51,7 @@ package final class ViewSignals {
         let whole = limit.rounded(.down)
         var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((limit - whole) * 1e9))
         _ = ppoll(&entries, nfds_t(entries.count), &timeout, nil)
-        news?.bell.silence()
+        news?.bell.clear()
         return pending()
     }
 

@@ -54,7 +54,7 @@ package final class WatchListener: Sendable {
         let mark = RunName.new()
         client = try WatchListener.client(settings, mark: mark) { event in
             WatchListener.take(event, inbox)
-            bell.ring()
+            bell.signal()
         }
         self.bell = bell
         self.inbox = inbox
