@@ -23,7 +23,7 @@ import Testing
             struct State {
                 var composer = EventComposer(
                     topics: Topics(prefix: "jostle", id: "dut"), prefix: "jostle", run: "f00d", isSimulated: true)
-                var orders: [Outbox.Order] = []
+                var orders: [Outbox.Update] = []
                 var refusals: [String] = []
             }
 
@@ -43,7 +43,7 @@ import Testing
                 }
             }
             manager.setDefaultResponder { event in
-                box.state.withLock { $0.orders += $0.composer.orders(for: event, at: .now()) }
+                box.state.withLock { $0.orders += $0.composer.updates(for: event, at: .now()) }
             }
             try install(rules)
         }
@@ -87,7 +87,7 @@ import Testing
             }
         }
 
-        func orders() -> [Outbox.Order] {
+        func orders() -> [Outbox.Update] {
             box.state.withLock { state in
                 defer { state.orders = [] }
                 return state.orders
@@ -247,7 +247,7 @@ import Testing
         rig.deliver(.tap, .recognized)
         var bench = ParticipantBench(Outbox(nil, limits: OutboxLimits(), eventExpiry: 3600))
         bench.clocks = .now()
-        bench.carryOut(bench.participant.take(rig.orders(), at: bench.clocks))
+        bench.carryOut(bench.participant.apply(rig.updates(), at: bench.clocks))
         bench.tell(.connected)
         #expect(bench.topics() == ["jostle/dut/event/tap", "a", "jostle/dut/event/tap"])
         #expect(bench.participant.figures.expired == 1 && bench.participant.figures.dropped == 0)
@@ -366,7 +366,7 @@ import Testing
             topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", run: "f00d", isSimulated: isSimulated)
     }
 
-    private func object(_ order: Outbox.Order?) throws -> [String: Any] {
+    private func object(_ order: Outbox.Update?) throws -> [String: Any] {
         guard case .add(let message) = try #require(order) else { return [:] }
         let payload = message.message(at: .now(), eventExpiry: nil).payload
         return try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
@@ -375,7 +375,7 @@ import Testing
     @Test func eventsAreNumberedAfterTheRun() throws {
         var composer = composer()
         let ids = try [GesturePhase.began, .ended, .began].map { phase in
-            let orders = composer.orders(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
+            let orders = composer.updates(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
             return try object(orders.last)["id"] as? String
         }
         #expect(ids == ["f00d-1", "f00d-2", "f00d-3"])
@@ -384,8 +384,8 @@ import Testing
     @Test func anOpenGestureIsNotedWithItsBeginningAndItsEnd() {
         var composer = composer()
         func note(_ phase: GesturePhase) -> Bool? {
-            let orders = composer.orders(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
-            guard case .note(let gesture, let isOpen) = orders.first else { return nil }
+            let orders = composer.updates(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
+            guard case .setGesture(let gesture, let isOpen) = orders.first else { return nil }
             #expect(gesture == OpenGesture(gesture: .shake, isSimulated: false) && orders.count == 2)
             return isOpen
         }
@@ -398,9 +398,9 @@ import Testing
         var composer = composer()
         var simulated = GestureEvent(.shake, .began, at: WallClock.monotonic)
         simulated.isSimulated = true
-        #expect(try object(composer.orders(for: simulated, at: .now()).last)["simulated"] as? Bool == true)
+        #expect(try object(composer.updates(for: simulated, at: .now()).last)["simulated"] as? Bool == true)
         let real = GestureEvent(.shake, .began, at: WallClock.monotonic)
-        #expect(try object(composer.orders(for: real, at: .now()).last)["simulated"] == nil)
+        #expect(try object(composer.updates(for: real, at: .now()).last)["simulated"] == nil)
     }
 
     @Test func aRunIs64BitsInHexadecimalAndNewEachTime() {

@@ -32,14 +32,14 @@ import Testing
             id: "a", version: "1.2.3", stateDirectory: directory.path, isSupervised: false)
         var settings = JostleSettings()
         settings.commands.allow = JostleSettings.Command.allCases
-        let outlet = StreamOutlet(
+        let output = StreamOutput(
             topic: topics.stream,
             send: { message in
                 outgoing.messages.withLock { $0.append(message) }
                 return true
             }, backlog: { 0 })
         host = CommandHost(
-            identity: identity, settings: settings, sensor: sensor, outlet: outlet, log: Log(level: .error),
+            identity: identity, settings: settings, sensor: sensor, output: output, log: Log(level: .error),
             lights: directory.path("leds")
         ) { messages in
             outgoing.messages.withLock { $0 += messages }
@@ -154,12 +154,12 @@ import Testing
         #expect(started.contains("\"light\":\"ACT\",\"seconds\":2,\"done\":false}"), "\(started)")
         #expect(try text(light.trigger) == "none")
         let start = try #require(host.nextDeadline)
-        host.look(at: start)
+        host.advanceJobs(to: start)
         #expect(try text(light.brightness) == "255")
-        host.look(at: start.advanced(bySeconds: 0.3))
+        host.advanceJobs(to: start.advanced(bySeconds: 0.3))
         #expect(try text(light.brightness) == "0")
         #expect(try answer(to: "identify", "").contains("\"error\":\"busy\""))
-        host.look(at: start.advanced(bySeconds: 2.1))
+        host.advanceJobs(to: start.advanced(bySeconds: 2.1))
         #expect(try text(light.brightness) == "7")
         #expect(try text(light.trigger) == "mmc0")
         #expect(answers.last?.contains("\"light\":\"ACT\",\"done\":true}") == true && host.nextDeadline == nil)
@@ -188,9 +188,9 @@ import Testing
         let start = try #require(host.nextDeadline)
         try FileManager.default.removeItem(atPath: light.brightness)
         try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
-        host.look(at: start)
+        host.advanceJobs(to: start)
         #expect(host.nextDeadline != nil)
-        host.look(at: start.advanced(bySeconds: 2.1))
+        host.advanceJobs(to: start.advanced(bySeconds: 2.1))
         let last = try #require(answers.last)
         #expect(
             last.contains("\"error\":\"failed\",\"message\":\"ACT blinked and could not be restored: Is a directory\""),
@@ -252,7 +252,7 @@ import Testing
         take(MQTTMessage(topic: "jostle/a/command/stream", text: "{}"))
         #expect(answers.last?.contains("\"error\":\"busy\"") == true)
         let deadline = try #require(host.nextDeadline)
-        host.look(at: deadline)
+        host.advanceJobs(to: deadline)
         let end = try #require(answers.last)
         #expect(end.contains("\"refused\":0,") && end.contains("\"end\":\"time\",\"done\":true}"), "\(end)")
 
@@ -266,7 +266,7 @@ import Testing
             next += rows.count
         }
         #expect(end.contains("\"messages\":\(messages.count),\"refused\":0,\"samples\":\(next),"), "\(end)")
-        host.look(at: deadline)
+        host.advanceJobs(to: deadline)
         #expect(host.nextDeadline == nil)
     }
 }

@@ -167,10 +167,10 @@ import Testing
         let gone = "homeassistant/sensor/dut/gone/config"
         try remember([old, gone])
         var bench = bench()
-        bench.carryOut(bench.participant.spare(["old"], at: bench.clocks))
+        bench.carryOut(bench.participant.protect(["old"], at: bench.clocks))
         #expect(settle(&bench, 0.5).removed == [gone])
         #expect(remembered(bench).contains(old))
-        bench.carryOut(bench.participant.spare([], at: bench.clocks))
+        bench.carryOut(bench.participant.protect([], at: bench.clocks))
         #expect(settle(&bench, 0).removed == [old])
     }
 

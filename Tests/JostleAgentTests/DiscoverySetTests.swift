@@ -220,6 +220,6 @@ import Testing
         ("To Be Filled By O.E.M.\n", nil), ("Default string", nil), ("", nil), ("\u{0}", nil), ("None", nil),
     ])
     func whatFirmwareLeavesOutIsLeftOut(_ text: String, _ name: String?) {
-        #expect(BoardFacts.meaning(of: text) == name)
+        #expect(BoardFacts.cleaned(: text) == name)
     }
 }

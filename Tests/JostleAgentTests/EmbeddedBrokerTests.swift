@@ -29,17 +29,17 @@ struct EmbeddedBrokerTests {
     @Test func itIsRevivedOnTheSamePort() async throws {
         try await onThreadOfItsOwn {
             let broker = try EmbeddedBroker()
-            #expect(try broker.revive() == false)
+            #expect(try broker.restartIfEnded() == false)
             let first = broker.process
             kill(first, SIGKILL)
             let deadline = Date() + 15
-            while try !broker.revive() {
+            while try !broker.restartIfEnded() {
                 try #require(Date() < deadline)
                 usleep(1000)
             }
             #expect(broker.process != first)
             #expect(Loopback.accepts(broker.port))
-            #expect(try broker.revive() == false)
+            #expect(try broker.restartIfEnded() == false)
         }
     }
 

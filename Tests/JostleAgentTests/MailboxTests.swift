@@ -14,7 +14,7 @@ import Testing
         var kind: MailboxKind {
             switch self {
             case .essential: .essential
-            case .foreign(_, let bytes): .foreign(bytes: bytes)
+            case .external(_, let bytes): .external(bytes: bytes)
             case .gesture: .gesture
             case .newest: .newest
             }
@@ -23,15 +23,15 @@ import Testing
 
     private func mailbox() throws -> Mailbox<Event> {
         var limits = Mailbox<Event>.Limits()
-        limits.foreignCount = 3
-        limits.foreignBytes = 100
+        limits.externalCount = 3
+        limits.externalBytes = 100
         limits.gestures = 2
         return Mailbox(wake: try #require(WakeSignal()), limits: limits)
     }
 
     @Test func eventsComeOutInTheirOrderOnce() throws {
         let mailbox = try mailbox()
-        let events = [Event.essential(1), .gesture(1), .foreign(1, bytes: 1), .newest(1), .essential(2)]
+        let events = [Event.essential(1), .gesture(1), .external(1, bytes: 1), .newest(1), .essential(2)]
         #expect(!mailbox.wake.isRung(within: 0))
         for event in events { mailbox.post(event) }
         #expect(mailbox.wake.isRung(within: 0) && mailbox.takeAll().events == events)
@@ -40,17 +40,17 @@ import Testing
 
     @Test func strangersHaveARoomOfTheirOwn() throws {
         let mailbox = try mailbox()
-        for number in 1...10 { mailbox.post(.foreign(number, bytes: 10)) }
+        for number in 1...10 { mailbox.post(.external(number, bytes: 10)) }
         mailbox.post(.essential(1))
         mailbox.post(.gesture(1))
         let (events, losses) = mailbox.takeAll()
         let expected: [Event] = [
-            .foreign(1, bytes: 10), .foreign(2, bytes: 10), .foreign(3, bytes: 10), .essential(1), .gesture(1),
+            .external(1, bytes: 10), .external(2, bytes: 10), .external(3, bytes: 10), .essential(1), .gesture(1),
         ]
-        #expect(events == expected && losses == Mailbox<Event>.Losses(foreign: 7, gestures: 0))
-        mailbox.post(.foreign(1, bytes: 99))
-        mailbox.post(.foreign(2, bytes: 2))
-        #expect(mailbox.takeAll().losses.foreign == 1, "bytes count, too, and a taken mailbox is empty")
+        #expect(events == expected && losses == Mailbox<Event>.Losses(external: 7, gestures: 0))
+        mailbox.post(.external(1, bytes: 99))
+        mailbox.post(.external(2, bytes: 2))
+        #expect(mailbox.takeAll().losses.external == 1, "bytes count, too, and a taken mailbox is empty")
     }
 
     @Test func gesturesBeyondTheLimitAreCounted() throws {

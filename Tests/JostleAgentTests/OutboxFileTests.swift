@@ -126,7 +126,7 @@ import Testing
         rig.work([.add(event)])
         rig.close()
         let store = try OutboxStore.open(path: path, maximumBytes: 1 << 20)
-        let defect = try store.defect()
+        let defect = try store.integrityProblem()
         let messages = store.load().content.messages
         #expect(defect == nil)
         #expect(messages.map(\.message) == [event])
@@ -154,11 +154,11 @@ import Testing
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let vibration = OpenGesture(gesture: .vibration, isSimulated: false)
         let made = OpenGesture(gesture: .shake, isSimulated: true)
-        rig.work([.note(shake, isOpen: true), .note(vibration, isOpen: true), .note(made, isOpen: true)])
-        rig.work([.note(shake, isOpen: false)])
+        rig.work([.setGesture(shake, isOpen: true), .setGesture(vibration, isOpen: true), .setGesture(made, isOpen: true)])
+        rig.work([.setGesture(shake, isOpen: false)])
         let next = self.rig(in: try killed())
         #expect(Set(next.interrupted) == [vibration, made])
-        next.work([.note(vibration, isOpen: false), .note(made, isOpen: false)])
+        next.work([.setGesture(vibration, isOpen: false), .setGesture(made, isOpen: false)])
         next.close()
         #expect(self.rig(in: directory.path("killed")).interrupted.isEmpty)
         rig.close()
@@ -215,7 +215,7 @@ import Testing
     /// notices where it reads what it does not remember.
     private func damagedMeanwhile() throws -> OutboxRig {
         let rig = rig()
-        rig.work([.note(shake, isOpen: true)])
+        rig.work([.setGesture(shake, isOpen: true)])
         let text = String(repeating: "x", count: 60_000)
         for number in 1...60 { rig.work([.add(rig.message("\(number) \(text)"))]) }
         for suffix in ["", "-wal"] {
@@ -272,7 +272,7 @@ import Testing
     @Test func noDamageIsFatal() throws {
         let earlier = rig()
         let text = String(repeating: "x", count: 400)
-        earlier.work([.note(shake, isOpen: true)] + (1...400).map { .add(earlier.message("old \($0) \(text)")) })
+        earlier.work([.setGesture(shake, isOpen: true)] + (1...400).map { .add(earlier.message("old \($0) \(text)")) })
         for token: Int64 in 1...100 { earlier.work([.acknowledged(token * 3)]) }
         earlier.close()
         let first = rig()
@@ -500,10 +500,10 @@ import Testing
     /// A file that had to be closed is opened again with all that it had: what was done meanwhile is not done again.
     @Test func aFileThatIsOpenedAgainForgetsWhatWasDoneMeanwhile() throws {
         let rig = rig()
-        rig.work([.connected, .note(shake, isOpen: true), .add(rig.message("1")), .add(rig.message("2"))])
+        rig.work([.connected, .setGesture(shake, isOpen: true), .add(rig.message("1")), .add(rig.message("2"))])
         // The disk fails: the file is closed, the broker has everything, the gesture ends.
         rig.file?.close()
-        rig.work([.acknowledged(1), .acknowledged(2), .note(shake, isOpen: false)])
+        rig.work([.acknowledged(1), .acknowledged(2), .setGesture(shake, isOpen: false)])
         rig.pass(5)
         rig.work()
         #expect(rig.figures.count == 0 && rig.figures.failure == nil)

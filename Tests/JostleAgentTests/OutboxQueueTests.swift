@@ -40,7 +40,7 @@ import Testing
     ) -> [(text: String, token: Int64)] {
         var sent: [(String, Int64)] = []
         outbox.dropExpired(at: Self.clocks(seconds))
-        outbox.send(mayLeave: { _ in true }) { entry in
+        outbox.send(maySend: { _ in true }) { entry in
             guard sent.count < limit else { return false }
             let message = entry.message.message(at: Self.clocks(seconds), eventExpiry: nil)
             sent.append((String(decoding: message.payload, as: UTF8.self), entry.token.row))
@@ -74,7 +74,7 @@ import Testing
         var outbox = outbox(1...4)
         let first = sent(&outbox, limit: 3)
         outbox.acknowledge(OutboxToken(row: first[1].token))
-        outbox.takeBack([3, 1, 77].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([3, 1, 77].map { OutboxToken(row: $0) }, wereSent: true)
         let again = sent(&outbox)
         #expect(again.map(\.text) == ["1", "3", "4"])
         #expect(again.map(\.token) == [1, 3, 4])
@@ -104,10 +104,10 @@ import Testing
     @Test func whatTheBrokerWillNeverTakeIsCountedAsDropped() {
         var outbox = outbox(1...3)
         _ = sent(&outbox)
-        outbox.giveUp(OutboxToken(row: 2))
-        outbox.giveUp(OutboxToken(row: 2))
+        outbox.drop(OutboxToken(row: 2))
+        outbox.drop(OutboxToken(row: 2))
         #expect(outbox.count == 2 && outbox.dropped == 1)
-        outbox.takeBack([1, 2, 3].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 2, 3].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox).map(\.text) == ["1", "3"])
     }
 
@@ -133,7 +133,7 @@ import Testing
                 waiting.removeAll { $0 == token }
             }
             if number.isMultiple(of: 97) {
-                outbox.takeBack(waiting.map { OutboxToken(row: $0) }, wereSent: true)
+                outbox.requeue(waiting.map { OutboxToken(row: $0) }, wereSent: true)
                 #expect(sent(&outbox).map(\.token) == waiting)
             }
         }
@@ -155,9 +155,9 @@ import Testing
         var outbox = mixed
         #expect(sent(&outbox, at: 30).map(\.text) == ["1", "3", "4"])
         #expect(outbox.expired == 1 && outbox.dropped == 0 && outbox.count == 3)
-        outbox.takeBack([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox, at: 59.9).map(\.text) == ["1", "3", "4"])
-        outbox.takeBack([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox, at: 60).map(\.text) == ["1", "3"])
         #expect(outbox.expired == 2)
     }
@@ -181,7 +181,7 @@ import Testing
         var outbox = mixed
         var left: [UInt32?] = []
         outbox.dropExpired(at: Self.clocks(28.5))
-        outbox.send(mayLeave: { _ in true }) { entry in
+        outbox.send(maySend: { _ in true }) { entry in
             let message = entry.message.message(at: Self.clocks(28.5), eventExpiry: 3600)
             left.append(message.properties.messageExpiry)
             return true
@@ -194,7 +194,7 @@ import Testing
         outbox.append(message(2, qos: .atMostOnce))
         outbox.append(message(3, qos: .atMostOnce))
         #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
-        outbox.takeBack([1, 2].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 2].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox).map(\.text) == ["1", "3"])
     }
 
@@ -202,15 +202,15 @@ import Testing
 
     @Test func aMessageIsStoredOnceAndItsRowIsDeletedWhenItIsDone() {
         var outbox = outbox(1...3)
-        #expect(outbox.hasMessageToWrite && outbox.inMemoryAlone == 3)
+        #expect(outbox.hasMessageToWrite && outbox.inMemoryOnly == 3)
         let first = outbox.takeChanges()
-        #expect(first.added.map(\.row) == [1, 2, 3] && !outbox.hasMessageToWrite && outbox.inMemoryAlone == 3)
+        #expect(first.added.map(\.row) == [1, 2, 3] && !outbox.hasMessageToWrite && outbox.inMemoryOnly == 3)
         _ = sent(&outbox)
         // Done before the disk had it: its row has to go afterwards.
         outbox.acknowledge(OutboxToken(row: 2))
         #expect(outbox.rowsToDelete == 0)
         outbox.changesWereWritten(first)
-        #expect(outbox.inMemoryAlone == 0 && outbox.rowsToDelete == 1)
+        #expect(outbox.inMemoryOnly == 0 && outbox.rowsToDelete == 1)
         outbox.acknowledge(OutboxToken(row: 1))
         let second = outbox.takeChanges()
         #expect(Set(second.removed) == [1, 2] && second.added.isEmpty)

@@ -45,7 +45,7 @@ final class OutboxRig {
     }
 
     var now: Timestamp { clocks.monotonic }
-    var figures: Outbox.Figures { outbox.figures }
+    var figures: Outbox.Statistics { outbox.figures }
     var interrupted: [OpenGesture] { outbox.interrupted }
 
     func pass(_ seconds: Double) {
@@ -72,11 +72,11 @@ final class OutboxRig {
     /// - Returns: when it wants to be called again.
     @discardableResult
     func work(_ steps: [Step] = []) -> Timestamp? {
-        var orders: [Outbox.Order] = []
+        var orders: [Outbox.Update] = []
         for step in steps {
             switch step {
             case .add(let message): orders.append(.add(message))
-            case .note(let gesture, let isOpen): orders.append(.note(gesture, isOpen: isOpen))
+            case .setGesture(let gesture, let isOpen): orders.append(.setGesture(gesture, isOpen: isOpen))
             case .connected: tell(.connected, &orders)
             case .disconnected(let rows): tell(.disconnected(undelivered: rows.map { OutboxToken(row: $0) }), &orders)
             case .acknowledged(let row): tell(.acknowledged(OutboxToken(row: row)), &orders)
@@ -89,14 +89,14 @@ final class OutboxRig {
         return outbox.nextDeadline
     }
 
-    private func tell(_ event: ParticipantEvent<OutboxToken>, _ orders: inout [Outbox.Order]) {
+    private func tell(_ event: ParticipantEvent<OutboxToken>, _ orders: inout [Outbox.Update]) {
         take(&orders)
         carryOut(outbox.handle(event, at: clocks))
     }
 
-    private func take(_ orders: inout [Outbox.Order]) {
+    private func take(_ orders: inout [Outbox.Update]) {
         guard !orders.isEmpty else { return }
-        carryOut(outbox.take(orders, at: clocks))
+        carryOut(outbox.apply(orders, at: clocks))
         orders = []
     }
 

@@ -29,7 +29,7 @@ import Testing
         mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce) {
             let message = OutgoingMessage(
                 topic: "t", content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
-            carryOut(outbox.take(Array(repeating: .add(message), count: count), at: clocks))
+            carryOut(outbox.apply(Array(repeating: .add(message), count: count), at: clocks))
         }
 
         mutating func tell(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
@@ -170,19 +170,19 @@ import Testing
         var bench = Bench()
         bench.tell(.connected)
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
-        _ = bench.outbox.take([.note(shake, isOpen: true)], at: bench.clocks)
+        _ = bench.outbox.apply([.setGesture(shake, isOpen: true)], at: bench.clocks)
         _ = bench.outbox.handle(Self.written, at: bench.clocks)
         bench.add(2)
         bench.answer(Self.written)
         bench.add()
         bench.answer(.replaced(OutboxFile.SetAside(name: "x", reason: "torn", saved: 3)))
         let whole = bench.batches.first
-        #expect(whole?.isWhole == true && whole?.changes.added.map(\.row) == [1, 2, 3])
+        #expect(whole?.isComplete == true && whole?.changes.added.map(\.row) == [1, 2, 3])
         #expect(whole?.changes.gestures.map(\.gesture) == [shake] && whole?.changes.totals != nil)
         #expect(bench.lines.count == 1)
         bench.answer(Self.written)
         bench.add()
-        #expect(bench.batches.first?.isWhole == false)
+        #expect(bench.batches.first?.isComplete == false)
     }
 
     @Test func theClientGetsNoMoreThanItsShareAndTheRestInOrder() {

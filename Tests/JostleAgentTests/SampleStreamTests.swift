@@ -15,7 +15,7 @@ import Testing
 
     private func batches(_ stream: inout SampleStream, _ samples: [MeasuredSample]) -> [SampleStream.Batch] {
         var batches: [SampleStream.Batch] = []
-        for sample in samples { stream.take(sample) { batches.append($0) } }
+        for sample in samples { stream.append(sample) { batches.append($0) } }
         return batches
     }
 
@@ -80,7 +80,7 @@ import Testing
         var none = SampleStream(fields: [.acceleration, .rotation], rate: nil, sensorRate: 200)
         var still = sample(0)
         still.rotationRate = Vector3(.nan, .nan, .nan)
-        none.take(still) { _ in }
+        none.append(still) { _ in }
         none.flush {
             #expect($0.payload(at: 7).description == #"{"seq":0,"n":0,"t":7,"acceleration":[[0,-1.2346,9.8067]]}"#)
         }

@@ -112,7 +112,7 @@ import Testing
         _ = wire.news()
         wire.publish(state(at: 3))
         #expect(wire.news().isEmpty)
-        wire.bench.participant.listenerArrived()
+        wire.bench.participant.makeTelemetryDue()
         wire.publish(state(at: 3.02))
         #expect(wire.news().map(\.topic) == ["attitude", "motion"])
     }

@@ -9,15 +9,15 @@ import Testing
 @testable import JostleAgent
 
 /// Requirement: a device that was renamed leaves no retained message behind, and never touches another device's.
-@Suite struct FormerNamesTests {
-    private typealias Bench = ParticipantBench<FormerNames>
+@Suite struct FormerNameCleanerTests {
+    private typealias Bench = ParticipantBench<FormerNameCleaner>
 
     private let retained = ["availability", "state", "health", "config/reported"].map { "jostle/old/\($0)" }
 
     /// Connected, and the broker has answered the subscriptions.
     private func bench(_ roots: Set<String> = ["jostle/old"]) -> Bench {
         let memory = RememberedTopics.deviceNames(in: StateDirectory(path: "/nonexistent"))
-        var bench = Bench(FormerNames(roots, current: "jostle/new", memory: memory))
+        var bench = Bench(FormerNameCleaner(roots, current: "jostle/new", memory: memory))
         bench.tell(.connected)
         #expect(bench.subscriptions == roots.sorted().map { "\($0)/availability" })
         for root in roots { bench.tell(.subscriptionAnswered(filter: "\(root)/availability")) }
@@ -28,14 +28,14 @@ import Testing
 
     @Test func whatWasRetainedIsTakenAwayOnce() {
         var bench = bench()
-        #expect(bench.participant.spared == ["old"])
+        #expect(bench.participant.protectedDevices == ["old"])
         #expect(bench.text(.deviceNames) == "jostle device names 1\njostle/new\njostle/old\n")
         bench.pass(0.2)
         #expect(bench.news().isEmpty)
         bench.pass(0.2)
         let due = bench.news()
         #expect(due.map(\.message.topic) == retained)
-        #expect(bench.subscriptions.isEmpty && bench.participant.spared.isEmpty)
+        #expect(bench.subscriptions.isEmpty && bench.participant.protectedDevices.isEmpty)
         #expect(due.allSatisfy { $0.message.retain && $0.message.payload.isEmpty && $0.message.qos == .atLeastOnce })
         bench.pass(60)
         #expect(bench.news().isEmpty && bench.participant.nextDeadline == nil)
@@ -55,7 +55,7 @@ import Testing
         #expect(bench.takeLines().count == 1)
         bench.pass(60)
         #expect(bench.news().isEmpty && bench.participant.roots == ["jostle/old"])
-        #expect(bench.participant.spared == ["old"])
+        #expect(bench.participant.protectedDevices == ["old"])
         // The broker had not noticed yet that it was this device itself, which lost its power.
         hear(&bench, "offline")
         bench.pass(0)
@@ -106,7 +106,7 @@ import Testing
     @Test func namesAreFoundInAnnouncements() throws {
         let directory = try TemporaryDirectory()
         try directory.write("jostle device names 1\njostle/one\n", to: "device-names")
-        let names = FormerNames(
+        let names = FormerNameCleaner(
             JostleSettings(), topics: Topics(prefix: "jostle", id: "new"),
             memory: .deviceNames(in: StateDirectory(path: directory.path)),
             announced: ["homeassistant/sensor/two/roll/config", "homeassistant/sensor/new/roll/config"])
