@@ -3,11 +3,11 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: nobody can fill the mailbox, and what found no room is counted.
+/// Requirement: no sender can fill the mailbox, and discarded events are counted.
 @Suite struct MailboxTests {
     private enum Event: MailboxEvent, Equatable {
         case essential(Int)
-        case foreign(Int, bytes: Int)
+        case external(Int, bytes: Int)
         case gesture(Int)
         case newest(Int)
 
@@ -29,7 +29,7 @@ import Testing
         return Mailbox(wake: try #require(WakeSignal()), limits: limits)
     }
 
-    @Test func eventsComeOutInTheirOrderOnce() throws {
+    @Test func deliversEventsOnceInOrder() throws {
         let mailbox = try mailbox()
         let events = [Event.essential(1), .gesture(1), .external(1, bytes: 1), .newest(1), .essential(2)]
         #expect(!mailbox.wake.isRung(within: 0))
@@ -38,7 +38,7 @@ import Testing
         #expect(mailbox.takeAll().events.isEmpty)
     }
 
-    @Test func strangersHaveARoomOfTheirOwn() throws {
+    @Test func limitsExternalMessagesSeparately() throws {
         let mailbox = try mailbox()
         for number in 1...10 { mailbox.post(.external(number, bytes: 10)) }
         mailbox.post(.essential(1))
@@ -50,17 +50,17 @@ import Testing
         #expect(events == expected && losses == Mailbox<Event>.Losses(external: 7, gestures: 0))
         mailbox.post(.external(1, bytes: 99))
         mailbox.post(.external(2, bytes: 2))
-        #expect(mailbox.takeAll().losses.external == 1, "bytes count, too, and a taken mailbox is empty")
+        #expect(mailbox.takeAll().losses.external == 1, "bytes are limited too, and takeAll empties the mailbox")
     }
 
-    @Test func gesturesBeyondTheLimitAreCounted() throws {
+    @Test func countsGesturesBeyondLimit() throws {
         let mailbox = try mailbox()
         for number in 1...5 { mailbox.post(.gesture(number)) }
         let (events, losses) = mailbox.takeAll()
         #expect(events == [.gesture(1), .gesture(2)] && losses.gestures == 3)
     }
 
-    @Test func onlyTheNewestStateCounts() throws {
+    @Test func keepsOnlyNewestState() throws {
         let mailbox = try mailbox()
         for event in [Event.newest(1), .essential(1), .newest(2), .newest(3)] { mailbox.post(event) }
         #expect(mailbox.takeAll().events == [.newest(3), .essential(1)])
