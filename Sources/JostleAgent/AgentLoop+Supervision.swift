@@ -88,7 +88,7 @@ extension AgentLoop {
         else { return }
         parts.manager.silence(silenced)
         let names = Gesture.allCases.filter(silenced.contains).map(\.word)
-        log.info(names.isEmpty ? "quiet hours: none now" : "quiet hours now: \(names.joined(separator: ", "))")
+        log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
     }
 
     /// Restarts the embedded broker if it has ended. Called when a connection to it was lost or could not be made.

@@ -160,10 +160,10 @@ import Testing
         defer { broker.kill() }
         let agent = try agent(broker)
         defer { agent.kill() }
-        #expect(await agent.logs("does not take announcements to Home Assistant"), "\(agent.errors)")
+        #expect(await agent.logs("rejects Home Assistant discovery messages"), "\(agent.errors)")
         let observer = try await Observer(broker.port)
         #expect(await observer.availability("online"))
-        #expect(agent.errors.split(separator: "\n").filter { $0.contains("announcements") }.count == 1)
+        #expect(agent.errors.split(separator: "\n").filter { $0.contains("discovery messages") }.count == 1)
         #expect(await agent.terminate() == 0)
     }
 }

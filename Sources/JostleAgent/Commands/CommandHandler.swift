@@ -13,9 +13,9 @@ struct CommandHandler: Participant {
         case carryOut(CommandRequest)
     }
 
-    /// Limits the commands that are handled: a burst of ten, then two a second. `refusalBudget` limits the refusals sent
-    /// for the excess.
+    /// Limits the commands that are handled: a burst of ten, then two a second.
     private var budget: TokenBucket
+    /// Limits the refusals that are sent for commands beyond `budget`.
     private var refusalBudget = TokenBucket(capacity: 3, rate: 0.5)
 
     /// Commands that were neither carried out nor answered since the last call of `takeUnanswered`.

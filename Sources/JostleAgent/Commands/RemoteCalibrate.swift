@@ -36,13 +36,13 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
             guard GuidedCalibration.poses.contains(poses ?? 8) else {
                 throw CommandRefusal(
                     .badArguments,
-                    "poses must be \(GuidedCalibration.poses.lowerBound) to  "
+                    "poses must be \(GuidedCalibration.poses.lowerBound) to "
                         + "\(GuidedCalibration.poses.upperBound), not \(poses ?? 0)")
             }
             subject = .accelerometer(poses: poses ?? 8)
         case let other?:
-            throw CommandRefusal(.badArguments, "what must not be \"\(other.prefix(64))\":  \(known)")
-        case nil: throw CommandRefusal(.badArguments, "what is missing:  \(known)")
+            throw CommandRefusal(.badArguments, "what must not be \"\(other.prefix(64))\": \(known)")
+        case nil: throw CommandRefusal(.badArguments, "what is missing: \(known)")
         }
     }
 

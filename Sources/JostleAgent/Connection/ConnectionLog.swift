@@ -61,7 +61,7 @@ struct ConnectionLog {
         guard ConnectionLog.isLogged(count) else { return nil }
         let times = count > 1 ? ", \(count) times so far" : ""
         return Line(
-            level: .warning, text: "the broker rejects messages to \(topic):  \(failure.ofMessage)\(times)")
+            level: .warning, text: "the broker rejects messages to \(topic): \(failure.ofMessage)\(times)")
     }
 
     /// Whether the failure with this number is logged: powers of two are.

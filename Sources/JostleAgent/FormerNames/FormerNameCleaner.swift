@@ -109,7 +109,7 @@ struct FormerNameCleaner: Participant {
             notSent(tokens, at: now.monotonic)
             return []
         case .fileWritten(memory.file, let failure?):
-            return [.log(.warning, "cannot save the device's name:  \(failure)")]
+            return [.log(.warning, "cannot save the device's name: \(failure)")]
         case .fileWritten: return []
         }
     }

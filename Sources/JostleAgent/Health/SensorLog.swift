@@ -19,7 +19,7 @@ struct SensorLog {
             line = (.info, "the sensor is measuring again, after a gap of \(gap.rounded(to: 2)) s")
         case .streaming: line = (.info, "the sensor is measuring")
         case .gap(let seconds, let fault):
-            line = (.warning, "\(seconds.rounded(to: 3)) s of samples are missing:  \(fault.explanation)")
+            line = (.warning, "\(seconds.rounded(to: 3)) s of samples are missing: \(fault.explanation)")
         case .failed(let fault): line = (.error, "the sensor is lost: \(fault.explanation); trying again")
         }
         guard let leftOut = limiter.admit(at: now) else { return nil }

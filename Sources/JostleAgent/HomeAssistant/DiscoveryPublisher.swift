@@ -183,7 +183,7 @@ struct DiscoveryPublisher: Participant {
         refused.insert(message.topic)
         guard isFirst else { return [] }
         let reason = "\(topic): \(failure.ofMessage)"
-        return [.log(.warning, "the broker rejects Home Assistant discovery messages:  \(reason)")]
+        return [.log(.warning, "the broker rejects Home Assistant discovery messages: \(reason)")]
     }
 
     // MARK: Changes

@@ -93,7 +93,7 @@ final class OutboxFile: @unchecked Sendable {
     /// While the file is closed, its content may no longer be what was written to it. So it is opened again, or
     /// created, only for a batch that contains everything.
     func write(_ batch: OutboxBatch) -> Outcome {
-        guard isKnown else { return openAndReport() }
+        guard isKnown else { return openLate() }
         guard store != nil || batch.isComplete else { return .replaced(nil) }
         let isNew = store == nil
         do throws(SQLiteError) {
@@ -116,7 +116,7 @@ final class OutboxFile: @unchecked Sendable {
         }
     }
 
-    private func openAndReport() -> Outcome {
+    private func openLate() -> Outcome {
         let (content, setAside, failure) = open()
         if let failure { return .failed(failure) }
         return .opened(content, setAside)

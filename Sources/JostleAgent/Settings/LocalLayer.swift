@@ -17,7 +17,7 @@ enum LocalLayer {
         let stack = ConfigurationStack(loaded, layers: [layer])
         for problem in stack.resolution.refused { log.warning("a locally set value is not applied: \(problem)") }
         if !layer.entries.isEmpty {
-            log.info("locally set values:  \(layer.entries.map(\.key).joined(separator: ", "))")
+            log.info("locally set values: \(layer.entries.map(\.key).joined(separator: ", "))")
         }
         return stack
     }

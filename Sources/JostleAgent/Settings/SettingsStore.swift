@@ -231,7 +231,7 @@ struct SettingsStore: Participant {
     private mutating func stored(_ failure: String?, at now: ClockReading) -> Effects {
         var effects: Effects = []
         if let failure, self.failure == nil {
-            effects = [.log(.error, "cannot save the locally set values:  \(failure)")]
+            effects = [.log(.error, "cannot save the locally set values: \(failure)")]
         }
         if failure != self.failure { makeReportDue(at: now.monotonic) }
         self.failure = failure

@@ -109,8 +109,8 @@ enum StatusLightError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .absent(let root): "the board has no status LED in \(root)"
-        case .notWritable(let path, let failure): "cannot write \(path):  \(failure)"
+        case .absent(let root): "this board has no status LED in \(root)"
+        case .notWritable(let path, let failure): "cannot write \(path): \(failure)"
         }
     }
 }
