@@ -19,7 +19,7 @@ enum AgentEvent: MailboxEvent {
     /// From the threads of commands: replies to publish.
     case replies([MQTTMessage])
 
-    /// Payload bytes that are kept of a received message. It exceeds every reader's limit by one, so that a longer
+    /// Payload bytes that are kept of a received message. It exceeds the largest reader's limit by one, so that a longer
     /// payload is still refused for its length.
     private static let maximumPayload = 65_537
 

@@ -29,7 +29,7 @@ final class CommandHost {
         var id: String
         var version: String
         var stateDirectory: String
-        /// Whether the supervisor restarts the agent when it exits: `$JOSTLE_SUPERVISED`.
+        /// Whether a supervisor starts the agent again after a `restart` command: `$JOSTLE_SUPERVISED`.
         var isSupervised: Bool
         let start = WallClock.monotonic
     }

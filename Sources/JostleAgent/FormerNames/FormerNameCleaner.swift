@@ -83,7 +83,7 @@ struct FormerNameCleaner: Participant {
         return Set(others).subtracting([Topics(root: current).device])
     }
 
-    /// The former names whose messages may still be at the broker, and which are still to be cleared.
+    /// The former names that may still have retained messages.
     var roots: Set<String> { Set(names.map(\.topics.root)) }
 
     // MARK: Events

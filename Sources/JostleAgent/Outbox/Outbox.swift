@@ -26,7 +26,7 @@ struct Outbox: Participant {
         var bytes = 0
         var dropped: UInt64 = 0
         var expired: UInt64 = 0
-        /// Messages that exist in memory only, plus those sent from memory since the disk failed or stalled.
+        /// Unsent messages that exist in memory only, plus messages sent from memory since the disk failed or stalled.
         var unstored = 0
         /// All messages sent from memory in this run.
         var sentUnstored: UInt64 = 0
