@@ -17,6 +17,9 @@ package enum WallClock {
     /// The present instant of the monotonic clock.
     package static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
 
+    /// Nanoseconds since boot, including time in suspend: CLOCK_BOOTTIME.
+    package static var nanosecondsSinceBoot: Int64 { nanoseconds(CLOCK_BOOTTIME) }
+
     /// What tells this boot of the machine from every other.
     package static let boot: String = {
         let text = FileContents.text(ofOptional: "/proc/sys/kernel/random/boot_id", limit: 64) ?? ""
