@@ -121,7 +121,7 @@ package final class Agent {
     package func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         addHandlers()
-        for broker in settings.brokersInTheClear(brokers) {
+        for broker in settings.unencryptedBrokers(among: brokers) {
             log.warning("the password goes to \(broker) in the clear: whoever listens has it; use mqtts://")
         }
         loop.start()

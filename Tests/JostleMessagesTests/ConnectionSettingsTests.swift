@@ -90,9 +90,9 @@ import Testing
             overrides: ["mqtt.broker=[mqtt://localhost, mqtt://127.0.0.1, 'mqtt://[::1]', mqtts://b, mqtt://c.example]"]
         ).settings
         let brokers = settings.brokers(embeddedPort: nil)
-        #expect(settings.brokersInTheClear(brokers).isEmpty)
+        #expect(settings.unencryptedBrokers(among: brokers).isEmpty)
         settings.mqtt.passwordFile = "/p"
-        #expect(settings.brokersInTheClear(brokers).map(\.host) == ["c.example"])
+        #expect(settings.unencryptedBrokers(among: brokers).map(\.host) == ["c.example"])
     }
 
     @Test func eventsAreKeptApartWhereHomeAssistantListens() throws {

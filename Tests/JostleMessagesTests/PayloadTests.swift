@@ -138,7 +138,7 @@ import Testing
         var other = state
         for (degrees, isAnother) in [(0, false), (1.9, false), (-1.9, false), (2.1, true), (-2.1, true)] {
             other.tilt = degrees * radiansPerDegree
-            #expect(other.isTilted(from: state) == isAnother)
+            #expect(other.tiltDiffers(from: state) == isAnother)
             #expect(!other.differs(from: state))
         }
     }

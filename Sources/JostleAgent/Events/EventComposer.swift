@@ -80,7 +80,7 @@ struct EventComposer {
             throw ActionRefusal(
                 reason: "the payload has \(message.payload.count) bytes, more than \(EventComposer.largestPayload)")
         }
-        if forbidden.forbid(message.topic) {
+        if forbidden.isReserved(message.topic) {
             throw ActionRefusal(reason: "\(message.topic) is the device's own or the fleet's")
         }
     }
