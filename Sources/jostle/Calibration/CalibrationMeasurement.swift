@@ -60,7 +60,7 @@ final class CalibrationMeasurement {
         manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
             switch event {
-            case .failed(let fault): dialogue.say("The sensor does not respond: \(fault.explanation); trying again.")
+            case .failed(let fault): dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
             case .gap(let lost, let fault):
                 dialogue.say("\(decimal(lost, 3)) s of samples are missing: \(fault.explanation).")
             case .none, .streaming: break

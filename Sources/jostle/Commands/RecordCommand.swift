@@ -31,7 +31,7 @@ enum RecordCommand {
         manager.addSensorHandler { event, _ in
             switch event {
             case .failed(let fault):
-                Output.errors("jostle: the sensor does not respond: \(fault.explanation); trying again")
+                Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
             case .gap(let lost, let fault):
                 Output.errors("jostle: \(decimal(lost, 3)) s of samples are missing: \(fault.explanation)")
             case .none, .streaming: break

@@ -88,10 +88,10 @@ final class TerminalView: Sendable {
     private func show(_ event: SensorEvent) {
         switch event {
         case .none: break
-        case .streaming: write("the sensor delivers samples")
+        case .streaming: write("the sensor is measuring")
         case .gap(let seconds, let fault):
             write("\(decimal(seconds, 3)) s of samples are missing: \(fault.explanation)")
-        case .failed(let fault): write("the sensor does not respond: \(fault.explanation)")
+        case .failed(let fault): write("the sensor is lost: \(fault.explanation)")
         }
     }
 

@@ -33,7 +33,7 @@ final class TuningMeasurement {
         manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
             if case .failed(let fault) = event {
-                dialogue.say("The sensor does not respond: \(fault.explanation); trying again.")
+                dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
             }
         }
         do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
