@@ -57,7 +57,7 @@ package struct ConfigurationNode: Equatable, Sendable {
     }
 }
 
-/// Where a configuration came from.
+/// The origin of a configuration text.
 package enum ConfigurationSource: Hashable, Sendable {
     /// A file, identified by the path with which it was opened.
     case file(String)

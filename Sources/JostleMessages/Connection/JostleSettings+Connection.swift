@@ -23,7 +23,7 @@ extension JostleSettings {
         // People notice a reconnect delay of 15 s; a thousand devices that return within it do not overload a broker.
         options.backoff.cap = .seconds(15)
         if homeAssistant.discovery {
-            // Home Assistant's event entities lose events that arrive at the same moment, so bursts are spaced out.
+            // Of events that arrive together, Home Assistant's event entities show only the last, so bursts are spaced out.
             options.spacing = MQTTSpacing(
                 prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(10))
         }

@@ -177,8 +177,9 @@ final class RemoteInbox: Sendable {
 
     private func handle(_ message: MQTTMessage, _ seen: inout Seen) {
         if let expected = seen.expected, message.topic == expected.topic, seen.answer == nil {
-            guard expected.correlationData == nil
-                || message.properties.correlationData == expected.correlationData
+            guard
+                expected.correlationData == nil
+                    || message.properties.correlationData == expected.correlationData
             else { return }
             seen.answer = message.payload
         } else if message.topic == availabilityTopic {

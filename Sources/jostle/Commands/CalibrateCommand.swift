@@ -53,7 +53,7 @@ enum CalibrateCommand {
             CommandUsage.Option(
                 name: "poses", value: "N", help: "accelerometer: the number of poses, 6 to 20; 8 by default"),
             CommandUsage.Option(
-                name: "full-turns", value: "N", help: "gyro-scale: also N turns about the vertical without a pause"),
+                name: "full-turns", value: "N", help: "gyro-scale: also one turn of N revolutions about the vertical"),
             CommandUsage.Option(name: "yes", help: "store the result without asking"),
             CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
         ])

@@ -9,7 +9,7 @@ internal import Synchronization
 /// `jostle record`: writes every sample into a recording file.
 enum RecordCommand {
     static let usage = CommandUsage(
-        name: "record", summary: "write every sample of the sensor to a recording file, until a signal",
+        name: "record", summary: "write every sample of the sensor to a recording file, until stopped by a signal",
         details: """
             The samples are along the sensor's axes, as measured, without the mount matrix. `jostle replay` puts a
             recording through the pipeline.

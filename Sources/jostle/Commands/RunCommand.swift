@@ -5,7 +5,7 @@ internal import JostleMessages
 /// `jostle run`: the agent, as a service.
 enum RunCommand {
     static let usage = CommandUsage(
-        name: "run", summary: "read the sensor and publish attitude and gestures, until a signal",
+        name: "run", summary: "read the sensor and publish attitude and gestures, until stopped by a signal",
         details: """
             Without --config the configuration is $JOSTLE_CONFIG, else /etc/jostle/jostle.yaml, else the built-in
             defaults; without mqtt.broker the broker is the one on this machine. If several agents run on a board, each

@@ -14,9 +14,9 @@ enum ScanCommand {
             kernel driver owns; if there is no other chip, auto reads that one through the kernel's device (iio).
 
             The self-test is only for the MPU-6050. It moves the proof masses of the chip that auto would take by
-            electrostatic forces, and compares the response with the factory's values stored in the chip. It takes 1.2
-            s; the board must lie still meanwhile, and no other program may use the chip, which is asleep afterwards.
-            The exit status is 0 only if every axis passed.
+            electrostatic forces, and compares the response with the factory's values stored in the chip. For 1.2 s the
+            board must lie still, and no other program may use the chip, which is asleep afterwards. The exit status
+            is 0 only if every axis passed.
             """,
         options: [
             CommandUsage.Option(name: "bus", value: "PATH", help: "search this bus only, for example /dev/i2c-1"),
