@@ -122,7 +122,7 @@ package final class Agent {
     package func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         addHandlers()
-        for broker in settings.brokersInTheClear(brokers) {
+        for broker in settings.unencryptedBrokers(among: brokers) {
             log.warning("the password is sent to \(broker) unencrypted, readable on the network; use mqtts://")
         }
         loop.start()

@@ -40,7 +40,7 @@ struct BrokerOptionsTests {
         let careless = try agent(itself)
         defer { careless.kill() }
         #expect(await careless.exitStatus() == 78, "\(careless.errors)")
-        #expect(careless.errors.contains("server.key: everybody may read it; chmod o= "), "\(careless.errors)")
+        #expect(careless.errors.contains("server.key: every user can read it; run chmod o= "), "\(careless.errors)")
 
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: certificates.directory.path("server.key"))

@@ -54,7 +54,7 @@ import Testing
         let program = try start("accelerometer", "calibration-poses", "--yes")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
-        #expect(program.output.contains("Pose 1 of 8: good; turn it to a side it has not lain on, best with "))
+        #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet, best with "))
         #expect(program.output.contains("Pose 8 of 8: good\n"))
         let errors = try figures("Gravity error", in: program.output)
         #expect(errors.before > 20 && errors.after < 2, "\(program.output)")
@@ -66,7 +66,7 @@ import Testing
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
         #expect(program.output.contains("The accelerometer is not calibrated yet"))
-        #expect(program.output.contains("; now all the way round once\n"), "\(program.output)")
+        #expect(program.output.contains("; now turn it all the way round once\n"), "\(program.output)")
         #expect(program.output.contains("good, all the way round once\n"))
         let errors = try figures("Gravity after a turn", in: program.output)
         #expect(errors.before > 1 && errors.after < 0.5, "\(program.output)")
@@ -95,7 +95,7 @@ import Testing
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
         let tilt = try figures("Tilt", in: program.output)
         #expect(abs(tilt.before - 30) < 6 && tilt.after == 0)
-        #expect(program.output.contains("attitude.reference: stored, which it has not now"))
+        #expect(program.output.contains("attitude.reference: stored in the configuration"))
         #expect(stored("reference-attitude") != nil)
         // Against the stored reference, the same board is level.
         let again = try start("level", tilted, "--set", "attitude.reference=stored")
@@ -110,7 +110,7 @@ import Testing
         let program = try start("level", "rest")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
-        #expect(program.output.contains("Not stored: nobody can be asked here, and --yes was not given."))
+        #expect(program.output.contains("Not stored: there is no terminal for confirmation, and --yes was not given."))
         #expect(hasStoredNothing)
     }
 
@@ -119,8 +119,8 @@ import Testing
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 75)
         #expect(
-            program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); from the beginning/), "\(program.output)")
-        #expect(program.errors.contains("the time is over, and it "), "\(program.errors)")
+            program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); starting again/), "\(program.output)")
+        #expect(program.errors.contains("the time is up, and it "), "\(program.errors)")
         #expect(hasStoredNothing)
     }
 
@@ -130,9 +130,9 @@ import Testing
         let program = try start("accelerometer", spun, "--yes", "--for", "14")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 75)
-        #expect(program.output.contains("Pose 1 of 8: good; turn it to a side it has not lain on"))
+        #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet"))
         #expect(
-            program.output.contains("Pose 2 of 8: refused, it lies as in pose 1 but for 0°; turn it further"),
+            program.output.contains("Pose 2 of 8: refused, only 0° from pose 1; turn it further"),
             "\(program.output)")
         #expect(hasStoredNothing)
     }
@@ -177,8 +177,8 @@ import Testing
 
     @Test(
         arguments: [
-            (["calibrate"], "WHAT is missing"), (["calibrate", "compass"], "there is no calibration \"compass\""),
-            (["calibrate", "accelerometer", "--poses", "5"], "--poses is \"5\", not a whole number from 6 to 20"),
+            (["calibrate"], "WHAT is missing"), (["calibrate", "compass"], "unknown calibration \"compass\""),
+            (["calibrate", "accelerometer", "--poses", "5"], "--poses is \"5\", not an integer from 6 to 20"),
             (["calibrate", "gyro-scale", "--full-turns=x"], "--full-turns is \"x\""),
         ])
     func usageErrorsAreStatus64(words: [String], message: String) async throws {

@@ -27,7 +27,7 @@ import Testing
         let outcome = try await jostle("demo", "--for", "1")
         #expect(outcome.status == 0)
         #expect(
-            outcome.output.hasPrefix("No sensor: ") && outcome.output.contains("A virtual MPU-6050 takes its place"))
+            outcome.output.hasPrefix("No sensor: ") && outcome.output.contains("Using a virtual MPU-6050 instead"))
     }
 
     @Test func recognisesSimulatedShake() async throws {

@@ -62,7 +62,7 @@ import Testing
             #expect(words[5] == "≤" && words[7] == (axis < 3 ? "°/h" : "mg"), "\(line)")
         }
         #expect(outcome.output.contains("within 10 % up to 2.35 s of averaging, within 25 % up to 13.3 s"))
-        #expect(outcome.output.contains("20 minutes would show a decade more"))
+        #expect(outcome.output.contains("20 minutes would extend the curve by a decade"))
         #expect(!outcome.output.contains("temperature changed"))
         // The plots: a letter for each axis, stars where curves meet, and whole decades.
         #expect(outcome.output.contains("Allan deviation of the gyroscope, °/h\n"))

@@ -85,7 +85,7 @@ import Testing
         let outcome = try await jostle("replay", "-", "--explain", input: recording)
         #expect(outcome.status == 0)
         #expect(outcome.lines.contains("1.040 s: motion began, after 0 s"), "\(outcome.lines)")
-        let miss = /.* s: no shake: too few reversals, [\d.]+ m\/s² where at least .*/
+        let miss = /.* s: no shake: too few reversals, [\d.]+ m\/s² but at least .*/
         #expect(outcome.lines.contains { $0.wholeMatch(of: miss) != nil }, "\(outcome.lines)")
         #expect(outcome.lines.contains { $0.contains("no gyroscope") })
         let mixed = try await jostle("replay", "-", "--explain", "--events", "-", input: recording)

@@ -20,7 +20,7 @@ import Testing
 
         let outcome = try await simulate("shake", at: rig.broker.port)
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome) \(agent.errors)")
-        #expect(outcome.lines.first?.hasPrefix("dut: shake, over in ") == true, "\(outcome.output)")
+        #expect(outcome.lines.first?.hasPrefix("dut: shake, takes ") == true, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("s  shake began  {\"id\":") }.count == 1, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("s  shake ended  {\"id\":") }.count == 1, "\(outcome.output)")
 

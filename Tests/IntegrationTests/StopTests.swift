@@ -40,7 +40,7 @@ import Testing
 
         // With the id in the configuration, without --on.
         let again = try await ask("stop", "--set", "device.id=dut", at: broker.port)
-        #expect(again.status == 0 && again.output == "dut: stopped already\n", "\(again)")
+        #expect(again.status == 0 && again.output == "dut: already stopped\n", "\(again)")
         let start = try await ask("start", "--set", "device.id=dut", at: broker.port)
         #expect(start.status == 0 && start.output == "dut: sensing\n", "\(start)")
         #expect(await observer.sees { $0.messages("attitude").count > attitudes }, "\(agent.errors)")

@@ -137,7 +137,7 @@ import Testing
                 "gestures.shake.sensitivity", "mqtt.broker", "gestures.shake.cooldown", "gestures.tap.sensitivity",
             ])
         #expect(all[0]["value"] == "11" && all[0]["allowed"] == "1 … 10" && all[0]["layer"] == "local")
-        #expect(all[1]["reason"] == "may not be set from outside" && all[1]["value"] == nil)
+        #expect(all[1]["reason"] == "cannot be set over MQTT" && all[1]["value"] == nil)
         #expect(all[2]["reason"]?.hasPrefix("must not be retained") == true)
         #expect(all[3]["reason"] == "is longer than 1024 bytes")
         _ = set(&bench, Self.key, "6")

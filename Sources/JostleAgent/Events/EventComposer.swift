@@ -81,7 +81,7 @@ struct EventComposer {
             throw ActionRefusal(
                 reason: "the payload has \(message.payload.count) bytes, more than \(EventComposer.maximumPayload)")
         }
-        if forbidden.forbid(message.topic) {
+        if forbidden.isReserved(message.topic) {
             throw ActionRefusal(reason: "\(message.topic) is reserved for the device or the fleet")
         }
     }

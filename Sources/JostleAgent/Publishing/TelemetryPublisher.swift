@@ -190,8 +190,8 @@ struct TelemetryPublisher: Participant {
     private mutating func isStateDue(_ state: DeviceState, at time: Timestamp) -> Bool {
         guard let sent = sentState else { return true }
         if state.differs(from: sent) { return stateGate.isDue(at: time) { true } }
-        let isTilted = state.isTilted(from: sent) && tiltGate.isDue(at: time) { true }
-        let vibrates = state.vibratesOtherwise(than: sent) && vibrationGate.isDue(at: time) { true }
+        let isTilted = state.tiltDiffers(from: sent) && tiltGate.isDue(at: time) { true }
+        let vibrates = state.vibrationDiffers(from: sent) && vibrationGate.isDue(at: time) { true }
         return isTilted || vibrates
     }
 }

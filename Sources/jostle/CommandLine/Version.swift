@@ -1,2 +1,2 @@
-/// The program's version: semantic versioning, with what is marked as contract in the README as its interface.
+/// The program's version: semantic versioning; its interface is what the README marks as contract.
 let version = "0.1.0"
