@@ -1,6 +1,6 @@
 public import MotionCore
 
-/// The topics of one device: see "MQTT" in the README.
+/// The topics of one device: see docs/mqtt.md.
 public struct Topics: Equatable, Sendable {
     /// What all of them begin with: prefix and device.
     public let root: String
