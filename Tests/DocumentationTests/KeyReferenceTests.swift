@@ -16,8 +16,9 @@ import Testing
         let generated = "\n\(ConfigurationSchema.keyReference)\n"
         let written = String(text[begin.upperBound..<end.lowerBound])
         if written != generated, ProcessInfo.processInfo.environment["JOSTLE_WRITE_DOCS"] != nil {
-            let page = text[..<begin.upperBound] + generated + text[end.lowerBound...]
-            try String(page).write(
+            var page = text
+            page.replaceSubrange(begin.upperBound..<end.lowerBound, with: generated)
+            try page.write(
                 to: Documentation.repository.appendingPathComponent(Self.path), atomically: true, encoding: .utf8)
             return
         }
