@@ -61,9 +61,7 @@ import Testing
 
     /// The headings in code of the troubleshooting page are what the program says; … stands for what varies.
     @Test func messagesInTroubleshootingAreThoseOfTheProgram() throws {
-        let lines = try Documentation.swiftSources(below: "Sources").split(separator: "\n")
-        let code = lines.filter { !$0.contains(/^ *\/\//) }.joined(separator: "\n")
-        let sources = code.replacing(/"\s*\+ "/, with: "")
+        let sources = NameTests.code
         let page = try Page(path: "docs/troubleshooting.md")
         let messages = page.prose.matches(of: /(?m)^## `(.+)`$/).map { String($0.1) }
         #expect(messages.count > 10)
@@ -78,4 +76,45 @@ import Testing
             }
         }
     }
+
+    /// The sample outputs that need a sensor or a broker cannot be run here, but their words are those of the program.
+    @Test(arguments: [
+        (
+            "README.md",
+            ["nobody answers at", "<- auto takes this", "auto takes the ", " of the bus", "Hz are possible"]
+        ),
+        (
+            "docs/chips.md",
+            [
+                "nobody answers at", "<- auto takes this", "auto takes the ", " of the bus", "Hz are possible",
+                "self-test of ", "response", "factory", "deviation", " samples in ", " at the start, ", "noise density",
+                "random walk", "bias instability", "bias random walk",
+            ]
+        ),
+        (
+            "docs/gestures.md",
+            ["sensitivity", "caught", "by mistake", "<- now", "<- best", "too few reversals", " is needed"]
+        ),
+        ("docs/home-assistant.md", ["over in "]),
+        ("docs/calibration.md", ["Gravity error: ", " mg before, ", "A turn of 360° reads ", "° before, "]),
+        (
+            "docs/command-line.md",
+            ["connected to ", "side up", "moving", "vibrating", "moved by", "turned by", "bus errors", "memory"]
+        ),
+    ])
+    func sampleOutputsHaveTheWordsOfTheProgram(path: String, words: [String]) throws {
+        let page = try Documentation.text(of: path)
+        let sources = NameTests.code
+        for word in words {
+            let (isQuoted, isSaid) = (page.contains(word), sources.contains(word))
+            #expect(isQuoted && isSaid, "\"\(word)\" must be in \(path) and in a message of the program")
+        }
+    }
+
+    /// The program without comments, with the pieces of long texts joined.
+    private static let code: String = {
+        let lines = ((try? Documentation.swiftSources(below: "Sources")) ?? "").split(separator: "\n")
+        let code = lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
+        return code.replacing(/"\s*\+ "/, with: "")
+    }()
 }
