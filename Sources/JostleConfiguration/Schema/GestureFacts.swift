@@ -1,7 +1,7 @@
 package import MotionCore
 
-/// Which phases and fields the events of each gesture have, for checking actions; keep it consistent with the README's
-/// table.
+/// Which phases and fields the events of each gesture have, for checking actions; keep it consistent with
+/// the table in docs/gestures.md.
 extension Gesture {
     /// Whether the gesture has a beginning and an end.
     var hasDuration: Bool {

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// The JSON payloads: see "MQTT" in the README. Degrees, °/s, m/s², seconds, °C; `t` is in milliseconds since 1970.
+/// The JSON payloads: see docs/mqtt.md. Degrees, °/s, m/s², seconds, °C; `t` is in milliseconds since 1970.
 package enum Payloads {
     /// The attitude relative to the reference attitude.
     package static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {

@@ -21,7 +21,7 @@ enum Configuration {
         }
     }
 
-    /// The directory for persistent data: see "Files" in the README.
+    /// The directory for persistent data: see "State directory" in docs/configuration.md.
     static var stateDirectory: String {
         if let directory = variable("STATE_DIRECTORY") { return directory }
         if let directory = variable("XDG_STATE_HOME") { return "\(directory)/jostle" }

@@ -1,2 +1,3 @@
-/// The program's version: semantic versioning; its interface is what the README marks as contract.
+/// The program's version: semantic versioning. CONTRIBUTING.md lists what counts as
+/// its interface under "Compatibility".
 let version = "0.1.0"

@@ -2,7 +2,7 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
 
-/// A row of the CSV file of events: see "Recording files" in the README.
+/// A row of the CSV file of events: see "Recording files" in docs/command-line.md.
 enum EventRow {
     /// The original columns, then those added later; the order is a contract.
     static let header =

@@ -1,6 +1,6 @@
 /// The weights of one of `ShakeModel`'s networks, in the order of `ShakeFeature`.
 ///
-/// They were fitted to recordings whose licence allows it and to synthetic movements; the README lists them.
+/// They were fitted to recordings whose licence allows it and to synthetic movements; docs/gestures.md lists them.
 struct ShakeWeights {
     /// The number of hidden units.
     static let hiddenUnits = 10
