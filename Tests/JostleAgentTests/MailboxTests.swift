@@ -32,7 +32,7 @@ import Testing
     @Test func deliversEventsOnceInOrder() throws {
         let mailbox = try mailbox()
         let events = [Event.essential(1), .gesture(1), .external(1, bytes: 1), .newest(1), .essential(2)]
-        #expect(!mailbox.wake.isRung(within: 0))
+        #expect(!mailbox.wake.isSignalled(within: 0))
         for event in events { mailbox.post(event) }
         #expect(mailbox.wake.isSignalled(within: 0) && mailbox.takeAll().events == events)
         #expect(mailbox.takeAll().events.isEmpty)
