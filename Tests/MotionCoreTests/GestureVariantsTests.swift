@@ -45,7 +45,7 @@ import VirtualIMU
         let kept = variant(1, .tilt) { $0.tilt.angle = 20 * radiansPerDegree }
         feed.pipeline.apply([kept, variant(2, .tilt) { _ in }]) { _ in }
         feed.rest(2)
-        feed.move(tilt, seconds: 2.5)
+        feed.move(tilt, seconds: 4)
         #expect(feed.pipeline.openGestures.contains(.tilt))
         var events: [GestureEvent] = []
         feed.pipeline.apply([kept]) { events.append($0) }

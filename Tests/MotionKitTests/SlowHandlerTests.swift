@@ -28,10 +28,12 @@ import Testing
         defer { gate.open() }
         let manager = manager(0.1, gate)
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.wholeShake() + movement.rest(2) + movement.wholeShake())])
+        let device = ScriptedDevice([.samples(movement.rest(0.1))])
         try manager.start(with: device)
         defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
+        device.feed(movement.wholeShake() + movement.rest(2) + movement.wholeShake())
+        #expect(await eventually { device.isExhausted })
         device.tell(.failed(.stalled))
         #expect(await eventually { device.isExhausted && manager.sensorStatus?.state == .recovering })
         gate.open()
@@ -47,10 +49,12 @@ import Testing
         defer { gate.open() }
         let manager = manager(0.1, gate)
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(5))])
+        let device = ScriptedDevice([.samples(movement.rest(0.1))])
         try manager.start(with: device)
         defer { manager.stop() }
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
+        device.feed(movement.rest(4.9))
+        #expect(await eventually { device.isExhausted })
         // The state of the last batch may be queued just after that.
         #expect(await eventually { manager.state.map { $0.timestamp.seconds > 104.99 } ?? false })
         gate.open()
