@@ -1,8 +1,8 @@
 /// Standard gravity, m/s² (exact by definition: CGPM 1901).
-package let standardGravity = 9.80665
+public let standardGravity = 9.80665
 
 /// Radians in a degree.
-package let radiansPerDegree = Double.pi / 180
+public let radiansPerDegree = Double.pi / 180
 
 /// Degrees in a radian.
-package let degreesPerRadian = 180 / Double.pi
+public let degreesPerRadian = 180 / Double.pi
