@@ -1,60 +1,63 @@
-# Builds, checks and installs Jostle. `make` alone says what there is; the longer recipes are scripts in Scripts/.
+# Builds, checks and installs Jostle. `make` without a target lists the targets. Longer recipes are scripts in Scripts/.
 
-# A Swift that is installed but not on PATH is found too, and so is Debian's mosquitto in /usr/sbin.
+# Also finds a Swift that is installed but not on PATH, and Debian's mosquitto in /usr/sbin.
 export PATH := $(PATH):$(shell Scripts/search-path)
 
-# A user without a home of their own, as in containers, gets one: the compiler keeps a cache there.
+# The compiler keeps a cache in the home directory. A user without one, as in a container, gets one here.
 ifneq ($(shell test -w "$$HOME" && echo writable),writable)
 export HOME := $(CURDIR)/.build/home
 endif
 
-# Where `install` puts things; DESTDIR stages them for a package. systemd, udev and sysusers read below /usr/local/lib
-# as they do below /usr/lib.
+# The directories of `install`; DESTDIR stages them for a package. systemd, udev and sysusers also read their files from
+# /usr/local/lib.
 PREFIX     ?= /usr/local
 bindir     ?= $(PREFIX)/bin
 libdir     ?= $(PREFIX)/lib
 docdir     ?= $(PREFIX)/share/doc/jostle
 sysconfdir ?= /etc
 
-# The program to install; a cross build names its own.
+# The program to install. A cross build sets its own.
 BINARY ?= .build/release/jostle
 STRIP  ?= strip
 
-# The configuration that a first installation gets; a fleet names its own.
+# The configuration of a first installation. A fleet sets its own.
 CONFIGURATION ?= config/jostle.yaml
 
-# What `make run` runs.
+# The arguments of the program in `make run`.
 ARGS ?= demo
 
-# On the command line and not in Package.swift, where unsafe flags would bar others from using MotionKit. The Swift
-# libraries are linked statically: a board needs no Swift to run the program.
+# These flags are here and not in Package.swift, because a package with unsafe flags cannot be a dependency of another one.
+# The Swift libraries are linked statically, so a board needs no Swift to run the program.
 release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench lint install uninstall clean
+.PHONY: help setup build run test bench lint docs-reference install uninstall clean
 
-help: ## Say what there is
+help: ## List the targets
 	@echo 'usage: make TARGET'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
-setup: ## Install what is missing to build and test (Debian 12 and 13, Raspberry Pi OS)
+setup: ## Install missing packages for building and testing (Debian 12 and 13, Raspberry Pi OS)
 	@Scripts/setup
 
 build: setup ## Build the release program
 	swift build $(release_flags) --product jostle
 
-run: build ## Build and run the demonstration; ARGS='…' runs another subcommand
+run: build ## Build the program and run the demonstration; ARGS='…' runs another subcommand
 	@.build/release/jostle $(ARGS)
 
-test: setup ## Check the style, build with warnings as errors, run every test; FILTER=… picks tests
+test: setup ## Check the style, build with warnings as errors, run all tests; FILTER=… selects tests
 	@Scripts/test $(FILTER)
 
 bench: setup ## Build and run the benchmarks
 	swift build $(release_flags) --product jostle-bench
 	@.build/release/jostle-bench
 
-lint: ## Check the style of Swift and the syntax of the scripts
+lint: ## Check the style of the Swift files and the syntax of the scripts
 	@Scripts/lint
+
+docs-reference: setup ## Write the key reference of docs/configuration.md again
+	@JOSTLE_WRITE_DOCS=1 Scripts/test KeyReferenceTests
 
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
@@ -73,11 +76,11 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/devices $(DESTDIR)$(docdir)/mosquitto/
 	install -m 755 config/mosquitto/make-acl $(DESTDIR)$(docdir)/mosquitto/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
-	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml; $(docdir)/jostle.yaml is the new default.' \
+	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml; the new default is $(docdir)/jostle.yaml.' \
 	    || install -v -m 644 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
 	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir)
 
-uninstall: ## Remove what `install` put there; configuration, state and user stay
+uninstall: ## Remove the installed files; keep configuration, state and user
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
 	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(docdir)/jostle.yaml)
 	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf devices make-acl)
@@ -86,5 +89,5 @@ uninstall: ## Remove what `install` put there; configuration, state and user sta
 	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf)
 	@test ! -d $(DESTDIR)$(docdir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 
-clean: ## Remove what was built
+clean: ## Remove all build products
 	rm -rf .build

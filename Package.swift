@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// Dependencies point one way: see "How the house is built" in the README. `make build` checks them.
+// Dependencies point one way: see "Targets" in docs/architecture.md. `make build` checks them.
 let package = Package(
     name: "jostle",
     products: [
@@ -123,6 +123,8 @@ let package = Package(
             dependencies: [
                 "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
             ]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["BrokerTestSupport", "JostleConfiguration", "jostle"]),
         .testTarget(name: "SQLiteDatabaseTests", dependencies: ["SQLiteDatabase"]),
         .testTarget(name: "AllocationTests", dependencies: ["JostleBench"]),
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),

@@ -186,18 +186,18 @@ import Testing
         #expect(device["configuration_url"] as? String == "http://lamp.local/")
     }
 
-    /// The rows of a table in the README, cell by cell.
+    /// The rows of a table in docs/home-assistant.md, cell by cell.
     private func rows(_ name: String) throws -> [[String]] {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("README.md")
-        let readme = try String(contentsOf: file, encoding: .utf8)
-        let start = try #require(readme.range(of: "<!-- \(name) -->\n"))
-        let end = try #require(readme.range(of: "<!-- /\(name) -->"))
-        let lines = readme[start.upperBound..<end.lowerBound].split(separator: "\n").dropFirst(2)
+            .deletingLastPathComponent().appendingPathComponent("docs/home-assistant.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let start = try #require(page.range(of: "<!-- \(name) -->\n"))
+        let end = try #require(page.range(of: "<!-- /\(name) -->"))
+        let lines = page[start.upperBound..<end.lowerBound].split(separator: "\n").dropFirst(2)
         return lines.map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
     }
 
-    @Test func theREADMEListsWhatIsAnnounced() throws {
+    @Test func theDocumentationListsAllTriggersAndEntities() throws {
         let set = set { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
         let triggers = try rows("triggers")
         #expect(triggers.count == Gesture.allCases.count)

@@ -43,12 +43,10 @@ import Testing
         }
     }
 
-    @Test func theREADMEsRulesAndGatesAreRight() throws {
-        let file = configDirectory.deletingLastPathComponent().appendingPathComponent("README.md")
-        let readme = try String(contentsOf: file, encoding: .utf8)
-        let start = try #require(readme.range(of: "\n## Actions\n"))
-        let end = try #require(readme.range(of: "\n## Configuration\n"))
-        let blocks = readme[start.upperBound..<end.lowerBound].components(separatedBy: "```yaml\n").dropFirst()
+    @Test func documentedRulesAndGatesAreValid() throws {
+        let file = configDirectory.deletingLastPathComponent().appendingPathComponent("docs/gestures.md")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let blocks = page.components(separatedBy: "```yaml\n").dropFirst()
         #expect(blocks.count >= 3)
         for block in blocks {
             let builder = try build(String(block.prefix(upTo: try #require(block.range(of: "```")).lowerBound)))

@@ -1,7 +1,7 @@
 import MotionCore
 import Testing
 
-/// The README's conventions: w first, body to earth, intrinsic Z-Y'-X'' angles.
+/// The conventions of docs/mqtt.md: w first, body to earth, intrinsic Z-Y'-X'' angles.
 @Suite struct QuaternionTests {
     private func close(_ a: Vector3, _ b: Vector3, _ tolerance: Double = 1e-12) -> Bool { (a - b).length <= tolerance }
 

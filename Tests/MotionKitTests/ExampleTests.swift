@@ -2,7 +2,7 @@ import Foundation
 import SystemTestSupport
 import Testing
 
-/// The example program: it runs, and the README prints it as it is.
+/// The example program: it runs, and docs/swift.md prints it unchanged.
 @Suite struct ExampleTests {
     private static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -10,13 +10,12 @@ import Testing
     private static let begin = "<!-- example -->"
     private static let end = "<!-- /example -->"
 
-    @Test func theReadmePrintsTheExample() throws {
-        let readme = Self.repository.appendingPathComponent("README.md")
-        guard FileManager.default.fileExists(atPath: readme.path) else { return }
-        let text = try String(contentsOf: readme, encoding: .utf8)
-        let begin = try #require(text.range(of: Self.begin), "README.md has no \(Self.begin)")
+    @Test func theDocumentationPrintsTheExample() throws {
+        let page = Self.repository.appendingPathComponent("docs/swift.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let begin = try #require(text.range(of: Self.begin), "docs/swift.md has no \(Self.begin)")
         let end = try #require(
-            text.range(of: Self.end, range: begin.upperBound..<text.endIndex), "README.md has no \(Self.end)")
+            text.range(of: Self.end, range: begin.upperBound..<text.endIndex), "docs/swift.md has no \(Self.end)")
         let block = text[begin.upperBound..<end.lowerBound].trimmingCharacters(in: .whitespacesAndNewlines)
         let example = try String(
             contentsOf: Self.repository.appendingPathComponent("Examples/ShakeExample/main.swift"), encoding: .utf8)

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// The table of gestures in the README, for checking what is asked of their events: it grows with the table.
+/// The table of gestures in docs/gestures.md, for checking what is asked of their events: it grows with the table.
 extension Gesture {
     /// Whether it has a beginning and an end.
     var hasDuration: Bool {

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// The JSON that is published: see "MQTT" in the README. Degrees, °/s, m/s², seconds, °C; `t` is epoch milliseconds.
+/// The JSON that is published: see docs/mqtt.md. Degrees, °/s, m/s², seconds, °C; `t` is epoch milliseconds.
 package enum Payloads {
     /// The attitude relative to the reference attitude.
     package static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// The topics of one device: see "MQTT" in the README.
+/// The topics of one device: see docs/mqtt.md.
 package struct Topics: Equatable, Sendable {
     /// What all of them begin with: prefix and device.
     package let root: String

@@ -1,6 +1,6 @@
 /// A phase of a recognised gesture and what is known of it then.
 ///
-/// The page `docs/gestures.md` has a table of the fields of each gesture; the others are `nil`.
+/// docs/gestures.md lists the fields of each gesture; the others are `nil`.
 public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     public var gesture: Gesture
     public var phase: GesturePhase

@@ -2,7 +2,7 @@ internal import CMotionMath
 
 /// A unit quaternion `w + xi + yj + zk` that turns body vectors into earth vectors.
 ///
-/// Body and earth frames are right-handed; earth z points up. See the README's conventions.
+/// Body and earth frames are right-handed; earth z points up. See "Topics" in docs/mqtt.md.
 public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
     public var w: Double
     public var x: Double

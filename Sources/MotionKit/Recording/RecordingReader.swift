@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxSystem
 package import MotionCore
 
-/// Reads a recording file sample by sample: see "Recording files" in the README.
+/// Reads a recording file sample by sample: see "Recording files" in docs/command-line.md.
 package struct RecordingReader: ~Copyable {
     /// Full scale of the accelerometer, ±m/s², where the file says it.
     package var accelerometerRange: Double? { header.accelerometerRange }

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// Writes a recording file: see "Recording files" in the README.
+/// Writes a recording file: see "Recording files" in docs/command-line.md.
 package struct RecordingWriter: ~Copyable {
     private let file: OutputFile
     private let hasTemperature: Bool

@@ -21,7 +21,7 @@ enum Configuration {
         }
     }
 
-    /// Where things are kept that outlive a run: see "Files" in the README.
+    /// Where things are kept that outlive a run: see "State directory" in docs/configuration.md.
     static var stateDirectory: String {
         if let directory = variable("STATE_DIRECTORY") { return directory }
         if let directory = variable("XDG_STATE_HOME") { return "\(directory)/jostle" }

@@ -1,2 +1,2 @@
-/// The program's version: semantic versioning, with what is marked as contract in the README as its interface.
+/// The program's version, by semantic versioning. Its interface is listed under "Compatibility" in CONTRIBUTING.md.
 let version = "0.1.0"

@@ -2,7 +2,7 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
 
-/// A row of the events' CSV file: see "Recording files" in the README.
+/// A row of the events' CSV file: see "Recording files" in docs/command-line.md.
 enum EventRow {
     /// The columns that every reader of such files relies on, then those that came later.
     static let header =

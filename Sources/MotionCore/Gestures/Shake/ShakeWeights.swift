@@ -1,6 +1,6 @@
 /// The weights of one of `ShakeModel`'s networks, in the order of `ShakeFeature`.
 ///
-/// They were fitted to recordings whose licence allows it and to synthetic movements; the README says which.
+/// They were fitted to recordings whose licence allows it and to synthetic movements; docs/gestures.md says which.
 struct ShakeWeights {
     /// How many hidden units there are.
     static let hiddenUnits = 10

@@ -1,0 +1,135 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: every command in the documentation is one that the program takes.
+@Suite(.needsProgram) struct CommandTests {
+    /// What a subcommand takes, from its `--help`.
+    private struct Usage {
+        /// All words of the help.
+        var words: Set<String>
+        var operands: ClosedRange<Int>
+        /// The options, and whether each has a value.
+        var options: [String: Bool]
+    }
+
+    private let directory: TemporaryDirectory
+    private let usages: [String: Usage]
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let overview = try Program.run(["--help"], in: directory).output
+        var usages: [String: Usage] = [:]
+        for match in overview.matches(of: /\n  ([a-z-]+)  +/) {
+            let name = String(match.1)
+            let help = try Program.run([name, "--help"], in: directory).output
+            let synopsis = help.prefix { $0 != "\n" }.split(separator: " ").dropFirst(3)
+            let operands = synopsis.filter { !$0.hasPrefix("[OPTION]") }
+            let required = operands.filter { !$0.hasPrefix("[") }.count
+            let options = help.matches(of: /\n  --([a-z-]+)( [^ ]+)?  +/).map { (String($0.1), $0.2 != nil) }
+            usages[name] = Usage(
+                words: Set(help.matches(of: /[a-z]+(-[a-z]+)*/).map { String($0.0) }),
+                operands: required...operands.count, options: Dictionary(uniqueKeysWithValues: options))
+        }
+        self.usages = usages
+    }
+
+    @Test func subcommandsAndOptionsExist() throws {
+        #expect(usages.count > 10)
+        var count = 0
+        for command in try Documentation.pages().flatMap(ShellCommand.all) where command.words.first == "jostle" {
+            count += 1
+            try check(command)
+        }
+        #expect(count > 50)
+    }
+
+    /// Options that the text mentions without their command: `--explain`.
+    @Test func mentionedOptionsExist() throws {
+        let options = Set(usages.values.flatMap(\.options.keys))
+        var count = 0
+        for command in try Documentation.pages().flatMap(ShellCommand.all) {
+            guard command.isMention, let word = command.words.first, word.hasPrefix("--") else { continue }
+            count += 1
+            let name = String(word.dropFirst(2).prefix { $0 != "=" })
+            #expect(options.contains(name), "\(command.place): no command has the option \(word)")
+        }
+        #expect(count > 10)
+    }
+
+    private func check(_ command: ShellCommand) throws {
+        let name = command.words.dropFirst().first ?? "--help"
+        // A placeholder, or what the program says of itself.
+        if name.allSatisfy(\.isUppercase) || ["--help", "--version"].contains(name) { return }
+        guard let usage = usages[name] else {
+            Issue.record("\(command.place): there is no command \(name)")
+            return
+        }
+        var rest = command.words.dropFirst(2)
+        var operands: [String] = []
+        while let word = rest.popFirst() {
+            guard word.hasPrefix("--") else {
+                operands.append(word)
+                continue
+            }
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1).map(String.init)
+            guard let hasValue = usage.options[parts[0]] else {
+                Issue.record("\(command.place): there is no option \(word)")
+                return
+            }
+            guard hasValue else { continue }
+            if let value = parts.count == 2 ? parts[1] : rest.popFirst() {
+                try check(option: parts[0], value, command)
+            } else {
+                #expect(command.isMention, "\(command.place): \(word) needs a value")
+            }
+        }
+        let isWhole = !command.isMention || !operands.isEmpty
+        #expect(operands.count <= usage.operands.upperBound, "\(command.place): too many words")
+        #expect(!isWhole || operands.count >= usage.operands.lowerBound, "\(command.place): a word is missing")
+        // Names such as gyro or shake are in the help; FILE, rest.csv and $what are not names.
+        for operand in operands where operand.allSatisfy({ $0.isLowercase || $0 == "-" }) {
+            #expect(usage.words.contains(operand), "\(command.place): \(name) does not know \(operand)")
+        }
+    }
+
+    private func check(option: String, _ value: String, _ command: ShellCommand) throws {
+        guard option == "set", value != "KEY=VALUE", !value.hasSuffix("…") else { return }
+        let result = try Program.run(["check-config", "--set", value], in: directory)
+        #expect(result.status == 0, "\(command.place): \(result.output)")
+    }
+
+    @Test func examplesWithOutputPrintThatOutput() throws {
+        var count = 0
+        for page in try Documentation.pages() {
+            for block in page.blocks where block.mark?.hasPrefix("wrong: ") == true {
+                try directory.write(block.text, to: String(block.mark?.dropFirst(7) ?? ""))
+            }
+            for block in page.blocks where block.mark == "run" {
+                let command = try #require(ShellCommand.all(in: Page(path: page.path, text: fenced(block))).first)
+                let result = try Program.run(Array(command.words.dropFirst()), in: directory)
+                let expected = block.lines.dropFirst().map { $0 + "\n" }.joined()
+                #expect(result.output == expected, "\(page.path):\(block.line)")
+                count += 1
+            }
+        }
+        #expect(count >= 1)
+    }
+
+    private func fenced(_ block: Page.Block) -> String { "```\(block.language)\n\(block.text)```\n" }
+
+    @Test func messagesInCommandsAreJSON() throws {
+        var count = 0
+        for command in try Documentation.pages().flatMap(ShellCommand.all) where command.words.first == "mosquitto_pub"
+        {
+            guard let flag = command.words.firstIndex(of: "-m"), flag + 1 < command.words.count else { continue }
+            let payload = command.words[flag + 1]
+            guard payload.hasPrefix("{") else { continue }
+            count += 1
+            #expect(throws: Never.self, "\(command.place): \(payload)") {
+                try JSONSerialization.jsonObject(with: Data(payload.utf8))
+            }
+        }
+        #expect(count >= 2)
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import JostleConfiguration
+import Testing
+
+/// Requirement: what the documentation names exists: keys, `make` targets, scripts, tests, variables, messages.
+@Suite struct NameTests {
+    @Test func configurationKeysExist() throws {
+        let keys = ConfigurationSchema.keys.map(\.path)
+        let sections = Set(keys.compactMap { $0.split(separator: ".").first.map(String.init) })
+        var count = 0
+        for page in try Documentation.pages() {
+            for span in page.codeSpans {
+                // `log.level: debug` names log.level.
+                let name = String(span.prefix { $0 != ":" && $0 != "=" })
+                guard name.contains(/^[a-z_]+(\.[a-z_]+)+$/), let section = name.split(separator: ".").first,
+                    sections.contains(String(section))
+                else { continue }
+                count += 1
+                let exists = keys.contains(name) || keys.contains { $0.hasPrefix(name + ".") }
+                #expect(exists, "\(page.path): there is no key \(name)")
+            }
+        }
+        #expect(count > 30)
+    }
+
+    @Test func makeTargetsScriptsAndTestsExist() throws {
+        let makefile = try Documentation.text(of: "Makefile")
+        let targets = Set(makefile.matches(of: /(?m)^([a-z-]+):/).map { String($0.1) })
+        let tests = try Documentation.swiftSources(below: "Tests")
+        for command in try Documentation.pages().flatMap(ShellCommand.all) {
+            guard let program = command.words.first else { continue }
+            if program.hasPrefix("Scripts/") {
+                let path = Documentation.repository.appendingPathComponent(program).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(command.place): there is no \(program)")
+            }
+            guard program == "make" else { continue }
+            for word in command.words.dropFirst() where word.contains(/^[a-z-]+$/) {
+                #expect(targets.contains(word), "\(command.place): the Makefile has no target \(word)")
+            }
+            for word in command.words where word.hasPrefix("FILTER=") {
+                for name in word.dropFirst(7).split(whereSeparator: { "|\\".contains($0) }) {
+                    // Not in the expectation, which would print all tests.
+                    let exists = tests.contains(name)
+                    #expect(exists, "\(command.place): no test matches \(name)")
+                }
+            }
+        }
+    }
+
+    @Test func environmentVariablesExist() throws {
+        let others = ["Makefile", "Scripts/test-on-kernel", "deploy/systemd/jostle.service"]
+        let known = try (["Sources", "Tests"].map(Documentation.swiftSources) + others.map(Documentation.text))
+            .joined(separator: "\n")
+        for page in try Documentation.pages() {
+            for match in page.lines.joined(separator: "\n").matches(of: /JOSTLE_[A-Z]+(_[A-Z]+)*/) {
+                let isRead = known.contains(match.output.0)
+                #expect(isRead, "\(page.path): nothing reads \(match.output.0)")
+            }
+        }
+    }
+
+    /// The headings in code of the troubleshooting page are what the program says; … stands for what varies.
+    @Test func messagesInTroubleshootingAreThoseOfTheProgram() throws {
+        let sources = NameTests.code
+        let page = try Page(path: "docs/troubleshooting.md")
+        let messages = page.prose.matches(of: /(?m)^## `(.+)`$/).map { String($0.1) }
+        #expect(messages.count > 10)
+        for message in messages {
+            // What the C library says is in no source.
+            var own = message
+            for number in [EACCES, EBUSY] { own = own.replacing(": " + String(cString: strerror(number)), with: "") }
+            if own == String(cString: strerror(EBUSY)) { continue }
+            for piece in own.split(separator: "…") where piece.contains(where: \.isLetter) {
+                let isSaid = sources.contains(piece)
+                #expect(isSaid, "docs/troubleshooting.md: nothing says \"\(piece)\"")
+            }
+        }
+    }
+
+    /// The sample outputs that need a sensor or a broker cannot be run here, but their words are those of the program.
+    @Test(arguments: [
+        (
+            "README.md",
+            ["nobody answers at", "<- auto takes this", "auto takes the ", " of the bus", "Hz are possible"]
+        ),
+        (
+            "docs/chips.md",
+            [
+                "nobody answers at", "<- auto takes this", "auto takes the ", " of the bus", "Hz are possible",
+                "self-test of ", "response", "factory", "deviation", " samples in ", " at the start, ", "noise density",
+                "random walk", "bias instability", "bias random walk",
+            ]
+        ),
+        (
+            "docs/gestures.md",
+            ["sensitivity", "caught", "by mistake", "<- now", "<- best", "too few reversals", " is needed"]
+        ),
+        ("docs/home-assistant.md", ["over in "]),
+        ("docs/calibration.md", ["Gravity error: ", " mg before, ", "A turn of 360° reads ", "° before, "]),
+        (
+            "docs/command-line.md",
+            ["connected to ", "side up", "moving", "vibrating", "moved by", "turned by", "bus errors", "memory"]
+        ),
+    ])
+    func sampleOutputsHaveTheWordsOfTheProgram(path: String, words: [String]) throws {
+        let page = try Documentation.text(of: path)
+        let sources = NameTests.code
+        for word in words {
+            let (isQuoted, isSaid) = (page.contains(word), sources.contains(word))
+            #expect(isQuoted && isSaid, "\"\(word)\" must be in \(path) and in a message of the program")
+        }
+    }
+
+    /// The program without comments, with the pieces of long texts joined.
+    private static let code: String = {
+        let lines = ((try? Documentation.swiftSources(below: "Sources")) ?? "").split(separator: "\n")
+        let code = lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
+        return code.replacing(/"\s*\+ "/, with: "")
+    }()
+}
