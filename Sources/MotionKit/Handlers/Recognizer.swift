@@ -33,15 +33,25 @@ public struct Recognizer: Sendable {
         self.gesture = gesture
     }
 
+    /// Quick movement to and fro.
     public static var shake: Recognizer { Recognizer(.shake) }
+    /// Knocks with a finger, as many as the manager's settings distinguish.
     public static var tap: Recognizer { Recognizer(.tap) }
+    /// One quick stroke, in any direction.
     public static var flick: Recognizer { Recognizer(.flick) }
+    /// Rotation about an axis of the body; needs a gyroscope.
     public static var turn: Recognizer { Recognizer(.turn) }
+    /// Another side comes up, by 90° or 180°.
     public static var flip: Recognizer { Recognizer(.flip) }
+    /// Tilted away from the reference attitude by more than the settings' angle.
     public static var tilt: Recognizer { Recognizer(.tilt) }
+    /// Free fall.
     public static var fall: Recognizer { Recognizer(.fall) }
+    /// A blow of 4 g and more.
     public static var impact: Recognizer { Recognizer(.impact) }
+    /// The body moves, until it has been at rest for some time.
     public static var motion: Recognizer { Recognizer(.motion) }
+    /// A machine runs, until it has been quiet for some time.
     public static var vibration: Recognizer { Recognizer(.vibration) }
 
     func accepts(_ event: GestureEvent) -> Bool {
