@@ -6,9 +6,9 @@ import PackageDescription
 
 // From 6.1 on, members also have to come from an imported module. An older compiler does not know the feature.
 #if compiler(>=6.1)
-let settings: [SwiftSetting] = [.enableUpcomingFeature("MemberImportVisibility")]
+    let settings: [SwiftSetting] = [.enableUpcomingFeature("MemberImportVisibility")]
 #else
-let settings: [SwiftSetting] = []
+    let settings: [SwiftSetting] = []
 #endif
 
 let package = Package(

@@ -27,6 +27,8 @@ final class MotionHandlers: Sendable {
     /// - Parameters:
     ///   - interval: seconds between two calls; `nil` for the manager's `updateInterval`.
     ///   - onRemove: called after the handler was removed.
+    ///   - handler: called on the delivery thread.
+    /// - Returns: a token that removes the handler.
     func add(
         interval: Double?, onRemove: @escaping @Sendable () -> Void,
         _ handler: @escaping @Sendable (MotionState) -> Void
@@ -57,7 +59,9 @@ final class MotionHandlers: Sendable {
 
     /// Calls the handlers that are due.
     ///
-    /// - Parameter isNewest: whether no newer state is waiting. Only handlers without an interval are called for the others.
+    /// - Parameters:
+    ///   - motion: the state.
+    ///   - isNewest: whether no newer state is waiting. Only handlers without an interval are called for the others.
     func notify(_ motion: MotionState, isNewest: Bool) {
         let ids = state.withLock { $0.entries.map(\.id) }
         for id in ids {
