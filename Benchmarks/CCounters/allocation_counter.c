@@ -1,6 +1,6 @@
-// malloc and its relatives in front of the C library's: a program's own definitions come before those of every library.
-// They count, and pass on to the names under which glibc exports the same functions for this very purpose. Memory stays
-// glibc's, so free needs no counterpart here.
+// Replaces the C library's malloc and related functions: a program's own definitions take precedence over those of
+// libraries. They count, and call the functions under the names that glibc exports for this purpose. Memory is still
+// managed by glibc, so free needs no replacement.
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ void *valloc(size_t size) {
 
 int posix_memalign(void **result, size_t alignment, size_t size) {
     if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
-    // It answers with the error and leaves errno alone.
+    // posix_memalign returns the error and leaves errno unchanged.
     int before = errno;
     count();
     void *memory = __libc_memalign(alignment, size);

@@ -12,7 +12,7 @@ int counters_open_instructions(void) {
     attributes.size = sizeof attributes;
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
-    // What kernels let everybody count: perf_event_paranoid is 2 on most.
+    // What kernels permit every user to count: perf_event_paranoid is 2 on most.
     attributes.exclude_kernel = 1;
     attributes.exclude_hv = 1;
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

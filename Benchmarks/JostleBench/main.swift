@@ -1,32 +1,32 @@
-// Measures what a sample costs on its way through Jostle; see `jostle-bench --help`.
+// Measures the cost of a sample on its way through Jostle; see `jostle-bench --help`.
 internal import Glibc
 internal import LinuxSensors
 
-/// The statuses with which it ends: those of sysexits.h, and 1 where a check has failed.
+/// Exit statuses: those of sysexits.h, and 1 if a check has failed.
 enum ExitStatus: Int32 {
     case success = 0
     case failed = 1
-    /// The command line is wrong (EX_USAGE).
+    /// Invalid command line (EX_USAGE).
     case usage = 64
-    /// The chip on a bus cannot be had (EX_UNAVAILABLE).
+    /// The chip on a bus cannot be used (EX_UNAVAILABLE).
     case unavailable = 69
-    /// A stage gave no samples: a mistake in this program (EX_SOFTWARE).
+    /// A stage produced no samples, which is a bug in this program (EX_SOFTWARE).
     case software = 70
 }
 
 /// Writes a line to standard error.
-func complain(_ text: String) {
+func printError(_ text: String) {
     var line = "jostle-bench: \(text)\n"
     _ = line.withUTF8 { write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
-/// Does what the command line asks for.
+/// Performs the task requested on the command line.
 func run(_ words: [String]) -> ExitStatus {
     let options: Options
     do throws(UsageError) {
         options = try Options(parsing: words)
     } catch {
-        complain("\(error.message)\nMore: jostle-bench --help")
+        printError("\(error.message)\nMore: jostle-bench --help")
         return .usage
     }
     switch options.task {
@@ -41,7 +41,7 @@ func run(_ words: [String]) -> ExitStatus {
         return check.hasPassed ? .success : .failed
     case .checkEndurance:
         let check = EnduranceCheck(material: Material())
-        for complaint in check.complaints { complain(complaint) }
+        for complaint in check.complaints { printError(complaint) }
         print("attitude filter: \(check.count) samples, \(check.complaints.isEmpty ? "sound" : "NOT sound")")
         return check.complaints.isEmpty ? .success : .failed
     case .faults(let isVerbose):
@@ -54,11 +54,11 @@ func run(_ words: [String]) -> ExitStatus {
             print(report(run, asJSON: asJSON), terminator: "")
             return run.samples > 0 ? .success : .software
         } catch {
-            complain("\(error)")
+            printError("\(error)")
             return .unavailable
         }
     case .once(let stage, let samples):
-        return stage.setUp(with: Material()).run(samples) >= samples ? .success : lacksSamples(stage)
+        return stage.setUp(with: Material()).run(samples) >= samples ? .success : reportMissingSamples(stage)
     }
 }
 
@@ -67,15 +67,15 @@ func measure(asJSON: Bool) -> ExitStatus {
     let material = Material()
     var measurements: [Measurement] = []
     for stage in Stage.allCases {
-        guard let measurement = Measurement(stage, material: material) else { return lacksSamples(stage) }
+        guard let measurement = Measurement(stage, material: material) else { return reportMissingSamples(stage) }
         measurements.append(measurement)
     }
     print(asJSON ? json(measurements) : table(measurements), terminator: "")
     return .success
 }
 
-func lacksSamples(_ stage: Stage) -> ExitStatus {
-    complain("the stage \(stage.rawValue) gives no samples any more")
+func reportMissingSamples(_ stage: Stage) -> ExitStatus {
+    printError("the stage \(stage.rawValue) no longer produces samples")
     return .software
 }
 

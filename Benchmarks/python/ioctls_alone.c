@@ -1,5 +1,5 @@
-// The ioctls of a reader of an MPU-6050 at 1 kHz and nothing else: what the fake adapter, the sleeping and the system's part
-// cost, whatever the reader is written in. usage: ioctls_alone /dev/i2c-N SECONDS
+// Performs only the ioctls of a program that reads an MPU-6050 at 1 kHz: the cost of the fake adapter, of sleeping and
+// of the kernel, whatever language the reader is written in. usage: ioctls_alone /dev/i2c-N SECONDS
 #include <fcntl.h>
 #include <linux/i2c-dev.h>
 #include <linux/i2c.h>

@@ -1,8 +1,8 @@
 // The GPIO character device's ioctl interface, version 2 (Linux 5.10).
 //
-// ioctl is variadic and its requests are macros that Swift cannot read, so that each that is used has a function here. They
-// answer what the kernel answered, or -errno: errno itself is not looked at again, where Swift's runtime may have
-// changed it.
+// ioctl is variadic and its requests are macros that Swift cannot import, so every request that is used has a function
+// here. The functions return the kernel's result or -errno. The caller does not read errno, because Swift's runtime may
+// have changed it.
 #ifndef JOSTLE_LINUX_GPIO_H
 #define JOSTLE_LINUX_GPIO_H
 
@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// open(2) of a GPIO chip's device file. Answers the descriptor.
+// open(2) of a GPIO chip's device file. Returns the descriptor.
 static inline int linux_gpio_open(const char *path) {
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     return descriptor < 0 ? -errno : descriptor;
@@ -36,8 +36,8 @@ static inline int linux_gpio_is_used(const struct gpio_v2_line_info *info) {
     return (info->flags & GPIO_V2_LINE_FLAG_USED) != 0;
 }
 
-// GPIO_V2_GET_LINE_IOCTL for the rising edges of one line, whose instants are on CLOCK_MONOTONIC: the clock where no
-// other is asked for. Reading the descriptor that it answers does not wait.
+// GPIO_V2_GET_LINE_IOCTL for the rising edges of one line, timestamped on CLOCK_MONOTONIC, which is the default.
+// Reading the returned descriptor does not block.
 static inline int linux_gpio_rising_edges(int chip, __u32 offset, const char *consumer, __u32 events) {
     struct gpio_v2_line_request request;
     memset(&request, 0, sizeof request);
@@ -56,7 +56,7 @@ static inline int linux_gpio_rising_edges(int chip, __u32 offset, const char *co
     return request.fd;
 }
 
-// read(2) of events. Answers how many there were, 0 where there are none now.
+// read(2) of events. Returns their number, 0 if there are none now.
 static inline int linux_gpio_read(int line, struct gpio_v2_line_event *events, unsigned count) {
     ssize_t bytes = read(line, events, count * sizeof *events);
     if (bytes < 0) return errno == EAGAIN || errno == EINTR ? 0 : -errno;

@@ -1,7 +1,7 @@
 // i2c-dev's ioctl interface and libi2c's SMBus calls.
 //
-// ioctl is variadic, so Swift cannot call it: each request that is used has a function here. They answer what the
-// kernel answered, or -errno: errno itself is not looked at again, where Swift's runtime may have changed it.
+// ioctl is variadic, so Swift cannot call it: every request that is used has a function here. The functions return the
+// kernel's result or -errno. The caller does not read errno, because Swift's runtime may have changed it.
 #ifndef JOSTLE_LINUX_I2C_H
 #define JOSTLE_LINUX_I2C_H
 
@@ -13,23 +13,24 @@
 
 #include <i2c/smbus.h>
 
-// open(2) of an adapter's device file. Answers the descriptor.
+// open(2) of an adapter's device file. Returns the descriptor.
 static inline int linux_i2c_open(const char *path) {
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     return descriptor < 0 ? -errno : descriptor;
 }
 
-// I2C_FUNCS: what the adapter can do.
+// I2C_FUNCS: the adapter's capabilities.
 static inline int linux_i2c_functionality(int descriptor, unsigned long *functionality) {
     return ioctl(descriptor, I2C_FUNCS, functionality) < 0 ? -errno : 0;
 }
 
-// I2C_SLAVE: the address that SMBus calls on this descriptor go to. EBUSY where a kernel driver is bound to the chip.
+// I2C_SLAVE: sets the address for SMBus calls on this descriptor. EBUSY if a kernel driver is bound to the chip.
 static inline int linux_i2c_select(int descriptor, unsigned long address) {
     return ioctl(descriptor, I2C_SLAVE, address) < 0 ? -errno : 0;
 }
 
-// I2C_RDWR: messages with repeated starts between them and one stop at the end. Answers the number of messages done.
+// I2C_RDWR: messages with repeated starts between them and one stop at the end. Returns the number of completed
+// messages.
 static inline int linux_i2c_transfer(int descriptor, struct i2c_msg *messages, unsigned count) {
     struct i2c_rdwr_ioctl_data request = {.msgs = messages, .nmsgs = count};
     int done = ioctl(descriptor, I2C_RDWR, &request);

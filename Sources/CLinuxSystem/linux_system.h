@@ -1,4 +1,5 @@
-// What of the C library Swift's Glibc module leaves out: eventfd, signalfd, statvfs, adjtimex, and GNU's additions to POSIX threads and poll.
+// Parts of the C library that Swift's Glibc module lacks: eventfd, signalfd, statvfs, adjtimex, and GNU extensions of
+// POSIX threads and poll.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
@@ -11,7 +12,7 @@
 #include <sys/timex.h>
 #include <time.h>
 
-// Declared by the headers only where _GNU_SOURCE was defined before the first of them, which a module cannot do.
+// The headers declare these only if _GNU_SOURCE is defined before the first of them, which a module cannot do.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 extern int pthread_setname_np(pthread_t, const char *);
 

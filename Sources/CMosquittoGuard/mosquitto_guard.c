@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-// Where the guarded call of this thread began; null outside of one, and within a callback.
+// The return point of this thread's guarded call; null outside of one and within a callback.
 static _Thread_local sigjmp_buf *guard;
 
-// Where libmosquitto is loaded.
+// The base address of the loaded libmosquitto.
 static void *library;
 
-// The declaration of assert.h, which is there without NDEBUG only.
+// Declared by assert.h only without NDEBUG.
 __attribute__((noreturn)) void __assert_fail(
     const char *assertion, const char *file, unsigned int line, const char *function);
 
@@ -31,7 +31,7 @@ bool mosquitto_guard_works(void) {
     return library != NULL && base_of(dlsym(RTLD_DEFAULT, "__assert_fail")) == base_of((void *)mosquitto_guard_prepare);
 }
 
-// In place of the C library's. The linker exports it, as libmosquitto, which is linked in, calls it.
+// Replaces the C library's function. The linker exports it because libmosquitto, which is linked in, calls it.
 __attribute__((visibility("default"), used, noreturn)) void __assert_fail(
     const char *assertion, const char *file, unsigned int line, const char *function) {
     if (guard != NULL && library != NULL && base_of(__builtin_return_address(0)) == library) {
@@ -50,13 +50,13 @@ void *mosquitto_guard_suspend(void) {
 
 void mosquitto_guard_resume(void *suspended) { guard = suspended; }
 
-// The functions have no local variable that changes between sigsetjmp and siglongjmp.
+// These functions have no local variables that change between sigsetjmp and siglongjmp.
 #define RETURN_GUARDED(call)                                      \
     do {                                                          \
         sigjmp_buf place;                                         \
         if (sigsetjmp(place, 0) != 0) {                           \
             guard = NULL;                                         \
-            return MOSQUITTO_GUARD_LEFT;                          \
+            return MOSQUITTO_GUARD_ASSERTION_FAILED;                          \
         }                                                         \
         guard = &place;                                           \
         const int code = (call);                                  \

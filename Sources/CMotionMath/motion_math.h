@@ -1,5 +1,5 @@
-// The few functions of libm that the motion core needs, so that it imports neither Glibc nor Foundation
-// and also compiles for boards without an operating system.
+// The few libm functions that the motion core needs. Declaring them here means that the core imports neither Glibc nor
+// Foundation and also compiles for boards without an operating system.
 #ifndef MOTION_MATH_H
 #define MOTION_MATH_H
 

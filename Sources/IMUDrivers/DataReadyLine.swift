@@ -1,26 +1,27 @@
 package import MotionCore
 
-/// The wire from a chip's data-ready pin, as a driver sees it: a queue of rising edges, each with its instant.
+/// A chip's data-ready line as a driver sees it: a queue of rising edges, each with a timestamp.
 ///
-/// A driver owns its line by value and is never woken by it: when a batch is due it takes the edges that have queued up.
-/// No call waits, allocates or fails; a line that cannot be read is a silent one.
+/// A driver owns its line by value and is never woken by it: when a batch is due, it takes the edges queued so far. No
+/// call blocks, allocates or fails. A line that cannot be read counts as silent.
 package protocol DataReadyLine: ~Copyable {
-    /// Whether there is a wire: a constant, so that nothing is left of the work for one where there is none.
+    /// Whether a line is connected. A constant, so the compiler removes all edge handling from drivers without a line.
     static var isWired: Bool { get }
 
-    /// Takes the oldest edges out of the queue, as many as `edges` has room for; returns how many there were.
+    /// Moves the oldest edges, up to the size of `edges`, out of the queue. Returns how many were moved.
     mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int
 }
 
 /// A rising edge of a data-ready line.
 package struct DataReadyEdge: Equatable, Sendable, BitwiseCopyable {
-    /// When it rose, on the clock of the driver.
+    /// When it rose, on the driver's clock.
     package var time: Timestamp
 
-    /// Its number, one more than that of the edge before: a gap tells of edges that the queue had no room for. It wraps.
+    /// Sequence number, one more than the previous edge's. A gap means that the queue was full and edges were lost. It
+    /// wraps.
     package var number: UInt32
 
-    /// Makes an edge.
+    /// Creates an edge.
     @inlinable
     package init(time: Timestamp, number: UInt32) {
         self.time = time
@@ -28,9 +29,9 @@ package struct DataReadyEdge: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// The line of a chip whose data-ready pin leads nowhere.
+/// No data-ready line: the chip's pin is not connected.
 package struct NoDataReadyLine: DataReadyLine, BitwiseCopyable, Sendable {
-    /// Makes no line.
+    /// Creates the absent line.
     @inlinable
     package init() {}
 
@@ -41,57 +42,58 @@ package struct NoDataReadyLine: DataReadyLine, BitwiseCopyable, Sendable {
     package mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int { 0 }
 }
 
-/// What becomes of a data-ready line.
+/// State and counters of a data-ready line.
 public struct DataReadyStatus: Equatable, Sendable, BitwiseCopyable {
-    /// Where samples' instants come from.
+    /// Where sample timestamps come from.
     public enum State: UInt8, Sendable, BitwiseCopyable {
-        /// There is no line: from the FIFO's count.
+        /// There is no line; timestamps come from the FIFO's count.
         case none
-        /// It is being found out which edge belongs to which sample: from the FIFO's count until then.
+        /// The driver is still matching edges to samples; until then timestamps come from the FIFO's count.
         case seeking
         /// From the line's edges.
         case used
-        /// From the FIFO's count, since the line is of no use; it is tried again after a pause and after a FIFO reset.
+        /// The line is unusable; timestamps come from the FIFO's count. The driver tries the line again after a pause
+        /// and after each FIFO reset.
         case unused
     }
 
     public var state = State.none
 
-    /// Edges that came, and those of which only a gap in the numbers tells.
+    /// Edges received, and edges known to be lost from gaps in the numbers.
     public var edges: UInt64 = 0
     public var lostEdges: UInt64 = 0
 
-    /// Edges that did not come when their sample was due, and were not believed.
-    public var oddEdges: UInt64 = 0
+    /// Edges that were ignored because they did not arrive when their sample was due.
+    public var outlierEdges: UInt64 = 0
 
-    /// Samples that have the instant of an edge.
+    /// Samples timed by an edge.
     public var timedSamples: UInt64 = 0
 
-    /// Times that the line was given up, and why the last time.
+    /// How often the driver gave the line up, and the latest reason.
     public var failures: UInt64 = 0
     public var lastFault: DataReadyFault?
 
-    /// Makes the status of no line.
+    /// Creates the status of an absent line.
     @inlinable
     public init() {}
 }
 
-/// Why a data-ready line is of no use.
+/// Why a data-ready line is unusable.
 public enum DataReadyFault: UInt8, Error, Sendable, BitwiseCopyable {
-    /// Samples come and edges do not.
+    /// Samples arrive but edges do not.
     case silent
-    /// Edges come that do not fit the samples.
+    /// Edges arrive but do not fit the samples.
     case mismatched
-    /// The chip's pin cannot tell when a sample is there.
+    /// The chip's pin cannot signal each new sample.
     case unsupported
 }
 
-/// When a data-ready line pulses.
+/// When a chip's data-ready pin pulses.
 package enum DataReadyPulse: UInt8, Sendable, BitwiseCopyable {
     /// With every sample.
     case everySample
-    /// With the first sample since the FIFO was read empty: the pin stays high while there is something in it.
+    /// With the first sample after the FIFO was emptied. The pin stays high while the FIFO holds data.
     case whenFilled
-    /// Never: the pin can be made to rise, but nothing that a reader of the FIFO does lets it fall again.
+    /// Never: the pin can rise, but reading the FIFO does not make it fall again.
     case never
 }

@@ -1,33 +1,33 @@
 package import MotionCore
 
-/// A chip's driver: a state machine that does what is due whenever it is polled, and never sleeps or waits.
+/// A chip driver: a state machine that performs the due work each time it is polled, and never sleeps or waits.
 ///
-/// The sensor thread calls `poll`, hands on the samples, and calls again at the instant it was told.
+/// The sensor thread calls `poll`, forwards the samples, and calls again at the returned time.
 package protocol IMUDriver: ~Copyable {
-    /// The chip and what it was configured to; complete once the first sample is out.
+    /// The chip and its configuration. Complete once the first sample has been delivered.
     var info: IMUInfo { get }
 
-    /// What the driver is doing, and what it has counted since it was made.
+    /// The driver's state, and its counters since it was created.
     var status: IMUStatus { get }
 
-    /// Does what is due at the present instant and appends the samples that are complete to `batch`.
+    /// Performs the work due now and appends completed samples to `batch`.
     ///
-    /// A driver that was stopped is woken by it.
+    /// Polling a stopped driver starts it again.
     mutating func poll(into batch: inout SampleBatch) -> IMUPoll
 
-    /// Puts the chip to sleep; nothing touches the bus until the next `poll`.
+    /// Puts the chip to sleep. The driver does not use the bus again until the next `poll`.
     mutating func stop() throws(BusError)
 }
 
-/// What came of one `poll`.
+/// The result of one `poll`.
 package struct IMUPoll: Sendable, BitwiseCopyable {
     /// When to poll next.
     package var next: Timestamp
 
-    /// What changed, if anything did.
+    /// What changed; `none` if nothing did.
     package var event: SensorEvent
 
-    /// Makes a result.
+    /// Creates a result.
     @inlinable
     package init(next: Timestamp, event: SensorEvent = .none) {
         self.next = next
@@ -35,32 +35,33 @@ package struct IMUPoll: Sendable, BitwiseCopyable {
     }
 }
 
-/// What happens to a sensor's stream of samples.
+/// A change in a sensor's stream of samples.
 public enum SensorEvent: Equatable, Sendable, BitwiseCopyable {
     case none
-    /// The first samples since the start or since a failure. After a failure: the seconds without a sample.
+    /// The first samples since the start or since a failure. After a failure, the value is the time without samples, in
+    /// seconds.
     case streaming(afterGap: Double)
-    /// Samples were lost and the stream goes on: seconds without a sample, and why.
+    /// Samples were lost but the stream continues: the time without samples in seconds, and the cause.
     case gap(Double, IMUFault)
-    /// No more samples arrive; the driver keeps trying.
+    /// Samples have stopped; the driver keeps retrying.
     case failed(IMUFault)
 }
 
-/// What went wrong between a driver and its chip.
+/// A fault in the communication with a chip, or in the chip itself.
 public enum IMUFault: Error, Equatable, Sendable, BitwiseCopyable {
-    /// A transaction failed as often as it may.
+    /// A transaction failed, and so did its retries.
     case bus(BusError)
-    /// The identity register does not hold what this driver drives.
+    /// The identity register does not identify a chip that this driver supports.
     case identity(found: UInt8)
     /// A configuration register did not keep what was written.
     case readBack(register: UInt8, wrote: UInt8, read: UInt8)
-    /// A state of the bring-up lasted longer than the chip may take.
+    /// A bring-up state exceeded its deadline.
     case deadline(IMUState)
-    /// The FIFO ran over before it was read.
+    /// The FIFO overflowed before it was read.
     case overflow
-    /// The FIFO's content cannot be frames of this chip: it slipped, or the chip was reset.
+    /// The FIFO's content cannot be frames of this chip: framing was lost, or the chip was reset.
     case misaligned
-    /// The chip lost its configuration: it was reset or browned out.
+    /// The chip lost its configuration through a reset or a brown-out.
     case configurationLost(register: UInt8)
     /// The chip answers but produces no samples.
     case stalled
@@ -75,60 +76,64 @@ public enum IMUState: UInt8, Sendable, BitwiseCopyable {
     case configuring
     case settling
     case streaming
-    /// Waiting to try again from the start.
+    /// Waiting before the next bring-up attempt.
     case recovering
 }
 
-/// The wanted configuration of a chip. Each part takes the nearest it can do that is not less.
+/// The requested configuration of a chip. For each setting the driver takes the chip's nearest value that is not
+/// smaller.
 public struct IMUSettings: Equatable, Sendable, BitwiseCopyable {
-    /// Samples a second, Hz. Default 200. From 4 Hz to what part and bus allow, which `BusLoad` works out: a part takes the
-    /// next rate that is not less. Smaller costs less bus, processor and power; larger catches shorter movements.
+    /// Sample rate, Hz. Default 200. The lowest is 4 Hz; the highest depends on chip and bus (see `BusLoad`). The
+    /// driver takes the chip's next rate that is not lower. A lower rate costs less bus time, CPU and power; a higher
+    /// one catches shorter movements.
     public var rate: Double = 200
 
-    /// Full scale of the accelerometer, ±m/s². Default 8 g: less saturates in a shake, more only costs resolution.
+    /// Full scale of the accelerometer, ±m/s². Default 8 g. A larger range clips less during a shake and only costs
+    /// resolution.
     public var accelerometerRange: Double = 8 * standardGravity
 
     /// Full scale of the gyroscope, ±rad/s. Default 2000 °/s.
     public var gyroscopeRange: Double = 2000 * .pi / 180
 
-    /// Seconds between two reads of the FIFO, never more than half of it lasts. Smaller is prompter, larger costs less bus and
-    /// processor. Default 0.02: a sample waits 10 ms on average, little beside the 0.4 s that a shake takes to be
-    /// one, and at 200 Hz addresses and counts add 15 % to the bits of an MPU-6050's samples; at 5 ms they add 60 %.
+    /// Seconds between FIFO reads, limited to half of the FIFO's capacity. A smaller value reduces latency; a larger
+    /// one costs less bus time and CPU. Default 0.02: a sample then waits 10 ms on average, which is little compared
+    /// with the 0.4 s that a shake takes. On an MPU-6050 at 200 Hz, addresses and FIFO counts add 15 % to the bits of
+    /// the samples; at 5 ms they add 60 %.
     public var batchInterval: Double = 0.02
 
-    /// Whether the chip pulses its data-ready pin. Default no: a driver that is given a line sets it itself.
+    /// Whether the chip pulses its data-ready pin. Default `false`; a driver that has a line sets it itself.
     public var signalsDataReady = false
 
-    /// What a chip is taken for whose own number the driver does not know: the content of that part's identity register.
-    /// Default none, such a chip is left alone. For copies with a number of their own.
+    /// Identity of the supported part that a chip with an unknown identity is treated as. Default `nil`: such a chip is
+    /// left alone. Meant for clones with an identity of their own.
     public var assumedIdentity: UInt8?
 
-    /// Makes the default settings.
+    /// Creates the default settings.
     @inlinable
     public init() {}
 }
 
-/// A chip and what it was configured to.
+/// A chip and its configuration.
 public struct IMUInfo: Sendable, BitwiseCopyable {
-    /// The part's name as its maker writes it.
+    /// The part's name as its manufacturer writes it.
     public var name: StaticString
 
     /// The content of its identity register.
     public var identity: UInt8
 
-    /// The nominal sample rate, Hz: what the chip would do with a perfect oscillator.
+    /// The nominal sample rate, Hz: what the chip would produce with a perfect oscillator.
     public var nominalRate: Double
 
-    /// Full scale of the accelerometer, ±m/s²; infinite where nobody tells it.
+    /// Full scale of the accelerometer, ±m/s²; infinite if unknown.
     public var accelerometerRange: Double
 
-    /// Full scale of the gyroscope, ±rad/s; zero where the part has none, infinite where nobody tells it.
+    /// Full scale of the gyroscope, ±rad/s; zero if the part has none, infinite if unknown.
     public var gyroscopeRange: Double
 
-    /// -3 dB bandwidth of the low-pass in the chip, Hz; not-a-number where nobody tells it.
+    /// -3 dB bandwidth of the chip's low-pass, Hz; NaN if unknown.
     public var bandwidth: Double
 
-    /// Makes a description.
+    /// Creates a description.
     @inlinable
     public init(
         name: StaticString, identity: UInt8, nominalRate: Double, accelerometerRange: Double, gyroscopeRange: Double,
@@ -143,50 +148,51 @@ public struct IMUInfo: Sendable, BitwiseCopyable {
     }
 }
 
-/// A driver's state and its counters since it was made.
+/// A driver's state, and its counters since it was created.
 public struct IMUStatus: Sendable, BitwiseCopyable {
     public var state: IMUState = .asleep
 
     /// Samples delivered.
     public var samples: UInt64 = 0
 
-    /// Interruptions of the stream, and an estimate of the samples lost in them.
+    /// Interruptions of the stream, and the estimated number of samples lost in them.
     public var gaps: UInt64 = 0
     public var lostSamples: UInt64 = 0
 
-    /// FIFO resets because it ran over, and because its content was no frames.
+    /// FIFO resets after an overflow, and after content that was not valid frames.
     public var overflows: UInt64 = 0
     public var misalignments: UInt64 = 0
 
-    /// Times the chip was brought up again after a failure.
+    /// How often the chip was brought up again after a failure.
     public var recoveries: UInt64 = 0
 
     /// Failed transactions by `BusError.Kind`.
     public var busErrors = BusErrorCounts()
 
-    /// Samples with an axis at the end of its range: of either sensor, and of each.
+    /// Samples with a clipped axis: of either sensor, of the accelerometer, and of the gyroscope.
     public var clippedSamples: UInt64 = 0
     public var clippedAccelerations: UInt64 = 0
     public var clippedRotationRates: UInt64 = 0
 
-    /// What becomes of the data-ready line.
+    /// State and counters of the data-ready line.
     public var dataReady = DataReadyStatus()
 
-    /// The chip's sample period as measured against the host's clock, seconds; the nominal one until it is known.
+    /// The chip's sample period measured against the host's clock, seconds; the nominal period until it has been
+    /// measured.
     public var period: Double = 0
 
     /// The measured period's deviation from the nominal one, parts per million.
     public var periodDeviation: Double = 0
 
-    /// The last thing that went wrong.
+    /// The latest fault.
     public var lastFault: IMUFault?
 
-    /// Makes the status of a driver that has done nothing yet.
+    /// Creates the status of a driver that has not started.
     @inlinable
     public init() {}
 }
 
-/// Failed transactions, counted by kind.
+/// Failed transactions by kind.
 public struct BusErrorCounts: Equatable, Sendable, BitwiseCopyable {
     public var notAcknowledged: UInt64 = 0
     public var arbitrationLost: UInt64 = 0
@@ -194,7 +200,7 @@ public struct BusErrorCounts: Equatable, Sendable, BitwiseCopyable {
     public var inputOutput: UInt64 = 0
     public var other: UInt64 = 0
 
-    /// Makes counters at zero.
+    /// Creates zeroed counters.
     @inlinable
     public init() {}
 
@@ -209,6 +215,6 @@ public struct BusErrorCounts: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// All of them.
+    /// All failures.
     public var total: UInt64 { notAcknowledged + arbitrationLost + timedOut + inputOutput + other }
 }

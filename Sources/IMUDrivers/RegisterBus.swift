@@ -1,23 +1,23 @@
-/// A chip with 8-bit register addresses, as a driver sees it: every call is one bus transaction.
+/// A chip with 8-bit register addresses, as a driver sees it. Every call is one bus transaction.
 ///
-/// A driver owns its bus by value. An implementation retries nothing: the driver knows which transaction may be
+/// A driver owns its bus by value. An implementation must not retry: only the driver knows which transactions may be
 /// repeated.
 package protocol RegisterBus: ~Copyable {
-    /// The longest `read` that one transaction of this bus carries, in bytes.
+    /// The longest `read` that one transaction can carry, bytes.
     var maximumReadLength: Int { get }
 
-    /// Reads `buffer.count` bytes, beginning at `register`, in one write-then-read transaction.
+    /// Reads `buffer.count` bytes, starting at `register`, in one write-then-read transaction.
     ///
-    /// - Throws: what the bus answered instead; the buffer's content is then undefined.
+    /// - Throws: the bus error; the buffer's content is then undefined.
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError)
 
     /// Writes one byte to `register`.
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError)
 
-    /// Gets the way to the chip anew, where there is one that can be lost: an adapter that was pulled out and plugged in again.
+    /// Reopens a connection that can be lost, such as an adapter that was unplugged and plugged in again.
     ///
-    /// A driver calls it before each new attempt to bring up a chip that it has lost. By default there is nothing to get.
-    /// - Throws: why there is no way now, `absent` where the adapter has not come back.
+    /// A driver calls it before each attempt to bring up a lost chip. The default implementation does nothing.
+    /// - Throws: why the chip cannot be reached; `absent` if the adapter has not come back.
     mutating func reopen() throws(BusError)
 }
 
@@ -42,9 +42,9 @@ extension RegisterBus where Self: ~Copyable {
 
 /// Why a bus transaction failed.
 public struct BusError: Error, Equatable, Sendable, BitwiseCopyable {
-    /// What it means for a driver.
+    /// The kind of failure, which decides how a driver reacts.
     public enum Kind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
-        /// Nobody answered at the address (ENXIO, EREMOTEIO).
+        /// No device acknowledged the address (ENXIO, EREMOTEIO).
         case notAcknowledged
         /// Another master won the bus (EAGAIN).
         case arbitrationLost
@@ -52,7 +52,7 @@ public struct BusError: Error, Equatable, Sendable, BitwiseCopyable {
         case timedOut
         /// The adapter failed in another way (EIO, EPROTO, …).
         case inputOutput
-        /// Somebody else owns the chip: a kernel driver (EBUSY) or another process.
+        /// The chip is in use by a kernel driver (EBUSY) or another process.
         case busy
         /// This user may not open the adapter (EACCES, EPERM).
         case accessDenied
@@ -66,10 +66,10 @@ public struct BusError: Error, Equatable, Sendable, BitwiseCopyable {
 
     public var kind: Kind
 
-    /// The system's errno, 0 where there is none.
+    /// The system's errno; 0 if there is none.
     public var code: Int32
 
-    /// Makes an error of its kind and the errno behind it.
+    /// Creates an error from its kind and the underlying errno.
     @inlinable
     public init(_ kind: Kind, code: Int32 = 0) {
         self.kind = kind

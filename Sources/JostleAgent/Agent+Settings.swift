@@ -2,9 +2,9 @@ package import JostleConfiguration
 internal import LinuxSensors
 package import MotionKit
 
-// From what the user set to what the parts take.
+// Maps user settings to the parameters of the agent's parts.
 extension JostleSettings {
-    /// Which sensor is meant.
+    /// The sensor to open.
     package var sensorSelection: SensorSelection {
         var selection: SensorSelection =
             switch sensor.driver {
@@ -19,19 +19,19 @@ extension JostleSettings {
         return selection
     }
 
-    /// The GPIO line that the chip's data-ready pin is wired to.
+    /// The GPIO line wired to the chip's data-ready pin.
     private var dataReadyLine: GPIOPlace? {
         guard let line = sensor.interrupt.line else { return nil }
         return GPIOPlace(chip: sensor.interrupt.chip, line: UInt32(line).map { .number($0) } ?? .name(line))
     }
 
-    /// Seconds between two motion states: as often as the quickest of the topics wants, and ten times a second for the
-    /// device's state at least.
+    /// Seconds between motion states: the period of the fastest enabled topic, and at most 0.1 s because the device
+    /// state is evaluated ten times a second.
     var updateInterval: Double {
         1 / max(10, publish.attitude.rate, publish.motion.rate)
     }
 
-    /// What the outbox may hold.
+    /// The limits of the outbox.
     var outboxLimits: OutboxLimits {
         var limits = OutboxLimits()
         limits.count = mqtt.outbox.maximumCount

@@ -8,39 +8,40 @@ package import MotionCore
 internal import MotionKit
 internal import StateStorage
 
-/// The agent: a motion manager, an MQTT client and the loop between them, run until a signal ends them.
+/// The agent: a motion manager, an MQTT client and the loop that connects them. It runs until a signal ends it.
 ///
-/// `MotionManager` reads the sensor and recognises gestures, `MQTTClient` talks to the broker, `StateWriter` writes what must
-/// last. Each has a thread of its own and posts what happens into one mailbox; `AgentLoop` on the main thread does the rest.
+/// `MotionManager` reads the sensor and recognises gestures, `MQTTClient` talks to the broker, and `StateWriter` writes
+/// everything that must survive a restart. Each has its own thread and posts its events into one mailbox. `AgentLoop`,
+/// on the main thread, does the rest.
 package final class Agent {
-    /// Shows a terminal, say, what happens; motion, gestures and the sensor's events come on the delivery thread.
+    /// Callbacks for a caller that displays what happens, such as a terminal. Motion, gesture and sensor callbacks run
+    /// on the delivery thread.
     package struct Observer: Sendable {
         package var motion: (@Sendable (MotionState) -> Void)?
         package var gesture: (@Sendable (GestureEvent) -> Void)?
         package var sensor: (@Sendable (SensorEvent) -> Void)?
         package var connection: (@Sendable (ConnectionChange) -> Void)?
 
-        /// An observer of nothing.
+        /// Creates an observer without callbacks.
         package init() {}
     }
 
-    /// What happened to the connection.
+    /// A change of the connection's state.
     package enum ConnectionChange: Sendable {
         case connected(MQTTConnection)
-        /// It ended, or could not be made, and is tried again.
+        /// The connection ended or could not be made; the client retries.
         case notConnected(MosquittoClient.BrokerAddress, MQTTFailure)
     }
 
-    /// The device's name in topics.
+    /// The device's id in topics.
     package let id: String
 
-    /// Where the broker is.
+    /// The brokers, in the order in which they are tried.
     package let brokers: [MosquittoClient.BrokerAddress]
 
-    /// The topics of the device.
     package let topics: Topics
 
-    /// What the sensor is, in a few words.
+    /// A short description of the sensor.
     package var sensorTitle: String { parts.sensor.title ?? "switched off" }
 
     private let log: Log
@@ -49,11 +50,11 @@ package final class Agent {
     private let loop: AgentLoop
     private let actions: ActionResponders
 
-    /// Opens the sensor and prepares everything; nothing runs yet.
+    /// Opens the sensor and creates all parts. Nothing runs yet.
     ///
-    /// To be called on the main thread, on which `run` is called later. The version is the program's, for the health
-    /// report; the state directory has what outlives a run, such as what was set in the home.
-    /// - Throws: `AgentError`, which says what can be done about it.
+    /// Call it on the main thread, the thread that later calls `run`. `version` is the program's version, for the
+    /// health report. `stateDirectory` holds everything that survives a restart, such as the values set over MQTT.
+    /// - Throws: `AgentError`, whose description says what to do about it.
     package init(
         configuration: LoadedConfiguration, version: String, stateDirectory: String, log: Log,
         observer: Observer = Observer()
@@ -81,8 +82,8 @@ package final class Agent {
         let host = CommandHost(
             identity: CommandHost.Identity(
                 id: id, version: version, stateDirectory: stateDirectory, isSupervised: ServiceManager.isSupervised),
-            settings: settings, sensor: sensor, outlet: Agent.outlet(topics.stream, client), log: log
-        ) { mailbox.post(.answers($0)) }
+            settings: settings, sensor: sensor, output: Agent.streamOutput(topics.stream, client), log: log
+        ) { mailbox.post(.replies($0)) }
         let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
         let (content, setAside, failure) = file.open()
         if let setAside { log.error(setAside.description) }
@@ -106,23 +107,23 @@ package final class Agent {
         actions = ActionResponders { action, event in mailbox.post(.action(action, event)) }
     }
 
-    /// What ended a run.
+    /// Why a run ended.
     package enum End: Sendable {
-        /// A signal, or that the time was over.
-        case ordered
-        /// Somebody commanded over MQTT that the agent starts again.
+        /// A signal arrived, or the requested time elapsed.
+        case stopped
+        /// A `restart` command arrived over MQTT.
         case restart
     }
 
-    /// Runs until SIGTERM, SIGINT or SIGHUP, or until `seconds` are over.
+    /// Runs until SIGTERM, SIGINT or SIGHUP, or until `seconds` have elapsed.
     ///
     /// - Throws: `AgentError` if it cannot start.
     @discardableResult
     package func run(for seconds: Double? = nil, signals: SignalWaiter) throws(AgentError) -> End {
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
         addHandlers()
-        for broker in settings.brokersInTheClear(brokers) {
-            log.warning("the password goes to \(broker) in the clear: whoever listens has it; use mqtts://")
+        for broker in settings.unencryptedBrokers(among: brokers) {
+            log.warning("the password is sent to \(broker) unencrypted, readable on the network; use mqtts://")
         }
         loop.start()
         do throws(MQTTError) { try parts.client.start() } catch { throw AgentError.mqtt(error) }
@@ -137,7 +138,7 @@ package final class Agent {
         logStart()
         parts.services.ready()
         loop.run(until: end, signals)
-        let reason: End = parts.host.isRestartWanted ? .restart : .ordered
+        let reason: End = parts.host.isRestartWanted ? .restart : .stopped
         parts.services.stopping()
         stop()
         return reason
@@ -147,42 +148,43 @@ package final class Agent {
         let sensor = parts.sensor
         let what = sensor.isStopped ? "not sensing (sensor.enabled is false)" : "reading \(sensorTitle)"
         log.info(
-            "\(id): \(what), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "nobody")"
+            "\(id): \(what), publishing under \(topics.root) to \(brokers.first.map { "\($0)" } ?? "no broker")"
         )
         if let matrix = sensor.mountMatrix {
             let isUsed = settings.motion.mount == .identity
-            let consequence = isUsed ? "holds, as sensor.mount_matrix is not set" : "gives way to sensor.mount_matrix"
+            let consequence =
+                isUsed ? "is used (sensor.mount_matrix is not set)" : "is overridden by sensor.mount_matrix"
             log.info("the kernel's mount matrix of the sensor, \(matrix.rows), \(consequence)")
         }
         for note in sensor.notes { log.warning(note) }
         if parts.embeddedBroker != nil, settings.homeAssistant.discovery {
             log.info(
-                "the embedded broker is for programs on this machine: Home Assistant is not told of the device; for that, "
-                    + "name in mqtt.broker the broker that it uses")
+                "the embedded broker serves programs on this machine only, so Home Assistant does not discover the device; "
+                    + "to change that, set mqtt.broker to the broker that Home Assistant uses")
         }
         log.report(parts.manager.calibration, warning: parts.manager.calibrationWarning)
     }
 
-    /// Puts the chip to sleep, says good-bye and ends everything, within two seconds.
+    /// Puts the chip to sleep, publishes `offline` and stops every thread, within two seconds.
     private func stop() {
         parts.host.endJobs()
         parts.manager.stop()
-        // The last events are stored and handed over before the farewell.
-        loop.settle(within: 0.3)
+        // Store the last events and pass them to the client before the farewell.
+        loop.flush(within: 0.3)
         let farewell = TelemetryPublisher.availability("offline", topics)
         let result = parts.client.stop(within: .milliseconds(400), farewell: farewell)
-        if result == .leftBehind { log.warning("the broker did not answer in time: its will speaks for the device") }
-        loop.settle(within: 0.1)
+        if result == .detached { log.warning("the broker did not answer in time; its will marks the device offline") }
+        loop.flush(within: 0.1)
         let file = parts.outboxFile
         parts.writer.perform { file.close() }
         parts.writer.finish(within: 0.5)
         loop.handleEvents()
-        let figures = loop.outbox.figures
-        let lost = loop.outbox.inMemoryAlone
+        let statistics = loop.outbox.statistics
+        let lost = loop.outbox.inMemoryOnly
         if lost > 0 {
-            log.warning("\(lost) events did not reach the broker and are lost: \(figures.failure ?? "")")
+            log.warning("\(lost) events did not reach the broker and are lost: \(statistics.failure ?? "")")
         }
-        if figures.count > lost { log.info("\(figures.count - lost) events wait for the next start") }
+        if statistics.count > lost { log.info("\(statistics.count - lost) events are kept for the next start") }
         parts.embeddedBroker?.stop()
     }
 
@@ -222,9 +224,9 @@ package final class Agent {
         }
     }
 
-    /// Where streamed samples go.
-    private static func outlet(_ topic: String, _ client: MQTTClient<DeliveryToken>) -> StreamOutlet {
-        StreamOutlet(topic: topic) { message in
+    /// Publishes streamed samples.
+    private static func streamOutput(_ topic: String, _ client: MQTTClient<DeliveryToken>) -> StreamOutput {
+        StreamOutput(topic: topic) { message in
             do throws(MQTTError) {
                 try client.publish(message)
                 return true
@@ -236,7 +238,7 @@ package final class Agent {
         }
     }
 
-    /// Has the manager's delivery thread post what it hears.
+    /// Makes the manager's delivery thread post its events into the mailbox.
     private func addHandlers() {
         let mailbox = parts.mailbox
         let observer = parts.observer

@@ -4,13 +4,13 @@ package import MotionKit
 
 /// Why the agent cannot start.
 package enum AgentError: Error, Sendable {
-    /// The sensor cannot be used.
+    /// The sensor cannot be opened or started.
     case sensor(SensorError)
-    /// The MQTT client turned its options down.
+    /// The MQTT client rejected its options.
     case mqtt(MQTTError)
-    /// A file with a secret cannot be used.
+    /// A file that contains a secret cannot be used.
     case secretFile(SecretFileError)
-    /// `mqtt.broker` is `embedded`, and that broker does not run.
+    /// `mqtt.broker` is `embedded`, and the embedded broker cannot be started.
     case embeddedBroker(EmbeddedBrokerError)
 }
 

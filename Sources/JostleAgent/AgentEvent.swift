@@ -3,7 +3,7 @@ internal import JostleConfiguration
 internal import MosquittoClient
 internal import MotionCore
 
-/// What other threads post to the agent's loop.
+/// An event that another thread posts to the agent's loop.
 enum AgentEvent: MailboxEvent {
     /// From the network thread.
     case mqtt(MQTTEvent<DeliveryToken>)
@@ -12,55 +12,58 @@ enum AgentEvent: MailboxEvent {
     case gesture(GestureEvent)
     case action(JostleSettings.Action, GestureEvent)
     case sensor(SensorEvent)
-    /// From the writer's thread: what came of a batch of the outbox, and of a file; that what cannot be stored has changed.
+    /// From the writer's thread: the outcome of an outbox batch or of a file write, and a change of the storage faults.
     case outbox(OutboxFile.Outcome)
     case file(StateFile, failure: String?)
     case storageChanged
-    /// From the threads of commands: answers.
-    case answers([MQTTMessage])
+    /// From the threads of commands: replies to publish.
+    case replies([MQTTMessage])
 
-    /// Bytes of a stranger's payload that are kept: more than any reader takes, so that a longer one is refused for its length.
-    private static let keptBytes = 65_537
+    /// Payload bytes that are kept of a received message. It exceeds the largest reader's limit by one, so that a longer
+    /// payload is still refused for its length.
+    private static let maximumPayload = 65_537
 
     var kind: MailboxKind {
         switch self {
-        case .mqtt(.message(let message)): .foreign(bytes: message.payload.count + message.topic.utf8.count)
-        case .mqtt, .sensor, .outbox, .file, .storageChanged, .answers: .essential
+        case .mqtt(.message(let message)): .external(bytes: message.payload.count + message.topic.utf8.count)
+        case .mqtt, .sensor, .outbox, .file, .storageChanged, .replies: .essential
         case .motion: .newest
         case .gesture, .action: .gesture
         }
     }
 
-    /// The event of a client's event, with a payload that is too long for everybody cut short.
+    /// Wraps an MQTT event, and truncates a payload that is longer than any reader accepts.
     init(_ event: MQTTEvent<DeliveryToken>) {
-        guard case .message(var message) = event, message.payload.count > AgentEvent.keptBytes else {
+        guard case .message(var message) = event, message.payload.count > AgentEvent.maximumPayload else {
             self = .mqtt(event)
             return
         }
-        message.payload = Array(message.payload.prefix(AgentEvent.keptBytes))
+        message.payload = Array(message.payload.prefix(AgentEvent.maximumPayload))
         self = .mqtt(.message(message))
     }
 }
 
-/// By what the client knows a message: its owner, and the owner's own token. Another owner cannot be given it.
+/// The token under which the client knows a message: the owner, and the owner's own token. One owner cannot be given
+/// another's token.
 enum DeliveryToken: Hashable, Sendable {
     case settings(SettingsStore.Token)
     case discovery(DiscoveryPublisher.Token)
-    case formerNames(FormerNames.Token)
+    case formerNames(FormerNameCleaner.Token)
     case telemetry(TelemetryPublisher.Token)
     case outbox(OutboxToken)
 
     var settings: SettingsStore.Token? { if case .settings(let token) = self { token } else { nil } }
     var discovery: DiscoveryPublisher.Token? { if case .discovery(let token) = self { token } else { nil } }
-    var formerNames: FormerNames.Token? { if case .formerNames(let token) = self { token } else { nil } }
+    var formerNames: FormerNameCleaner.Token? { if case .formerNames(let token) = self { token } else { nil } }
     var telemetry: TelemetryPublisher.Token? { if case .telemetry(let token) = self { token } else { nil } }
     var outbox: OutboxToken? { if case .outbox(let token) = self { token } else { nil } }
-    /// Commands publish nothing whose fate they hear of.
+    /// Commands never need to know whether their replies arrived.
     var commands: Never? { nil }
 }
 
 extension ParticipantEvent {
-    /// What a participant hears of a client's event, given which tokens are its own; `nil` if it is not concerned.
+    /// The participant's view of an MQTT event; `own` returns the token if it belongs to the participant. `nil` if the
+    /// event does not concern it.
     init?(_ event: MQTTEvent<DeliveryToken>, own: (DeliveryToken) -> Token?) {
         switch event {
         case .connected: self = .connected
@@ -82,7 +85,7 @@ extension ParticipantEvent {
 }
 
 extension Participant {
-    /// What is to be done about a client's event, given which tokens are the participant's own.
+    /// Handles an MQTT event; `own` returns the token if it belongs to the participant.
     mutating func handle(
         _ event: MQTTEvent<DeliveryToken>, own: (DeliveryToken) -> Token?, at now: ClockReading
     ) -> Effects {
@@ -92,13 +95,13 @@ extension Participant {
 }
 
 extension MQTTEvent<DeliveryToken> {
-    /// Whether the owner of a refused message logs it in words of its own.
+    /// Whether the owner of a rejected message logs the rejection itself.
     var isLoggedByItsOwner: Bool {
         guard case .rejected(let token?, _, _) = self else { return false }
         return token.discovery != nil || token.formerNames != nil
     }
 
-    /// What an observer of the connection hears of it.
+    /// The event as an observer of the connection sees it.
     var connectionChange: Agent.ConnectionChange? {
         switch self {
         case .connected(let connection): .connected(connection)

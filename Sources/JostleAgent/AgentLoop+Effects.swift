@@ -3,8 +3,8 @@ internal import MosquittoClient
 internal import MotionCore
 internal import StateStorage
 
-// What participants want done, carried out in order. Of each participant it is said here whose tokens are whose, what its
-// requests mean, and where it hears that the client had no room.
+// Carries out the participants' effects in order. For each participant these methods define the owner of its tokens,
+// the meaning of its requests, and how it learns that the client had no room for a message.
 extension AgentLoop {
     func perform(_ effects: SettingsStore.Effects) {
         let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
@@ -15,7 +15,7 @@ extension AgentLoop {
         for event in feedback { perform(settings.handle(event, at: .now())) }
     }
 
-    func perform(_ effects: FormerNames.Effects) {
+    func perform(_ effects: FormerNameCleaner.Effects) {
         let feedback = carryOut(effects, owner: DeliveryToken.formerNames) { _ in }
         for event in feedback { perform(formerNames?.handle(event, at: .now()) ?? []) }
     }
@@ -23,7 +23,7 @@ extension AgentLoop {
     func perform(_ effects: DiscoveryPublisher.Effects) {
         let feedback = carryOut(effects, owner: DeliveryToken.discovery) { request in
             switch request {
-            case .repeatTelemetry: telemetry.listenerArrived()
+            case .repeatTelemetry: telemetry.makeTelemetryDue()
             }
         }
         for event in feedback { perform(discovery?.handle(event, at: .now()) ?? []) }
@@ -57,8 +57,8 @@ extension AgentLoop {
 
     /// Carries out effects in order.
     ///
-    /// - Returns: what the participant has to hear of messages that the client did not take. If it had no room for one, those
-    ///   after it come back as well, so that their order stays.
+    /// - Returns: an event for each message that the client did not accept. If it had no room for one message, the
+    ///   later ones are not sent either, so that their order is kept.
     private func carryOut<Token, Request>(
         _ effects: [Effect<Token, Request>], owner: (Token) -> DeliveryToken, request: (Request) -> Void
     ) -> [ParticipantEvent<Token>] {
@@ -84,16 +84,16 @@ extension AgentLoop {
         return unsent.isEmpty ? feedback : feedback + [.notSent(unsent)]
     }
 
-    /// What the client said to a message.
+    /// The client's response to a message.
     enum Acceptance {
         case taken
-        /// Not now: there is no connection, or no room in the queue.
+        /// Not now: the client is not connected, or its queue is full.
         case noRoom
-        /// Never: the message cannot be sent by MQTT.
+        /// Never: the message cannot be sent over MQTT.
         case refused(MQTTFailure)
     }
 
-    /// Hands a message to the client.
+    /// Passes a message to the client.
     func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {
         do throws(MQTTError) {
             try parts.client.publish(message, token: token)
@@ -107,12 +107,13 @@ extension AgentLoop {
         }
     }
 
-    /// Subscribes. Filters are made of settings that were checked; one that is refused all the same is logged and left out.
+    /// Subscribes to a filter. Filters are built from validated settings, so a refusal is unexpected: it is logged and
+    /// ignored.
     private func subscribe(_ filter: String, _ keepsRetainFlag: Bool) {
         do throws(MQTTError) {
             try parts.client.subscribe(to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag)
         } catch {
-            log.warning("no subscription to \(filter): \(error)")
+            log.warning("cannot subscribe to \(filter): \(error)")
         }
     }
 

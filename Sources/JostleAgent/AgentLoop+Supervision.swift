@@ -3,62 +3,63 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// What the loop looks after besides events: the watchdog, the sensor's counters, the time of day.
+/// What the loop does besides handling events: feed the watchdog, check the sensor's counters and the disk, apply quiet
+/// hours.
 struct Supervision {
     var quietHours: QuietHours
     /// When the next minute of the day begins.
     var nextMinute = WallClock.monotonic
-    /// When the service manager wants the next sign of life.
-    var nextAlive = WallClock.monotonic
-    /// When the sensor's counters and the disk are looked at next, and what was seen there.
-    var nextLook = WallClock.monotonic
+    /// When the service manager is notified next.
+    var nextWatchdogReset = WallClock.monotonic
+    /// When the sensor's counters and the disk are checked next, and the results of the last check.
+    var nextCheck = WallClock.monotonic
     var sensor = SensorWatch()
     var storageFaults: [String] = []
-    /// The sensor thread's turns at the last sign of life.
+    /// The sensor thread's iteration count at the last watchdog notification.
     var turns = -1
 
     init(_ spans: [Gesture: [DailySpan]]) {
         quietHours = QuietHours(spans)
     }
 
-    /// A thread that has just begun has not turned.
+    /// A thread that has just started has not completed an iteration.
     mutating func sensingStarted() { turns = -1 }
 }
 
 extension AgentLoop {
-    /// Does what is due of it.
+    /// Does the supervision that is due.
     func supervise(at now: ClockReading) {
         feedWatchdog(at: now.monotonic)
-        look(at: now.monotonic)
-        if now.monotonic >= supervision.nextMinute { keepQuietHours() }
+        checkSensorAndStorage(at: now.monotonic)
+        if now.monotonic >= supervision.nextMinute { applyQuietHours() }
     }
 
-    /// Seconds until something of it is due.
+    /// Seconds until the next supervision task is due.
     func supervisionPause(at now: Timestamp) -> Double? {
         var pauses: [Double] = []
-        if parts.services.watchdogInterval != nil { pauses.append(supervision.nextAlive.remaining(at: now)) }
-        // Nothing can begin while nothing is sensed.
+        if parts.services.watchdogInterval != nil { pauses.append(supervision.nextWatchdogReset.remaining(at: now)) }
+        // No gesture can begin while sensing is stopped.
         if !parts.sensor.isStopped {
             if !supervision.quietHours.isEmpty { pauses.append(supervision.nextMinute.remaining(at: now)) }
-            pauses.append(supervision.nextLook.remaining(at: now))
+            pauses.append(supervision.nextCheck.remaining(at: now))
         }
         return pauses.min()
     }
 
-    /// Feeds the watchdog while the sensor thread turns: a chip that is unplugged is no reason to restart, a thread that is
-    /// stuck is one. While sensing is stopped there is none that could be.
+    /// Feeds the watchdog while the sensor thread iterates. An unplugged chip is no reason to restart the agent; a
+    /// stuck thread is. While sensing is stopped, no thread can be stuck.
     private func feedWatchdog(at now: Timestamp) {
-        guard let interval = parts.services.watchdogInterval, now >= supervision.nextAlive else { return }
+        guard let interval = parts.services.watchdogInterval, now >= supervision.nextWatchdogReset else { return }
         let turns = parts.manager.loopCount
-        if parts.sensor.isStopped || turns != supervision.turns { parts.services.alive() }
+        if parts.sensor.isStopped || turns != supervision.turns { parts.services.resetWatchdog() }
         supervision.turns = turns
-        supervision.nextAlive = now.advanced(bySeconds: interval)
+        supervision.nextWatchdogReset = now.advanced(bySeconds: interval)
     }
 
-    /// Logs what of the sensor's counters somebody can do something about, and looks for files that wait for the disk.
-    private func look(at now: Timestamp) {
-        guard now >= supervision.nextLook else { return }
-        supervision.nextLook = now.advanced(bySeconds: SensorWatch.interval)
+    /// Logs problems that the sensor's counters reveal, and files that cannot be written.
+    private func checkSensorAndStorage(at now: Timestamp) {
+        guard now >= supervision.nextCheck else { return }
+        supervision.nextCheck = now.advanced(bySeconds: SensorWatch.interval)
         checkStorage(at: now)
         guard !parts.sensor.isStopped, let status = parts.manager.sensorStatus else { return }
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
@@ -66,20 +67,20 @@ extension AgentLoop {
         }
     }
 
-    /// Logs what can no longer be stored, and what can be again.
+    /// Logs storage faults when they appear, and when all of them are gone.
     func checkStorage(at now: Timestamp) {
         let faults = storageFaults()
         guard faults != supervision.storageFaults else { return }
         for fault in faults where !supervision.storageFaults.contains(fault) {
-            log.warning("cannot be stored, and is tried again: \(fault)")
+            log.warning("cannot save, will retry: \(fault)")
         }
-        if faults.isEmpty { log.info("everything is stored again") }
+        if faults.isEmpty { log.info("all files are saved again") }
         supervision.storageFaults = faults
         health.makeDue(at: now)
     }
 
-    /// Silences gestures in their quiet hours.
-    func keepQuietHours() {
+    /// Silences the gestures that are in their quiet hours.
+    func applyQuietHours() {
         supervision.nextMinute = WallClock.monotonic.advanced(bySeconds: LocalTime.secondsToNextMinute)
         supervision.quietHours.spans = settings.settings.quietHours
         guard !supervision.quietHours.isEmpty,
@@ -90,28 +91,28 @@ extension AgentLoop {
         log.info(names.isEmpty ? "no quiet hours now" : "quiet hours: \(names.joined(separator: ", "))")
     }
 
-    /// Starts the embedded broker again if it has ended: a connection to it was lost, or could not be made.
-    func reviveBroker() {
+    /// Restarts the embedded broker if it has ended. Called when a connection to it was lost or could not be made.
+    func restartEmbeddedBroker() {
         guard let broker = parts.embeddedBroker else { return }
         do throws(EmbeddedBrokerError) {
-            if try broker.revive() { log.warning("the embedded broker had ended and was started again") }
+            if try broker.restartIfEnded() { log.warning("the embedded broker had ended and was restarted") }
         } catch {
             log.error("\(error)")
         }
     }
 
-    /// What a health report is drawn up from.
+    /// The inputs of a health report.
     func healthFacts() -> HealthFacts {
         var facts = HealthFacts(parts.sensor)
-        facts.outbox = outbox.figures
+        facts.outbox = outbox.statistics
         facts.storageFaults = storageFaults()
         facts.connects = parts.client.statistics.connects
-        facts.processorTime = ProcessFigures.processorTime
-        facts.residentMemory = ProcessFigures.residentMemory
+        facts.processorTime = ProcessUsage.processorTime
+        facts.residentMemory = ProcessUsage.residentMemory
         facts.isClockSynchronised = WallClock.isSynchronised
         return facts
     }
 
-    /// Files that could not be written or wait for the disk, a few words each.
+    /// Files that could not be written or are waiting for the disk, one phrase each.
     private func storageFaults() -> [String] { parts.writer.faults.map { "\($0)" } }
 }

@@ -7,36 +7,36 @@ internal import MotionCore
 internal import MotionKit
 internal import StateStorage
 
-/// The agent's one loop: takes events out of the mailbox, hands each to the participants in a fixed order, and carries out
-/// what they want done. Everything in it happens on one thread, the main thread.
+/// The agent's main loop: takes events from the mailbox, passes each to the participants in a fixed order, and carries
+/// out the effects that they return. All of it runs on one thread, the main thread.
 ///
-/// The order of the participants: settings, former names, discovery, commands, telemetry, outbox.
+/// The participants, in order: settings, former names, discovery, commands, telemetry, outbox.
 final class AgentLoop {
     let parts: AgentParts
     let log: Log
 
     // The participants.
     var settings: SettingsStore
-    var formerNames: FormerNames?
+    var formerNames: FormerNameCleaner?
     var discovery: DiscoveryPublisher?
     var commands: CommandHandler
     var telemetry: TelemetryPublisher
     var outbox: Outbox
 
-    // These never handle MQTT events.
+    // These do not handle MQTT events.
     var events: EventComposer
     var health: HealthReporter
     var supervision: Supervision
     private var connectionLog = ConnectionLog()
     private var sensorLog = SensorLog()
     private var floods = TokenBucket.lines
-    private var lostForeign = 0
-    /// Why files are not written, as the log says.
+    private var lostExternal = 0
+    /// The last logged write failure of each file.
     private var fileFailures: [StateFile: String] = [:]
     private var isSensorStopped: Bool
     private var isStopping = false
 
-    /// A loop whose participants are made of settings and of what the state directory has.
+    /// Creates the participants from the settings and the contents of the state directory.
     init(_ stack: ConfigurationStack, _ facts: AgentFacts, outbox opened: Outbox.Opened, _ parts: AgentParts, log: Log)
     {
         let settings = stack.resolution.settings
@@ -53,13 +53,13 @@ final class AgentLoop {
         events = EventComposer(topics: topics, prefix: prefix, run: RunName.new(), isSimulated: facts.isSimulated)
         health = HealthReporter(
             version: facts.version, interval: settings.publish.health.interval,
-            processorTime: ProcessFigures.processorTime, at: .now())
+            processorTime: ProcessUsage.processorTime, at: .now())
         supervision = Supervision(settings.quietHours)
         isSensorStopped = parts.sensor.isStopped
-        // What the embedded broker keeps ends with it, and nobody but programs on this machine ever hears it.
+        // The embedded broker's retained messages end with it, and only programs on this machine can read them.
         guard settings.mqtt.broker != .embedded else { return }
         let announced = RememberedTopics.announced(in: parts.stateDirectory)
-        formerNames = FormerNames(
+        formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: parts.stateDirectory), announced: announced.topics)
         if settings.homeAssistant.discovery || !announced.topics.isEmpty {
             discovery = DiscoveryPublisher(settings, DiscoveryFacts(facts, settings), memory: announced)
@@ -68,22 +68,23 @@ final class AgentLoop {
 
     // MARK: Running
 
-    /// Lets the participants begin; before the client connects.
+    /// Starts the participants. Call it before the client connects.
     func start() {
         let now = ClockReading.now()
         perform(settings.start(at: now))
         perform(formerNames?.start(at: now) ?? [])
         perform(discovery?.start(at: now) ?? [])
-        spareFormerNames(at: now)
+        updateProtectedDevices(at: now)
         perform(commands.start(at: now))
         perform(telemetry.start(at: now))
         perform(telemetry.setStopped(isSensorStopped, at: now))
         perform(outbox.start(at: now))
         for open in outbox.interrupted { endInterrupted(open, at: now) }
-        keepQuietHours()
+        applyQuietHours()
     }
 
-    /// A gesture that was open when the last run was cut off comes to its end, for whoever heard of its beginning.
+    /// Cancels a gesture that was open when the last run was cut off, so that every receiver of its `began` also gets
+    /// an end.
     private func endInterrupted(_ open: OpenGesture, at now: ClockReading) {
         var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
         event.reason = .restarted
@@ -92,10 +93,10 @@ final class AgentLoop {
         where !action.isConsuming && action.takesPart(in: event) && action.acts(on: event) {
             carryOut(action, on: event, at: now)
         }
-        perform(outbox.take(events.orders(for: event, at: now), at: now))
+        perform(outbox.apply(events.updates(for: event, at: now), at: now))
     }
 
-    /// Handles events and deadlines until a signal comes, `end` is reached or somebody wants the agent to start again.
+    /// Handles events and deadlines until a signal arrives, `end` is reached or a restart is requested.
     func run(until end: Timestamp?, _ signals: SignalWaiter) {
         while true {
             let now = ClockReading.now()
@@ -107,19 +108,19 @@ final class AgentLoop {
         }
     }
 
-    /// Handles what is in the mailbox.
+    /// Handles the events in the mailbox.
     func handleEvents() {
         let (events, losses) = parts.mailbox.takeAll()
         let now = ClockReading.now()
         for event in events { handle(event, at: now) }
-        lostForeign += losses.foreign
+        lostExternal += losses.external
         if losses.gestures > 0 { perform(outbox.countLost(losses.gestures, at: now)) }
         logFlood(at: now.monotonic)
     }
 
-    /// Handles events until the outbox has nothing left to write or send, `seconds` at most; no command is carried out any
-    /// more.
-    func settle(within seconds: Double) {
+    /// Handles events until the outbox has nothing left to write or send, for at most `seconds`. Commands are ignored
+    /// from then on.
+    func flush(within seconds: Double) {
         isStopping = true
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         handleEvents()
@@ -139,7 +140,7 @@ final class AgentLoop {
         switch event {
         case .mqtt(let event): handle(event, at: now)
         case .motion(let state): perform(telemetry.handle(state))
-        case .gesture(let event): perform(outbox.take(events.orders(for: event, at: now), at: now))
+        case .gesture(let event): perform(outbox.apply(events.updates(for: event, at: now), at: now))
         case .action(let action, let event): carryOut(action, on: event, at: now)
         case .sensor(let event):
             if let line = sensorLog.line(for: event, at: now.monotonic) { log.write(line.level, line.text) }
@@ -147,29 +148,30 @@ final class AgentLoop {
         case .outbox(let outcome): perform(outbox.handle(outcome, at: now))
         case .file(let file, let failure): fileWritten(file, failure, at: now)
         case .storageChanged: health.makeDue(at: now.monotonic)
-        case .answers(let messages): for message in messages { _ = publish(message, nil) }
+        case .replies(let messages): for message in messages { _ = publish(message, nil) }
         }
     }
 
-    /// Hands a client's event to the participants.
+    /// Passes an MQTT event to the participants.
     private func handle(_ event: MQTTEvent<DeliveryToken>, at now: ClockReading) {
         perform(settings.handle(event, own: { $0.settings }, at: now))
         perform(formerNames?.handle(event, own: { $0.formerNames }, at: now) ?? [])
-        spareFormerNames(at: now)
+        updateProtectedDevices(at: now)
         perform(discovery?.handle(event, own: { $0.discovery }, at: now) ?? [])
         perform(commands.handle(event, own: { $0.commands }, at: now))
         perform(telemetry.handle(event, own: { $0.telemetry }, at: now))
         perform(outbox.handle(event, own: { $0.outbox }, at: now))
         switch event {
         case .connected: health.makeDue(at: now.monotonic)
-        case .disconnected, .refused, .stopped: reviveBroker()
+        case .disconnected, .refused, .stopped: restartEmbeddedBroker()
         default: break
         }
         if !event.isLoggedByItsOwner, let line = connectionLog.line(for: event) { log.write(line.level, line.text) }
         if let change = event.connectionChange { parts.observer.connection?(change) }
     }
 
-    /// A file was written, or could not be. Those who only log it hear of the first of several failures alike.
+    /// A file was written, or a write failed. The settings store needs every result. Participants that only log
+    /// failures get the first of several equal ones.
     private func fileWritten(_ file: StateFile, _ failure: String?, at now: ClockReading) {
         perform(settings.handle(.fileWritten(file, failure: failure), at: now))
         if let failure, fileFailures[file] == failure { return }
@@ -181,7 +183,7 @@ final class AgentLoop {
     private func carryOut(_ action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading) {
         do throws(ActionRefusal) {
             guard let message = try events.message(for: action, on: event, at: now) else { return }
-            perform(outbox.take([.add(message)], at: now))
+            perform(outbox.apply([.add(message)], at: now))
             log.debug("action on \(event.gesture.word) \(event.phase.word): \(message.topic)")
         } catch {
             log.warning("action on \(event.gesture.word) not carried out: \(error.reason)")
@@ -193,11 +195,11 @@ final class AgentLoop {
     private func handleDeadlines(at now: ClockReading) {
         perform(settings.handleDeadline(at: now))
         perform(formerNames?.handleDeadline(at: now) ?? [])
-        spareFormerNames(at: now)
+        updateProtectedDevices(at: now)
         perform(discovery?.handleDeadline(at: now) ?? [])
         perform(telemetry.handleDeadline(at: now))
         perform(outbox.handleDeadline(at: now))
-        parts.host.look(at: now.monotonic)
+        parts.host.advanceJobs(to: now.monotonic)
         supervise(at: now)
         if let due = health.nextReport, now.monotonic >= due {
             perform(telemetry.publish(health: health.report(healthFacts(), at: now)))
@@ -212,28 +214,29 @@ final class AgentLoop {
             outbox.nextDeadline, parts.host.nextDeadline, health.nextReport,
         ]
         var pauses = deadlines.compactMap { $0?.remaining(at: now) }
-        if lostForeign > 0 || commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
+        if lostExternal > 0 || commands.unanswered > 0 { pauses.append(TokenBucket.lineInterval) }
         if let pause = supervisionPause(at: now) { pauses.append(pause) }
         return pauses.min()
     }
 
-    /// Logs how many messages were too many.
+    /// Logs how many messages were discarded because they came too fast.
     private func logFlood(at now: Timestamp) {
-        guard lostForeign > 0 || commands.unanswered > 0, floods.admit(at: now) != nil else { return }
+        guard lostExternal > 0 || commands.unanswered > 0, floods.admit(at: now) != nil else { return }
         let unanswered = commands.takeUnanswered()
-        log.warning("too many messages: \(lostForeign) left unread, \(unanswered) commands not answered")
-        lostForeign = 0
+        log.warning("too many messages: \(lostExternal) discarded, \(unanswered) commands not answered")
+        lostExternal = 0
     }
 
     // MARK: Between participants
 
-    /// Announcements of devices that may be somebody else's by now stay.
-    private func spareFormerNames(at now: ClockReading) {
+    /// Keeps discovery from removing announcements whose device name may now belong to another device.
+    private func updateProtectedDevices(at now: ClockReading) {
         guard let formerNames else { return }
-        perform(discovery?.spare(formerNames.spared, at: now) ?? [])
+        perform(discovery?.protect(formerNames.protectedDevices, at: now) ?? [])
     }
 
-    /// Puts settings in force: with the next batch of samples, the next message, the next report.
+    /// Applies settings to the manager and the participants; they take effect with the next batch of samples, message
+    /// or report.
     func apply(_ settings: JostleSettings) {
         let now = ClockReading.now()
         parts.manager.changeSettings { $0 = settings.motion }
@@ -241,10 +244,10 @@ final class AgentLoop {
         telemetry.change(settings.publish)
         health.changeInterval(settings.publish.health.interval, at: now.monotonic)
         perform(discovery?.change(self.settings.settingsToOffer, at: now) ?? [])
-        keepQuietHours()
+        applyQuietHours()
     }
 
-    /// Carries out a command, after which sensing may be stopped or not.
+    /// Carries out a command, and updates the state if the command started or stopped sensing.
     func carryOut(_ request: CommandRequest) {
         guard !isStopping else { return }
         parts.host.carryOut(request)

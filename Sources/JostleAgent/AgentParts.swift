@@ -4,7 +4,7 @@ internal import MosquittoClient
 internal import MotionKit
 internal import StateStorage
 
-/// What the loop's effects are carried out with: threads, files and the sensor.
+/// The objects with which the loop carries out effects: threads, files and the sensor.
 struct AgentParts {
     let client: MQTTClient<DeliveryToken>
     let mailbox: Mailbox<AgentEvent>
@@ -19,18 +19,18 @@ struct AgentParts {
     let observer: Agent.Observer
 }
 
-/// What the participants need to know of the agent.
+/// What the participants need to know about the agent.
 struct AgentFacts {
     var id: String
     var version: String
     var topics: Topics
     var isSimulated: Bool
-    /// The sensor, if it was opened.
+    /// The sensor, if it has been opened.
     var device: (any SensorDevice)?
 }
 
 extension DiscoveryFacts {
-    /// What announcements say of this agent.
+    /// The facts about this agent that its discovery messages contain.
     init(_ facts: AgentFacts, _ settings: JostleSettings) {
         self.init(
             id: facts.id, topics: facts.topics, version: facts.version, sensor: facts.device?.title,

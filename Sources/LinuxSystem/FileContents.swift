@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Files that are read whole: open(2), read(2), close(2).
+/// Reads whole files: open(2), read(2), close(2).
 package enum FileContents {
     /// A file's content, or its first `limit` bytes.
     ///
-    /// What is not a regular file is refused, since reading it may wait for ever; files in /proc and /sys are regular ones. With
-    /// `mayBePipe` a pipe or a device is read too, however long that takes: for a file that the user named, which may be
-    /// /dev/stdin.
+    /// Anything but a regular file is refused, because reading it may block for ever; files in /proc and /sys are
+    /// regular. With `mayBePipe`, pipes and devices are read too, however long that takes. It is meant for a file named
+    /// by the user, which may be /dev/stdin.
     package static func bytes(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> [UInt8] {
@@ -20,14 +20,14 @@ package enum FileContents {
         return bytes
     }
 
-    /// The same as text; what is not UTF-8 is replaced.
+    /// The content as text. Invalid UTF-8 is replaced.
     package static func text(
         of path: String, limit: Int, mayBePipe: Bool = false
     ) throws(SystemFailure) -> String {
         String(decoding: try bytes(of: path, limit: limit, mayBePipe: mayBePipe), as: UTF8.self)
     }
 
-    /// The same, or `nil` if the file cannot be read: in /proc and /sys that is an answer and not an error.
+    /// The content as text; `nil` if the file cannot be read, which is not an error in /proc and /sys.
     package static func text(ofOptional path: String, limit: Int) -> String? {
         do throws(SystemFailure) {
             return try text(of: path, limit: limit)
@@ -42,7 +42,7 @@ private struct OpenFile: ~Copyable {
     private let descriptor: Int32
 
     init(_ path: String, mayBePipe: Bool) throws(SystemFailure) {
-        // Without a writer, opening a FIFO waits unless it is opened as one that never blocks.
+        // Without O_NONBLOCK, opening a FIFO that has no writer would block.
         let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
         var opened: Int32
         repeat { opened = open(path, flags) } while opened < 0 && errno == EINTR
@@ -54,7 +54,7 @@ private struct OpenFile: ~Copyable {
         descriptor = opened
     }
 
-    /// Why a file is not to be read: fstat(2).
+    /// Why a file must not be read: fstat(2); `nil` if it may be.
     private static func refusal(_ descriptor: Int32) -> SystemFailure? {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return SystemFailure(code: errno) }
@@ -67,7 +67,7 @@ private struct OpenFile: ~Copyable {
 
     deinit { _ = close(descriptor) }
 
-    /// The next bytes; none at the end of the file.
+    /// The next bytes; empty at the end of the file.
     func read(atMost count: Int) throws(SystemFailure) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in

@@ -4,7 +4,7 @@ internal import Glibc
 public struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public let code: Int32
 
-    /// What is to be read instead of the errno's own words.
+    /// Replaces the errno's message if set.
     private let detail: String?
 
     public init(code: Int32) {
@@ -20,17 +20,17 @@ public struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension SystemFailure {
-    /// A FIFO, a socket or a device lies in a file's place.
+    /// A FIFO, a socket or a device instead of a regular file.
     public static let notRegularFile = SystemFailure(code: EINVAL, detail: "Not a regular file")
 
-    /// Nothing came in time.
+    /// A timeout expired.
     public static let timedOut = SystemFailure(code: ETIMEDOUT)
 
-    /// The system has no thread or descriptor left.
+    /// The system has no threads or descriptors left.
     public static let noResources = SystemFailure(code: EAGAIN)
 }
 
-/// What the system says of an errno: strerror_r(3).
+/// The system's message for an errno: strerror_r(3).
 public func systemMessage(_ code: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
         guard let start = buffer.baseAddress else { return "error \(code)" }

@@ -1,12 +1,12 @@
 internal import CLinuxSystem
 internal import Glibc
 
-/// A thread's alarm clock that others may ring: eventfd(2) and ppoll(2).
+/// A signal with which other threads wake a waiting thread: eventfd(2) and ppoll(2).
 package final class WakeSignal: Sendable {
-    /// Readable while somebody has rung: for who waits for other descriptors, too.
+    /// Readable while the signal is set, for a thread that also waits for other descriptors.
     package let descriptor: Int32
 
-    /// Makes a signal that nobody has rung, or `nil` with errno set where the system has no descriptor left.
+    /// Creates a signal that is not set; `nil`, with errno set, if the system has no descriptors left.
     package init?() {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
         if descriptor < 0 { return nil }
@@ -16,23 +16,23 @@ package final class WakeSignal: Sendable {
         close(descriptor)
     }
 
-    /// Wakes the waiting thread, or lets its next wait return at once. Never waits.
-    package func ring() {
+    /// Sets the signal. This wakes the waiting thread, or makes its next wait return immediately. Never blocks.
+    package func signal() {
         var one: UInt64 = 1
-        // The only failure is a counter at its end, and then the thread is woken anyway.
+        // The only possible failure is a counter at its maximum, which wakes the thread too.
         _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
-    /// Waits until somebody rings or `seconds` have passed, and takes the ringing back; `nil` waits for a ring alone.
+    /// Waits until the signal is set or `seconds` have passed, and clears the signal. With `nil` there is no timeout.
     package func wait(seconds: Double?) {
-        if seconds.map({ $0 > 0 }) ?? true { _ = isRung(within: seconds) }
-        silence()
+        if seconds.map({ $0 > 0 }) ?? true { _ = isSignalled(within: seconds) }
+        clear()
     }
 
-    /// Waits until somebody rings or `seconds` have passed, and leaves the ringing to others who wait.
+    /// Waits until the signal is set or `seconds` have passed, and leaves it set for other waiting threads.
     ///
-    /// - Returns: whether somebody has rung; a signal's handler may end the wait before.
-    package func isRung(within seconds: Double?) -> Bool {
+    /// - Returns: whether the signal is set. A signal handler may end the wait early.
+    package func isSignalled(within seconds: Double?) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard let seconds else { return ppoll(&poll, 1, nil, nil) > 0 }
         let limit = max(0, seconds)
@@ -41,8 +41,8 @@ package final class WakeSignal: Sendable {
         return ppoll(&poll, 1, &timeout, nil) > 0
     }
 
-    /// Takes the ringing back.
-    package func silence() {
+    /// Clears the signal.
+    package func clear() {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
     }

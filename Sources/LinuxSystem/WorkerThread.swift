@@ -2,16 +2,16 @@ internal import CLinuxSystem
 internal import Glibc
 internal import Synchronization
 
-/// A thread of the system's own, for work that blocks: pthread_create(3).
+/// A system thread for work that blocks: pthread_create(3).
 package final class WorkerThread: @unchecked Sendable {
     private let thread: pthread_t
-    private let end: End
+    private let completion: Completion
 
-    /// Tells whoever joins that the work is done: pthread_timedjoin_np(3) waits by the wall clock, which a board without
-    /// a battery sets while it runs.
-    private final class End: Sendable {
+    /// The end of the work, for `join`. pthread_timedjoin_np(3) is not used, because it waits by the wall clock, which
+    /// a board without a battery-backed clock sets while it runs.
+    private final class Completion: Sendable {
         let signal: WakeSignal
-        let hasCome = Atomic<Bool>(false)
+        let isDone = Atomic<Bool>(false)
 
         init(signal: WakeSignal) {
             self.signal = signal
@@ -21,23 +21,23 @@ package final class WorkerThread: @unchecked Sendable {
     private final class Body {
         let name: String
         let run: @Sendable () -> Void
-        let end: End
+        let completion: Completion
 
-        init(name: String, run: @escaping @Sendable () -> Void, end: End) {
+        init(name: String, run: @escaping @Sendable () -> Void, completion: Completion) {
             self.name = name
             self.run = run
-            self.end = end
+            self.completion = completion
         }
     }
 
-    /// Starts a thread of at most 15 characters' name.
+    /// Starts a thread. Its name may have at most 15 characters.
     ///
-    /// - Returns: `nil` where the system has no thread or descriptor left.
+    /// - Returns: `nil` if the system has no threads or descriptors left.
     package init?(name: String, _ run: @escaping @Sendable () -> Void) {
         guard let signal = WakeSignal() else { return nil }
-        let end = End(signal: signal)
-        let body = Unmanaged.passRetained(Body(name: name, run: run, end: end))
-        // Signals are the main thread's.
+        let completion = Completion(signal: signal)
+        let body = Unmanaged.passRetained(Body(name: name, run: run, completion: completion))
+        // Signals are delivered to the main thread only.
         var all = sigset_t()
         var previous = sigset_t()
         sigfillset(&all)
@@ -51,8 +51,8 @@ package final class WorkerThread: @unchecked Sendable {
                 let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
                 pthread_setname_np(pthread_self(), body.name)
                 body.run()
-                body.end.hasCome.store(true, ordering: .releasing)
-                body.end.signal.ring()
+                body.completion.isDone.store(true, ordering: .releasing)
+                body.completion.signal.signal()
                 return nil
             }, body.toOpaque())
         guard code == 0 else {
@@ -60,16 +60,15 @@ package final class WorkerThread: @unchecked Sendable {
             return nil
         }
         self.thread = thread
-        self.end = end
+        self.completion = completion
     }
 
     /// Whether the caller runs on this thread.
     package var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
 
-    /// Waits for the thread's end; where it does not come within `seconds`, or the caller is the thread itself, the
-    /// thread is left behind.
+    /// Waits for the thread to end. If it does not end within `seconds`, or is the calling thread, it is detached.
     ///
-    /// - Returns: whether it ended. To be called once.
+    /// - Returns: whether it ended. Must be called only once.
     @discardableResult
     package func join(within seconds: Double) -> Bool {
         guard !isCurrent else {
@@ -77,13 +76,13 @@ package final class WorkerThread: @unchecked Sendable {
             return false
         }
         let deadline = ContinuousClock.now + .seconds(seconds)
-        while !end.hasCome.load(ordering: .acquiring) {
+        while !completion.isDone.load(ordering: .acquiring) {
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero else {
                 pthread_detach(thread)
                 return false
             }
-            end.signal.wait(seconds: left / .seconds(1))
+            completion.signal.wait(seconds: left / .seconds(1))
         }
         pthread_join(thread, nil)
         return true

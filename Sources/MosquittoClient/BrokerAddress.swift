@@ -1,4 +1,4 @@
-/// Where a broker listens.
+/// The address of a broker.
 package struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The port of MQTT over TCP (IANA).
     package static let defaultPort: UInt16 = 1883
@@ -15,7 +15,7 @@ package struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the connection is encrypted and the broker's certificate checked.
     package var usesTLS: Bool
 
-    /// Makes an address from its parts; without a port, the usual one.
+    /// Creates an address from its parts. Without a port, it uses the default one.
     package init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
         self.host = host
         self.port = port ?? (usesTLS ? Self.defaultTLSPort : Self.defaultPort)

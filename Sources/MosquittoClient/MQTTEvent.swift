@@ -1,24 +1,25 @@
-/// What a client reports, in the order in which it happened, on the client's network thread (`MQTTClient`) or from
-/// `advance` (`MQTTPolledClient`).
+/// An event of a client. Events are delivered in the order in which they happened, on the network thread by
+/// `MQTTClient` and from `advance` by `MQTTPolledClient`.
 ///
-/// `Token` is the publisher's own mark of a message, by which its fate is reported; `Never` for one without.
+/// `Token` identifies a message to its publisher, who learns the message's outcome under it; `Never` for a client
+/// without tokens.
 package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case connecting(BrokerAddress, MQTTVersion)
     case connected(MQTTConnection)
-    /// The broker granted a subscription, at most with this quality of service.
+    /// The broker granted a subscription, with at most this quality of service.
     case subscribed(filter: String, qos: MQTTQoS)
-    /// The broker refused a subscription; it is asked again on the next connection.
+    /// The broker refused a subscription. The client requests it again on the next connection.
     case subscriptionRefused(filter: String, MQTTReason)
     case message(MQTTMessage)
-    /// The broker has the message (QoS 1), or the system's socket has (QoS 0).
+    /// The broker has received the message (QoS 1), or the socket has accepted it (QoS 0).
     case acknowledged(Token)
-    /// The broker, or libmosquitto on its behalf, will not take this message: trying again is of no use.
+    /// The broker, or libmosquitto on its behalf, rejected the message. A retry would not help.
     case rejected(Token?, topic: String, MQTTFailure)
-    /// The broker answered and refused.
+    /// The broker refused the connection.
     case refused(MQTTDisconnection<Token>)
-    /// A connection ended, or could not be made.
+    /// A connection ended or could not be established.
     case disconnected(MQTTDisconnection<Token>)
-    /// The client ended; nothing follows. The messages are those whose fate is unknown.
+    /// The client has ended; this is the last event. The outcome of the listed messages is unknown.
     case stopped(undelivered: [Token])
 }
 
@@ -35,74 +36,75 @@ package enum MQTTVersion: Sendable, CustomStringConvertible {
     }
 }
 
-/// A connection that was made.
+/// An established connection.
 package struct MQTTConnection: Equatable, Sendable {
     package var broker: BrokerAddress
     package var version: MQTTVersion
 
-    /// Whether the broker still knew this client and its subscriptions.
+    /// Whether the broker still had this client's session and subscriptions.
     package var sessionPresent: Bool
 }
 
-/// A connection that ended, or was not made.
+/// The end of a connection, or a failed attempt at one.
 package struct MQTTDisconnection<Token: Hashable & Sendable>: Equatable, Sendable {
     package var broker: BrokerAddress
     package var failure: MQTTFailure
 
-    /// Whether there had been a connection.
+    /// Whether the connection had been established.
     package var wasConnected: Bool
 
-    /// The tokens of messages that were taken but not acknowledged, in order; the client forgets them.
+    /// The tokens of messages that were accepted but not acknowledged, in order. The client does not send them again.
     package var undelivered: [Token]
 
-    /// How long the client waits before it tries again; nil where it does not, being stopped.
+    /// The delay before the next attempt; `nil` if the client has been stopped.
     package var retryAfter: Duration?
 
-    /// What the reader can do about it; nil where waiting is all.
+    /// What the user can do about it; `nil` if waiting is enough.
     package var advice: String? {
-        // Some brokers hang up without a word on a client whose id another one comes with (mosquitto 2.0.11).
+        // Some brokers close the connection without a reason if another client connects with the same id (mosquitto
+        // 2.0.11).
         guard wasConnected, failure == .closed else { return failure.advice }
-        return "where that goes on, another client has the same id: give each device its own"
+        return "if this keeps happening, another client uses the same id: give each device its own"
     }
 }
 
-/// Counters since a client was made, and how it stands.
+/// A client's counters since its creation, and its present state.
 package struct MQTTStatistics: Equatable, Sendable {
     /// The present connection, if there is one.
     package var connection: MQTTConnection?
 
-    /// Connections tried, and made.
+    /// Connection attempts, and successful ones.
     package var attempts: UInt64 = 0
     package var connects: UInt64 = 0
 
-    /// Messages taken from callers, and what became of them.
+    /// Messages accepted from callers, and their outcomes.
     package var published: UInt64 = 0
     package var acknowledged: UInt64 = 0
     package var rejected: UInt64 = 0
     package var undelivered: UInt64 = 0
 
-    /// Messages from the broker.
+    /// Messages received from the broker.
     package var received: UInt64 = 0
 
-    /// Messages waiting to be handed to libmosquitto, and waiting for their acknowledgement.
+    /// Messages waiting to be passed to libmosquitto, and messages waiting for their acknowledgement.
     package var queued = 0
     package var inFlight = 0
 
-    /// Connections that ended as `MQTTFailure.unreadable`, each of which took some memory of libmosquitto's with it.
+    /// Connections that ended with `MQTTFailure.unreadable`. Each of them leaked some of libmosquitto's memory.
     package var unreadable: UInt64 = 0
 
-    /// Why the last connection ended or was not made.
+    /// Why the last connection ended or could not be established.
     package var lastFailure: MQTTFailure?
 }
 
-/// How a client came to its end.
+/// The result of stopping a client.
 package enum MQTTStopResult: Equatable, Sendable {
-    /// The network thread ended; this many messages are unacknowledged.
+    /// The network thread has ended. This many messages are unacknowledged.
     case stopped(undelivered: Int)
-    /// The network thread is stuck in a blocking call, DNS most likely, and was left behind.
-    case leftBehind
-    /// `stop` was called from the event handler: the thread ends after the handler returns.
+    /// The network thread is stuck in a blocking call, most likely DNS, and was detached.
+    case detached
+    /// `stop` was called from the event handler. The thread ends after the handler returns.
     case stopping
-    /// It never ran.
+    /// The client was never started.
     case notStarted
 }

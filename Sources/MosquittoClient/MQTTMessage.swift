@@ -1,8 +1,8 @@
-/// How hard a message is tried to be delivered.
+/// The delivery guarantee of a message.
 ///
-/// Exactly-once (QoS 2) is left out: nothing here needs it, and its handshake would have to survive restarts.
+/// Exactly-once (QoS 2) is not supported: nothing here needs it, and its handshake would have to survive restarts.
 package enum MQTTQoS: UInt8, Comparable, Sendable {
-    /// Sent once; lost where the connection is.
+    /// Sent once; lost if the connection is lost.
     case atMostOnce = 0
     /// Acknowledged by the broker; may arrive twice.
     case atLeastOnce = 1
@@ -16,16 +16,17 @@ package struct MQTTMessage: Equatable, Sendable {
     package var payload: [UInt8]
     package var qos: MQTTQoS
 
-    /// To the broker: keep it for later subscribers. From the broker: it was kept, and is not news.
+    /// To the broker: retain the message for later subscribers. From the broker: the message was retained, so it is not
+    /// new.
     package var retain: Bool
 
-    /// What MQTT 5 adds; left out on an MQTT 3.1.1 connection.
+    /// MQTT 5 properties, which are left out on an MQTT 3.1.1 connection.
     package var properties: Properties
 
-    /// Whether `MQTTOptions.spacing` holds for it. Default true.
+    /// Whether `MQTTOptions.spacing` applies to it. Default true.
     package var isSpaced = true
 
-    /// Makes a message of bytes.
+    /// Creates a message with a binary payload.
     package init(
         topic: String, payload: [UInt8], qos: MQTTQoS = .atMostOnce, retain: Bool = false,
         properties: Properties = Properties()
@@ -37,7 +38,7 @@ package struct MQTTMessage: Equatable, Sendable {
         self.properties = properties
     }
 
-    /// Makes a message of text, sent as UTF-8.
+    /// Creates a message with a text payload, sent as UTF-8.
     package init(
         topic: String, text: String, qos: MQTTQoS = .atMostOnce, retain: Bool = false,
         properties: Properties = Properties()
@@ -45,25 +46,25 @@ package struct MQTTMessage: Equatable, Sendable {
         self.init(topic: topic, payload: Array(text.utf8), qos: qos, retain: retain, properties: properties)
     }
 
-    /// The properties of MQTT 5 that this client knows (MQTT 5.0, section 3.3.2.3).
+    /// The MQTT 5 properties that this client supports (MQTT 5.0, section 3.3.2.3).
     package struct Properties: Equatable, Sendable {
-        /// Seconds after which a broker drops the message undelivered.
+        /// Seconds after which the broker discards the message if it is still undelivered.
         package var messageExpiry: UInt32?
 
-        /// Where an answer to this message is expected.
+        /// The topic on which a response to this message is expected.
         package var responseTopic: String?
 
-        /// What the answer must carry so that it is recognised; up to 65,535 bytes.
+        /// Data that the response must carry, so that it can be matched to the request; up to 65,535 bytes.
         package var correlationData: [UInt8]?
 
-        /// What the payload is, as a MIME type.
+        /// The MIME type of the payload.
         package var contentType: String?
 
-        /// What people and programs agree upon: names and values, of which names may occur more than once. Of a message that
-        /// comes, the first eight.
+        /// Application-defined pairs of names and values. Names may repeat. Of a received message, only the first eight
+        /// pairs are kept.
         package var userProperties: [UserProperty]
 
-        /// Makes properties; none by default.
+        /// Creates a set of properties, empty by default.
         package init(
             messageExpiry: UInt32? = nil, responseTopic: String? = nil, correlationData: [UInt8]? = nil,
             contentType: String? = nil, userProperties: [UserProperty] = []
@@ -79,12 +80,12 @@ package struct MQTTMessage: Equatable, Sendable {
         package var isEmpty: Bool { self == Properties() }
     }
 
-    /// A name and a value of somebody's own.
+    /// An application-defined name and value.
     package struct UserProperty: Equatable, Sendable {
         package var name: String
         package var value: String
 
-        /// Makes a property; neither part may hold a zero.
+        /// Creates a property. Neither part may contain a zero character.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value

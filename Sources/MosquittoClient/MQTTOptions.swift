@@ -1,87 +1,88 @@
-/// How a client connects, and to whom.
+/// The connection settings of a client.
 package struct MQTTOptions: Sendable {
-    /// The brokers, tried in turn; the first one again after a connection that lasted.
+    /// The brokers, tried in turn. After a stable connection the client starts with the first one again.
     package var brokers: [BrokerAddress]
 
-    /// The name of this client at the broker; unique there, or two clients keep throwing each other out.
+    /// The client id. It must be unique at the broker; otherwise two clients keep disconnecting each other.
     package var clientID: String
 
     /// User name and password. Default: none.
     package var credentials: MQTTCredentials?
 
-    /// What the broker publishes where this client is lost. Default: nothing.
+    /// The message that the broker publishes if this client's connection is lost. Default: none.
     package var will: MQTTMessage?
 
-    /// Seconds of silence after which the broker is asked whether it lives; whole seconds, 5 … 65,535. Default 15.
+    /// Keep-alive time: after this long without traffic the client pings the broker. Whole seconds, 5 … 65,535. Default
+    /// 15.
     ///
-    /// Smaller notices a dead broker, and the broker a dead client, earlier; larger saves traffic.
+    /// With a smaller value, a dead broker or a dead client is noticed earlier; a larger one saves traffic.
     package var keepAlive: Duration = .seconds(15)
 
-    /// How long the broker may take to answer that question. Default 5 s.
+    /// How long the broker may take to answer a ping. Default 5 s.
     ///
-    /// Smaller notices a frozen broker earlier, but takes a slow network for one.
+    /// A smaller value detects a frozen broker earlier, but may mistake a slow network for one.
     package var responseTimeout: Duration = .seconds(5)
 
-    /// How long a connection may take from the first packet to the broker's answer. Default 10 s.
+    /// How long establishing a connection may take, from the first packet to the broker's answer. Default 10 s.
     ///
-    /// A DNS query cannot be interrupted: it counts, but is only noticed when it returns.
+    /// A DNS query cannot be interrupted: its time counts, but the timeout only takes effect when it returns.
     package var connectTimeout: Duration = .seconds(10)
 
-    /// Whether a session that the broker kept from an earlier run is dropped. Default true.
+    /// Whether to drop a session that the broker kept from an earlier run. Default true.
     ///
-    /// Later connections of the same run take the session up where `sessionExpiry` let it survive.
+    /// Later connections of the same run resume the session if `sessionExpiry` has let it survive.
     package var cleanStart = true
 
     /// How long the broker keeps subscriptions and undelivered messages after the connection ends; whole seconds.
-    /// Default 0: not at all. MQTT 3.1.1 knows only zero and for ever.
+    /// Default 0, which keeps nothing. MQTT 3.1.1 supports only zero and unlimited.
     package var sessionExpiry: Duration = .zero
 
-    /// Which versions of MQTT are spoken. Default: 5, and 3.1.1 where the broker does not know 5.
+    /// The MQTT versions to use. Default: 5, falling back to 3.1.1 if the broker does not support it.
     package var versions: Versions = .automatic
 
-    /// When to try again.
+    /// The delays between connection attempts.
     package var backoff = MQTTBackoff()
 
-    /// Messages sent and not yet acknowledged, at most, each way. Default 20.
+    /// The most messages in flight (sent but not acknowledged), in each direction. Default 20.
     ///
-    /// Larger is faster over a slow network; smaller leaves fewer in doubt when the connection breaks. The broker may
-    /// ask for fewer (receive maximum).
+    /// A larger value is faster over a slow network; a smaller one leaves fewer messages with an unknown outcome when
+    /// the connection breaks. The broker may lower it (receive maximum).
     package var maximumInFlight: UInt16 = 20
 
-    /// The largest packet taken from a broker, and the largest payload sent, in bytes. Default 1 MiB.
+    /// The largest packet accepted from a broker, and the largest payload sent, bytes. Default 1 MiB.
     package var maximumPacketSize = 1 << 20
 
-    /// Messages, and bytes of their payloads, that may wait for the network thread. Defaults 1,000 and 4 MiB.
+    /// The most messages, and payload bytes, that may wait for the network thread. Defaults 1,000 and 4 MiB.
     ///
-    /// Larger bridges longer stalls of the network; smaller tells the publisher earlier that there is one.
+    /// A larger value bridges longer network stalls; with a smaller one, the publisher notices a stall earlier.
     package var queueCapacity = 1000
     package var queueBytes = 4 << 20
 
-    /// Which topics are written to at intervals. Default: none.
+    /// The topics on which messages are spaced in time. Default: none.
     package var spacing: MQTTSpacing?
 
-    /// TLS; used for brokers with an `mqtts:` address.
+    /// TLS settings, used for brokers with an `mqtts:` address.
     package var tls = MQTTTLSOptions()
 
-    /// Makes the default options for some brokers.
+    /// Creates the default options for these brokers.
     package init(brokers: [BrokerAddress], clientID: String) {
         self.brokers = brokers
         self.clientID = clientID
     }
 
-    /// Which versions of MQTT are spoken.
+    /// The MQTT versions to use.
     package enum Versions: Sendable {
         case automatic
         case only(MQTTVersion)
     }
 
-    /// Throws for the first setting that cannot work.
+    /// Throws for the first invalid setting.
     func validate() throws(MQTTError) {
         if brokers.isEmpty { throw .invalidOption("brokers", "there must be at least one") }
         if clientID.isEmpty || clientID.utf8.count > 65_535 || clientID.utf8.contains(0) {
             throw .invalidOption("clientID", "it must have 1 to 65,535 bytes, none of them zero")
         }
-        // libmosquitto refuses less than 5 s.
+        // libmosquitto's minimum is 5 s.
         if keepAlive < .seconds(5) || keepAlive > .seconds(65_535) {
             throw .invalidOption("keepAlive", "it must be 5 to 65,535 s")
         }
@@ -106,94 +107,95 @@ package struct MQTTOptions: Sendable {
     }
 }
 
-/// Keeps messages of one topic apart, for a listener that takes those that come together for one.
+/// Spaces messages on the same topic in time, for a receiver that merges messages arriving together.
 package struct MQTTSpacing: Equatable, Sendable {
-    /// What the topics begin with that it is about, each for itself.
+    /// The prefix of the topics that are spaced. Each topic is spaced separately.
     package var prefix: String
 
-    /// From one message to the next of the same topic, at least. Messages behind one that has to wait wait with it.
+    /// The shortest interval between messages on a topic. Messages behind a delayed one wait too.
     package var interval: Duration
 
-    /// Makes a spacing.
+    /// Creates a spacing.
     package init(prefix: String, interval: Duration) {
         self.prefix = prefix
         self.interval = interval
     }
 }
 
-/// When to try again: a random time between zero and a bound that doubles with every round of failures (full jitter), so
-/// that a thousand boards do not come back in the same second.
+/// Connection retry delays with full jitter: a random time between zero and a bound that doubles with every round of
+/// failures. The jitter keeps a thousand boards from reconnecting in the same second.
 package struct MQTTBackoff: Equatable, Sendable {
-    /// The first bound. Default 1 s. Larger spreads a herd wider; smaller is back earlier.
+    /// The first bound. Default 1 s. A larger value spreads many clients further apart; a smaller one reconnects
+    /// earlier.
     package var base: Duration = .seconds(1)
 
     /// The largest bound. Default 60 s.
     package var cap: Duration = .seconds(60)
 
-    /// How many times the cap a client waits at most after `MQTTFailure.unreadable`. Default 60: an hour.
+    /// The longest delay after `MQTTFailure.unreadable`, as a multiple of the cap. Default 60, which is an hour.
     ///
-    /// Each such failure costs memory for good, some kilobytes and with TLS about 170; a larger number spares it, a smaller
-    /// one is back earlier with a broker that was mended.
+    /// Each such failure leaks memory: a few kilobytes, and about 170 with TLS. A larger factor saves memory; a smaller
+    /// one reconnects earlier to a broker that has been repaired.
     package var unreadableFactor = 60
 
-    /// How long a connection must last to begin again with the first bound. Default 10 s.
+    /// How long a connection must last for the delays to start over with the first bound. Default 10 s.
     package var stableAfter: Duration = .seconds(10)
 
-    /// Makes the default back-off.
+    /// Creates the default backoff.
     package init() {}
 
-    /// The wait after `rounds` rounds of failures before this one.
+    /// The delay after a failure that follows `rounds` complete rounds of failures.
     func delay(
         afterRounds rounds: Int, capFactor: Int = 1, using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        // 2^30 s are 34 years: any cap is reached, and nothing overflows.
+        // 2^30 s are 34 years, so any cap is reached and nothing overflows.
         let bound = min(cap * capFactor, base * (1 << min(max(rounds, 0), 30)))
         // The upper 53 bits, as a fraction in [0, 1).
         return bound * (Double(generator.next() >> 11) * 0x1p-53)
     }
 }
 
-/// Where TLS finds its keys.
+/// The TLS settings.
 package struct MQTTTLSOptions: Equatable, Sendable {
-    /// Where Debian's `ca-certificates` puts the authorities that the system trusts.
+    /// The directory of the system's trusted authorities on Debian (package `ca-certificates`).
     package static let systemCADirectory = "/etc/ssl/certs"
 
     /// A file of certificate authorities (PEM), and a directory of them (`openssl rehash`). Default: the system's.
     package var caFile: String?
     package var caDirectory: String?
 
-    /// This client's certificate and its key (PEM, not encrypted), where the broker asks for one.
+    /// This client's certificate and key (PEM, not encrypted), if the broker requires them.
     package var certificateFile: String?
     package var keyFile: String?
 
-    /// Whether the certificate must be for the host's name. Default true; false leaves the door open to anybody with a
-    /// certificate from the same authority.
+    /// Whether the certificate must match the host's name. Default true. With false, any certificate from the same
+    /// authority is accepted.
     package var verifiesServerName = true
 
-    /// The application protocol offered (ALPN): some brokers share port 443 by it. Default: none.
+    /// The application protocol to offer (ALPN), with which some brokers share port 443. Default: none.
     package var applicationProtocol: String?
 
-    /// Makes the default options.
+    /// Creates the default options.
     package init() {}
 }
 
-/// Who this client is.
+/// The user name and password of this client.
 package struct MQTTCredentials: Equatable, Sendable {
     package var userName: String
     package var password: Secret?
 
-    /// Makes credentials.
+    /// Creates credentials.
     package init(userName: String, password: Secret?) {
         self.userName = userName
         self.password = password
     }
 
-    /// A text that does not show in descriptions, dumps and mirrors.
+    /// A text that is hidden in descriptions, dumps and mirrors.
     package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
     {
         let text: String
 
-        /// Hides a text.
+        /// Wraps a text.
         package init(_ text: String) {
             self.text = text
         }
@@ -205,7 +207,7 @@ package struct MQTTCredentials: Equatable, Sendable {
 }
 
 extension MQTTMessage {
-    /// Throws where no broker would take the message.
+    /// Throws if no broker would accept the message.
     func validate(maximumSize: Int) throws(MQTTError) {
         try MQTTTopic.validate(name: topic)
         if payload.count > maximumSize {

@@ -1,4 +1,4 @@
-/// How a filter is subscribed to.
+/// The options of a subscription.
 struct MQTTSubscription: Equatable, Sendable {
     var qos: MQTTQoS
     var keepsRetainFlag = false

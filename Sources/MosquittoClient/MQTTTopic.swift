@@ -5,7 +5,7 @@ package enum MQTTTopic {
     /// The longest name or filter, bytes of UTF-8.
     package static let maximumLength = 65_535
 
-    /// Checks a name that a message is published under.
+    /// Checks a topic name for publishing.
     ///
     /// - Throws: `MQTTError.invalidTopic`.
     package static func validate(name: String) throws(MQTTError) {
@@ -15,7 +15,7 @@ package enum MQTTTopic {
         }
     }
 
-    /// Whether a message can be published under a name.
+    /// Whether a topic name is valid for publishing.
     package static func isValid(name: String) -> Bool {
         do throws(MQTTError) {
             try validate(name: name)
@@ -25,7 +25,7 @@ package enum MQTTTopic {
         }
     }
 
-    /// Checks a filter that is subscribed to: `+` stands for a whole level, `#` for the whole rest.
+    /// Checks a filter for subscribing: `+` stands for one level, `#` for all remaining levels.
     ///
     /// - Throws: `MQTTError.invalidTopic`.
     package static func validate(filter: String) throws(MQTTError) {
@@ -39,24 +39,24 @@ package enum MQTTTopic {
         }
     }
 
-    /// Whether a message under `name` is delivered to a subscription of `filter` (`mosquitto_topic_matches_sub`).
+    /// Whether a message on topic `name` matches `filter` (`mosquitto_topic_matches_sub`).
     package static func matches(_ name: String, filter: String) -> Bool {
         var result = false
         return mosquitto_topic_matches_sub(filter, name, &result) == MOSQ_ERR_SUCCESS.rawValue && result
     }
 
-    /// What names and filters have in common. A Swift string is valid Unicode by itself.
+    /// Checks the rules common to names and filters. A Swift string is always valid Unicode.
     private static func validateText(_ text: String) throws(MQTTError) {
         if text.isEmpty { throw .invalidTopic(text, .empty) }
         if text.utf8.count > maximumLength { throw .invalidTopic(String(text.prefix(80)) + "…", .tooLong) }
-        // Brokers may close the connection over these (section 1.5.4), and libmosquitto refuses them.
+        // Brokers may close the connection because of these (section 1.5.4), and libmosquitto refuses them.
         let isControl = { (scalar: Unicode.Scalar) in
             scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.properties.isNoncharacterCodePoint
         }
         if text.unicodeScalars.contains(where: isControl) { throw .invalidTopic(text, .controlCharacter) }
     }
 
-    /// What is wrong with a name or a filter.
+    /// A fault in a name or filter.
     package enum Fault: Equatable, Sendable, CustomStringConvertible {
         case empty
         case tooLong
@@ -69,8 +69,8 @@ package enum MQTTTopic {
             case .empty: "it is empty"
             case .tooLong: "it is longer than \(maximumLength) bytes"
             case .controlCharacter: "it contains a control character"
-            case .wildcardInName: "a name holds neither '+' nor '#'"
-            case .misplacedWildcard: "'+' stands for a whole level, and '#' for the whole rest"
+            case .wildcardInName: "a topic name must not contain '+' or '#'"
+            case .misplacedWildcard: "'+' must be a whole level, and '#' the last level"
             }
         }
     }

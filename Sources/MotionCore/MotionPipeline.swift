@@ -1,26 +1,31 @@
-/// The way of a sample through the core: axes, attitude, what is published of it, and gestures.
+/// The path of a sample through the core. Read this file first.
 ///
-/// This is the file to read first. A driver's sample goes through `SensorCalibration` into the body's axes,
-/// `AttitudeFilter` turns it into attitude and bias, `ReferenceAttitude` and the low-passes make of that what a user
-/// sees, and the recognizers look for gestures. The pipeline knows no clock, no bus and no topic: time is what the
-/// samples say. After `init` it allocates nothing and waits for nobody.
+/// `process(_:emit:)` takes a sample from a driver through these stages:
+///
+/// 1. `SensorCalibration` removes the chip's errors and rotates sensor axes into body axes.
+/// 2. `AttitudeFilter` estimates the attitude and the gyroscope's bias.
+/// 3. `ReferenceAttitude` and the low-passes turn these into the published values: `state`.
+/// 4. `GestureRecognizers` looks for gestures, which go to `emit`.
+///
+/// The pipeline knows no clock, no bus and no MQTT topic; the only time is that of the samples. After `init` it does
+/// not allocate and does not block.
 package struct MotionPipeline: ~Copyable {
-    /// What is known after the last sample.
+    /// The result of the last sample.
     package private(set) var state = MotionState()
 
-    /// What the user set.
+    /// The user's settings.
     package private(set) var settings: MotionSettings
 
-    /// The reference attitude, from which `state.relativeAttitude` is told.
+    /// The reference attitude; `state.relativeAttitude` is relative to it.
     package private(set) var reference: ReferenceAttitude
 
-    /// How the sensor is mounted, and its chip's errors.
+    /// The mounting of the sensor and its chip's errors.
     package private(set) var calibration: SensorCalibration
 
-    /// What earlier runs learnt of the gyroscope's scale and misalignment, sensor axes: what the filter began with.
+    /// Gyroscope scale and misalignment from earlier runs, sensor axes: what the filter started with.
     private var scalePrior: ScaleEstimate?
 
-    private let untoldRanges: UntoldRanges
+    private let unknownRanges: UnknownRanges
     private var accelerometerClipping = ClippingDetector.accelerometer
     private var gyroscopeClipping = ClippingDetector.gyroscope
     private var filter: AttitudeFilter
@@ -31,22 +36,22 @@ package struct MotionPipeline: ~Copyable {
     private var variants = GestureVariants()
     private var last: Timestamp?
 
-    /// Makes a pipeline that has seen no sample.
+    /// Creates a pipeline that has seen no samples.
     ///
     /// - Parameters:
-    ///   - settings: what the user set.
+    ///   - settings: the user's settings.
     ///   - storedReference: the reference attitude of an earlier run, for the policy `.stored`.
-    ///   - calibration: the errors of the chip that the samples come from.
-    ///   - learntScale: what earlier runs learnt of the gyroscope's scale and misalignment beyond `calibration`, along the
-    ///     sensor's axes, and how far that is to be trusted.
-    ///   - untoldRanges: the sensors whose samples do not say where they were cut off.
+    ///   - calibration: the errors of the chip that delivers the samples.
+    ///   - learntScale: the gyroscope's scale and misalignment beyond `calibration` that earlier runs estimated, along
+    ///     the sensor's axes, with their deviations.
+    ///   - unknownRanges: the sensors whose ranges are unknown, so that their samples carry no clipping flags.
     package init(
         settings: MotionSettings = MotionSettings(), storedReference: Quaternion? = nil,
         calibration: ChipCalibration = ChipCalibration(), learntScale: ScaleEstimate? = nil,
-        untoldRanges: UntoldRanges = []
+        unknownRanges: UnknownRanges = []
     ) {
         self.settings = settings
-        self.untoldRanges = untoldRanges
+        self.unknownRanges = unknownRanges
         self.calibration = SensorCalibration(mount: settings.mount, chip: calibration)
         scalePrior = learntScale
         filter = AttitudeFilter(scale: learntScale?.turned(by: settings.mount))
@@ -57,15 +62,16 @@ package struct MotionPipeline: ~Copyable {
         reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
     }
 
-    /// What is known of the gyroscope's scale and misalignment beyond the calibration, along the sensor's axes: another
-    /// mounting does not change it. Nothing that can be used before the first sample.
+    /// The estimated scale and misalignment of the gyroscope beyond the calibration, along the sensor's axes. It does
+    /// not depend on the mounting. Not usable before the first sample.
     package var learntScale: ScaleEstimate {
         filter.scaleEstimate.turned(by: calibration.mount.transposed)
     }
 
-    /// Takes one sample along the sensor's axes and hands the gestures that it brings about to `emit`.
+    /// Processes one sample along the sensor's axes and passes the resulting gestures to `emit`.
     ///
-    /// Samples come in the order of their timestamps; one that is not later than the one before is left out.
+    /// Samples must arrive in the order of their timestamps. A sample that is not later than the previous one is
+    /// ignored.
     package mutating func process(_ raw: MotionSample, emit: (GestureEvent) -> Void) {
         var interval = 0.0
         if let last {
@@ -74,7 +80,7 @@ package struct MotionPipeline: ~Copyable {
         }
         last = raw.timestamp
 
-        let sample = calibration.apply(untoldRanges.isEmpty ? raw : markClipped(raw))
+        let sample = calibration.apply(unknownRanges.isEmpty ? raw : markClipped(raw))
         filter.update(sample, interval: interval)
         let attitude = filter.attitude
         if reference.isAwaitingRest {
@@ -85,7 +91,7 @@ package struct MotionPipeline: ~Copyable {
         recognize(in: sample, interval: interval, emit: emit)
     }
 
-    /// Looks for gestures in the sample.
+    /// Runs the gesture recognizers on the sample.
     private mutating func recognize(in sample: MotionSample, interval: Double, emit: (GestureEvent) -> Void) {
         guard sample.acceleration.isFinite else { return }
         var input = GestureSample(
@@ -107,18 +113,18 @@ package struct MotionPipeline: ~Copyable {
         state.vibrationLevel = gestures.vibrationLevel
     }
 
-    /// The sample with the flags of what was cut off, where the source did not tell.
+    /// Adds clipping flags for the sensors whose ranges are unknown.
     private mutating func markClipped(_ raw: MotionSample) -> MotionSample {
         var axes: UInt16 = 0
-        if untoldRanges.contains(.accelerometer) { axes |= accelerometerClipping.clippedAxes(raw.acceleration) }
-        if untoldRanges.contains(.gyroscope) { axes |= gyroscopeClipping.clippedAxes(raw.rotationRate) << 3 }
+        if unknownRanges.contains(.accelerometer) { axes |= accelerometerClipping.clippedAxes(raw.acceleration) }
+        if unknownRanges.contains(.gyroscope) { axes |= gyroscopeClipping.clippedAxes(raw.rotationRate) << 3 }
         guard axes != 0 else { return raw }
         var marked = raw
         marked.flags.insert(MotionSample.Flags(clippedAxes: axes))
         return marked
     }
 
-    /// Works out what a user sees of the sample.
+    /// Updates the published values.
     private mutating func updateState(with sample: MotionSample, attitude: Quaternion, interval: Double) {
         state.timestamp = sample.timestamp
         state.attitude = attitude
@@ -137,7 +143,8 @@ package struct MotionPipeline: ~Copyable {
         if sample.rotationRate.isFinite, state.hasRotationRate {
             state.rotationRate = rotationRateLowPass.update(filter.rotationRate, interval: interval)
         }
-        // A side is left only where another one is clearly more up, so that a board on an edge does not flicker.
+        // Hysteresis: the side changes only if another one is clearly more upward, so a board on its edge does not
+        // flicker.
         let nearest = BodySide(nearestTo: state.gravity)
         if nearest != state.side,
             state.gravity.dot(nearest.direction) > state.gravity.dot(state.side.direction) + 0.15 * standardGravity
@@ -150,22 +157,24 @@ package struct MotionPipeline: ~Copyable {
 // MARK: - Commands, between samples
 
 extension MotionPipeline {
-    /// Makes the present attitude the reference, or its heading alone, whatever the policy.
+    /// Makes the current attitude the reference, or its heading only, whatever the policy.
     package mutating func takeReference(headingOnly: Bool = false) {
         reference.take(state.attitude, headingOnly: headingOnly)
     }
 
-    /// Tells attitude from the vertical and the start's heading again.
+    /// Removes the reference: the attitude is again relative to the vertical and the initial heading.
     package mutating func clearReference() {
         reference.clear()
     }
 
-    /// Takes over new settings between two samples. What they do not touch goes on without a jump; a gesture under way
-    /// is cancelled where its recognizer is switched off. Another mounting begins attitude and reference anew, since
-    /// what was found and taken belongs to the old axes; scale and misalignment are the chip's and stay.
+    /// Applies new settings between two samples.
     ///
-    /// Where the policy becomes `.stored`, a reference that was taken is the one to store; else `storedReference` comes in
-    /// force, the one of an earlier run.
+    /// Whatever the settings do not change continues without a jump. A gesture in progress is cancelled if its
+    /// recognizer is turned off. A new mounting restarts attitude and reference, since they belong to the old axes;
+    /// scale and misalignment belong to the chip and are kept.
+    ///
+    /// If the policy changes to `.stored`, a reference that the user has taken stays in force, to be stored. Otherwise
+    /// `storedReference`, the reference of an earlier run, comes into force.
     package mutating func apply(
         _ new: MotionSettings, storedReference: Quaternion? = nil, emit: (GestureEvent) -> Void
     ) {
@@ -177,7 +186,7 @@ extension MotionPipeline {
         rotationRateLowPass.cutoff = new.rotationRateLowPass
         if new.mount != old.mount {
             let known = learntScale
-            beginAnew(
+            restartAttitude(
                 with: SensorCalibration(mount: new.mount, chip: calibration.chip),
                 scale: known.isUsable ? known : scalePrior, storedReference: stored, emit: emit)
         } else if new.reference != old.reference {
@@ -188,18 +197,18 @@ extension MotionPipeline {
         gestures.apply(new.gestures, at: state.timestamp, emit: emit)
     }
 
-    /// Takes over another calibration of the chip between two samples, with what was learnt of scale and misalignment
-    /// beyond it (sensor axes). It begins attitude and reference anew, as another mounting does.
+    /// Applies another calibration of the chip between two samples, with the scale and misalignment estimated beyond it
+    /// (sensor axes). Like a new mounting, this restarts attitude and reference.
     package mutating func apply(
         _ chip: ChipCalibration, learntScale: ScaleEstimate? = nil, emit: (GestureEvent) -> Void
     ) {
         guard chip != calibration.chip || learntScale != scalePrior else { return }
         scalePrior = learntScale
-        beginAnew(with: SensorCalibration(mount: settings.mount, chip: chip), scale: learntScale, emit: emit)
+        restartAttitude(with: SensorCalibration(mount: settings.mount, chip: chip), scale: learntScale, emit: emit)
     }
 
-    /// Forgets what was found and taken in axes that are the body's no more; `scale` is along the sensor's.
-    private mutating func beginAnew(
+    /// Restarts everything that depended on the old calibration or body axes; `scale` is along the sensor's axes.
+    private mutating func restartAttitude(
         with calibration: SensorCalibration, scale: ScaleEstimate?, storedReference: Quaternion? = nil,
         emit: (GestureEvent) -> Void
     ) {
@@ -212,7 +221,7 @@ extension MotionPipeline {
         reference = ReferenceAttitude(policy: settings.reference, stored: storedReference)
     }
 
-    /// Cancels every gesture under way: the source stopped, was lost, or something came in between.
+    /// Cancels every gesture in progress, for example because the source stopped or was lost.
     package mutating func cancelGestures(_ reason: CancellationReason, emit: (GestureEvent) -> Void) {
         gestures.cancel(reason, at: state.timestamp, emit: emit)
         variants.cancel(reason, at: state.timestamp, emit: emit)
@@ -224,14 +233,15 @@ extension MotionPipeline {
         variants.apply(new, silenced: silenced, at: state.timestamp, emit: emit)
     }
 
-    /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
+    /// The gestures that are enabled but cannot be recognised, because the sensor has no gyroscope.
     package var unavailableGestures: GestureSet { state.unavailableGestures(settings.gestures) }
 
-    /// The gestures under way.
+    /// The gestures in progress.
     package var openGestures: GestureSet { gestures.open.union(variants.open) }
 
-    /// The gestures that may not begin now whatever their settings say, for example in quiet hours: the core has no clock, so
-    /// that somebody else decides. Those under way end as they would. No setting: `apply` leaves it as it is. Default: none.
+    /// The gestures that may not begin now whatever the settings say, for example in quiet hours. The core has no
+    /// clock, so the caller decides. Gestures in progress still end normally. This is not a setting: `apply` does not
+    /// change it. Default: none.
     package var silenced: GestureSet {
         get { gestures.silenced }
         set {
@@ -240,12 +250,12 @@ extension MotionPipeline {
         }
     }
 
-    /// Whether movements that were almost gestures are kept for `takeNearMiss()`. Default: no.
+    /// Whether to keep near misses, movements that were almost gestures, for `takeNearMiss()`. Default: false.
     package var explainsNearMisses: Bool {
         get { gestures.explainsNearMisses }
         set { gestures.explainsNearMisses = newValue }
     }
 
-    /// The oldest near miss that has not been taken; ask after each sample until there is none.
+    /// Removes and returns the oldest near miss. Call after each sample until it returns `nil`.
     package mutating func takeNearMiss() -> NearMiss? { gestures.takeNearMiss() }
 }

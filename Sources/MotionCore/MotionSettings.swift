@@ -1,24 +1,27 @@
-/// Everything about the pipeline that a user can set. Plain values: changing them is assigning a new one.
+/// The user's settings of the pipeline: plain values that are replaced as a whole.
 public struct MotionSettings: Equatable, Sendable {
-    /// Turns sensor axes into body axes; orthonormal. Default: the sensor's axes are the body's.
+    /// Rotates sensor axes into body axes; orthonormal. Default: the identity, sensor and body axes are the same.
     public var mount = Matrix3.identity
 
-    /// Cut-off of the low-pass on the published attitude, Hz; 0 switches it off. Default 5.
-    /// Smaller is smoother and later, larger is livelier.
+    /// Cut-off of the low-pass on the published attitude, Hz; 0 turns it off. Smaller is smoother but lags more, larger
+    /// follows faster but passes more noise. Default 5.
     public var attitudeLowPass = 5.0
 
-    /// Cut-off of the low-pass on published linear acceleration, Hz; 0 switches it off. Default 10.
+    /// Cut-off of the low-pass on the published linear acceleration, Hz; 0 turns it off. Smaller is smoother but lags
+    /// more, larger follows faster but passes more noise. Default 10.
     public var accelerationLowPass = 10.0
 
-    /// Cut-off of the low-pass on the published rotation rate, Hz; 0 switches it off. Default 10.
+    /// Cut-off of the low-pass on the published rotation rate, Hz; 0 turns it off. Smaller is smoother but lags more,
+    /// larger follows faster but passes more noise. Default 10.
     public var rotationRateLowPass = 10.0
 
-    /// How the reference attitude comes about. Default: none, attitude is relative to the vertical.
+    /// Where the reference attitude comes from. Default: none, the attitude is relative to the vertical and the initial
+    /// heading.
     public var reference = ReferencePolicy.none
 
     /// How gestures are recognised.
     public var gestures = GestureSettings()
 
-    /// Makes the default settings.
+    /// Creates the default settings.
     public init() {}
 }

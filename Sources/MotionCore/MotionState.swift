@@ -1,65 +1,68 @@
-/// What the pipeline knows after a sample.
+/// The result of the pipeline after a sample.
 public struct MotionState: Sendable, BitwiseCopyable {
-    /// The instant of the sample.
+    /// The time of the sample.
     public var timestamp = Timestamp(nanoseconds: 0)
 
-    /// The filter's attitude: turns body vectors into the earth frame, z up, heading zero at the start.
+    /// The filter's attitude: rotates body vectors into the earth frame, z up, heading zero at the start.
     public var attitude = Quaternion.identity
 
-    /// The attitude after the low-pass that the user set, seen from the reference attitude where there is one.
+    /// The attitude after the user's low-pass, relative to the reference attitude if there is one.
     public var relativeAttitude = Quaternion.identity
 
-    /// Specific force of the resting body, m/s², body frame: points up with the length of gravity.
+    /// The specific force of the body if it were at rest, m/s², body frame: points up, as long as gravity.
     public var gravity = Vector3(0, 0, standardGravity)
 
-    /// Acceleration without gravity, m/s², body frame, low-passed as the user set; gravity + this is what was measured.
+    /// Acceleration without gravity, m/s², body frame, after the user's low-pass. Without the low-pass, gravity plus
+    /// this is the measured specific force.
     public var linearAcceleration = Vector3.zero
 
-    /// Angular rate without the estimated bias, rad/s, body frame, low-passed as the user set.
+    /// Angular rate, corrected for the estimated bias, scale and misalignment, rad/s, body frame, after the user's
+    /// low-pass.
     public var rotationRate = Vector3.zero
 
-    /// Whether there is a gyroscope: the sample had a rotation rate.
+    /// Whether the sample had a rotation rate, that is, whether there is a gyroscope.
     public var hasRotationRate = false
 
     /// The gyroscope's estimated bias, rad/s, body frame.
     public var gyroscopeBias = Vector3.zero
 
-    /// The chip's temperature, °C; not-a-number where unknown.
+    /// The chip's temperature, °C; not-a-number if unknown.
     public var temperature = Double.nan
 
     /// The side that points up.
     public var side = BodySide.plusZ
 
-    /// Whether the body moves: told as the gesture `motion` is, until it has been still for some time.
+    /// Whether the body moves. As for the gesture `motion`, it counts as moving until it has been still for some time.
     public var isMoving = false
 
-    /// Whether the body has been at rest for so long that `gyroscopeBias` is being learnt from it.
+    /// Whether the body has been at rest for so long that `gyroscopeBias` is being estimated from it.
     public var isAtRest = false
 
-    /// Whether the machine that the body is stuck to runs: from the vibration gesture's `began` to its `ended`, pauses
-    /// included, also where that gesture is switched off or may not be told.
+    /// Whether the machine that carries the board is running: from `began` to `ended` of the gesture `vibration`,
+    /// pauses included. Also valid if that gesture is off or may not be reported now.
     public var isVibrating = false
 
-    /// How strongly the body vibrates: RMS over all axes in the last few seconds, m/s²; 0 where that is clearly below what
-    /// the gesture `vibration` asks for.
+    /// The strength of the vibration: RMS over all axes in the last few seconds, m/s²; 0 if it is clearly below the
+    /// threshold of the gesture `vibration`.
     public var vibrationLevel = 0.0
 
-    /// Whether `attitude` is told from a reference attitude.
+    /// Whether there is a reference attitude.
     public var hasReference = false
 
-    /// The unit vector in the body that points up when the body has its reference attitude, or lies flat.
+    /// The unit vector in the body that points up in the reference attitude, or when the body lies flat if there is
+    /// none.
     public var referenceUp = Vector3(0, 0, 1)
 
-    /// Makes the state of a body at rest, lying flat.
+    /// Creates the state of a body that lies flat and at rest.
     public init() {}
 
-    /// The angle (rad, 0 … π) by which the vertical, seen from the body, is away from where it was in the reference
-    /// attitude, or lying flat. Heading, which drifts without a magnetometer, has no part in it.
+    /// The angle (rad, 0 … π) between the vertical, seen from the body, and its direction in the reference attitude or
+    /// lying flat. Heading, which drifts without a magnetometer, does not matter.
     public var tilt: Double { gravity.angle(to: referenceUp) }
 }
 
 extension MotionState {
-    /// The gestures that are switched on and cannot be recognised, because the sensor has no gyroscope.
+    /// The gestures that are enabled but cannot be recognised, because the sensor has no gyroscope.
     public func unavailableGestures(_ settings: GestureSettings) -> GestureSet {
         hasRotationRate ? [] : settings.enabled.intersection(Gesture.needingGyroscope)
     }

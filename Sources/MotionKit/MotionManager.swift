@@ -181,7 +181,7 @@ public final class MotionManager: Sendable {
         }
         guard let sensorThread else {
             exchange.hasStopped.store(true, ordering: .releasing)
-            exchange.deliveryWake.ring()
+            exchange.deliveryWake.signal()
             deliveryThread.join(within: 1)
             return nil
         }
@@ -207,14 +207,14 @@ public final class MotionManager: Sendable {
         // First, while the delivery thread can still deliver the simulation's cancellations.
         simulation?.stop()
         run.exchange.shouldStop.store(true, ordering: .releasing)
-        run.exchange.sensorWake.ring()
+        run.exchange.sensorWake.signal()
         if !run.sensor.join(within: 0.5) {
             run.exchange.hasStopped.store(true, ordering: .releasing)
-            run.exchange.deliveryWake.ring()
+            run.exchange.deliveryWake.signal()
         }
         run.delivery.join(within: 0.5)
         handlers.chain.detach(run.exchange.deliveryWake)
-        if ownsWriter { writer.settle(within: 2) }
+        if ownsWriter { writer.flush(within: 2) }
     }
 
     // MARK: Simulation

@@ -1,8 +1,8 @@
 internal import CSQLite
 
-/// A connection to a database file, closed with its owner: sqlite3_open_v2(), sqlite3_close_v2().
+/// A connection to a database file, closed at the end of the value's lifetime: sqlite3_open_v2(), sqlite3_close_v2().
 ///
-/// For one thread at a time.
+/// To be used by one thread at a time.
 package struct Database: ~Copyable {
     let connection: OpaquePointer
 
@@ -11,13 +11,13 @@ package struct Database: ~Copyable {
     }
 
     deinit {
-        // Waits for statements that are still to be finalised.
+        // Waits for statements that have not been finalised.
         sqlite3_close_v2(connection)
     }
 
-    /// Opens the database at `path`, or makes an empty one.
+    /// Opens the database at `path`; creates an empty one if there is none.
     ///
-    /// - Throws: why it cannot be opened. A file that is no database is only noticed when it is read.
+    /// - Throws: why it cannot be opened. A file that is not a database is only detected when it is read.
     package static func open(path: String) throws(SQLiteError) -> Database {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -31,13 +31,13 @@ package struct Database: ~Copyable {
         return Database(connection: connection)
     }
 
-    /// Carries out statements that have no parameters and whose results nobody wants: sqlite3_exec().
+    /// Executes statements without parameters and discards their results: sqlite3_exec().
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteError(connection, code: code) }
     }
 
-    /// Prepares a statement that is used many times: sqlite3_prepare_v3().
+    /// Prepares a statement for repeated use: sqlite3_prepare_v3().
     package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
@@ -45,22 +45,22 @@ package struct Database: ~Copyable {
         return Statement(statement: statement, connection: connection)
     }
 
-    /// The whole number in the first column of the first row; `nil` where there is no row.
+    /// The integer in the first column of the first row; `nil` if there is no row.
     package func integer(_ sql: String) throws(SQLiteError) -> Int64? {
         var statement = try prepare(sql)
         return try statement.step() ? statement.integer(0) : nil
     }
 
-    /// The text in the first column of the first row; `nil` where there is no row.
+    /// The text in the first column of the first row; `nil` if there is no row.
     package func text(_ sql: String) throws(SQLiteError) -> String? {
         var statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : nil
     }
 
-    /// Whether a transaction is open: SQLite ends it by itself on some errors.
+    /// Whether a transaction is open. SQLite rolls it back by itself on some errors.
     package var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
 
-    /// Seconds to wait for another connection's lock before it counts as busy: sqlite3_busy_timeout().
+    /// How long to wait for another connection's lock before failing with `busy`, seconds: sqlite3_busy_timeout().
     package func setBusyTimeout(seconds: Double) {
         sqlite3_busy_timeout(connection, Int32(seconds * 1000))
     }

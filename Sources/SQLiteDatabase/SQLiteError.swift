@@ -1,29 +1,29 @@
 internal import CSQLite
 
-/// Why SQLite could not do something.
+/// An error reported by SQLite.
 package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The extended result code: SQLITE_IOERR_WRITE, say.
+    /// The extended result code, such as SQLITE_IOERR_WRITE.
     package let code: Int32
 
-    /// What SQLite says of it.
+    /// SQLite's message.
     package let message: String
 
-    /// What it means for whoever keeps something there.
+    /// The kind of error, by what a caller can do about it.
     package enum Kind: Equatable, Sendable {
-        /// No room on the disk, or in the file's limit.
+        /// No space left on the disk, or the file's size limit is reached.
         case full
-        /// Another connection has it.
+        /// Another connection holds the lock.
         case busy
-        /// The file is no database, or a damaged one.
+        /// The file is not a database, or is corrupt.
         case damaged
-        /// It may not be read, written or made there.
+        /// The file may not be read, written or created.
         case denied
         /// The disk failed.
         case inputOutput
         case other
     }
 
-    /// What it means.
+    /// The kind of error.
     package var kind: Kind {
         switch code & 0xFF {
         case SQLITE_FULL: .full
@@ -37,7 +37,7 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
 
     package var description: String { "SQLite: \(message) (\(code))" }
 
-    /// Makes an error that the owner of a database found: its content is not what it should be.
+    /// Creates an error for a database whose content its owner found to be invalid.
     package init(damage message: String) {
         code = SQLITE_CORRUPT
         self.message = message

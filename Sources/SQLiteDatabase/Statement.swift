@@ -1,8 +1,8 @@
 internal import CSQLite
 
-/// A prepared statement, finalised with its owner: sqlite3_finalize().
+/// A prepared statement, finalised at the end of the value's lifetime: sqlite3_finalize().
 ///
-/// Parameters count from 1, columns from 0, as in SQLite.
+/// Parameter indices start at 1, column indices at 0, as in SQLite.
 package struct Statement: ~Copyable {
     private let statement: OpaquePointer
     private let connection: OpaquePointer
@@ -16,13 +16,13 @@ package struct Statement: ~Copyable {
         sqlite3_finalize(statement)
     }
 
-    /// Carries the statement out with what was bound, and makes it ready for the next time.
+    /// Executes the statement with its bound values, and resets it.
     package mutating func run() throws(SQLiteError) {
         while try step() {}
         reset()
     }
 
-    /// Goes on to the next row: sqlite3_step().
+    /// Advances to the next row: sqlite3_step().
     ///
     /// - Returns: whether there is one.
     package mutating func step() throws(SQLiteError) -> Bool {
@@ -36,14 +36,14 @@ package struct Statement: ~Copyable {
         }
     }
 
-    /// Begins anew; what is bound stays: sqlite3_reset().
+    /// Resets the statement; bindings are kept: sqlite3_reset().
     package mutating func reset() {
         sqlite3_reset(statement)
     }
 
     // MARK: Parameters
 
-    /// Binds a whole number, or null.
+    /// Binds an integer, or null.
     package mutating func bind(_ index: Int32, _ value: Int64?) {
         if let value { sqlite3_bind_int64(statement, index, value) } else { sqlite3_bind_null(statement, index) }
     }
@@ -71,15 +71,15 @@ package struct Statement: ~Copyable {
     /// Whether a column is null.
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-    /// A whole number; 0 where the column is none.
+    /// An integer; 0 if the column is not an integer.
     package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
-    /// A text; empty where the column is null.
+    /// A text; empty if the column is null.
     package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
-    /// Bytes; none where the column is null.
+    /// Bytes; empty if the column is null.
     package func bytes(_ column: Int32) -> [UInt8] {
-        // The pointer first: it decides in which form the length is counted.
+        // The pointer must be fetched first: it determines the form in which the length is counted.
         guard let start = sqlite3_column_blob(statement, column) else { return [] }
         let count = Int(sqlite3_column_bytes(statement, column))
         return [UInt8](UnsafeRawBufferPointer(start: start, count: count))

@@ -1,14 +1,14 @@
 internal import Glibc
 package import LinuxSystem
 
-/// A directory of files that outlive a run.
+/// A directory of files that persist between runs.
 ///
-/// Every file is replaced whole, so that a power cut leaves the old one or the new one. Reading waits for the disk and so does
-/// writing; a thread that must not wait writes with a `StateWriter`.
+/// Files are replaced atomically, so after a power cut either the old or the new content is there. Both reading and
+/// writing wait for the disk; a thread that must not block writes through a `StateWriter`.
 package struct StateDirectory: Sendable {
     package let path: String
 
-    /// The directory at a path, which need not exist yet.
+    /// The directory at a path; it need not exist yet.
     package init(path: String) {
         self.path = path
     }
@@ -16,16 +16,17 @@ package struct StateDirectory: Sendable {
     /// The path of one of its files.
     package func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// What a file turned out to hold.
+    /// The result of reading a file.
     package enum Content: Equatable {
         case text(String)
         /// There is no such file.
         case none
-        /// It cannot be read, or lies there and is no file.
+        /// It cannot be read, or is not a regular file.
         case failed(SystemFailure)
     }
 
-    /// Reads a file of the directory: one of ours is at most `limit` bytes, whatever is longer is as good as torn.
+    /// Reads a file of the directory, at most `limit` bytes. Jostle's own files are no longer than that; a longer one
+    /// is corrupt anyway.
     package func read(_ name: String, limit: Int = 4096) -> Content {
         do throws(SystemFailure) {
             return .text(try FileContents.text(of: path(of: name), limit: limit))
@@ -34,7 +35,7 @@ package struct StateDirectory: Sendable {
         }
     }
 
-    /// The same with what a writer was last ordered to write there and has not written yet.
+    /// The same, but a pending write in `writer` takes precedence over the disk.
     package func read(_ name: String, limit: Int = 4096, pendingIn writer: StateWriter) -> Content {
         switch writer.pending(path(of: name)) {
         case .contents(let bytes): .text(String(decoding: bytes.prefix(limit), as: UTF8.self))
@@ -43,21 +44,21 @@ package struct StateDirectory: Sendable {
         }
     }
 
-    /// Writes a file of the directory, whole or not at all, and waits until it is on the disk.
+    /// Writes a file of the directory atomically, and waits until it is on the disk.
     ///
-    /// - Throws: what failed; the old file is then still there.
+    /// - Throws: the failure; the old file is then unchanged.
     package func write(_ text: String, to name: String) throws(SystemFailure) {
         try StateFile.write(Array(text.utf8), to: path(of: name))
     }
 
-    /// Removes a file of the directory; one that is not there is no failure.
+    /// Removes a file of the directory. A missing file is not an error.
     package func remove(_ name: String) throws(SystemFailure) {
         try StateFile.write(nil, to: path(of: name))
     }
 
-    /// Puts a file that cannot be used aside, so that somebody may look at it: rename(2).
+    /// Renames an unusable file so that it can be inspected: rename(2).
     ///
-    /// - Returns: its new name, or `nil` if it stays.
+    /// - Returns: its new name; `nil` if the rename failed.
     package func setAside(_ name: String) -> String? {
         rename(path(of: name), path(of: "\(name).bad")) == 0 ? "\(name).bad" : nil
     }

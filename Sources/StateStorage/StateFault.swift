@@ -1,19 +1,19 @@
 package import LinuxSystem
 
-/// Something that must last and is not on the disk yet.
+/// A write that has not reached the disk.
 package struct StateFault: Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
-        /// The last attempt failed; it is tried again.
+        /// The last attempt failed and will be retried.
         case failed(SystemFailure)
         /// The disk has not answered for more than a second.
         case stuck
     }
 
-    /// The file; `nil` for jobs.
+    /// The file; `nil` for a job.
     package var path: String?
     package var reason: Reason
 
-    /// Since when: the first attempt that failed, or the beginning of the one that is stuck.
+    /// The time of the first failed attempt, or the start of the attempt that is stuck.
     package var since: ContinuousClock.Instant
 }
 

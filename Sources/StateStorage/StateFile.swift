@@ -1,8 +1,8 @@
 internal import LinuxSystem
 
-/// The one way in which a state file reaches the disk, for whoever waits for it and for the writer's thread.
+/// Writes state files, both for callers that wait and for the writer thread.
 enum StateFile {
-    /// Replaces a file whole, in a directory that is made if it is missing; `nil` removes the file.
+    /// Replaces a file atomically, creating its directory if necessary; `nil` removes the file.
     static func write(_ contents: [UInt8]?, to path: String) throws(SystemFailure) {
         guard let contents else { return try FileContents.remove(path) }
         FileContents.makeDirectories(FileContents.parts(of: path).directory)

@@ -1,20 +1,20 @@
 internal import LinuxSystem
 
-/// Decides what is written next, when a failed write is tried again, and what is a fault. A pure rule: time is what the caller
-/// says.
+/// Decides what to write next, when to retry a failed write, and what counts as a fault. A pure value: the caller
+/// supplies the time.
 struct WriteQueue {
     typealias Instant = ContinuousClock.Instant
     typealias Completion = @Sendable (Result<Void, SystemFailure>) -> Void
 
-    /// A file as it is to be on the disk.
+    /// The requested state of a file.
     struct File {
         var path: String
-        /// `nil` if there is to be none.
+        /// `nil` to remove the file.
         var contents: [UInt8]?
         var completion: Completion?
     }
 
-    /// Something else that lasts and waits for the disk.
+    /// Any other work that waits for the disk.
     struct Job {
         var run: @Sendable () -> Void
     }
@@ -22,18 +22,18 @@ struct WriteQueue {
     enum Step {
         case job(Job)
         case file(File)
-        /// Nothing is due before this instant; `nil`: before something is ordered.
+        /// Nothing is due before this time; `nil` means not before the next request.
         case wait(until: Instant?)
-        /// It is to end, and nothing is left.
+        /// The queue was ended, and nothing is left.
         case end
     }
 
-    /// Seconds until a failed write is tried again: the first time, and at most.
+    /// The delay before a failed write is retried: the first, and the longest.
     static let firstDelay = Duration.seconds(2)
     static let longestDelay = Duration.seconds(30)
 
-    /// How long an attempt may take until it is a fault.
-    static let patience = Duration.seconds(1)
+    /// How long an attempt may take before it counts as a fault.
+    static let stuckTimeout = Duration.seconds(1)
 
     private struct Failed {
         var failure: SystemFailure
@@ -51,25 +51,26 @@ struct WriteQueue {
     }
 
     private var jobs: [Job] = []
-    /// The oldest first, one a path.
+    /// Oldest first, one per path.
     private var files: [File] = []
-    /// Of the paths whose last attempt failed.
+    /// The paths whose last attempt failed.
     private var failed: [String: Failed] = [:]
     private var attempt: Attempt?
     private var startFailure: (failure: SystemFailure, since: Instant)?
     private(set) var isEnding = false
 
-    /// Whether everything that was ordered is done; a failed write is not.
-    var isSettled: Bool { attempt == nil && jobs.isEmpty && files.isEmpty && (!isEnding || failed.isEmpty) }
+    /// Whether every request is done. A failed write that will be retried is not.
+    var isIdle: Bool { attempt == nil && jobs.isEmpty && files.isEmpty && (!isEnding || failed.isEmpty) }
 
-    /// Whether something waits to be done.
+    /// Whether a request is waiting.
     var hasWork: Bool { !jobs.isEmpty || !files.isEmpty }
 
-    // MARK: What is ordered
+    // MARK: Requests
 
     mutating func add(_ job: Job) { jobs.append(job) }
 
-    /// Takes a file in; one that has not begun makes room for it. It is attempted at once, also if the last attempt failed.
+    /// Adds a write, replacing a waiting one for the same path. It is attempted immediately, even if the last attempt
+    /// failed.
     mutating func add(_ file: File, at now: Instant) {
         failed[file.path]?.retryAt = now
         if let index = files.firstIndex(where: { $0.path == file.path }) {
@@ -79,12 +80,12 @@ struct WriteQueue {
         }
     }
 
-    /// From now on each thing that is left is attempted once.
+    /// From now on, each remaining request is attempted once.
     mutating func end() { isEnding = true }
 
-    // MARK: What is done
+    // MARK: Progress
 
-    /// What to do now; a job or a file has then begun and is to be followed by `ended`.
+    /// The next step. After a job or file, the caller must report its end with `attemptEnded`.
     mutating func next(at now: Instant) -> Step {
         startFailure = nil
         if !jobs.isEmpty {
@@ -99,20 +100,19 @@ struct WriteQueue {
         return isEnding ? .end : .wait(until: files.compactMap { failed[$0.path]?.retryAt }.min())
     }
 
-    /// The job that had begun is done.
+    /// Ends the current job.
     ///
     /// - Returns: whether `faults` may have changed.
-    mutating func ended(at now: Instant) -> Bool {
+    mutating func attemptEnded(at now: Instant) -> Bool {
         defer { attempt = nil }
-        return attempt.map { $0.start.duration(to: now) > WriteQueue.patience } ?? false
+        return attempt.map { $0.start.duration(to: now) > WriteQueue.stuckTimeout } ?? false
     }
 
-    /// The attempt at a file that had begun has ended: a failed one is tried again, unless the file was ordered otherwise
-    /// meanwhile.
+    /// Ends the current write. A failed one is retried, unless a newer request for the same file is waiting.
     ///
     /// - Returns: whether `faults` may have changed.
-    mutating func ended(_ file: File, _ result: Result<Void, SystemFailure>, at now: Instant) -> Bool {
-        let wasStuck = ended(at: now)
+    mutating func attemptEnded(_ file: File, _ result: Result<Void, SystemFailure>, at now: Instant) -> Bool {
+        let wasStuck = attemptEnded(at: now)
         switch result {
         case .success:
             return failed.removeValue(forKey: file.path) != nil || wasStuck
@@ -124,7 +124,7 @@ struct WriteQueue {
         }
     }
 
-    /// There is no thread to do anything.
+    /// Records that the thread could not be started.
     mutating func cannotStart(_ failure: SystemFailure, at now: Instant) {
         startFailure = (failure, startFailure?.since ?? now)
     }
@@ -136,17 +136,17 @@ struct WriteQueue {
             failure: failure, since: old?.since ?? now, delay: delay, retryAt: retryAtOnce ? now : now + delay)
     }
 
-    /// What a file was last ordered to be, as long as that is not on the disk.
+    /// The pending request for a file; `nil` if there is none.
     func pending(_ path: String) -> File? {
         files.first { $0.path == path } ?? attempt?.file.flatMap { $0.path == path ? $0 : nil }
     }
 
-    // MARK: What is wrong
+    // MARK: Faults
 
-    /// What is not on the disk although it was tried, the oldest first.
+    /// The present faults, oldest first.
     func faults(at now: Instant) -> [StateFault] {
         var faults: [StateFault] = []
-        let stuck = attempt.flatMap { $0.start.duration(to: now) > WriteQueue.patience ? $0 : nil }
+        let stuck = attempt.flatMap { $0.start.duration(to: now) > WriteQueue.stuckTimeout ? $0 : nil }
         if let stuck { faults.append(StateFault(path: stuck.path, reason: .stuck, since: stuck.start)) }
         for (path, state) in failed where path != stuck?.path {
             faults.append(StateFault(path: path, reason: .failed(state.failure), since: state.since))

@@ -2,7 +2,8 @@ internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
 
-/// What a writer and its thread share; the thread does not hold the writer, so that dropping that ends it.
+/// The state shared by a writer and its thread. The thread does not retain the writer, so deallocating the writer ends
+/// the thread.
 final class WriterCore: Sendable {
     private struct Observer {
         var call: @Sendable () -> Void
@@ -12,15 +13,15 @@ final class WriterCore: Sendable {
         var queue = WriteQueue()
         var observer: Observer?
         var running: Running?
-        /// Whether nothing more is taken.
+        /// Whether new requests are refused.
         var hasEnded = false
-        /// Whether somebody waits, or has waited, for the thread's end.
+        /// Whether a caller waits, or has waited, for the thread to end.
         var isJoined = false
 
-        /// What the thread does next.
-        mutating func next(_ settled: WakeSignal) -> WriteQueue.Step {
+        /// The thread's next step.
+        mutating func next(_ idle: WakeSignal) -> WriteQueue.Step {
             let step = queue.next(at: .now)
-            if queue.isSettled { settled.ring() }
+            if queue.isIdle { idle.signal() }
             if case .end = step { hasEnded = true }
             return step
         }
@@ -30,11 +31,11 @@ final class WriterCore: Sendable {
     private struct Running {
         let thread: WorkerThread
         let wake: WakeSignal
-        /// Rung while nothing is left to do.
-        let settled: WakeSignal
+        /// Set while no work is left.
+        let idle: WakeSignal
     }
 
-    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
     private final class Shared: @unchecked Sendable {
         var value = State()
     }
@@ -45,7 +46,7 @@ final class WriterCore: Sendable {
         state.withLock { body(&$0.value) }
     }
 
-    // MARK: For any thread
+    // MARK: Called on any thread
 
     func add(_ file: WriteQueue.File) {
         let isTaken = withState { state in
@@ -78,22 +79,22 @@ final class WriterCore: Sendable {
         withState { $0.observer = observer.map { Observer(call: $0) } }
     }
 
-    func settle(within seconds: Double) -> Bool {
+    func flush(within seconds: Double) -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let running = withState { state -> Running? in
                 if state.queue.hasWork { wake(&state) }
                 return state.running
             }
-            let (isSettled, hasEnded) = withState { ($0.queue.isSettled, $0.hasEnded) }
-            if isSettled || hasEnded { return isSettled }
+            let (isIdle, hasEnded) = withState { ($0.queue.isIdle, $0.hasEnded) }
+            if isIdle || hasEnded { return isIdle }
             let left = ContinuousClock.now.duration(to: deadline)
             guard left > .zero, let running, !running.thread.isCurrent else { return false }
-            _ = running.settled.isRung(within: left / .seconds(1))
+            _ = running.idle.isSignalled(within: left / .seconds(1))
         }
     }
 
-    /// Lets the thread end once everything that is left was attempted, and waits for it.
+    /// Ends the thread after one attempt at each remaining request, and waits for that.
     func finish(within seconds: Double) -> Bool {
         let thread = withState { state -> WorkerThread? in
             state.queue.end()
@@ -106,37 +107,37 @@ final class WriterCore: Sendable {
             return running.thread
         }
         let isOver = thread?.join(within: seconds) ?? true
-        return withState { isOver && $0.queue.isSettled }
+        return withState { isOver && $0.queue.isIdle }
     }
 
     /// Wakes the thread, or starts it.
     private func wake(_ state: inout State) {
         guard !state.hasEnded else { return }
         if let running = state.running {
-            if state.queue.hasWork { running.settled.silence() }
-            running.wake.ring()
+            if state.queue.hasWork { running.idle.clear() }
+            running.wake.signal()
             return
         }
-        guard let wake = WakeSignal(), let settled = WakeSignal(),
-            let thread = WorkerThread(name: "jostle-writer", { self.run(wake, settled) })
+        guard let wake = WakeSignal(), let idle = WakeSignal(),
+            let thread = WorkerThread(name: "jostle-writer", { self.run(wake, idle) })
         else {
             state.queue.cannotStart(.noResources, at: .now)
             return
         }
-        state.running = Running(thread: thread, wake: wake, settled: settled)
+        state.running = Running(thread: thread, wake: wake, idle: idle)
     }
 
-    // MARK: On the thread
+    // MARK: On the writer thread
 
-    private func run(_ wake: WakeSignal, _ settled: WakeSignal) {
+    private func run(_ wake: WakeSignal, _ idle: WakeSignal) {
         while true {
-            switch withState({ $0.next(settled) }) {
+            switch withState({ $0.next(idle) }) {
             case .job(let job):
                 job.run()
-                if withState({ $0.queue.ended(at: .now) }) { callObserver() }
+                if withState({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
             case .file(let file):
                 let result = WriterCore.attempt(file)
-                let isChange = withState { $0.queue.ended(file, result, at: .now) }
+                let isChange = withState { $0.queue.attemptEnded(file, result, at: .now) }
                 file.completion?(result)
                 if isChange { callObserver() }
             case .wait(let instant):

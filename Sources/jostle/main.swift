@@ -1,5 +1,5 @@
 internal import Glibc
 
-// Whoever reads a pipe of ours may leave: that is the end of a write, not of the program.
+// If the reader closes our pipe, the write fails; the program must not be killed.
 signal(SIGPIPE, SIG_IGN)
 exit(Tool.main(Array(CommandLine.arguments.dropFirst())).rawValue)

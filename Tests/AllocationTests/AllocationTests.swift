@@ -3,21 +3,21 @@ import Testing
 
 /// Requirement: from the FIFO's bytes to the event, nothing is allocated after set-up.
 ///
-/// The counting needs malloc replaced, which a test program is spared: `jostle-bench --check-allocations` does it in a
-/// process of its own. This is the debug build's, where no optimiser hides an allocation; `Scripts/test` asks the
-/// release build's too, which is what boards run.
+/// Counting allocations requires replacing malloc, which a test program should not do, so `jostle-bench
+/// --check-allocations` does it in a separate process. This test runs the debug build, in which no optimiser hides an
+/// allocation; `Scripts/test` also runs the release build, which boards use.
 struct AllocationTests {
-    /// Where the build put the benchmark: beside the test program.
+    /// The benchmark, which the build puts beside the test program.
     private static let bench = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appendingPathComponent("jostle-bench")
 
-    @Test("The hot path allocates nothing, whether the sensor rests, is shaken, clips, or its bus fails")
+    @Test("The hot path does not allocate at rest, while shaken, when clipping, or when the bus fails")
     func hotPath() throws {
         let result = try Self.run(["--check-allocations"])
         #expect(result.status == 0, "\(result.output)")
-        // A counter that stands still would find nothing either.
+        // Without this, a counter that does not count would pass.
         #expect(result.output.contains("counted 100 of 100 deliberate allocations"), "\(result.output)")
-        // A check that ran no stage would have passed as well.
+        // Without this, a check that runs no stage would pass.
         for stage in ["pipeline-rest", "pipeline-motion", "fifo-to-event", "fifo-to-event-worst", "kernel-to-sample"] {
             let line = result.output.split(separator: "\n").first { $0.hasPrefix(stage + " ") }
             #expect(line?.hasSuffix("no allocation") == true, "\(stage): \(line ?? "not checked")")
@@ -26,7 +26,7 @@ struct AllocationTests {
 
     /// Requirement: exit status 64 on a wrong command line (sysexits.h).
     @Test(
-        "A wrong command line ends with status 64",
+        "A wrong command line exits with status 64",
         arguments: [
             ["--jsn"], ["driver"], ["--once"], ["--once", "nothing"], ["--samples", "10"], ["--json", "--json"],
             ["--once", "ring", "--samples", "0"], ["--once", "ring", "--samples", "1e3"],
@@ -38,7 +38,7 @@ struct AllocationTests {
         #expect(result.output.isEmpty)
     }
 
-    /// Runs the benchmark to its end, which it comes to by itself.
+    /// Runs the benchmark until it exits.
     private static func run(_ words: [String]) throws -> (status: Int32, output: String) {
         try #require(FileManager.default.isExecutableFile(atPath: bench.path), "jostle-bench was not built")
         let process = Process()

@@ -5,15 +5,15 @@ import Foundation
 /// Foundation's `Process` waits in a run loop, which blocks the few threads that tests share, and lets other children
 /// inherit its pipes.
 package final class ChildProcess {
-    /// The process, until its end was asked for.
+    /// The process, until it has been reaped.
     package let identifier: pid_t
 
     private let channel: Int32
     private var status: Int32?
 
-    /// Starts a program (`posix_spawnp`), with its standard error in a file where one is given.
+    /// Starts a program (`posix_spawnp`), with its standard error in a file if one is given.
     ///
-    /// - Throws: `commandFailed` where the system does not start it.
+    /// - Throws: `commandFailed` if the system does not start it.
     package init(_ arguments: [String], in directory: TemporaryDirectory, errors: String = "/dev/null") throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -27,10 +27,10 @@ package final class ChildProcess {
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
         posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
 
-        // Else it would hold the test's connections open, which then do not end with the test's descriptors.
+        // Otherwise the child would keep the test's connections open after the test has closed its descriptors.
         for descriptor in Int32(3)..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
 
-        // Test threads block signals, and a shell that inherits that never hears of its children's ends.
+        // Test threads block signals, and a shell that inherits the mask does not notice the end of its children.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -39,7 +39,7 @@ package final class ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
-        // The program runs in the directory: openssl writes where it stands.
+        // The program runs in the directory, because openssl writes to its working directory.
         let words = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory.path] + arguments
         var pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         pointers.append(nil)
@@ -64,18 +64,18 @@ package final class ChildProcess {
         _ = Foundation.write(channel, bytes, bytes.count)
     }
 
-    /// Reads what it wrote, a piece of up to 256 bytes.
+    /// Reads up to 256 bytes of its output.
     func read() -> String {
         var buffer = [UInt8](repeating: 0, count: 256)
         let count = Foundation.read(channel, &buffer, buffer.count)
         return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
     }
 
-    /// Waits for its end, and returns its exit status; 128 and more for a signal.
+    /// Waits for its end and returns its exit status; 128 and more for a signal.
     @discardableResult
     package func wait() -> Int32 { ended(0) ?? -1 }
 
-    /// Its exit status as `wait` has it, nil while it runs.
+    /// Its exit status as in `wait`; `nil` while it runs.
     package func exitStatus() -> Int32? { ended(WNOHANG) }
 
     private func ended(_ options: Int32) -> Int32? {
@@ -92,7 +92,7 @@ package final class ChildProcess {
 
 /// Runs a program to its end.
 ///
-/// - Throws: `commandFailed` with what it wrote to its standard error.
+/// - Throws: `commandFailed` with its standard error output.
 package func runCommand(_ arguments: [String], in directory: TemporaryDirectory) throws {
     let errors = directory.path("errors.txt")
     let child = try ChildProcess(arguments, in: directory, errors: errors)

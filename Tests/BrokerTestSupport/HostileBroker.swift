@@ -1,9 +1,9 @@
 import Foundation
 
-/// A broker without a thread that does as it should up to a place of the test's choice, sends some bytes there instead of
-/// what is due, and closes: for one connection at a time, on a free loopback port.
+/// A broker without a thread that behaves correctly up to a point chosen by the test, then sends other bytes instead of
+/// the expected packet, and closes. It handles one connection at a time, on a free loopback port.
 package final class HostileBroker {
-    /// Where a session goes wrong.
+    /// The point at which a session goes wrong.
     package enum Place: CaseIterable, Sendable {
         /// Instead of the CONNACK, the SUBACK, the PUBACK.
         case connack, suback, puback
@@ -27,10 +27,10 @@ package final class HostileBroker {
     /// The port that it listens on.
     package let port: UInt16
 
-    /// What to do to the next connection; `nil` for one that ends after the PUBACK, with nothing wrong.
+    /// The attack on the next connection; `nil` for a correct one that ends after the PUBACK.
     package var next: Attack?
 
-    /// Connections that were accepted.
+    /// Accepted connections.
     package private(set) var accepted = 0
 
     private let listener: Int32
@@ -57,7 +57,7 @@ package final class HostileBroker {
     /// The descriptor to poll for POLLIN.
     package var descriptor: Int32 { connection >= 0 ? connection : listener }
 
-    /// Does what is due when `descriptor` is readable.
+    /// Performs the due work when `descriptor` is readable.
     package func advance() {
         guard connection >= 0 else { return begin() }
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -113,11 +113,11 @@ package final class HostileBroker {
     }
 
     private func send(_ bytes: [UInt8]) {
-        // The packets are small: what the system does not take at once is no loss.
+        // The packets are small. Bytes that the system does not accept at once do not matter.
         _ = Foundation.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
     }
 
-    /// The first whole packet of well-formed ones.
+    /// The first complete packet of well-formed ones.
     private static func takePacket(from bytes: inout [UInt8]) -> [UInt8]? {
         var length = 0
         var place = 1

@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// TCP on 127.0.0.1, as far as tests need it.
+/// TCP on 127.0.0.1 for tests.
 package enum Loopback {
-    /// A port that nobody listens on at present.
+    /// A port that no process listens on now.
     package static func freePort() throws -> UInt16 {
         let (descriptor, port) = try bound()
         close(descriptor)
         return port
     }
 
-    /// Whether somebody accepts connections on a port.
+    /// Whether a process accepts connections on a port.
     package static func accepts(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return false }
@@ -31,9 +31,9 @@ package enum Loopback {
         }
     }
 
-    /// Cuts them, as a broken network would: without a farewell.
+    /// Cuts them without an MQTT DISCONNECT, as a network failure would.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of connections.
     package static func cutConnections(to port: UInt16) -> Int {
         let descriptors = connections(to: port)
         for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -66,7 +66,8 @@ package enum Loopback {
     }
 }
 
-/// A server that answers the first packet of every connection as a test wants, for what no real broker does.
+/// A server that sends a test's answer to the first packet of every connection, for behaviour that no real broker
+/// shows.
 package final class FakeBroker: Sendable {
     /// The port that it listens on.
     package let port: UInt16
@@ -76,7 +77,7 @@ package final class FakeBroker: Sendable {
     private final class Recorder: Sendable {
         let bytes = Mutex<[UInt8]>([])
 
-        /// Notes what comes until the connection ends.
+        /// Records received data until the connection ends.
         func listen(to connection: Int32) {
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
@@ -87,13 +88,13 @@ package final class FakeBroker: Sendable {
         }
     }
 
-    /// What clients sent after it had answered them.
+    /// The bytes that clients sent after its answer.
     package var heard: [UInt8] { recorder.bytes.withLock { $0 } }
 
-    /// Starts one, to be ended with `end`.
+    /// Starts a server; end it with `end`.
     ///
-    /// - Parameter answer: the bytes to send for a CONNECT packet; nil to close the connection. One that was answered
-    ///   is held open and hears no other answer.
+    /// - Parameter answer: the bytes to send for a CONNECT packet; `nil` to close the connection. After the answer the
+    ///   connection stays open, and nothing more is sent.
     /// - Throws: `noPort`.
     package init(answer: @escaping @Sendable (_ connect: [UInt8]) -> [UInt8]?) throws {
         (descriptor, port) = try Loopback.bound()
@@ -111,7 +112,7 @@ package final class FakeBroker: Sendable {
                     close(connection)
                     continue
                 }
-                // A client that has heard enough may have gone.
+                // The client may have closed the connection already.
                 _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
                 open.append(connection)
                 Thread.detachNewThread { recorder.listen(to: connection) }
@@ -124,12 +125,12 @@ package final class FakeBroker: Sendable {
         }
     }
 
-    /// Ends it; its thread closes all its connections.
+    /// Ends it. Its thread closes all its connections.
     package func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// The protocol level in a CONNECT packet: 4 is MQTT 3.1.1, 5 is 5; nil where it is no CONNECT.
+    /// The protocol level in a CONNECT packet: 4 is MQTT 3.1.1, 5 is MQTT 5; `nil` if it is not a CONNECT.
     package static func level(of connect: [UInt8]) -> UInt8? {
         guard connect.first == 0x10, let name = connect.firstIndex(of: UInt8(ascii: "M")), connect.count > name + 4
         else { return nil }

@@ -1,33 +1,33 @@
 import Foundation
 
-/// A mosquitto of the test's own on a free loopback port, to be ended with `stop` or `kill`: Swift may release it after its
-/// last use, which is seldom the end of the test. It dies with the test process at the latest.
+/// A mosquitto for one test on a free loopback port. End it with `stop` or `kill`, because Swift may release this
+/// object after its last use, before the end of the test. It dies with the test process at the latest.
 package final class TestBroker: @unchecked Sendable {
-    /// Where the program is; nil where it is not installed, and the tests that need it are to be skipped.
+    /// The path of the program; `nil` if it is not installed, in which case tests that need it must be skipped.
     package static let executable: String? = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/usr/bin/mosquitto"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     /// Whether tests can use a broker here.
     package static var isAvailable: Bool { executable != nil }
 
-    /// The port that it listens on; the same after a restart.
+    /// The port that it listens on, which survives a restart.
     package let port: UInt16
 
-    /// A directory of its own for password files and certificates, removed with it.
+    /// A private directory for password files and certificates, removed with the broker.
     package let directory: TemporaryDirectory
 
     private let configuration: String
     private var shell: ChildProcess?
     private var identifier: pid_t = 0
 
-    /// Prepares a broker that everybody may use; `start` runs it.
+    /// Prepares a broker that accepts every client; `start` runs it.
     ///
     /// - Parameters:
-    ///   - directory: where files that the configuration names are.
-    ///   - listener: lines that follow the listener's, for TLS for instance.
-    ///   - settings: general lines; by default anybody is let in.
-    ///   - isPersistent: whether it keeps sessions and retained messages in a file, and writes that every second.
-    /// - Throws: where there is no directory or port to be had.
+    ///   - directory: the directory of the files named in the configuration.
+    ///   - listener: lines that follow the listener's, for example for TLS.
+    ///   - settings: general lines; by default every client is accepted.
+    ///   - isPersistent: whether sessions and retained messages are saved to a file every second.
+    /// - Throws: if there is no directory or port available.
     package init(
         directory: TemporaryDirectory? = nil, listener: String = "", settings: String = "allow_anonymous true",
         isPersistent: Bool = false
@@ -48,7 +48,7 @@ package final class TestBroker: @unchecked Sendable {
             """
     }
 
-    /// Prepares a broker with a configuration of its own, in which `{port}` stands for its port.
+    /// Prepares a broker with a custom configuration, in which `{port}` stands for its port.
     package init(directory: TemporaryDirectory, configuration: String) throws {
         self.directory = directory
         port = try Loopback.freePort()
@@ -74,7 +74,7 @@ package final class TestBroker: @unchecked Sendable {
         let file = directory.path("mosquitto.conf")
         try configuration.write(toFile: file, atomically: true, encoding: .utf8)
 
-        // The shell ends the broker when its input ends, that is, with the test process, however that ends. A parent
+        // The shell ends the broker when its input ends, which is with the test process, however that ends. A parent
         // death signal would come as soon as the thread that started it ends, and test threads come and go.
         let script = """
             "$0" -c "$1" </dev/null & broker=$!
@@ -102,12 +102,12 @@ package final class TestBroker: @unchecked Sendable {
         finish("now\n")
     }
 
-    /// Stops its process: it keeps its connections and answers nothing.
+    /// Suspends its process: it keeps its connections but does not answer.
     package func freeze() {
         _ = Foundation.kill(identifier, SIGSTOP)
     }
 
-    /// Lets a frozen one go on.
+    /// Resumes a frozen broker.
     package func thaw() {
         _ = Foundation.kill(identifier, SIGCONT)
     }
@@ -120,7 +120,7 @@ package final class TestBroker: @unchecked Sendable {
     }
 }
 
-/// Why there is no broker.
+/// Why a broker is not available.
 package enum TestBrokerError: Error {
     case notInstalled
     case didNotStart
@@ -133,7 +133,7 @@ package final class TemporaryDirectory: Sendable {
     /// Its absolute path.
     package let path: String
 
-    /// Makes an empty one.
+    /// Creates an empty directory.
     package init() throws {
         path = NSTemporaryDirectory() + "jostle-test-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -146,7 +146,7 @@ package final class TemporaryDirectory: Sendable {
     /// The path of a file in it.
     package func path(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file into it, and returns its path.
+    /// Writes a file into it and returns its path.
     @discardableResult
     package func write(_ text: String, to name: String) throws -> String {
         try text.write(toFile: path(name), atomically: true, encoding: .utf8)
@@ -154,9 +154,9 @@ package final class TemporaryDirectory: Sendable {
     }
 }
 
-/// Waits until a condition holds; false where it does not within the time.
+/// Waits until a condition holds. Returns `false` if it does not in time.
 ///
-/// A test passes as soon as it can: the limit only says when it has failed.
+/// A passing test does not wait longer than necessary: the limit only decides when it has failed.
 package func eventually(within limit: Duration = .seconds(45), _ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + limit
     while !condition() {

@@ -1,18 +1,18 @@
 import Foundation
 
-/// A certificate authority of the test's own, and server certificates from it, by the `openssl` program.
+/// A certificate authority for one test, and server certificates signed by it, created by the `openssl` program.
 package struct TestCertificates {
-    /// Whether there is such a program.
+    /// Whether the program is installed.
     package static let isAvailable = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/bin/openssl"]
         .contains { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Where the files are.
+    /// The directory of the files.
     package let directory: TemporaryDirectory
 
     /// The authority's certificate.
     package var caFile: String { directory.path("ca.pem") }
 
-    /// Makes an authority.
+    /// Creates an authority.
     package init(directory: TemporaryDirectory) throws {
         self.directory = directory
         try directory.write(
@@ -47,7 +47,7 @@ package struct TestCertificates {
         case past
         case future
 
-        /// As `openssl ca` wants them.
+        /// The dates in `openssl ca` format.
         var dates: (start: String, end: String) {
             switch self {
             case .now: ("20200101000000Z", "20990101000000Z")
@@ -57,7 +57,7 @@ package struct TestCertificates {
         }
     }
 
-    /// Makes `server.pem` and `server.key`; earlier ones are replaced.
+    /// Creates `server.pem` and `server.key`, replacing earlier ones.
     package func makeServerCertificate(name: String, _ validity: Validity = .now) throws {
         try Self.makeKey("server.key", in: directory)
         try runCommand(
@@ -82,7 +82,7 @@ package struct TestCertificates {
         """
     }
 
-    /// Puts the authority's certificate into a directory, under the name by which OpenSSL looks for it.
+    /// Adds the authority's certificate to a directory, under the name by which OpenSSL looks it up.
     package func rehash(into authorities: TemporaryDirectory) throws {
         try FileManager.default.copyItem(atPath: caFile, toPath: authorities.path("ca.pem"))
         try runCommand(["openssl", "rehash", authorities.path], in: authorities)
@@ -93,23 +93,23 @@ package struct TestCertificates {
             [
                 "openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", name,
             ], in: directory)
-        // The broker gives up root's rights and must still be able to read it.
+        // The broker drops root privileges and must still be able to read the file.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: directory.path(name))
     }
 }
 
-/// A TLS server that speaks no MQTT but writes down what its clients ask TLS for (`openssl s_server`); to be ended with `end`.
+/// A TLS server that does not speak MQTT but logs its clients' TLS requests (`openssl s_server`); end it with `end`.
 package final class TLSServer {
     /// The port that it listens on.
     package let port: UInt16
     private let directory: TemporaryDirectory
     private let process: ChildProcess
 
-    /// Starts one with the server certificate that was made last.
+    /// Starts a server with the latest server certificate.
     package init(_ certificates: TestCertificates, protocols: String) throws {
         directory = certificates.directory
         port = try Loopback.freePort()
-        // Its input stays open until `end`: it ends with it.
+        // Its input stays open until `end`, because the server ends with it.
         process = try ChildProcess(
             [
                 "/bin/sh", "-c", "exec \"$@\" >server.txt", "sh", "openssl", "s_server", "-accept", "\(port)", "-cert",
@@ -117,7 +117,7 @@ package final class TLSServer {
             ], in: directory)
     }
 
-    /// What it wrote down.
+    /// Its log.
     package var output: String { (try? String(contentsOfFile: directory.path("server.txt"), encoding: .utf8)) ?? "" }
 
     /// Ends it.

@@ -13,7 +13,7 @@
 
 enum { ADAPTERS = 64, DESCRIPTORS = 1024, FAULTS = 16, LONGEST_MESSAGE = 8192 };
 
-// Waking from a sleep costs more than a few bytes on the wire take: shorter ones are waited for with what comes next.
+// Waking from a sleep takes longer than transferring a few bytes, so short waits are added to the next one.
 enum { SHORTEST_HOLD_NS = 500000 };
 
 typedef struct {
@@ -23,11 +23,11 @@ typedef struct {
 } fault;
 
 struct adapter {
-    pthread_mutex_t mutex; // the bus: one transaction at a time
+    pthread_mutex_t mutex; // serialises transactions on the bus
     bool attached;
     bool absent;
-    bool pulled_out;   // by a test, beside what the settings say
-    unsigned removals; // how often it was pulled out
+    bool pulled_out;   // by a test, in addition to the settings
+    unsigned removals; // number of removals
     bool was_there;
     char path[128];
     fake_i2c_settings settings;
@@ -37,7 +37,7 @@ struct adapter {
     fault faults[FAULTS];
     unsigned fault_count;
     uint64_t transactions;
-    int64_t owed_ns; // the time of transactions that was not waited for yet
+    int64_t owed_ns; // duration of past transactions that has not been slept yet
     fake_i2c_transfer last;
     unsigned rude_requests;
     unsigned descriptors;
@@ -47,7 +47,7 @@ static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
 static adapter adapters[ADAPTERS];
 static _Atomic(adapter *) owners[DESCRIPTORS];
 static _Atomic(uint8_t) selected[DESCRIPTORS];
-static _Atomic(unsigned) opened_after[DESCRIPTORS]; // removals, when it was opened
+static _Atomic(unsigned) opened_after[DESCRIPTORS]; // the number of removals when it was opened
 
 static int64_t monotonic_ns(void) {
     struct timespec now;
@@ -106,7 +106,7 @@ void fake_i2c_detach(int handle) {
     pthread_mutex_unlock(&table_mutex);
 }
 
-// Whether it is plugged in; notes where it was pulled out since. To be asked with its mutex.
+// Whether the adapter is plugged in; records removals since the last call. The caller holds its mutex.
 static bool is_plugged_in(adapter *adapter) {
     double now_s = (double)(monotonic_ns() - adapter->attached_ns) / 1e9;
     const fake_i2c_settings *settings = &adapter->settings;
@@ -161,7 +161,7 @@ bool adapter_owns(int descriptor) {
     return descriptor >= 0 && descriptor < DESCRIPTORS && atomic_load(&owners[descriptor]);
 }
 
-// MARK: what tests ask
+// MARK: queries of tests
 
 bool fake_i2c_fail(int handle, uint64_t first, uint64_t count, int error, unsigned hold_ms) {
     adapter *adapter = &adapters[handle];
@@ -224,7 +224,7 @@ static void take_down(adapter *adapter, int smbus_size, const struct i2c_msg *me
     }
 }
 
-// Nine clocks a byte with its acknowledgement, the address included, and one each to start and to stop (UM10204).
+// Nine clocks per byte with its acknowledgement, including the address, and one each for start and stop (UM10204).
 static int64_t duration_ns(const adapter *adapter, const struct i2c_msg *messages, unsigned count) {
     if (adapter->settings.clock_hz == 0) return 0;
     int64_t clocks = 1;
@@ -232,7 +232,7 @@ static int64_t duration_ns(const adapter *adapter, const struct i2c_msg *message
     return clocks * 1000000000 / adapter->settings.clock_hz;
 }
 
-// Lets the time pass that a transaction takes.
+// Waits for the duration of a transaction.
 static void hold_wires(adapter *adapter, int64_t duration) {
     adapter->owed_ns += duration;
     if (adapter->owed_ns < SHORTEST_HOLD_NS) return;
@@ -240,7 +240,7 @@ static void hold_wires(adapter *adapter, int64_t duration) {
     adapter->owed_ns = 0;
 }
 
-// What happens to the chip at certain times. Answers whether it is plugged in.
+// Applies scheduled faults to the chip. Returns whether it is plugged in.
 static bool live_through(adapter *adapter, int64_t now_ns) {
     const fake_i2c_settings *settings = &adapter->settings;
     double now_s = (double)(now_ns - adapter->attached_ns) / 1e9;
@@ -257,12 +257,12 @@ static bool live_through(adapter *adapter, int64_t now_ns) {
     return now_s >= settings->unplugged_until_s;
 }
 
-// What the adapter's own driver does. Answers the number of messages or -errno.
+// The adapter driver's work. Returns the number of messages or -errno.
 static int transfer(adapter *adapter, int smbus_size, struct i2c_msg *messages, unsigned count) {
     adapter->transactions++;
     for (unsigned i = 0; i < adapter->fault_count; i++) {
         const fault *fault = &adapter->faults[i];
-        // A difference, as an endless fault's end would overflow.
+        // Compared as a difference, because the end of an endless fault would overflow.
         if (adapter->transactions < fault->first || adapter->transactions - fault->first >= fault->count) continue;
         take_down(adapter, smbus_size, messages, count);
         hold_ns((int64_t)fault->hold_ms * 1000000);
@@ -342,7 +342,7 @@ static int smbus(adapter *adapter, uint8_t address, const struct i2c_smbus_ioctl
     uint16_t length = quick ? 0 : 1;
     uint8_t *data = request->data ? &request->data->byte : NULL;
     if (block) {
-        // The broken call is one from before its length was asked for: 32 when it reads.
+        // The broken variant predates the length parameter and always reads 32 bytes.
         if (request->size == I2C_SMBUS_I2C_BLOCK_BROKEN && reads) request->data->block[0] = I2C_SMBUS_BLOCK_MAX;
         length = request->data->block[0];
         if (length == 0 || length > I2C_SMBUS_BLOCK_MAX) return -EINVAL;
@@ -368,7 +368,7 @@ int adapter_request(int descriptor, unsigned long request, void *argument) {
     uintptr_t number = (uintptr_t)argument;
     int answer = 0;
     pthread_mutex_lock(&adapter->mutex);
-    // What was opened before it was pulled out stays of no use.
+    // A descriptor opened before the adapter was unplugged stays useless.
     if (!is_plugged_in(adapter) || atomic_load(&opened_after[descriptor]) != adapter->removals) {
         int error = adapter->settings.gone_error;
         pthread_mutex_unlock(&adapter->mutex);

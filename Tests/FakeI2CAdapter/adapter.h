@@ -1,10 +1,10 @@
-// The fake adapters of a process: what i2c-dev does with a request, and which descriptors are whose.
+// The fake adapters of a process: i2c-dev's side of a request, and the ownership of descriptors.
 #ifndef ADAPTER_H
 #define ADAPTER_H
 
 #include "FakeI2CAdapter.h"
 
-// Not for the program that the library is loaded into.
+// Hidden from the program that the library is loaded into.
 #pragma GCC visibility push(hidden)
 
 typedef struct adapter adapter;
@@ -12,22 +12,22 @@ typedef struct adapter adapter;
 // The adapter at a path, or NULL.
 adapter *adapter_at(const char *path);
 
-// errno that opening it is answered with, 0 where it opens.
+// The errno for opening it; 0 if it can be opened.
 int adapter_open_error(adapter *adapter);
 
-// Hands a descriptor over to an adapter. False where its number is too large.
+// Assigns a descriptor to an adapter. Returns false if its number is too large.
 bool adapter_own(adapter *adapter, int descriptor);
 
-// Gives it back; nothing where it is no adapter's.
+// Removes the assignment; does nothing if there is none.
 void adapter_disown(int descriptor);
 
-// Whether a descriptor is an adapter's.
+// Whether a descriptor belongs to an adapter.
 bool adapter_owns(int descriptor);
 
-// Does what an ioctl on such a descriptor asks. Answers as the kernel does: a number, or -errno.
+// Performs an ioctl on such a descriptor. Returns a number or -errno, as the kernel does.
 int adapter_request(int descriptor, unsigned long request, void *argument);
 
-// Attaches the adapter that the environment describes, if it does; once.
+// Attaches the adapter described by the environment, if any; once.
 void adapter_attach_from_environment(void);
 
 #pragma GCC visibility pop

@@ -128,7 +128,7 @@ static bool parse_fault(int adapter, const char *value) {
     return *value == '\0' && parse_error(name, &error) && fake_i2c_fail(adapter, first, count, error, hold_ms);
 }
 
-// Reads the settings where there is no adapter yet, and the faults where there is one to have them.
+// Without an adapter, reads the settings; with one, applies the faults to it.
 static void each_option(const char *options, int adapter, fake_i2c_settings *settings) {
     char copy[LONGEST_OPTIONS];
     if (strlen(options) >= sizeof copy) refuse("so many options");

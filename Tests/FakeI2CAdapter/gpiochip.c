@@ -17,7 +17,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char path[128];
 static fake_gpio_settings settings;
 static int chip_descriptor = -1;
-// The pipe of the requested line: the end that the program reads, and ours.
+// The pipe of the requested line: the program's end for reading, and our end.
 static int line_descriptor = -1, event_descriptor = -1;
 static fake_gpio_request last_request;
 static uint32_t line_seqno;
@@ -118,7 +118,7 @@ static int line_info(struct gpio_v2_line_info *info) {
     return 0;
 }
 
-// What linereq_create refuses, and the pipe in place of its queue.
+// The checks of linereq_create, with a pipe in place of its queue.
 static int request_line(struct gpio_v2_line_request *request) {
     for (unsigned i = 0; i < sizeof request->padding / sizeof *request->padding; i++) {
         if (request->padding[i] != 0) return -EINVAL;
@@ -129,7 +129,7 @@ static int request_line(struct gpio_v2_line_request *request) {
     if ((int)request->offsets[0] == settings.busy_line || line_descriptor >= 0) return -EBUSY;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
-    // Room for all the events that the kernel would queue, and never waiting at our end.
+    // Room for all the events that the kernel would queue, and non-blocking at our end.
     fcntl(ends[1], F_SETPIPE_SZ, 1 << 16);
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     last_request = (fake_gpio_request){

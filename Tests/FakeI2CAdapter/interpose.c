@@ -1,5 +1,5 @@
-// open, open64, ioctl and close in front of the C library's. A program's own definitions, and those of a library in
-// LD_PRELOAD, come before those of every other library, also for calls that libi2c makes.
+// Replaces the C library's open, open64, ioctl and close. Definitions in a program, or in a library in LD_PRELOAD, take
+// precedence over those of all other libraries, also for calls from libi2c.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ typedef int (*open_function)(const char *, int, ...);
 typedef int (*ioctl_function)(int, unsigned long, ...);
 typedef int (*close_function)(int);
 
-// The C library's function; looked up at its first use, which may come before any constructor runs.
+// The C library's function, looked up at its first use, which may come before any constructor runs.
 static void *next(_Atomic(void *) *known, const char *name) {
     void *function = atomic_load_explicit(known, memory_order_relaxed);
     if (!function) {
@@ -45,7 +45,7 @@ static int open_or_fake(open_function real, const char *path, int flags, mode_t 
     if (!adapter) return real(path, flags, mode);
     errno = adapter_open_error(adapter);
     if (errno != 0) return -1;
-    // A descriptor that the kernel knows, so that everything else about it is true.
+    // A real descriptor, so that everything else about it works.
     int descriptor = real("/dev/null", flags & (O_ACCMODE | O_CLOEXEC));
     if (descriptor >= 0 && !adapter_own(adapter, descriptor)) {
         next_close(descriptor);
@@ -95,7 +95,7 @@ int ioctl(int descriptor, unsigned long request, ...) {
 }
 
 int close(int descriptor) {
-    // First: the number may be another's as soon as it is closed.
+    // First, because the number may be reused as soon as it is closed.
     adapter_disown(descriptor);
     gpiochip_disown(descriptor);
     return next_close(descriptor);

@@ -66,26 +66,26 @@ static const double standard_gravity = 9.80665;
 static const double nanoseconds = 1e9;
 // PS section 6.1: 30 ms from sleep until the gyroscope measures.
 static const double start_up_ns = 30e6;
-// The manuals do not say how long a reset takes; libdriver's register test relies on less than 10 ms.
+// The manuals do not specify the duration of a reset; libdriver's register test relies on less than 10 ms.
 static const int64_t reset_ns = 5000000;
 
-// What this example of the chip reads at rest: within the zero-rate and zero-g tolerances of PS sections 6.1 and 6.2,
-// and another on each axis so that none is taken for another.
+// The readings of this chip at rest: within the zero-rate and zero-g tolerances of PS sections 6.1 and 6.2, and
+// different on each axis so that axes cannot be confused.
 static const double zero_g_offset_g[3] = {0.021, -0.034, 0.047};
 static const double zero_rate_offset_dps[3] = {1.3, -2.1, 0.7};
 static const double noise_g = 0.004;
 static const double noise_dps = 0.08;
 static const double temperature_c = 24.5;
 
-// The factory's codes for the self-test, 15, 17, 13 and 16, 18, 14, as RM section 4.1 packs them, and the responses that
-// they stand for, by its formulas.
+// The factory's self-test codes 15, 17, 13 and 16, 18, 14, packed as in RM section 4.1, and the responses that its
+// formulas give for them.
 static const uint8_t factory_trim[4] = {0x8F, 0x91, 0x6D, 0x0A};
 static const double trim_dps[3] = {46.9228, -51.3389, 42.8865};
 static const double trim_g[3] = {0.559285, 0.597660, 0.523375};
 
 static void load_defaults(mpu6050 *chip) {
     memset(chip->registers, 0, sizeof chip->registers);
-    // RM section 3: all zero but these two.
+    // RM section 3: all zero except these two.
     chip->registers[PWR_MGMT_1] = SLEEP;
     chip->registers[WHO_AM_I] = chip->identity;
     if (chip->has_trim) memcpy(&chip->registers[SELF_TEST_X], factory_trim, sizeof factory_trim);
@@ -126,7 +126,7 @@ static double noise(mpu6050 *chip) {
     return (double)chip->noise / 2147483648.0 - 1.0;
 }
 
-// RM section 4.2: the gyroscope's 8 kHz without a low-pass, else 1 kHz, over 1 + SMPLRT_DIV.
+// RM section 4.2: 8 kHz without a low-pass, otherwise 1 kHz, divided by 1 + SMPLRT_DIV.
 static double period_ns(const mpu6050 *chip) {
     uint8_t low_pass = chip->registers[CONFIG] & 0x07;
     double base_hz = low_pass == 0 || low_pass == 7 ? 8000 : 1000;
@@ -143,7 +143,7 @@ static double shake_m_s2(const mpu6050 *chip, double at_ns) {
     return shake->m_s2 * sin(2 * M_PI * shake->hz * (t - shake->from_s));
 }
 
-// RM sections 4.4, 4.5: bits 7, 6 and 5 switch the forces on x, y and z on; without the factory's codes there are none.
+// RM sections 4.4, 4.5: bits 7, 6 and 5 switch the forces on x, y and z on. Without the factory's codes there are none.
 static double self_test(const mpu6050 *chip, unsigned address, unsigned axis, const double response[3]) {
     bool enabled = chip->registers[address] & 0x80 >> axis;
     return enabled && chip->has_trim ? response[axis] * chip->self_test_gain : 0;
@@ -152,7 +152,7 @@ static double self_test(const mpu6050 *chip, unsigned address, unsigned axis, co
 static void put_word(mpu6050 *chip, unsigned address, double value) {
     if (value > INT16_MAX) value = INT16_MAX;
     if (value < INT16_MIN) value = INT16_MIN;
-    // To the nearest, without a call: what is converted is never below zero.
+    // Rounds to the nearest without a function call; the value is never negative.
     uint16_t word = (uint16_t)((int32_t)(value - INT16_MIN + 0.5) + INT16_MIN);
     chip->registers[address] = (uint8_t)(word >> 8);
     chip->registers[address + 1] = (uint8_t)(word & 0xFF);
@@ -160,7 +160,7 @@ static void put_word(mpu6050 *chip, unsigned address, double value) {
 
 // Measures, into registers 0x3B to 0x48.
 static void measure(mpu6050 *chip, double at_ns) {
-    // PS sections 6.1 and 6.2: 16384 LSB/g and 131 LSB/(°/s) at the smallest range, half at each larger one.
+    // PS sections 6.1 and 6.2: 16384 LSB/g and 131 LSB/(°/s) at the smallest range, half of that at each larger one.
     double lsb_per_g = 16384 >> (chip->registers[ACCEL_CONFIG] >> 3 & 3);
     double lsb_per_dps = 131.072 / (1 << (chip->registers[GYRO_CONFIG] >> 3 & 3));
     double acceleration_g[3] = {shake_m_s2(chip, at_ns) / standard_gravity, 0, 1};
@@ -187,7 +187,7 @@ static void drop(mpu6050 *chip, unsigned count) {
     chip->fifo_count -= count;
 }
 
-// RM section 4.31: the oldest bytes are lost where there is no room.
+// RM section 4.31: without room, the oldest bytes are lost.
 static void push(mpu6050 *chip, const uint8_t *bytes, unsigned count) {
     if (chip->fifo_count + count > FIFO_SIZE) {
         drop(chip, chip->fifo_count + count - FIFO_SIZE);
@@ -211,12 +211,12 @@ static void pop(mpu6050 *chip, uint8_t *bytes, unsigned count) {
     memset(bytes + held, chip->fifo_last, count - held);
 }
 
-// RM section 4.7: which registers a sample puts into the FIFO, in the order of their numbers.
+// RM section 4.7: which registers a sample puts into the FIFO, in register order.
 static void store(mpu6050 *chip) {
     if (!(chip->registers[USER_CTRL] & USER_FIFO_EN)) return;
     uint8_t enabled = chip->registers[FIFO_EN];
     const uint8_t *measured = &chip->registers[ACCEL_XOUT_H];
-    // The accelerometer has one bit, the temperature and each of the gyroscope's axes have one each.
+    // The accelerometer has one bit; the temperature and each of the gyroscope's axes have one each.
     if ((enabled & 0xF8) == 0xF8) return push(chip, measured, 14);
     if (enabled & 0x08) push(chip, measured, 6);
     for (unsigned word = 3; word < 7; word++) {
@@ -232,7 +232,7 @@ void mpu6050_advance(mpu6050 *chip, int64_t now_ns) {
     }
     if (chip->registers[PWR_MGMT_1] & SLEEP) return;
     double period = period_ns(chip);
-    // Samples that the FIFO has lost again by now need not be made: more of them than fit, whatever the frame.
+    // Samples that the FIFO would have lost again by now are skipped: all beyond its capacity, whatever the frame.
     double oldest = (double)now_ns - period * FIFO_SIZE;
     if (chip->next_sample_ns < oldest) {
         chip->next_sample_ns += period * ceil((oldest - chip->next_sample_ns) / period);
@@ -242,7 +242,7 @@ void mpu6050_advance(mpu6050 *chip, int64_t now_ns) {
         store(chip);
         if (chip->registers[INT_ENABLE] & DATA_RDY) {
             chip->registers[INT_STATUS] |= DATA_RDY;
-            // RM section 4.14: zeros are push-pull, active high, and a pulse.
+            // RM section 4.14: zeros mean push-pull, active high, and a pulse.
             if ((chip->registers[INT_PIN_CFG] & 0xE0) == 0) gpiochip_raise_wired((int64_t)chip->next_sample_ns);
         }
         chip->next_sample_ns += period;
@@ -253,7 +253,7 @@ void mpu6050_point(mpu6050 *chip, uint8_t address) {
     chip->pointer = address & 0x7F;
 }
 
-// RM section 9.3: the address goes up after each byte, but for FIFO_R_W.
+// RM section 9.3: the address advances after each byte, except for FIFO_R_W.
 static void increment(mpu6050 *chip) {
     if (chip->pointer != FIFO_R_W) chip->pointer = (chip->pointer + 1) & 0x7F;
 }
@@ -262,7 +262,7 @@ uint8_t mpu6050_read(mpu6050 *chip) {
     uint8_t address = chip->pointer;
     uint8_t value = chip->registers[address];
     if (address == FIFO_COUNT_H) {
-        // RM section 4.30: reading the high byte latches both.
+        // RM section 4.30: reading the high byte latches both bytes.
         value = chip->registers[FIFO_COUNT_H] = (uint8_t)(chip->fifo_count >> 8);
         chip->registers[FIFO_COUNT_L] = (uint8_t)(chip->fifo_count & 0xFF);
     } else if (address == FIFO_R_W) {
@@ -295,7 +295,7 @@ static void write_register(mpu6050 *chip, uint8_t address, uint8_t value) {
         chip->registers[PWR_MGMT_1] = value;
         return;
     case USER_CTRL:
-        // RM section 4.27: resets the FIFO while FIFO_EN is 0, in the same write too.
+        // RM section 4.27: resets the FIFO while FIFO_EN is 0, also in the same write.
         if (value & FIFO_RESET && !(value & USER_FIFO_EN)) chip->fifo_head = chip->fifo_count = 0;
         chip->registers[USER_CTRL] = value & (uint8_t)~SELF_CLEARING;
         return;
@@ -311,7 +311,7 @@ static void write_register(mpu6050 *chip, uint8_t address, uint8_t value) {
 }
 
 void mpu6050_write(mpu6050 *chip, uint8_t value) {
-    // While it resets, the chip keeps nothing.
+    // During a reset, writes are ignored.
     if (!(chip->registers[PWR_MGMT_1] & DEVICE_RESET)) write_register(chip, chip->pointer, value);
     increment(chip);
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IMUDrivers
 
-/// Requirement: what a rate asks of a bus is worked out with everything that the bus carries.
+/// Requirement: the calculated bus load of a rate includes everything that the bus carries.
 @Suite struct BusLoadTests {
     private func settings(rate: Double, batch: Double = 0.02) -> IMUSettings {
         var settings = IMUSettings()
@@ -16,12 +16,13 @@ import Testing
         return BusLoad(Part(settings: settings), settings: settings)
     }
 
-    @Test("An MPU-6050 at 200 Hz: 4 frames of 14 bytes and a count, fifty times a second, and ten looks of 4 bytes")
+    @Test(
+        "An MPU-6050 at 200 Hz needs four frames of 14 bytes and a count 50 times a second, and ten checks of 4 bytes")
     func mpu6050() {
         let load = load(MPUFamily.self, rate: 200)
         #expect(load.rate == 200 && load.highestRate == 1000)
         #expect(load.frameLength == 14 && load.batch == 4 && load.fifoFrames == 73)
-        // A read has 30 bits beside its bytes, of nine bits each.
+        // A read has 30 bits besides its bytes, which have nine bits each.
         let data = 50.0 * (30 + 9 * 56)
         let count = 50.0 * (30 + 9 * 2)
         #expect(abs(load.bitsPerSecond - (data + count + 10 * (30 + 9 * 4))) < 1e-6)
@@ -29,7 +30,7 @@ import Testing
         #expect(abs(load.share(ofClock: 100_000) - 0.2976) < 1e-4)
     }
 
-    @Test("1000 Hz need more than a bus of 100 kHz has, and half of one of 400 kHz; the fastest at 100 kHz is 500 Hz")
+    @Test("1000 Hz exceed a 100 kHz bus and use half of a 400 kHz bus; the highest rate at 100 kHz is 500 Hz")
     func bounds() {
         let load = load(MPUFamily.self, rate: 1000)
         #expect(load.share(ofClock: 100_000) > 1)
@@ -40,7 +41,7 @@ import Testing
         #expect(BusLoad.highestRate(of: make, settings: settings(rate: 1e9), clock: 100) == nil)
     }
 
-    @Test("An ADXL345's samples are a read each")
+    @Test("Each sample of an ADXL345 needs a separate read")
     func adxl345() {
         let load = load(ADXL345Family.self, rate: 800)
         #expect(load.highestRate == 800)
@@ -50,7 +51,7 @@ import Testing
         #expect(!load.fits(clock: 80_000))
     }
 
-    @Test("A batch has half of the FIFO's frames at most")
+    @Test("A batch has at most half of the FIFO's frames")
     func fifo() {
         let load = load(MPUFamily.self, rate: 200, batch: 1)
         #expect(load.wantedBatch == 200 && load.batch == 36)
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "Highest rates of the families",
+        "The highest rate of each family",
         arguments: [(0, 1000.0), (1, 1600), (2, 1000), (3, 1660), (4, 800)] as [(Int, Double)])
     func highest(index: Int, rate: Double) {
         let loads = [

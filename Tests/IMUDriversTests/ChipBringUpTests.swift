@@ -3,9 +3,9 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// Requirement: a chip is brought up by exactly these transactions, and its frames mean what the datasheet says.
+/// Requirement: a chip is brought up by exactly these transactions, and its frames are decoded as the datasheet says.
 @Suite struct ChipBringUpTests {
-    /// A driver on a scripted bus, polled when it asks to be.
+    /// A driver on a scripted bus, polled when it is due.
     private final class Rig<Part: ChipPart> {
         let clock = ManualClock()
         let script: BusScript
@@ -29,7 +29,9 @@ import Testing
         var state: IMUState { driver.status.state }
     }
 
-    @Test("BMI160: reset, accelerometer, gyroscope, configuration read back, FIFO; a frame's values and temperature")
+    @Test(
+        "BMI160: reset, accelerometer, gyroscope, configuration with read-back, FIFO; values and temperature of a frame"
+    )
     func bmi160() throws {
         let rig = Rig<BMI160Family>()
         rig.script.read(0x00, 0xD1)
@@ -56,11 +58,11 @@ import Testing
         rig.script.read(0x47, 0xC0)
         rig.poll()
         #expect(rig.state == .settling)
-        // -164, 328, -820; 1000, -2000, 4096: low bytes first, the gyroscope first.
+        // -164, 328, -820; 1000, -2000, 4096: low byte first, the gyroscope first.
         let frame: [UInt8] = [0x5C, 0xFF, 0x48, 0x01, 0xCC, 0xFC, 0xE8, 0x03, 0x30, 0xF8, 0x00, 0x10]
         rig.script.read(0x20, [0x00, 0x04])
         rig.script.read(0x22, [36, 0])
-        // Noise changes a bit from one to the next.
+        // Noise changes a bit between frames.
         let earlier = [0x5D] + frame.dropFirst()
         rig.script.read(0x24, frame + earlier + frame)
         rig.poll()
@@ -76,7 +78,8 @@ import Testing
         #expect(sample.flags.contains(.rotationRate))
     }
 
-    @Test("ADXL345: standby, configuration read back, measuring, FIFO; an entry a transaction, without a rate")
+    @Test(
+        "ADXL345: standby, configuration with read-back, measuring, FIFO; one entry per transaction, no rotation rate")
     func adxl345() throws {
         let rig = Rig<ADXL345Family>()
         rig.script.read(0x00, 0xE5)
@@ -107,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "ADXL345: zeros on every axis are a sample only where the settings are still there", arguments: [true, false])
+        "ADXL345: zeros on every axis are a sample only if the settings are intact", arguments: [true, false])
     func adxl345Zeros(isFalling: Bool) throws {
         let rig = Rig<ADXL345Family>()
         rig.script.read(0x00, 0xE5)
@@ -137,7 +140,9 @@ import Testing
         #expect(rig.state == (isFalling ? .streaming : .recovering))
     }
 
-    @Test("ICM-42688-P: bank, reset, configuration read back, both sensors, FIFO; a packet's values and temperature")
+    @Test(
+        "ICM-42688-P: bank, reset, configuration with read-back, both sensors, FIFO; values and temperature of a packet"
+    )
     func icm42688() throws {
         let rig = Rig<ICM42688Family>()
         rig.script.read(0x75, 0x47)
@@ -162,7 +167,7 @@ import Testing
         rig.script.read(0x16, 0x40)
         rig.poll()
         #expect(rig.state == .settling)
-        // 1000, -2000, 4096; -164, 328, -820; -4 of 2.07 to a kelvin.
+        // 1000, -2000, 4096; -164, 328, -820; -4 counts at 2.07 per kelvin.
         let packet: [UInt8] = [
             0x68, 0x03, 0xE8, 0xF8, 0x30, 0x10, 0x00, 0xFF, 0x5C, 0x01, 0x48, 0xFC, 0xCC, 0xFC, 0x12, 0x34,
         ]
@@ -173,7 +178,7 @@ import Testing
         #expect(abs(part.celsius(frame.temperature ?? 0) - 23.07) < 0.01)
         #expect(abs(part.accelerometerScale - 9.80665 / 4096) < 1e-6)
         #expect(abs(part.gyroscopeScale - Double.pi / 180 / 16.384) < 1e-9)
-        // An empty FIFO's message, and values that are not there yet.
+        // An empty FIFO's message, and values that are not available yet.
         var empty = packet
         empty[0] = 0x80
         #expect(empty.withUnsafeBytes { part.frame($0, at: 0) } == nil)
@@ -184,7 +189,8 @@ import Testing
     }
 
     @Test(
-        "The nearest rate and range that is not less", arguments: [(10.0, 25.0), (200, 200), (201, 400), (9000, 1600)])
+        "Chooses the nearest rate and range that are not smaller",
+        arguments: [(10.0, 25.0), (200, 200), (201, 400), (9000, 1600)])
     func bmi160Rates(wanted: Double, rate: Double) {
         var settings = IMUSettings()
         settings.rate = wanted

@@ -4,10 +4,10 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// The chips that are alone in their family.
+/// The chips whose families have one member.
 private let singleParts: [VirtualPart] = [.bmi160, .adxl345, .icm42688]
 
-/// A rig whose chip is 2 % slow.
+/// A rig whose chip runs 2 % slow.
 private func makeRig(
     _ part: VirtualPart, rate: Double = 200, oscillatorError: Double = 0.02, maximumReadLength: Int = 8192
 ) -> VirtualRig {
@@ -17,10 +17,10 @@ private func makeRig(
         part, settings: settings, oscillatorError: oscillatorError, maximumReadLength: maximumReadLength)
 }
 
-/// Requirement: each driver against its chip at register level.
+/// Requirement: each driver works with a register-level model of its chip.
 @Suite struct ChipOnVirtualChipTests {
     @Test(
-        "From power to the first sample within 300 ms, and without a wrong one",
+        "Delivers the first sample within 300 ms of power-on, and no wrong one",
         arguments: singleParts)
     func start(kind: VirtualPart) {
         let rig = makeRig(kind)
@@ -31,7 +31,7 @@ private func makeRig(
     }
 
     @Test(
-        "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
+        "Timestamps are within 0.2 ms RMS and the period within 100 ppm, at every oscillator error",
         arguments: singleParts, [-0.05, 0, 0.02])
     func timestamps(kind: VirtualPart, oscillatorError: Double) {
         let rig = makeRig(kind, oscillatorError: oscillatorError)
@@ -45,12 +45,12 @@ private func makeRig(
     }
 
     @Test(
-        "Other rates, on a bus of 32 bytes", arguments: singleParts,
+        "Supports other rates, on a bus limited to 32 bytes", arguments: singleParts,
         [25, 50, 100, 400, 800] as [Double])
     func rates(kind: VirtualPart, rate: Double) {
         let rig = makeRig(kind, rate: rate, maximumReadLength: 32)
         rig.run(10)
-        // The ICM-42688-P has 500 and 1000 Hz in their place.
+        // The ICM-42688-P has 500 and 1000 Hz instead.
         let rate = kind == .icm42688 && rate >= 400 ? rate * 1.25 : rate
         #expect(rig.driver.info.nominalRate == rate)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
@@ -59,7 +59,7 @@ private func makeRig(
     }
 
     @Test(
-        "What happens to the chip is noticed within a second, and the stream is back without a wrong sample",
+        "Detects faults of the chip within a second, and resumes without a wrong sample",
         arguments: singleParts, [.brownOut, .fifoOverflow] as [FaultEvent])
     func events(kind: VirtualPart, event: FaultEvent) {
         let rig = makeRig(kind)
@@ -75,7 +75,7 @@ private func makeRig(
         if event == .fifoOverflow { #expect(rig.status.overflows == 1) }
     }
 
-    @Test("A FIFO that slips is told", arguments: [.bmi160, .icm42688] as [VirtualPart], [1, 2, 6, 11])
+    @Test("Reports a FIFO that lost its framing", arguments: [.bmi160, .icm42688] as [VirtualPart], [1, 2, 6, 11])
     func slip(kind: VirtualPart, bytes: Int) {
         let rig = makeRig(kind)
         rig.run(1)
@@ -87,7 +87,7 @@ private func makeRig(
     }
 
     @Test(
-        "A setting that flips is noticed within half a second",
+        "Detects a flipped setting within half a second",
         arguments: [
             (.bmi160, 0x41, 0), (.bmi160, 0x43, 1), (.bmi160, 0x47, 4), (.bmi160, 0x40, 4), (.adxl345, 0x31, 0),
             (.icm42688, 0x4F, 5), (.icm42688, 0x4E, 0), (.icm42688, 0x52, 1),
@@ -104,7 +104,7 @@ private func makeRig(
     }
 
     @Test(
-        "What lasts is told at its start and at its end, and ends by itself",
+        "Reports the start and the end of a lasting fault, and recovers by itself",
         arguments: singleParts,
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput, .stalled, .onesRead]
             as [FaultCondition])
@@ -120,7 +120,7 @@ private func makeRig(
         #expect(rig.status.recoveries >= 1)
     }
 
-    @Test("A tenth of a second without an answer costs no sample", arguments: singleParts)
+    @Test("Loses no sample if the chip does not answer for 0.1 s", arguments: singleParts)
     func shortSilence(kind: VirtualPart) {
         let rig = makeRig(kind)
         rig.run(1)
@@ -131,7 +131,7 @@ private func makeRig(
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("A wrong identity is refused until it is the right one", arguments: singleParts)
+    @Test("Refuses a wrong identity until it is right", arguments: singleParts)
     func wrongIdentity(kind: VirtualPart) {
         let rig = makeRig(kind)
         rig.chip.inject(.wrongIdentity(0x33), lasting: .seconds(1))
@@ -142,7 +142,7 @@ private func makeRig(
     }
 
     @Test(
-        "One transaction in fifty without an answer costs no sample but those of a burst",
+        "With one transaction in fifty unanswered, loses only the samples of failed bursts",
         arguments: singleParts)
     func flakyBus(kind: VirtualPart) {
         let rig = makeRig(kind)
@@ -154,7 +154,7 @@ private func makeRig(
         #expect(rig.status.recoveries == 0)
     }
 
-    @Test("Stopped, the chip takes no samples; polled again, it streams again", arguments: singleParts)
+    @Test("A stopped chip takes no samples; the next poll starts it again", arguments: singleParts)
     func stop(kind: VirtualPart) throws {
         let rig = makeRig(kind)
         rig.run(1)

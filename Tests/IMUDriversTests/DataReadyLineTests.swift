@@ -4,13 +4,13 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// The clock of a bus, Hz.
+/// The bus clock, Hz.
 private final class BusFrequency {
     var hertz: Double
     init(_ hertz: Double) { self.hertz = hertz }
 }
 
-/// A bus on which transactions take the time that they take; the chip answers half-way.
+/// A bus whose transactions take realistic time. The chip answers half-way through.
 private struct TimedBus: RegisterBus {
     var bus: VirtualBus<ManualClock>
     let clock: ManualClock
@@ -31,14 +31,14 @@ private struct TimedBus: RegisterBus {
     }
 }
 
-/// The chips whose pin is wired in these tests.
+/// The chips tested with a data-ready line.
 private let wiredParts: [VirtualPart] = [
     .mpu6050, .icm20602, .lsm6ds3trc, .lsm6dso, .bmi160, .icm42688, .adxl345,
 ]
 
-/// A driver whose polls come up to 3 ms late, and one in fifty 20 ms late.
+/// A driver whose polls are up to 3 ms late, and one in fifty 20 ms late.
 private final class LineRig {
-    /// Readings that never change.
+    /// A trajectory with constant readings.
     struct Steady: Trajectory {
         var duration: Double { .infinity }
 
@@ -79,7 +79,7 @@ private final class LineRig {
         settings.rate = rate
         settings.batchInterval = interval
         var imperfections = Imperfections.ideal
-        // Without noise a living chip could not be told from a frozen one.
+        // Without noise, a working chip could not be distinguished from a frozen one.
         imperfections.accelerometerNoise = 400e-6 * 9.80665
         imperfections.gyroscopeNoise = 0.005 * .pi / 180
         imperfections.oscillatorError = oscillatorError * 1e6
@@ -118,10 +118,10 @@ private final class LineRig {
         timestamps = []
     }
 
-    /// The timestamps' errors since `measure`, seconds: the root mean square and the largest.
+    /// The errors of the timestamps since `measure`, seconds: the root mean square and the largest.
     ///
-    /// Which sample is which is known at an instant at which the bus takes no time: then the FIFO has been emptied to the last
-    /// sample. Before, none may have been lost.
+    /// Samples are matched to their true times at a moment when the bus is idle and the FIFO has just been emptied. No
+    /// sample may have been lost before.
     func errors() -> (rms: Double, worst: Double) {
         frequency.hertz = .infinity
         let count = timestamps.count
@@ -153,10 +153,10 @@ private final class LineRig {
     }
 }
 
-/// Requirement: with a data-ready line a sample's timestamp is the instant of its edge; whatever is wrong with the line, it
-/// is never a wrong one.
+/// Requirement: with a data-ready line, a sample's timestamp is the time of its edge. Whatever is wrong with the line,
+/// no timestamp is wrong.
 @Suite struct DataReadyLineTests {
-    @Test("Every family: the edge's instant is the sample's timestamp", arguments: wiredParts)
+    @Test("In every family, the time of the edge is the sample's timestamp", arguments: wiredParts)
     func families(chip: VirtualPart) {
         let rig = LineRig(chip)
         #expect(rig.run(atMost: 1) { rig.status.state == .used })
@@ -169,20 +169,20 @@ private final class LineRig {
         #expect(errors.worst < 0.000_3)
         #expect(rig.reversals == 0)
         let timed = Double(rig.status.timedSamples) / Double(rig.driver.status.samples)
-        // An ADXL345's pin tells the first sample of a batch alone.
+        // An ADXL345's pin signals only the first sample of a batch.
         #expect(chip == .adxl345 ? timed > 0.15 : timed > 0.97)
         #expect(abs(rig.driver.status.periodDeviation - 20_000) < 20)
     }
 
     @Test(
-        "Rates, batches and oscillators",
+        "Works with other rates, batch intervals and oscillator errors",
         arguments: [
             (4, 0.02, 0.05), (50, 1, -0.05), (200, 0.1, 0.05), (200, 0.005, -0.05), (500, 0.02, 0.05),
             (1000, 0.02, -0.05), (1000, 0.01, 0.05),
         ] as [(Double, Double, Double)])
     func rates(rate: Double, interval: Double, oscillatorError: Double) {
         for seed: UInt64 in 1...3 {
-            // What the bus of a Pi carries without being asked for more.
+            // The default bus clock of a Raspberry Pi.
             let frequency = rate > 500 ? 400_000.0 : 100_000
             let rig = LineRig(
                 rate: rate, interval: interval, oscillatorError: oscillatorError, frequency: frequency, seed: seed)
@@ -199,7 +199,7 @@ private final class LineRig {
         }
     }
 
-    @Test("A wire that leads nowhere is told once, and costs nothing")
+    @Test("Reports an unconnected line once, and loses nothing")
     func silent() {
         var flaws = VirtualWire.Flaws()
         flaws.isBroken = true
@@ -219,7 +219,9 @@ private final class LineRig {
         #expect(rig.run(atMost: 70) { rig.status.state == .used })
     }
 
-    @Test("Late interrupts, one in a hundred by up to 2 ms, time no sample", arguments: 1...3 as ClosedRange<UInt64>)
+    @Test(
+        "Interrupts that are late (one in a hundred, by up to 2 ms) do not time samples",
+        arguments: 1...3 as ClosedRange<UInt64>)
     func late(seed: UInt64) {
         var flaws = VirtualWire.Flaws()
         flaws.lateEvery = 100
@@ -231,11 +233,11 @@ private final class LineRig {
         let errors = rig.errors()
         #expect(errors.rms < 0.000_1)
         #expect(errors.worst < 0.000_4)
-        #expect(rig.status.oddEdges > 50)
+        #expect(rig.status.outlierEdges > 50)
         #expect(rig.status.state == .used && rig.status.failures == 0)
     }
 
-    @Test("A host whose interrupts are 0 to 0.3 ms late is as good as it can be")
+    @Test("With interrupts that are 0 to 0.3 ms late, timestamps are as accurate as possible")
     func slowHost() {
         var flaws = VirtualWire.Flaws()
         flaws.latency = 0.000_01...0.000_3
@@ -250,7 +252,7 @@ private final class LineRig {
     }
 
     @Test(
-        "Edges that are missed or that nobody raised are noticed before they time a sample",
+        "Detects missed and spurious edges before they time a sample",
         arguments: [true, false], [1, 2, 3, 4] as [UInt64])
     func missedAndSpurious(isMissed: Bool, seed: UInt64) {
         for rate in [50.0, 200, 1000] {
@@ -270,9 +272,9 @@ private final class LineRig {
         }
     }
 
-    @Test("Edges for which the host's queue had no room are known by their numbers, and the match holds")
+    @Test("Edges lost in the host's queue are detected by their numbers, and the match holds")
     func lostInQueue() {
-        // Twenty edges a batch.
+        // Twenty edges per batch.
         let rig = LineRig(interval: 0.1, capacity: 12)
         rig.run(4)
         rig.measure()
@@ -283,7 +285,7 @@ private final class LineRig {
         #expect(errors.worst < 0.000_3)
     }
 
-    @Test("After a FIFO reset and after a brown-out the edges are matched anew", arguments: [true, false])
+    @Test("After a FIFO reset and after a brown-out the edges are matched again", arguments: [true, false])
     func reset(isOverflow: Bool) {
         let rig = LineRig()
         rig.run(4)
@@ -301,7 +303,7 @@ private final class LineRig {
     }
 
     @Test(
-        "A flipped bit of the pin's registers is noticed and mended",
+        "Detects and repairs a flipped bit in the pin's registers",
         arguments: [
             (.mpu6050, 0x38, 0), (.mpu6050, 0x37, 7), (.lsm6ds3trc, 0x0D, 1), (.lsm6dso, 0x0B, 7), (.bmi160, 0x51, 4),
             (.bmi160, 0x53, 3), (.bmi160, 0x56, 7), (.icm42688, 0x14, 0), (.icm42688, 0x64, 4), (.icm42688, 0x65, 3),
@@ -315,7 +317,7 @@ private final class LineRig {
         #expect(rig.run(atMost: 2) { rig.status.state == .used })
     }
 
-    @Test("A line on a chip that has no pulse is told to be of no use, once, and the samples come without it")
+    @Test("On a chip that cannot pulse, reports the line as unsupported once and samples without it")
     func withoutPulse() {
         let rig = LineRig(.lsm6ds3)
         rig.run(5)

@@ -2,10 +2,10 @@ import Testing
 
 @testable import IMUDrivers
 
-/// Requirement: a chip's data-ready pin is switched on where a line is used, and left alone where none is.
+/// Requirement: a chip's data-ready pin is enabled if a line is used, and not touched otherwise.
 @Suite struct DataReadyRegisterTests {
-    /// The registers that are written otherwise with a line than without one, in the order of writing, and all that are
-    /// looked after otherwise.
+    /// The registers whose writes differ with and without a line, in write order, and all registers whose checks
+    /// differ.
     private func difference<Part: ChipPart>(
         _ part: Part.Type, identity: UInt8
     ) throws -> (steps: [PlannedRegister], registers: [UInt8]) {
@@ -15,7 +15,7 @@ import Testing
         let wired = try #require(Part(identity: identity, settings: settings))
         let before = plain.plannedRegisters
         let changed = wired.plannedRegisters.filter { !before.contains($0) }
-        // Nothing that is written without a line is left out with one.
+        // No write is omitted when a line is used.
         for row in before { #expect(wired.planned(row.register)?.stage == row.stage) }
         #expect(wired.plannedBringUp == plain.plannedBringUp)
         let configured = changed.filter { $0.stage == .configuration }
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "MPU family: INT_ENABLE; INT_PIN_CFG is zero as ever: push-pull, active high, pulsed",
+        "MPU family: INT_ENABLE; INT_PIN_CFG stays zero: push-pull, active high, pulsed",
         arguments: [0x68, 0x12] as [UInt8])
     func mpu(identity: UInt8) throws {
         let found = try difference(MPUFamily.self, identity: identity)
@@ -34,7 +34,7 @@ import Testing
         #expect(MPUFamily(settings: IMUSettings()).planned(0x37)?.value == 0)
     }
 
-    @Test("LSM6DS family: pulses, and the gyroscope's data-ready on INT1", arguments: [0x6A, 0x6C] as [UInt8])
+    @Test("LSM6DS family: pulse mode, and the gyroscope's data-ready on INT1", arguments: [0x6A, 0x6C] as [UInt8])
     func lsm6ds(identity: UInt8) throws {
         let found = try difference(LSM6DSFamily.self, identity: identity)
         #expect(
@@ -42,7 +42,7 @@ import Testing
         #expect(Set(found.registers) == [0x0B, 0x0D])
     }
 
-    @Test("LSM6DS3: it has no pulse, and where the others have theirs is ORIENT_CFG_G: nothing is touched")
+    @Test("LSM6DS3: it cannot pulse and has ORIENT_CFG_G at that address, so nothing is written")
     func lsm6ds3() throws {
         let found = try difference(LSM6DSFamily.self, identity: 0x69)
         #expect(found.steps.isEmpty && found.registers.isEmpty)
@@ -72,7 +72,7 @@ import Testing
         #expect(Set(found.registers) == [0x14, 0x64, 0x65])
     }
 
-    @Test("ADXL345: INT_ENABLE, INT_MAP; its pin pulses once a batch")
+    @Test("ADXL345: INT_ENABLE, INT_MAP; its pin pulses once per batch")
     func adxl345() throws {
         let found = try difference(ADXL345Family.self, identity: 0xE5)
         #expect(found.steps == [PlannedRegister(0x2E, 0x80), PlannedRegister(0x2F, 0x00, in: .dataReady)])

@@ -7,9 +7,9 @@ import VirtualIMU
 /// The family's virtual chips.
 private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
 
-/// Requirement: the driver against chips at register level, with both kinds of FIFO.
+/// Requirement: the driver works with register-level models of the chips, with both kinds of FIFO.
 @Suite struct LSM6DSOnVirtualChipTests {
-    @Test("From power to the first sample within 300 ms, and without a wrong one", arguments: lsm6dsParts)
+    @Test("Delivers the first sample within 300 ms of power-on, and no wrong one", arguments: lsm6dsParts)
     func start(model: VirtualPart) {
         let rig = VirtualRig(model)
         let start = rig.clock.now()
@@ -21,7 +21,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
+        "Timestamps are within 0.2 ms RMS and the period within 100 ppm, at every oscillator error",
         arguments: lsm6dsParts, [-0.05, -0.011, 0, 0.05])
     func timestamps(model: VirtualPart, oscillatorError: Double) {
         let rig = VirtualRig(model, oscillatorError: oscillatorError)
@@ -37,7 +37,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "Every rate, on a bus of 32 bytes, with a FIFO that takes its time to be written",
+        "Supports every rate, on a bus limited to 32 bytes, with a FIFO that is slow to write",
         arguments: lsm6dsParts,
         [12.5, 26, 52, 104, 208, 416, 833, 1660])
     func rates(model: VirtualPart, rate: Double) {
@@ -52,7 +52,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "Every range tells the same truth", arguments: lsm6dsParts,
+        "Readings are the same in every range", arguments: lsm6dsParts,
         [(2, 250), (4, 500), (8, 1000), (16, 2000)])
     func ranges(model: VirtualPart, range: (Int, Int)) {
         var settings = IMUSettings()
@@ -62,13 +62,13 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
         rig.run(2)
         #expect(rig.driver.status.samples > 300)
         #expect(rig.wrongSamples == 0)
-        // Six times the noise, and a count of each axis.
+        // Six times the noise, plus one count per axis.
         #expect(rig.worst.force < 0.06)
         #expect(rig.worst.rate < 0.01)
     }
 
     @Test(
-        "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
+        "Reports faults of the chip, delivers no wrong sample, and resumes within two seconds",
         arguments: lsm6dsParts,
         [.brownOut, .fifoOverflow, .bitFlip(register: 0x0A, bit: 1), .bitFlip(register: 0x11, bit: 6)] as [FaultEvent])
     func events(model: VirtualPart, event: FaultEvent) {
@@ -76,14 +76,14 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "Slipped words are noticed", arguments: [.lsm6ds3, .lsm6ds3trc] as [VirtualPart],
+        "Detects lost framing of words", arguments: [.lsm6ds3, .lsm6ds3trc] as [VirtualPart],
         [.fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 6), .fifoSlip(bytes: 10)] as [FaultEvent])
     func untaggedSlip(model: VirtualPart, event: FaultEvent) {
         expectRecovery(of: VirtualRig(model), from: event)
     }
 
     @Test(
-        "Slipped tagged words are noticed",
+        "Detects lost framing of tagged words",
         arguments: [.fifoSlip(bytes: 1), .fifoSlip(bytes: 3), .fifoSlip(bytes: 7), .fifoSlip(bytes: 8)] as [FaultEvent])
     func taggedSlip(event: FaultEvent) {
         expectRecovery(of: VirtualRig(.lsm6dso), from: event)
@@ -91,7 +91,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
 
     private func expectRecovery(of rig: VirtualRig, from event: FaultEvent) {
         rig.run(1)
-        // While there is something in the FIFO.
+        // While the FIFO contains data.
         rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
         #expect(rig.run(atMost: 1) { rig.driver.status.lastFault != nil })
         let noticed = rig.clock.now()
@@ -105,7 +105,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "What lasts is told at its start and at its end, and ends by itself", arguments: lsm6dsParts,
+        "Reports the start and the end of a lasting fault, and recovers by itself", arguments: lsm6dsParts,
         [.unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput] as [FaultCondition])
     func conditions(model: VirtualPart, condition: FaultCondition) {
         let rig = VirtualRig(model)
@@ -116,7 +116,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
         #expect(rig.run(atMost: 3) { rig.driver.status.state == .streaming })
         rig.run(1.5)
         guard case .streaming(let gap) = rig.events.last else {
-            Issue.record("the end of the outage was not told: \(rig.events)")
+            Issue.record("the end of the outage was not reported: \(rig.events)")
             return
         }
         #expect(gap > 0.3 && gap < 6)
@@ -125,7 +125,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
         #expect(rig.driver.status.recoveries >= 1)
     }
 
-    @Test("Another identity is refused until it is right", arguments: lsm6dsParts)
+    @Test("Refuses another identity until it is right", arguments: lsm6dsParts)
     func wrongIdentity(model: VirtualPart) {
         let rig = VirtualRig(model)
         rig.chip.inject(.wrongIdentity(0x33), lasting: .seconds(1))
@@ -134,7 +134,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
         #expect(rig.run(atMost: 2) { rig.driver.status.state == .streaming })
     }
 
-    @Test("One transaction in fifty without an answer costs no sample", arguments: lsm6dsParts)
+    @Test("Loses no sample if one transaction in fifty is unanswered", arguments: lsm6dsParts)
     func flakyBus(model: VirtualPart) {
         let rig = VirtualRig(model)
         rig.run(1)
@@ -147,9 +147,9 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
     }
 
     @Test(
-        "A host that sleeps for seconds loses what the FIFO does not hold, and says so", arguments: lsm6dsParts
+        "A host that sleeps for seconds loses what exceeds the FIFO, and reports it", arguments: lsm6dsParts
     )
-    func sleepyHost(model: VirtualPart) {
+    func longHostSleep(model: VirtualPart) {
         let rig = VirtualRig(model)
         rig.run(1)
         rig.clock.advance(bySeconds: 4)
@@ -161,8 +161,8 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("A host that sleeps for less than the FIFO holds loses nothing", arguments: lsm6dsParts)
-    func drowsyHost(model: VirtualPart) {
+    @Test("A host that sleeps for less than the FIFO's duration loses nothing", arguments: lsm6dsParts)
+    func shortHostSleep(model: VirtualPart) {
         let rig = VirtualRig(model)
         rig.run(1)
         rig.clock.advance(bySeconds: 1)
@@ -172,7 +172,7 @@ private let lsm6dsParts = VirtualPart.parts(of: .lsm6ds)
         #expect(abs(Double(rig.driver.status.samples) - 2.9 * 208 / 1.03) < 20)
     }
 
-    @Test("Stopped, both sensors are off and the chip is left alone", arguments: lsm6dsParts)
+    @Test("Stopping switches both sensors off, and the chip is not accessed again", arguments: lsm6dsParts)
     func stop(model: VirtualPart) throws {
         let rig = VirtualRig(model)
         rig.run(1)

@@ -3,8 +3,8 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// A driver of an LSM6DS on a scripted bus and a clock turned by hand, polled when it asks to be; the chip samples at its
-/// nominal 208 Hz.
+/// An LSM6DS driver on a scripted bus with a manual clock, polled when it is due. The chip samples at its nominal 208
+/// Hz.
 final class LSM6DSRig {
     static let period = 1.0 / 208
 
@@ -36,7 +36,7 @@ final class LSM6DSRig {
     var isTagged: Bool { identity == 0x6C }
     var status: IMUStatus { driver.status }
 
-    /// Frames that the chip has put into the FIFO since the driver last took some.
+    /// Frames that the chip has put into the FIFO since the driver's last read.
     var due: Int { Int((clock.now().seconds(since: started) / Self.period + 1e-6).rounded(.down)) - taken }
 
     @discardableResult
@@ -54,7 +54,7 @@ final class LSM6DSRig {
         return poll
     }
 
-    /// Turns the clock to when the driver wants to be polled, and expects what is due beside the FIFO.
+    /// Advances the clock to the driver's next poll, and expects the due transactions other than the FIFO's.
     func advance(lateBy seconds: Double = 0) {
         clock.advance(to: next.advanced(bySeconds: seconds))
         if clock.now() >= healthDue {
@@ -80,7 +80,7 @@ final class LSM6DSRig {
         taken += frames.count
     }
 
-    /// Expects the number of words in so many frames to be asked for.
+    /// Expects a read of the count, which returns the words of this many frames.
     func expectCount(_ frames: Int, flags: UInt8 = 0, pattern: UInt8 = 0) {
         let words = frames * (isTagged ? 2 : 6)
         let empty: UInt8 = words == 0 && !isTagged ? 0x10 : 0
@@ -88,14 +88,14 @@ final class LSM6DSRig {
         script.read(0x3A, isTagged ? status : status + [pattern, 0])
     }
 
-    /// Expects that the FIFO is emptied.
+    /// Expects the FIFO to be emptied.
     func expectFIFOStart() {
         script.expectFIFOStart(of: identity)
         started = clock.now()
         taken = 0
     }
 
-    /// Expects and makes the polls that bring the chip up to settling.
+    /// Expects and performs the polls that bring the chip up to settling.
     func bringUp() {
         script.expectIdentification(identity)
         poll()
@@ -111,7 +111,7 @@ final class LSM6DSRig {
         temperatureDue = started
     }
 
-    /// Brings the chip up and on until samples come.
+    /// Brings the chip up and runs until samples arrive.
     func stream() {
         bringUp()
         while samples.isEmpty && !script.hasFailed {
@@ -122,7 +122,7 @@ final class LSM6DSRig {
     }
 }
 
-/// A frame by its raw values: distinct on every axis, some negative.
+/// A frame of raw values: distinct on every axis, some negative.
 struct LSM6DSFrame {
     var acceleration: (Int16, Int16, Int16) = (1000, -2000, 4096)
     var rotation: (Int16, Int16, Int16) = (-164, 328, -820)
@@ -136,27 +136,27 @@ struct LSM6DSFrame {
     /// Gyroscope, then accelerometer.
     var untagged: [UInt8] { Self.bytes(rotation) + Self.bytes(acceleration) }
 
-    /// The same with the tags of a time slot, or in the other order.
+    /// The same with the tags of a time slot, or in reverse order.
     func tagged(slot: UInt8, isReversed: Bool = false) -> [UInt8] {
         let gyroscope = [0x01 << 3 | slot << 1] + Self.bytes(rotation)
         let accelerometer = [0x02 << 3 | slot << 1] + Self.bytes(acceleration)
         return isReversed ? accelerometer + gyroscope : gyroscope + accelerometer
     }
 
-    /// Frames that differ in x's lowest bits, as noise makes them.
+    /// Frames whose x values differ in the lowest bits, as with noise.
     static func run(_ count: Int) -> [LSM6DSFrame] {
         (0..<count).map { LSM6DSFrame(acceleration: (1000 + Int16($0 % 100), -2000, 4096)) }
     }
 }
 
 extension BusScript {
-    /// WHO_AM_I, and the order to reset.
+    /// WHO_AM_I, and the reset command.
     func expectIdentification(_ identity: UInt8) {
         read(0x0F, identity)
         write(0x12, 0x05)
     }
 
-    /// The reset is done; every register is written and read back, the sensors last.
+    /// The reset is done. Every register is written and read back, the sensors last.
     func expectConfiguration(of identity: UInt8) {
         read(0x12, 0x04)
         let isTagged = identity == 0x6C
@@ -178,7 +178,7 @@ extension BusScript {
         write(0x0A, identity == 0x6C ? 0x06 : 0x2E)
     }
 
-    /// One group of the health check, as it should be.
+    /// One group of the health check, with the correct content.
     func expectHealth(_ group: Int, of identity: UInt8) {
         let isTagged = identity == 0x6C
         switch group {

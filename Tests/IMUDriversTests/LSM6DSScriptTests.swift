@@ -3,11 +3,11 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// Requirement: an LSM6DS is brought up by states with deadlines, every register verified; its frames are whole, in SI units,
-/// and nothing that is no frame.
+/// Requirement: an LSM6DS is brought up by states with deadlines, and every register is verified. Only valid frames are
+/// delivered, whole and in SI units.
 @Suite struct LSM6DSScriptTests {
     @Test(
-        "From the first poll to the first sample: the registers in their order",
+        "Writes the registers in order from the first poll to the first sample",
         arguments: [0x69, 0x6A, 0x6C] as [UInt8])
     func bringUp(identity: UInt8) {
         let rig = LSM6DSRig(identity)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "A frame's values arrive on their axes, in SI units, with the temperature",
+        "Delivers a frame's values on their axes, in SI units, with the temperature",
         arguments: [0x69, 0x6A, 0x6C] as [UInt8])
     func values(identity: UInt8) throws {
         let rig = LSM6DSRig(identity)
@@ -50,7 +50,7 @@ import Testing
         #expect(sample.flags.contains(.rotationRate))
     }
 
-    @Test("Words of a time slot are told by their tags, not by their order")
+    @Test("Identifies the words of a time slot by their tags, not by their order")
     func taggedOrder() {
         let rig = LSM6DSRig(0x6C)
         rig.stream()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("Words that are no pair of one time slot are refused", arguments: [0, 1, 2, 3])
+    @Test("Rejects words that are not a pair of one time slot", arguments: [0, 1, 2, 3])
     func taggedNonsense(kind: Int) {
         let rig = LSM6DSRig(0x6C)
         rig.stream()
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "An untagged FIFO whose next word is not a frame's first is started again", arguments: [0x69, 0x6A] as [UInt8])
+        "Restarts an untagged FIFO whose next word is not a frame's first", arguments: [0x69, 0x6A] as [UInt8])
     func pattern(identity: UInt8) {
         let rig = LSM6DSRig(identity)
         rig.stream()
@@ -105,7 +105,7 @@ import Testing
         #expect(rig.status.misalignments == 1)
     }
 
-    @Test("An overflow is what the chip says", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    @Test("Detects an overflow by the chip's flag", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
     func overflow(identity: UInt8) {
         for flag in identity == 0x6C ? [0x40, 0x08] : [0x40] as [UInt8] {
             let rig = LSM6DSRig(identity)
@@ -120,14 +120,14 @@ import Testing
         }
     }
 
-    @Test("Another chip is refused", arguments: [0x68, 0x6B, 0x33, 0xFF] as [UInt8])
+    @Test("Refuses another chip", arguments: [0x68, 0x6B, 0x33, 0xFF] as [UInt8])
     func wrongIdentity(found: UInt8) {
         let rig = LSM6DSRig(0x6A)
         rig.script.read(0x0F, found)
         #expect(rig.poll().event == .failed(.identity(found: found)))
     }
 
-    @Test("A reset that never ends has a deadline, and silence meanwhile is waited for")
+    @Test("A reset that never ends hits its deadline; missing acknowledgements are tolerated meanwhile")
     func resetDeadline() {
         let rig = LSM6DSRig(0x6A)
         rig.script.expectIdentification(0x6A)
@@ -144,7 +144,7 @@ import Testing
         #expect(rig.clock.now().seconds(since: start) < 0.2)
     }
 
-    @Test("A changed register is found within half a second", arguments: [0x69, 0x6C] as [UInt8])
+    @Test("Detects a changed register within half a second", arguments: [0x69, 0x6C] as [UInt8])
     func changedRegister(identity: UInt8) {
         let rig = LSM6DSRig(identity)
         rig.stream()
@@ -153,7 +153,7 @@ import Testing
         #expect(rig.pollNow().event == .failed(.configurationLost(register: 0x11)))
     }
 
-    @Test("Stop switches FIFO and sensors off", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
+    @Test("Stopping switches FIFO and sensors off", arguments: [0x69, 0x6A, 0x6C] as [UInt8])
     func stop(identity: UInt8) throws {
         let rig = LSM6DSRig(identity)
         rig.stream()
@@ -165,10 +165,10 @@ import Testing
     }
 }
 
-/// Requirement: the nearest setting that is not less than was asked for.
+/// Requirement: each setting becomes the nearest that is not smaller than requested.
 @Suite struct LSM6DSConfigurationTests {
     @Test(
-        "Rates",
+        "Chooses the rate",
         arguments: [
             (0, 12.5), (12.5, 12.5), (13, 26), (50, 52), (100, 104), (104, 104), (200, 208), (400, 416), (500, 833),
             (1000, 1660), (5000, 1660), (.nan, 12.5),
@@ -179,7 +179,7 @@ import Testing
         #expect(LSM6DSFamily(settings: settings).rate == found)
     }
 
-    @Test("Ranges of the accelerometer, g", arguments: [(1, 2), (2, 2), (3, 4), (8, 8), (9, 16), (99, 16)])
+    @Test("Chooses the accelerometer's range, g", arguments: [(1, 2), (2, 2), (3, 4), (8, 8), (9, 16), (99, 16)])
     func accelerometer(wanted: Int, found: Int) {
         var settings = IMUSettings()
         settings.accelerometerRange = Double(wanted) * 9.80665
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "Ranges of the gyroscope, °/s",
+        "Chooses the gyroscope's range, °/s",
         arguments: [(1, 250), (250, 250), (251, 500), (1000, 1000), (2000, 2000), (9999, 2000)])
     func gyroscope(wanted: Int, found: Int) {
         var settings = IMUSettings()
@@ -199,7 +199,7 @@ import Testing
         #expect(abs(part.gyroscopeScale * 32768 / part.gyroscopeRange - 1.147) < 0.001)
     }
 
-    @Test("Every identity has its part, and others have none")
+    @Test("Every known identity selects its variant; others select none")
     func identities() {
         for identity: UInt8 in 0...255 {
             let part = LSM6DSFamily(identity: identity, settings: IMUSettings())

@@ -5,7 +5,7 @@ import Testing
 
 /// Requirement: the chip is brought up by states with deadlines, within 300 ms, and every register is verified.
 @Suite struct MPU6050BringUpTests {
-    @Test("From the first poll to the first sample: the registers in their order, in well under 300 ms")
+    @Test("Writes the registers in order from the first poll to the first sample, in well under 300 ms")
     func bringUp() {
         let rig = MPU6050Rig()
         let start = rig.clock.now()
@@ -34,18 +34,18 @@ import Testing
         #expect(rig.driver.info.bandwidth == 98)
     }
 
-    @Test("Nothing touches the bus before the first poll")
+    @Test("Does not use the bus before the first poll")
     func noInputOutputInInit() {
         let rig = MPU6050Rig()
         #expect(rig.script.remaining == 0)
         #expect(rig.status.state == .asleep)
     }
 
-    @Test("Samples of the gyroscope's start-up are left out")
+    @Test("Discards samples from the gyroscope's start-up")
     func startUpIsDiscarded() {
         let rig = MPU6050Rig()
         rig.bringUp()
-        // 20 ms, 40 ms: too early, whatever the frames are; even zeros, from registers not yet filled.
+        // At 20 ms and 40 ms it is too early for any frame, even for zeros from registers that are not filled yet.
         let zeros = TestFrame(acceleration: (0, 0, 0), temperature: 0, rotation: (0, 0, 0))
         for frame in [zeros, TestFrame()] {
             rig.advance()
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        "Another chip is refused, told once, and asked again with growing pauses",
+        "Refuses another chip, reports it once, and retries after growing pauses",
         arguments: [0x33, 0x47, 0xFF] as [UInt8])
     func wrongIdentity(found: UInt8) {
         let rig = MPU6050Rig()
@@ -76,7 +76,7 @@ import Testing
         #expect(rig.status.state == .settling)
     }
 
-    @Test("A poll before the pause is over does nothing")
+    @Test("A poll before the pause has passed does nothing")
     func earlyPollWhileRecovering() {
         let rig = MPU6050Rig()
         rig.script.read(0x75, 0x42)
@@ -84,7 +84,7 @@ import Testing
         #expect(rig.poll().next == next)
     }
 
-    @Test("A chip that does not answer is asked three times at once, then again after a pause; each failure is counted")
+    @Test("Tries a chip that does not answer three times at once, then again after a pause; counts each failure")
     func absentChip() {
         let rig = MPU6050Rig()
         for _ in 0..<3 { rig.script.read(0x75, failing: BusError(.notAcknowledged, code: 121)) }
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(
-        "A timeout is not repeated at once",
+        "Does not repeat a timeout at once",
         arguments: [.timedOut, .inputOutput, .absent, .accessDenied] as [BusError.Kind])
     func noRepetition(kind: BusError.Kind) {
         let rig = MPU6050Rig()
@@ -103,8 +103,8 @@ import Testing
         #expect(rig.status.busErrors.total == 1)
     }
 
-    @Test("A chip that does not answer while it resets is waited for")
-    func silenceDuringReset() {
+    @Test("Waits for a chip that does not answer while it resets")
+    func noAnswerDuringReset() {
         let rig = MPU6050Rig()
         rig.script.expectIdentification()
         rig.advanceAndPoll()
@@ -118,7 +118,7 @@ import Testing
         #expect(rig.status.state == .waking)
     }
 
-    @Test("A reset that never ends has a deadline")
+    @Test("A reset that never ends hits its deadline")
     func resetDeadline() {
         let rig = MPU6050Rig()
         rig.script.expectIdentification()
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(
-        "A register that does not keep its value is tried again until the deadline, then told",
+        "Retries a register that does not keep its value until the deadline, then reports it",
         arguments: [0x1A, 0x1C] as [UInt8])
     func readBack(register: UInt8) {
         let rig = MPU6050Rig()
@@ -161,7 +161,7 @@ import Testing
         #expect(event == .failed(.readBack(register: register, wrote: wrote, read: 0x55)))
     }
 
-    @Test("A chip that stays asleep is found out")
+    @Test("Detects a chip that stays asleep")
     func staysAsleep() {
         let rig = MPU6050Rig()
         rig.script.expectIdentification()
@@ -172,7 +172,7 @@ import Testing
         #expect(rig.advanceAndPoll(lateBy: 0.2).event == .failed(.readBack(register: 0x6B, wrote: 0x01, read: 0x40)))
     }
 
-    @Test("Stop puts the chip to sleep, and the next poll starts it again")
+    @Test("Stopping puts the chip to sleep, and the next poll starts it again")
     func stopAndRestart() throws {
         let rig = MPU6050Rig()
         rig.stream()
@@ -194,7 +194,7 @@ import Testing
         #expect(rig.status.gaps == 0)
     }
 
-    @Test("Stop tells where the bus did not let it, and is asleep all the same")
+    @Test("Stopping throws if the bus fails, and the driver is asleep all the same")
     func failingStop() {
         let rig = MPU6050Rig()
         rig.stream()

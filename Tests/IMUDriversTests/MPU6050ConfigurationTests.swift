@@ -3,7 +3,7 @@ import Testing
 
 @testable import IMUDrivers
 
-/// Requirement: each setting becomes the nearest that the chip can do and that is not less.
+/// Requirement: each setting becomes the chip's nearest that is not smaller.
 @Suite struct MPUConfigurationTests {
     private func configuration(_ change: (inout IMUSettings) -> Void) -> MPUConfiguration {
         var settings = IMUSettings()
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "The divider gives the lowest rate that is not less than the wanted one, from 4 to 1000 Hz",
+        "The divider gives the lowest rate that is not below the requested one, from 4 to 1000 Hz",
         arguments: [
             (1000, 0, 1000), (2000, 0, 1000), (501, 0, 1000), (500, 1, 500), (334, 1, 500), (1000.0 / 3, 2, 1000.0 / 3),
             (200, 4, 200), (199, 4, 200), (100, 9, 100), (4, 249, 4), (1, 249, 4), (0, 249, 4), (-5, 249, 4),
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "The low-pass is the widest that passes nothing above half the rate (RM p. 13)",
+        "The low-pass is the widest that passes nothing above half of the rate (RM p. 13)",
         arguments: [
             (1000, 1, 188, 1.9), (500, 1, 188, 1.9), (333, 2, 98, 2.8), (200, 2, 98, 2.8), (100, 3, 42, 4.8),
             (50, 4, 20, 8.3), (25, 5, 10, 13.4), (10, 6, 5, 18.6), (4, 6, 5, 18.6),
@@ -37,7 +37,9 @@ import Testing
         #expect(abs(result.figures.delay - delay / 1000) < 1e-12)
     }
 
-    @Test("Every row of the low-pass table: accelerometer and gyroscope delays differ by less than a millisecond")
+    @Test(
+        "In every row of the low-pass table the delays of accelerometer and gyroscope differ by less than a millisecond"
+    )
     func lowPassRows() {
         for setting: UInt8 in 1...6 {
             let row = MPULowPassTable.mpu6050.row(setting)
@@ -48,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "The accelerometer's range is not less than the wanted one, where it can",
+        "The accelerometer's range is not smaller than requested, if possible",
         arguments: [
             (0, 0x00, 2, 16384), (2, 0x00, 2, 16384), (2.1, 0x08, 4, 8192), (4, 0x08, 4, 8192), (5, 0x10, 8, 4096),
             (8, 0x10, 8, 4096), (8.1, 0x18, 16, 2048), (16, 0x18, 16, 2048), (50, 0x18, 16, 2048),
@@ -61,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "The gyroscope's range is not less than the wanted one, where it can",
+        "The gyroscope's range is not smaller than requested, if possible",
         arguments: [
             (0, 0x00, 250, 131), (250, 0x00, 250, 131), (251, 0x08, 500, 65.5), (500, 0x08, 500, 65.5),
             (1000, 0x10, 1000, 32.8), (1001, 0x18, 2000, 16.4), (2000, 0x18, 2000, 16.4), (9000, 0x18, 2000, 16.4),

@@ -3,19 +3,20 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// Requirement: a fault of the bus or the chip is a state with a deadline and a way back, never a wrong sample.
+/// Requirement: a fault of the bus or the chip is a state with a deadline and a recovery, and never causes a wrong
+/// sample.
 @Suite struct MPU6050FaultTests {
-    private let nobody = BusError(.notAcknowledged, code: 121)
+    private let noAnswer = BusError(.notAcknowledged, code: 121)
 
-    /// A transfer that broke off: bytes of it may be gone.
+    /// An aborted transfer, which may have consumed some bytes.
     private let broken = BusError(.inputOutput, code: 5)
 
-    @Test("A count that fails for a moment is repeated at once, and nothing is lost", arguments: [1, 2])
+    @Test("Repeats a count that fails briefly at once, and loses nothing", arguments: [1, 2])
     func passingFailure(times: Int) {
         let rig = MPU6050Rig()
         rig.stream()
         rig.advance()
-        for _ in 0..<times { rig.script.read(0x72, count: 2, failing: nobody) }
+        for _ in 0..<times { rig.script.read(0x72, count: 2, failing: noAnswer) }
         rig.expectDue()
         #expect(rig.poll().event == .none)
         #expect(rig.samples.count >= 3)
@@ -23,7 +24,7 @@ import Testing
         #expect(rig.status.gaps == 0)
     }
 
-    @Test("A poll that fails altogether leaves the samples in the FIFO for the next one")
+    @Test("A poll that fails completely leaves the samples in the FIFO for the next one")
     func failedPoll() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -37,16 +38,16 @@ import Testing
         #expect(rig.status.gaps == 0)
     }
 
-    @Test("A bus that fails for 0.2 s leaves the samples in the FIFO, which nobody else reads")
+    @Test("A bus that fails for 0.2 s leaves the samples in the FIFO")
     func failedPolls() {
         let rig = MPU6050Rig()
         rig.stream()
         let start = rig.clock.now()
         while rig.clock.now().seconds(since: start) < 0.18 {
             rig.advance(expectingHealth: false)
-            // The count, or the registers that are looked at just then.
-            if !rig.noteHealthLook(failing: nobody, times: 3) {
-                for _ in 0..<3 { rig.script.read(0x72, count: 2, failing: nobody) }
+            // The count, or the registers that are due for a check.
+            if !rig.noteHealthCheck(failing: noAnswer, times: 3) {
+                for _ in 0..<3 { rig.script.read(0x72, count: 2, failing: noAnswer) }
             }
             #expect(rig.poll().event == .none)
         }
@@ -58,7 +59,7 @@ import Testing
         #expect(rig.status.gaps == 0 && rig.status.recoveries == 0)
     }
 
-    @Test("A bus that fails for longer means that the chip is gone; it comes back with a gap that is told")
+    @Test("If the bus fails for longer, the chip counts as lost; it comes back with a reported gap")
     func unplugged() throws {
         let rig = MPU6050Rig()
         rig.stream()
@@ -67,7 +68,7 @@ import Testing
         let start = rig.clock.now()
         while event == .none && rig.clock.now().seconds(since: start) < 1 {
             rig.advance(expectingHealth: false)
-            if !rig.noteHealthLook(failing: broken, times: 1) {
+            if !rig.noteHealthCheck(failing: broken, times: 1) {
                 rig.script.read(0x72, count: 2, failing: broken)
             }
             event = rig.poll().event
@@ -75,13 +76,13 @@ import Testing
         #expect(rig.clock.now().seconds(since: start) < 0.3)
         #expect(event == .failed(.bus(BusError(.inputOutput, code: 5))))
         #expect(rig.status.state == .recovering)
-        // Somebody plugs in a wrong board, then the right one: what is wrong is told once.
+        // A wrong board is plugged in, then the right one. Each fault is reported once.
         rig.script.read(0x75, 0x33)
         #expect(rig.advanceAndPoll().event == .failed(.identity(found: 0x33)))
         rig.script.read(0x75, 0x33)
         #expect(rig.advanceAndPoll().event == .none)
         guard case .streaming(let gap) = rig.stream() else {
-            Issue.record("the end of the outage was not told")
+            Issue.record("the end of the outage was not reported")
             return
         }
         #expect(gap > 0.4 && gap < rig.clock.now().seconds(since: last))
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "An adapter that is gone ends the stream at once", arguments: [.absent, .busy, .unsupported] as [BusError.Kind])
+        "A missing adapter ends the stream at once", arguments: [.absent, .busy, .unsupported] as [BusError.Kind])
     func lastingFailure(kind: BusError.Kind) {
         let rig = MPU6050Rig()
         rig.stream()
@@ -99,14 +100,14 @@ import Testing
         #expect(rig.poll().event == .failed(.bus(BusError(kind))))
     }
 
-    @Test("A burst that nobody answered has taken nothing and is repeated")
+    @Test("Repeats a burst that was not acknowledged, because it has consumed nothing")
     func unansweredBurst() {
         let rig = MPU6050Rig()
         rig.stream()
         rig.advance()
         let frames = TestFrame.run(rig.due)
         rig.script.expectCount(14 * frames.count)
-        for _ in 0..<2 { rig.script.read(0x74, count: 14 * frames.count, failing: nobody) }
+        for _ in 0..<2 { rig.script.read(0x74, count: 14 * frames.count, failing: noAnswer) }
         rig.script.read(0x74, frames.flatMap(\.bytes))
         #expect(rig.poll().event == .none)
         #expect(rig.samples.count == frames.count)
@@ -114,7 +115,7 @@ import Testing
         #expect(rig.status.gaps == 0)
     }
 
-    @Test("A burst that failed half-way is never repeated: the FIFO is started anew")
+    @Test("Never repeats a burst that failed half-way, but restarts the FIFO")
     func failedBurst() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -127,14 +128,14 @@ import Testing
         rig.advance()
         rig.expectDue()
         guard case .gap(_, .bus(broken)) = rig.poll().event else {
-            Issue.record("the gap was not told")
+            Issue.record("the gap was not reported")
             return
         }
         #expect(rig.samples.first?.flags.contains(.afterGap) == true)
         #expect(rig.status.gaps == 1)
     }
 
-    @Test("What was read before a burst failed is delivered")
+    @Test("Delivers what was read before a burst failed")
     func failedSecondBurst() {
         let short = MPU6050Rig(maximumReadLength: 14)
         short.bringUp()
@@ -148,7 +149,7 @@ import Testing
         #expect(short.samples.count >= 3)
     }
 
-    @Test("Interruption upon interruption without a sample brings the chip up anew")
+    @Test("Repeated interruptions without a sample bring the chip up from scratch")
     func repeatedInterruptions() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -162,7 +163,7 @@ import Testing
         #expect(rig.status.state == .recovering)
     }
 
-    @Test("A chip that was reset is found out by its registers, and its samples are not delivered")
+    @Test("Detects a reset chip by its registers, and does not deliver its samples")
     func configurationLost() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -174,12 +175,12 @@ import Testing
         #expect(rig.status.lastFault == .configurationLost(register: 0x19))
     }
 
-    @Test("Every group of registers is looked at within half a second")
+    @Test("Checks every group of registers within half a second")
     func healthRound() {
         let rig = MPU6050Rig()
         rig.stream()
         let start = rig.clock.now()
-        // The rig expects the groups one after the other; a look left out fails at the script's end.
+        // The rig expects the groups in sequence. A missing check fails at the end of the script.
         while rig.healthGroup < 5 {
             rig.advance()
             rig.expectDue()
@@ -189,7 +190,7 @@ import Testing
         #expect(rig.status.state == .streaming)
     }
 
-    @Test("A register that reads wrong once is the bus's fault")
+    @Test("A register that reads wrong once counts as a bus error")
     func flickeringRegister() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -202,7 +203,7 @@ import Testing
     }
 
     @Test(
-        "No samples for too long: a chip that lost its power is told from one that stands still",
+        "Without samples for too long, distinguishes a chip that lost its power from one that stalled",
         arguments: [true, false])
     func stalled(isAsleep: Bool) {
         let rig = MPU6050Rig()
@@ -220,7 +221,7 @@ import Testing
         #expect(rig.poll().event == .failed(isAsleep ? .configurationLost(register: 0x6A) : .stalled))
     }
 
-    @Test("A chip that repeats the same frame for a third of a second is frozen, and no repetition is a sample")
+    @Test("A chip that repeats a frame for a third of a second counts as frozen, and no repetition is delivered")
     func frozen() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -238,7 +239,9 @@ import Testing
         #expect(samples <= 1)
     }
 
-    @Test("A frame that chance repeats is handed on, at its instant, with the next that differs", arguments: 1...4)
+    @Test(
+        "A frame repeated by chance is delivered, with its own timestamp, together with the next different one",
+        arguments: 1...4)
     func repeatedByChance(times: Int) {
         let rig = MPU6050Rig()
         rig.stream()
@@ -249,7 +252,7 @@ import Testing
         var all = TestFrame.run(rig.due - frames.count) + frames
         rig.expectFIFO(all)
         rig.poll()
-        // The repetitions wait, the first of them does not.
+        // The repetitions are held back; the first frame is not.
         #expect(rig.samples.count == all.count - times)
         let last = rig.samples.last?.timestamp
         rig.advance()
@@ -265,7 +268,7 @@ import Testing
         #expect(rig.status.gaps == 0 && rig.status.lastFault == nil)
     }
 
-    @Test("What was repeated for longer than chance allows is left out, with a gap that is told")
+    @Test("Discards repetitions that exceed chance, and reports the gap")
     func frozenForAMoment() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -280,11 +283,11 @@ import Testing
         rig.advance()
         rig.expectDue()
         guard case .gap(_, .stalled) = rig.poll().event else {
-            Issue.record("the gap was not told")
+            Issue.record("the gap was not reported")
             return
         }
         #expect(rig.samples.first?.flags.contains(.afterGap) == true)
-        // The first of them could not be told from a measurement.
+        // The first of them could not be distinguished from a measurement.
         #expect(rig.status.lostSamples == UInt64(held - 1))
         #expect(rig.status.state == .streaming)
     }

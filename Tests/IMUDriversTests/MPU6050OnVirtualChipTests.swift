@@ -4,9 +4,9 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// Requirement: the driver against a chip that was written from the datasheet, independently of it.
+/// Requirement: the driver works with a model of the chip that was written independently from the datasheet.
 @Suite struct MPU6050OnVirtualChipTests {
-    @Test("From power to the first sample within 300 ms, and without a wrong one")
+    @Test("Delivers the first sample within 300 ms of power-on, and no wrong one")
     func start() {
         let rig = VirtualRig()
         let start = rig.clock.now()
@@ -18,14 +18,14 @@ import VirtualIMU
     }
 
     @Test(
-        "Polls up to 3 ms late and one in fifty 20 ms late: 0.2 ms RMS, period known within 2 s and to 100 ppm in a minute",
+        "Polls up to 3 ms late, one in fifty 20 ms: 0.2 ms RMS, period known within 2 s and to 100 ppm in a minute",
         arguments: [-0.05, -0.02, 0.0003, 0.05], [1, 2, 3] as [UInt64])
     func stalls(oscillatorError: Double, seed: UInt64) {
         let rig = VirtualRig(oscillatorError: oscillatorError, seed: seed)
         rig.stallEvery = 50
         #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
         rig.run(2)
-        // The period is told once it rests on measurement; a nominal one has no deviation at all.
+        // The period is published once it has been measured. A nominal one has no deviation.
         #expect(rig.driver.status.periodDeviation != 0)
         #expect(abs(rig.driver.status.periodDeviation - oscillatorError * 1e6) < 5000)
         rig.measureTimestamps()
@@ -37,7 +37,7 @@ import VirtualIMU
     }
 
     @Test(
-        "Timestamps within 0.2 ms RMS and the period within 100 ppm, at every offset of the oscillator",
+        "Timestamps are within 0.2 ms RMS and the period within 100 ppm, at every oscillator error",
         arguments: [-0.05, -0.011, 0, 0.02, 0.05])
     func timestamps(oscillatorError: Double) {
         let rig = VirtualRig(oscillatorError: oscillatorError)
@@ -52,7 +52,7 @@ import VirtualIMU
         #expect(abs(Double(rig.driver.status.samples) - 63 * 200 / (1 + oscillatorError)) < 40)
     }
 
-    @Test("A chip that warms up and drifts is followed")
+    @Test("Tracks a chip that drifts as it warms up")
     func warming() {
         let rig = VirtualRig {
             $0.selfHeating = 10
@@ -66,7 +66,9 @@ import VirtualIMU
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("Other rates, a bus of 32 bytes, a FIFO that takes its time", arguments: [1000, 500, 100, 25] as [Double])
+    @Test(
+        "Supports other rates, a bus limited to 32 bytes and a FIFO that is slow to write",
+        arguments: [1000, 500, 100, 25] as [Double])
     func rates(rate: Double) {
         var settings = IMUSettings()
         settings.rate = rate
@@ -79,7 +81,7 @@ import VirtualIMU
     }
 
     @Test(
-        "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
+        "Reports faults of the chip, delivers no wrong sample, and resumes within two seconds",
         arguments: [
             .brownOut, .fifoOverflow, .fifoSlip(bytes: 1), .fifoSlip(bytes: 2), .fifoSlip(bytes: 6),
             .fifoSlip(bytes: 9), .bitFlip(register: 0x6A, bit: 6), .bitFlip(register: 0x23, bit: 7),
@@ -88,7 +90,7 @@ import VirtualIMU
     func events(event: FaultEvent) {
         let rig = VirtualRig()
         rig.run(1)
-        // While there is something in the FIFO.
+        // While the FIFO contains data.
         rig.chip.inject(event, at: rig.clock.now().advanced(bySeconds: 0.012))
         #expect(rig.run(atMost: 1) { rig.driver.status.lastFault != nil })
         let noticed = rig.clock.now()
@@ -102,7 +104,7 @@ import VirtualIMU
     }
 
     @Test(
-        "A range or a rate that flips is noticed within half a second",
+        "Detects a flipped range or rate within half a second",
         arguments: [(0x1B, 4), (0x1C, 3), (0x19, 0), (0x1A, 0)] as [(UInt8, UInt8)])
     func flippedSetting(register: UInt8, bit: UInt8) {
         let rig = VirtualRig()
@@ -114,7 +116,7 @@ import VirtualIMU
     }
 
     @Test(
-        "What lasts is told at its start and at its end, and ends by itself",
+        "Reports the start and the end of a lasting fault, and recovers by itself",
         arguments: [
             .unplugged, .notAcknowledged, .stuckBus, .adapterAbsent, .frozenOutput,
         ] as [FaultCondition])
@@ -127,7 +129,7 @@ import VirtualIMU
         #expect(rig.run(atMost: 3) { rig.driver.status.state == .streaming })
         rig.run(1.5)
         guard case .streaming(let gap) = rig.events.last else {
-            Issue.record("the end of the outage was not told: \(rig.events)")
+            Issue.record("the end of the outage was not reported: \(rig.events)")
             return
         }
         #expect(gap > 0.3 && gap < 6)
@@ -136,7 +138,7 @@ import VirtualIMU
         #expect(rig.driver.status.recoveries >= 1)
     }
 
-    @Test("One transaction in fifty without an answer costs no sample")
+    @Test("Loses no sample if one transaction in fifty is unanswered")
     func flakyBus() {
         let rig = VirtualRig()
         rig.run(1)
@@ -145,12 +147,12 @@ import VirtualIMU
         #expect(rig.driver.status.busErrors.notAcknowledged > 10)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
         #expect(rig.driver.status.recoveries == 0)
-        // Only a burst that failed may not be repeated.
+        // Only a burst that failed half-way cannot be repeated.
         #expect(rig.driver.status.lostSamples < 160)
     }
 
-    @Test("A host that sleeps for seconds loses what the FIFO does not hold, and says so")
-    func sleepyHost() {
+    @Test("A host that sleeps for seconds loses what exceeds the FIFO, and reports it")
+    func longHostSleep() {
         let rig = VirtualRig()
         rig.run(1)
         rig.clock.advance(bySeconds: 3)
@@ -162,7 +164,7 @@ import VirtualIMU
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("Stopped, the chip sleeps and is left alone; polled again, it streams again")
+    @Test("A stopped chip sleeps and is not accessed; the next poll starts it again")
     func stop() throws {
         let rig = VirtualRig()
         rig.run(1)

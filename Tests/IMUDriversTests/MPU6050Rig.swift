@@ -3,10 +3,10 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// A driver on a scripted bus and a clock turned by hand, polled when it asks to be.
+/// A driver on a scripted bus with a manual clock, polled when it is due.
 ///
-/// While samples flow a poll has three steps: `advance` turns the clock, the test says what the bus will answer (with `due`
-/// frames where the chip samples at its nominal 200 Hz), and `poll` polls.
+/// While samples flow, a poll has three steps: `advance` sets the clock, the test scripts the bus's answers (with `due`
+/// frames if the chip samples at its nominal 200 Hz), and `poll` polls the driver.
 final class MPU6050Rig {
     let clock: ManualClock
     let script: BusScript
@@ -19,7 +19,7 @@ final class MPU6050Rig {
     private var started: Timestamp
     private var taken = 0
     private var healthDue: Timestamp
-    /// How many looks at the configuration have been expected.
+    /// The number of configuration checks expected so far.
     private(set) var healthGroup = 0
 
     init(settings: IMUSettings = IMUSettings(), maximumReadLength: Int = 8192, capacity: Int = 64) {
@@ -35,9 +35,9 @@ final class MPU6050Rig {
 
     var status: IMUStatus { driver.status }
 
-    /// Turns the clock to when the driver wants to be polled, and `seconds` on.
+    /// Advances the clock to the driver's next poll, plus `seconds`.
     ///
-    /// Expects the look at the configuration that may be due, unless it is told not to.
+    /// Also expects a configuration check if one is due, unless disabled.
     func advance(
         lateBy seconds: Double = 0, expectingHealth: Bool = true, at location: SourceLocation = #_sourceLocation
     ) {
@@ -48,8 +48,8 @@ final class MPU6050Rig {
         healthDue = clock.now().advanced(bySeconds: 0.1)
     }
 
-    /// Where a look at the configuration is due, expects that the bus fails it, and takes note that it was due.
-    func noteHealthLook(failing error: BusError, times: Int) -> Bool {
+    /// If a configuration check is due, expects the bus to fail it, and records it.
+    func noteHealthCheck(failing error: BusError, times: Int) -> Bool {
         guard clock.now() >= healthDue else { return false }
         let registers: [(UInt8, Int)] = [(0x6A, 3), (0x19, 4), (0x23, 1), (0x37, 2)]
         let (register, count) = registers[healthGroup % 4]
@@ -58,7 +58,7 @@ final class MPU6050Rig {
         return true
     }
 
-    /// Polls the driver into an empty batch.
+    /// Polls the driver with an empty batch.
     @discardableResult
     func poll() -> IMUPoll {
         batch.removeAll()
@@ -68,14 +68,14 @@ final class MPU6050Rig {
         return poll
     }
 
-    /// Turns the clock to when the driver wants to be polled, and polls it.
+    /// Advances the clock to the driver's next poll, and polls it.
     @discardableResult
     func advanceAndPoll(lateBy seconds: Double = 0) -> IMUPoll {
         clock.advance(to: next.advanced(bySeconds: seconds))
         return poll()
     }
 
-    /// Frames that a chip of 200 Hz has put into the FIFO since the driver last took some.
+    /// Frames that a 200 Hz chip has put into the FIFO since the driver's last read.
     var due: Int {
         Int((clock.now().seconds(since: started) / 0.005 + 1e-6).rounded(.down)) - taken
     }
@@ -86,24 +86,24 @@ final class MPU6050Rig {
         noteTaken(frames.count)
     }
 
-    /// Takes note that the script has the driver take `count` frames.
+    /// Records that the script lets the driver take `count` frames.
     func noteTaken(_ count: Int) {
         taken += count
     }
 
-    /// Expects the frames that are due.
+    /// Expects the due frames.
     func expectDue(at location: SourceLocation = #_sourceLocation) {
         expectFIFO(TestFrame.run(due), at: location)
     }
 
-    /// Expects that the FIFO is emptied.
+    /// Expects the FIFO to be emptied.
     func expectFIFOStart(at location: SourceLocation = #_sourceLocation) {
         script.expectFIFOStart(at: location)
         started = clock.now()
         taken = 0
     }
 
-    /// Expects and makes the polls that bring the chip up to settling.
+    /// Expects and performs the polls that bring the chip up to settling.
     func bringUp(at location: SourceLocation = #_sourceLocation) {
         script.expectIdentification(at: location)
         advanceAndPoll()
@@ -114,7 +114,7 @@ final class MPU6050Rig {
         noteFIFOStart()
     }
 
-    /// Takes note that the chip has just been configured.
+    /// Records that the chip has just been configured.
     func noteFIFOStart() {
         started = clock.now()
         taken = 0
@@ -122,10 +122,10 @@ final class MPU6050Rig {
         healthDue = started.advanced(bySeconds: 0.1)
     }
 
-    /// Brings the chip up and on until just after a look at its configuration; every other frame is `frame`, the first of a
-    /// poll among them.
+    /// Brings the chip up and runs until just after a configuration check. Every second frame is `frame`, including the
+    /// first of each poll.
     ///
-    /// - Returns: the event that the first samples came with.
+    /// - Returns: the event that came with the first samples.
     @discardableResult
     func stream(_ frame: TestFrame = TestFrame(), at location: SourceLocation = #_sourceLocation) -> SensorEvent {
         bringUp(at: location)
@@ -133,14 +133,14 @@ final class MPU6050Rig {
         while healthGroup == 0 && !script.hasFailed {
             advance(at: location)
             expectFIFO(frame.living(due), at: location)
-            let told = poll().event
-            if told != .none { event = told }
+            let change = poll().event
+            if change != .none { event = change }
         }
         return event
     }
 }
 
-/// A frame of the FIFO by its raw values: distinct on every axis, some negative, 24 °C.
+/// A FIFO frame of raw values: distinct on every axis, some negative, 24 °C.
 struct TestFrame: Equatable {
     var acceleration: (Int16, Int16, Int16) = (1000, -2000, 4096)
     var temperature: Int16 = -4260
@@ -155,21 +155,21 @@ struct TestFrame: Equatable {
 
     static func == (a: TestFrame, b: TestFrame) -> Bool { a.bytes == b.bytes }
 
-    /// Frames of which every second one differs in a bit, as noise makes them.
+    /// Frames of which every second one differs in a bit, as with noise.
     func living(_ count: Int) -> [TestFrame] {
         var other = self
         other.rotation.2 ^= 1
         return (0..<count).map { $0 % 2 == 0 ? self : other }
     }
 
-    /// Frames that differ in x's lowest bits, as noise makes them.
+    /// Frames whose x values differ in the lowest bits, as with noise.
     static func run(_ count: Int, from first: Int = 0) -> [TestFrame] {
         (0..<count).map { TestFrame(acceleration: (1000 + Int16((first + $0) % 100), -2000, 4096)) }
     }
 }
 
 extension BusScript {
-    /// WHO_AM_I, and the order to reset.
+    /// WHO_AM_I, and the reset command.
     func expectIdentification(at location: SourceLocation = #_sourceLocation) {
         read(0x75, 0x68, at: location)
         write(0x6B, 0x80, at: location)
@@ -205,7 +205,7 @@ extension BusScript {
         write(0x6A, 0x40, at: location)
     }
 
-    /// One group of the health check, as it should be.
+    /// One group of the health check, with the correct content.
     func expectHealth(_ group: Int, at location: SourceLocation = #_sourceLocation) {
         switch group % 4 {
         case 0: read(0x6A, [0x40, 0x01, 0x00], at: location)
@@ -215,18 +215,18 @@ extension BusScript {
         }
     }
 
-    /// A count of the FIFO.
+    /// A read of the FIFO's count.
     func expectCount(_ bytes: Int, at location: SourceLocation = #_sourceLocation) {
         read(0x72, [UInt8(bytes >> 8), UInt8(bytes & 0xFF)], at: location)
     }
 
-    /// A count and the frames that it announces.
+    /// A count, and the frames that it announces.
     func expectFIFO(_ frames: [TestFrame], at location: SourceLocation = #_sourceLocation) {
         expectCount(14 * frames.count, at: location)
         expectBursts(frames, isLate: frames.count > 36, at: location)
     }
 
-    /// The reads of frames: in one transaction, or in several of nine frames where more than half of the FIFO waits.
+    /// The reads of frames: one transaction, or several of nine frames if more than half of the FIFO is waiting.
     func expectBursts(_ frames: [TestFrame], isLate: Bool, at location: SourceLocation = #_sourceLocation) {
         var rest = frames[...]
         while !rest.isEmpty {

@@ -5,7 +5,7 @@ import VirtualIMU
 
 @testable import IMUDrivers
 
-/// The codes 15, 17, 13 and 16, 18, 14 as the factory packs them, and what they mean by RM-MPU-6000A-00 r4.2, p. 10, 11.
+/// The codes 15, 17, 13 and 16, 18, 14 as the factory packs them, decoded by RM-MPU-6000A-00 r4.2, p. 10, 11.
 private enum Trim {
     static let registers: [UInt8] = [0x8F, 0x91, 0x6D, 0x0A]
     /// °/s.
@@ -14,7 +14,7 @@ private enum Trim {
     static let force = [0.559285, 0.597660, 0.523375]
 }
 
-/// Polls a test whenever it asks to be, for at most five seconds.
+/// Polls a test when it is due, for at most five seconds.
 private func finish<Bus: RegisterBus & ~Copyable>(
     _ test: inout MPU6050SelfTest<Bus, ManualClock>, _ clock: ManualClock
 ) throws(IMUFault) -> MPU6050SelfTestReport? {
@@ -26,7 +26,7 @@ private func finish<Bus: RegisterBus & ~Copyable>(
     return nil
 }
 
-/// The fault that a test ends with; nil where there is none.
+/// The fault that a test ends with; `nil` if there is none.
 private func fault<Bus: RegisterBus & ~Copyable>(
     _ test: inout MPU6050SelfTest<Bus, ManualClock>, _ clock: ManualClock
 ) -> IMUFault? {
@@ -38,9 +38,9 @@ private func fault<Bus: RegisterBus & ~Copyable>(
     }
 }
 
-/// Requirement: the self-test asks the chip exactly what RM-MPU-6000A-00 r4.2, p. 9 to 11, 14 and 15 say.
+/// Requirement: the self-test performs exactly the steps in RM-MPU-6000A-00 r4.2, p. 9 to 11, 14 and 15.
 @Suite struct MPU6050SelfTestTests {
-    @Test("The factory's codes are unpacked and mean what the manual's formulas say")
+    @Test("Decodes the factory's codes by the manual's formulas")
     func factoryTrim() {
         let trim = MPU6050FactoryTrim(
             x: Trim.registers[0], y: Trim.registers[1], z: Trim.registers[2], a: Trim.registers[3])
@@ -48,7 +48,7 @@ private func fault<Bus: RegisterBus & ~Copyable>(
             #expect(abs(trim.gyroscope[axis] * degreesPerRadian - Trim.rate[axis]) < 1e-3, "axis \(axis)")
             #expect(abs(trim.accelerometer[axis] / standardGravity - Trim.force[axis]) < 1e-5, "axis \(axis)")
         }
-        // The ends of the scale: code 1 and code 31, each on an axis of its own; without a code there is no figure.
+        // The ends of the scale, code 1 and code 31, on different axes. Without a code there is no factory response.
         let ends = MPU6050FactoryTrim(x: 0x01, y: 0xFF, z: 0x00, a: 0x1C)
         #expect(abs(ends.gyroscope.x * degreesPerRadian - 25) < 1e-9)
         #expect(abs(ends.gyroscope.y * degreesPerRadian + 96.3586) < 1e-3)
@@ -57,7 +57,7 @@ private func fault<Bus: RegisterBus & ~Copyable>(
         #expect(abs(ends.accelerometer.y / standardGravity - 0.92) < 1e-9)
     }
 
-    @Test("Every transaction in its order; the response is what the forces add to the mean of before and after")
+    @Test("Performs every transaction in order; the response is the change from the mean of before and after")
     func transactions() throws {
         let clock = ManualClock()
         let script = BusScript(clock: clock)
@@ -71,7 +71,8 @@ private func fault<Bus: RegisterBus & ~Copyable>(
         script.expectKept(0x1A, 2)
         script.read(0x0D, Trim.registers)
         script.expectPhase(gyroscope: 0x00, accelerometer: 0x10, (100, -200, 4096), (-60, 70, 80))
-        // Trim but for -10 % on the gyroscope's x and +10 % on the accelerometer's z; drift of 2 counts meanwhile.
+        // The factory's responses, except -10 % on the gyroscope's x and +10 % on the accelerometer's z; drift of 2
+        // counts meanwhile.
         script.expectPhase(
             gyroscope: 0xE0, accelerometer: 0xF0, (100 + 2291, -200 + 2448, 4096 + 2358),
             (-60 + 1 + 5532, 70 - 6725, 80 + 5618))
@@ -87,10 +88,10 @@ private func fault<Bus: RegisterBus & ~Copyable>(
             for (found, wanted) in zip(found, wanted) { #expect(abs(try #require(found) - wanted) < 1e-3) }
         }
         #expect(clock.now().seconds(since: start) < 2)
-        #expect(try test.poll() == nil, "nothing more is asked of the chip")
+        #expect(try test.poll() == nil, "the chip is not accessed again")
     }
 
-    @Test("Another chip is not touched", arguments: [0x70, 0x98] as [UInt8])
+    @Test("Does not touch another chip", arguments: [0x70, 0x98] as [UInt8])
     func foreignChip(identity: UInt8) {
         let clock = ManualClock()
         let script = BusScript(clock: clock)
@@ -99,13 +100,13 @@ private func fault<Bus: RegisterBus & ~Copyable>(
         #expect(fault(&test, clock) == .identity(found: identity))
     }
 
-    @Test("A reset that does not end is told, and ordered once more for whoever comes next")
+    @Test("Reports a reset that does not end, and resets the chip once more for its next user")
     func resetDeadline() {
         let clock = ManualClock()
         let script = BusScript(clock: clock)
         script.read(0x75, 0x68)
         script.write(0x6B, 0x80)
-        // Every 10 ms until 150 ms are over.
+        // Every 10 ms until 150 ms have passed.
         for _ in 0..<15 { script.read(0x6B, 0xC0) }
         script.write(0x6B, 0x80)
         var test = MPU6050SelfTest(bus: ScriptedBus(script), clock: clock)
@@ -128,7 +129,7 @@ private func fault<Bus: RegisterBus & ~Copyable>(
         #expect(fault(&test, clock) == .readBack(register: 0x19, wrote: 4, read: 0))
     }
 
-    @Test("A transaction that nobody answers is repeated twice; after that the test ends")
+    @Test("Repeats a transaction that is not acknowledged twice; after that the test ends")
     func repetition() {
         let clock = ManualClock()
         let script = BusScript(clock: clock)
@@ -149,7 +150,7 @@ extension BusScript {
         read(register, value)
     }
 
-    /// A phase: its ranges and forces, forty samples that spread by a count around a mean, and a look at the ranges.
+    /// A phase: its ranges and forces, forty samples that vary by a count around a mean, and a check of the ranges.
     fileprivate func expectPhase(
         gyroscope: UInt8, accelerometer: UInt8, _ force: (Int16, Int16, Int16), _ rate: (Int16, Int16, Int16)
     ) {
@@ -167,8 +168,8 @@ extension BusScript {
     }
 }
 
-/// Requirement: on a chip written from the datasheet the self-test tells good parts, bad parts, parts without the factory's
-/// figures and boards that do not rest apart, and leaves the chip as after power-on.
+/// Requirement: on a model written from the datasheet, the self-test distinguishes good parts, bad parts, parts without
+/// factory responses and boards that are not at rest. It leaves the chip as after power-on.
 @Suite struct MPU6050SelfTestOnVirtualChipTests {
     private let clock = ManualClock()
 
@@ -186,7 +187,8 @@ extension BusScript {
     }
 
     @Test(
-        "The deviation from the factory's trim is found, whatever bias and noise", arguments: [-0.11, 0.0, 0.04, 0.12])
+        "Measures the deviation from the factory's response, whatever the bias and noise",
+        arguments: [-0.11, 0.0, 0.04, 0.12])
     func good(deviation: Double) throws {
         let report = try report(of: chip { $0.selfTestDeviation = deviation })
         #expect(report.verdict == .passed && report.disturbance == nil)
@@ -194,14 +196,14 @@ extension BusScript {
             #expect(abs(report.gyroscope[axis].factoryTrim * degreesPerRadian - Trim.rate[axis]) < 1e-3)
             #expect(abs(report.accelerometer[axis].factoryTrim / standardGravity - Trim.force[axis]) < 1e-5)
             for found in [report.gyroscope[axis], report.accelerometer[axis]] {
-                // Scale factors are up to 1.1 % off, the noise of the means up to 0.3 %.
+                // The scale factors are up to 1.1 % off, the noise of the means up to 0.3 %.
                 #expect(abs(try #require(found.deviation) - deviation) < 0.02, "axis \(axis)")
                 #expect(found.verdict == .passed)
             }
         }
     }
 
-    @Test("More than 14 % either way fails", arguments: [-1.0, -0.17, 0.17])
+    @Test("A deviation of more than 14 % in either direction fails", arguments: [-1.0, -0.17, 0.17])
     func bad(deviation: Double) throws {
         let report = try report(of: chip { $0.selfTestDeviation = deviation })
         #expect(report.verdict == .failed)
@@ -210,7 +212,7 @@ extension BusScript {
         }
     }
 
-    @Test("Without the factory's figures nothing is judged; one missing figure is enough, unless another axis failed")
+    @Test("Without factory responses there is no verdict; one missing response is enough, unless another axis failed")
     func noTrim() throws {
         let none = try report(
             of: chip {
@@ -229,14 +231,14 @@ extension BusScript {
         #expect(failed.verdict == .failed)
     }
 
-    @Test("A board that turns or is shaken is told, with the sensor that saw it")
+    @Test("Reports a board that is turned or shaken, with the sensor that detected it")
     func moving() throws {
         let turned = try report(of: chip(Turning(rate: 20, from: 0.3, until: 0.32)))
         #expect(turned.verdict == .disturbed)
         let spread = try #require(turned.disturbance)
         #expect(spread.sensor == .gyroscope && spread.kind == .spread && spread.axis == 1)
         #expect((2...20).contains(spread.amount * degreesPerRadian), "\(spread)")
-        // Turned by 6° while the proof masses settle: no phase sees it, but the force is another one afterwards.
+        // Turned by 6° while the proof masses settle. No phase shows it, but the force differs afterwards.
         let tilted = try report(of: chip(Turning(rate: 40, from: 0.45, until: 0.6)))
         let shift = try #require(tilted.disturbance)
         #expect(shift.sensor == .accelerometer && shift.kind == .shift && shift.axis == 0, "\(shift)")
@@ -244,7 +246,7 @@ extension BusScript {
         #expect(tilted.verdict == .disturbed)
     }
 
-    @Test("The chip is left asleep, with every register as after power-on")
+    @Test("Leaves the chip asleep, with every register as after power-on")
     func leftAsleep() throws {
         let chip = chip()
         let untouched = VirtualMPU6050(trajectory: Rest(), imperfections: .typical, start: clock.now())
@@ -260,7 +262,7 @@ extension BusScript {
         }
     }
 
-    @Test("A chip that loses its supply meanwhile, or measures nothing, gives no verdict; the next try does")
+    @Test("A chip that loses its supply or measures nothing gets no verdict; the next attempt succeeds")
     func faults() throws {
         let chip = chip()
         var test = MPU6050SelfTest(bus: VirtualBus(chip, clock: clock), clock: clock)
@@ -274,7 +276,7 @@ extension BusScript {
     }
 }
 
-/// Rests flat, turns about y with a steady rate for a while, and rests again.
+/// Rests flat, turns about y at a steady rate for a while, and rests again.
 private struct Turning: Trajectory {
     /// °/s.
     var rate: Double
@@ -285,7 +287,7 @@ private struct Turning: Trajectory {
     func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         let turns = time >= from && time < until
         let angle = rate * radiansPerDegree * (min(max(time, from), until) - from)
-        // A Taylor polynomial is exact enough for a few degrees, and the tests' core has no libm.
+        // A Taylor polynomial is accurate enough for a few degrees, and the core's tests have no libm.
         let sine = angle - angle * angle * angle / 6
         return TrueMotion(
             attitude: pose, rotationRate: Vector3(0, turns ? rate * radiansPerDegree : 0, 0),

@@ -3,9 +3,9 @@ import MotionCore
 import MotionTestSupport
 import Testing
 
-/// Requirement: whole frames only, in SI units, at the instants of their measurement, and nothing that is no frame.
+/// Requirement: only whole, valid frames are delivered, in SI units, with the times of their measurement.
 @Suite struct MPU6050StreamingTests {
-    @Test("A frame's values arrive on their axes, in SI units")
+    @Test("Delivers a frame's values on their axes, in SI units")
     func values() {
         let rig = MPU6050Rig()
         rig.stream(TestFrame(acceleration: (1000, -2000, 4096), temperature: -4260, rotation: (-164, 328, -820)))
@@ -21,7 +21,7 @@ import Testing
         #expect(sample.flags == .rotationRate)
     }
 
-    @Test("Timestamps go back by the low-pass's delay, are evenly spaced and lie before the read")
+    @Test("Timestamps are corrected by the low-pass delay, evenly spaced and earlier than the read")
     func timestamps() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A short bus is read in pieces of whole frames")
+    @Test("Reads in pieces of whole frames on a bus with short transactions")
     func splitReads() {
         let rig = MPU6050Rig(maximumReadLength: 32)
         rig.bringUp()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("A batch that is full leaves the rest in the FIFO, to be fetched at once")
+    @Test("A full batch leaves the rest in the FIFO, to be read at once")
     func smallBatch() {
         let rig = MPU6050Rig(capacity: 30)
         rig.stream()
@@ -87,11 +87,11 @@ import Testing
         rig.advance()
         rig.expectDue()
         let poll = rig.poll()
-        // Give or take half a sample, so that looks fall on both sides of a sample's instant.
+        // Give or take half a sample, so that reads fall on both sides of a sample's completion.
         #expect(abs(poll.next.seconds(since: rig.clock.now()) - interval) < 0.0051)
     }
 
-    @Test("A count between two frames is read again, and the frames are whole")
+    @Test("Repeats a count that shows a partial frame, and the frames are whole")
     func countMidFrame() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -100,7 +100,7 @@ import Testing
         rig.expectDue()
         #expect(rig.poll().event == .none)
         #expect(rig.samples.count >= 3)
-        // Between frames twice: wait a moment, read nothing, and go on.
+        // Partial frames twice in a row: waits a moment, reads nothing, and continues.
         rig.advance()
         rig.script.expectCount(14 * rig.due + 2)
         rig.script.expectCount(14 * rig.due + 8)
@@ -114,7 +114,7 @@ import Testing
         #expect(rig.status.misalignments == 0)
     }
 
-    @Test("A count that stays between two frames is a FIFO that slipped")
+    @Test("A count that keeps showing a partial frame means lost framing")
     func countStaysMidFrame() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -130,21 +130,22 @@ import Testing
         rig.advance()
         rig.expectDue()
         guard case .gap(let seconds, .misaligned) = rig.poll().event else {
-            Issue.record("the gap was not told")
+            Issue.record("the gap was not reported")
             return
         }
         #expect(seconds > 0.01 && seconds < 0.1)
         #expect(rig.samples.map { $0.flags.contains(.afterGap) } == [true] + rig.samples.dropFirst().map { _ in false })
     }
 
-    @Test("An overflow empties the FIFO, delivers nothing of it, and is told as a gap", arguments: [1012, 1022, 1024])
+    @Test(
+        "An overflow empties the FIFO, delivers nothing of it, and is reported as a gap", arguments: [1012, 1022, 1024])
     func overflow(count: Int) throws {
         let rig = MPU6050Rig()
         rig.stream()
         let last = try #require(rig.samples.last).timestamp
         rig.advance(lateBy: 0.5)
         rig.script.expectCount(count)
-        // A count between two frames is asked for again.
+        // A count that shows a partial frame is read again.
         if count % 14 != 0 { rig.script.expectCount(1024) }
         rig.expectFIFOStart()
         rig.poll()
@@ -162,13 +163,13 @@ import Testing
         #expect(rig.status.state == .streaming)
     }
 
-    @Test("A FIFO that may have run over while it was being read is not believed")
+    @Test("Discards a FIFO that may have overflowed during the read")
     func overflowDuringRead() {
         let rig = MPU6050Rig()
         rig.stream()
         rig.advance(lateBy: 0.3)
         rig.script.transactionTime = 0.05
-        // After the first of the short bursts it is clear already.
+        // After the first short burst it is already certain.
         rig.script.expectCount(14 * rig.due)
         rig.script.expectBursts(TestFrame.run(9), isLate: true)
         rig.expectFIFOStart()
@@ -177,7 +178,7 @@ import Testing
         #expect(rig.status.overflows == 1)
     }
 
-    @Test("A count beyond the FIFO's size, read twice, is nonsense")
+    @Test("A count beyond the FIFO's size, read twice, is invalid")
     func impossibleCount() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -189,7 +190,7 @@ import Testing
         #expect(rig.status.misalignments == 1)
     }
 
-    @Test("Frames that cannot be frames are refused with all that came along with them", arguments: [0, 2, 3])
+    @Test("Rejects invalid frames together with all frames of the same read", arguments: [0, 2, 3])
     func misalignedFrames(position: Int) {
         let wrong = [
             TestFrame(temperature: -4260 + 801), TestFrame(temperature: -4260 - 801),
@@ -213,7 +214,7 @@ import Testing
         }
     }
 
-    @Test("A FIFO that slipped by one byte or by one value is noticed at once", arguments: [1, 2, 7])
+    @Test("Detects framing lost by one byte or one value at once", arguments: [1, 2, 7])
     func slippedStream(bytes: Int) {
         let rig = MPU6050Rig()
         rig.stream()
@@ -228,7 +229,7 @@ import Testing
         #expect(rig.status.misalignments == 1)
     }
 
-    @Test("A temperature that creeps is followed")
+    @Test("Accepts a slowly changing temperature")
     func warming() {
         let rig = MPU6050Rig()
         rig.stream()
@@ -246,7 +247,7 @@ import Testing
         #expect(rig.status.misalignments == 0)
     }
 
-    @Test("Axes at the end of their range are marked, one by one, and counted as samples")
+    @Test("Flags clipped axes individually, and counts clipped samples")
     func clipping() {
         let rig = MPU6050Rig()
         rig.stream()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IMUDrivers
 
-/// Requirement: each member of the family is told by its number and configured as it wants to be.
+/// Requirement: each member of the family is recognised by its identity and configured accordingly.
 @Suite struct MPUVariantTests {
     private func member(_ identity: UInt8, rate: Double = 200) -> MPUFamily? {
         var settings = IMUSettings()
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "Name, FIFO, FIFO_EN and what a temperature reads",
+        "Name, FIFO size, FIFO_EN and temperature scale of each identity",
         arguments: [
             (0x68, "MPU-6050", 1024, 0xF8, -3920, 25), (0x70, "MPU-6500", 512, 0xF8, 1335, 25),
             (0x71, "MPU-9250", 512, 0xF8, 1335, 25), (0x73, "MPU-9255", 512, 0xF8, 1335, 25),
@@ -33,13 +33,13 @@ import Testing
         #expect(abs(part.celsius(counts) - celsius) < 0.01)
     }
 
-    @Test("Other numbers are none of the family", arguments: [0x00, 0xFF, 0x47, 0x20, 0x78, 0xA6] as [UInt8])
-    func strangers(identity: UInt8) {
+    @Test("Other identities do not belong to the family", arguments: [0x00, 0xFF, 0x47, 0x20, 0x78, 0xA6] as [UInt8])
+    func foreignIdentities(identity: UInt8) {
         #expect(member(identity) == nil)
     }
 
     @Test(
-        "The low-pass's bandwidth and delay are those of the chip",
+        "The low-pass's bandwidth and delay are the chip's own",
         arguments: [
             (0x68, 200, 2, 98, 2.8), (0x70, 200, 2, 92, 3.9), (0x12, 200, 2, 92, 3.9), (0x70, 1000, 1, 184, 2.9),
             (0x12, 1000, 1, 176, 2.9), (0x98, 100, 3, 41, 5.9), (0x71, 50, 4, 20, 9.9), (0x71, 25, 5, 10, 17.85),
@@ -48,13 +48,13 @@ import Testing
     func lowPass(identity: UInt8, rate: Double, setting: UInt8, bandwidth: Double, delay: Double) throws {
         let part = try #require(member(identity, rate: rate))
         #expect(part.planned(0x1A)?.value == setting)
-        // What has no such register in the table has none, or one that need not keep what is written.
+        // A register missing from the table does not exist on the part, or need not keep its value.
         #expect(part.planned(0x1D).map { $0.value == setting } != false)
         #expect(part.bandwidth == bandwidth)
         #expect(abs(part.delay - delay / 1000) < 1e-12)
     }
 
-    @Test("In every row of every table the accelerometer is at most 1.1 ms off the gyroscope")
+    @Test("In every row of every table the delays of accelerometer and gyroscope differ by at most 1.1 ms")
     func rows() {
         for table in [MPULowPassTable.mpu6050, .mpu9250, .icm206xx] {
             for setting: UInt8 in 1...6 {
@@ -65,13 +65,13 @@ import Testing
         }
     }
 
-    /// The registers that are configured, and those that start the FIFO, at 200 Hz, ±8 g and ±2000 °/s.
+    /// The registers written during configuration and at the start of the FIFO, at 200 Hz, ±8 g and ±2000 °/s.
     private func configuration(of identity: UInt8) throws -> [PlannedRegister] {
         let registers = try #require(member(identity)).plannedRegisters
         return registers.filter { $0.stage == .configuration } + registers.filter { $0.stage == .fifo }
     }
 
-    @Test("The MPU-6500's registers: as the MPU-6050's, and the accelerometer's low-pass")
+    @Test("The MPU-6500 has the MPU-6050's registers, plus the accelerometer's low-pass")
     func mpu6500() throws {
         #expect(
             try configuration(of: 0x70) == [
@@ -82,7 +82,7 @@ import Testing
             ])
     }
 
-    @Test("The ICM-20602's: FIFO_EN has one bit a sensor, and bit 7 of CONFIG may read as it likes")
+    @Test("The ICM-20602's FIFO_EN has one bit per sensor, and bit 7 of CONFIG is ignored")
     func icm20602() throws {
         #expect(
             try configuration(of: 0x12) == [
@@ -93,7 +93,7 @@ import Testing
             ])
     }
 
-    @Test("The ICM-20689's FIFO is asked to be 512 bytes; a copy without that register passes")
+    @Test("The ICM-20689's FIFO is set to 512 bytes; a clone without that register is accepted")
     func icm20689() throws {
         #expect(
             try configuration(of: 0x98) == [
@@ -107,7 +107,7 @@ import Testing
         #expect(!part.plannedGroups.joined().contains(0x1D))
     }
 
-    @Test("An ICM-20602 on a bus, transaction by transaction")
+    @Test("Brings an ICM-20602 up with exactly these transactions")
     func script() {
         let rig = MPU6050Rig()
         rig.script.read(0x75, 0x12)
@@ -117,7 +117,7 @@ import Testing
         rig.script.write(0x6B, 0x01)
         rig.advanceAndPoll()
         rig.script.read(0x6B, 0x01)
-        // CONFIG keeps the bit that it has after a reset.
+        // CONFIG keeps the bit that is set after a reset.
         for (register, value, answer) in [
             (0x6C, 0, 0), (0x19, 4, 4), (0x1A, 2, 0x82), (0x1B, 0x18, 0x18), (0x1C, 0x10, 0x10), (0x37, 0, 0),
             (0x38, 0, 0), (0x1D, 2, 2),

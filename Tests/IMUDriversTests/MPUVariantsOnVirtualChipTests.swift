@@ -4,11 +4,12 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// Requirement: the driver against the other members of the family, each written from its data sheet a second time.
+/// Requirement: the driver works with models of the other family members, each written independently from its
+/// datasheet.
 @Suite struct MPUVariantsOnVirtualChipTests {
     static let models: [VirtualPart] = [.mpu6500, .icm20602, .icm20689]
 
-    @Test("Identified, up within 300 ms, and no sample wrong", arguments: models)
+    @Test("Identifies the part, starts within 300 ms, and delivers no wrong sample", arguments: models)
     func start(model: VirtualPart) {
         let rig = VirtualRig(model)
         #expect(rig.run(atMost: 0.3) { rig.firstSample != nil })
@@ -20,7 +21,7 @@ import VirtualIMU
     }
 
     @Test(
-        "Timestamps within 0.2 ms RMS, the low-pass's own delay included, at every setting of it", arguments: models,
+        "Timestamps are within 0.2 ms RMS, including the low-pass delay, at every low-pass setting", arguments: models,
         [1000, 500, 200, 100, 50, 25] as [Double])
     func timestamps(model: VirtualPart, rate: Double) {
         var settings = IMUSettings()
@@ -36,7 +37,7 @@ import VirtualIMU
         #expect(abs(Double(rig.driver.status.samples) - 25 * rate / 0.989) < max(10, 0.02 * 25 * rate))
     }
 
-    @Test("Every range", arguments: models, [(2, 250), (4, 500), (8, 1000), (16, 2000)] as [(Double, Double)])
+    @Test("Supports every range", arguments: models, [(2, 250), (4, 500), (8, 1000), (16, 2000)] as [(Double, Double)])
     func ranges(model: VirtualPart, ranges: (Double, Double)) {
         var settings = IMUSettings()
         settings.accelerometerRange = ranges.0 * standardGravity
@@ -48,7 +49,7 @@ import VirtualIMU
     }
 
     @Test(
-        "What happens to the chip is told, no wrong sample gets through, and the stream is back within two seconds",
+        "Reports faults of the chip, delivers no wrong sample, and resumes within two seconds",
         arguments: models,
         [
             .brownOut, .fifoOverflow, .fifoSlip(bytes: 1), .fifoSlip(bytes: 6), .fifoSlip(bytes: 9),
@@ -67,7 +68,7 @@ import VirtualIMU
         #expect(rig.driver.status.gaps == 1)
     }
 
-    @Test("An accelerometer's low-pass that flips is noticed", arguments: [.mpu6500, .icm20602] as [VirtualPart])
+    @Test("Detects a flipped bit in the accelerometer's low-pass", arguments: [.mpu6500, .icm20602] as [VirtualPart])
     func flippedFilter(model: VirtualPart) {
         let rig = VirtualRig(model)
         rig.run(1)
@@ -76,12 +77,12 @@ import VirtualIMU
         #expect(rig.run(atMost: 1) { rig.driver.status.state == .streaming })
     }
 
-    @Test("Each holds what its FIFO does: a host that sleeps for less loses nothing", arguments: models)
+    @Test("A host that sleeps for less than the FIFO's duration loses nothing", arguments: models)
     func capacity(model: VirtualPart) {
         let frames: [VirtualPart: Double] = [.mpu6500: 36, .icm20602: 72, .icm20689: 36]
         let rig = VirtualRig(model, oscillatorError: 0, lateness: 0)
         rig.run(1)
-        // Of all that fits, what a poll finds already there and what the check for an overflow keeps free.
+        // The FIFO's content, less the frames that a poll already finds and the margin of the overflow check.
         rig.clock.advance(bySeconds: ((frames[model] ?? 0) - 7) / 200)
         rig.run(1)
         #expect(rig.driver.status.lostSamples == 0 && rig.driver.status.overflows == 0)
@@ -91,7 +92,9 @@ import VirtualIMU
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
     }
 
-    @Test("What lasts is told, and ends by itself", arguments: models, [.unplugged, .frozenOutput] as [FaultCondition])
+    @Test(
+        "Reports a lasting fault, and recovers by itself", arguments: models,
+        [.unplugged, .frozenOutput] as [FaultCondition])
     func conditions(model: VirtualPart, condition: FaultCondition) {
         let rig = VirtualRig(model)
         rig.run(1)
@@ -104,7 +107,7 @@ import VirtualIMU
     }
 
     @Test(
-        "A copy that answers with another's number, but is made like an MPU-6050, is driven all the same",
+        "Drives a clone that answers with another part's identity but is made like an MPU-6050",
         arguments: [0x70, 0x72, 0x98] as [UInt8])
     func copies(identity: UInt8) {
         let rig = VirtualRig(answering: identity)
@@ -112,15 +115,15 @@ import VirtualIMU
         #expect(rig.driver.info.identity == identity)
         #expect(rig.wrongSamples == 0 && rig.reversals == 0)
         #expect(rig.driver.status.samples > 350)
-        // Its FIFO holds more than is counted on: what it gathers meanwhile is told as an overflow.
+        // Its FIFO holds more than assumed. Frames collected meanwhile are reported as an overflow.
         rig.clock.advance(bySeconds: 0.3)
         rig.run(1)
         #expect(rig.driver.status.overflows == 1 && rig.driver.status.misalignments == 0)
         #expect(rig.wrongSamples == 0)
     }
 
-    @Test("A chip of an unknown number is left alone, unless the user says what it is a copy of")
-    func vouchedFor() {
+    @Test("Leaves a chip with an unknown identity alone, unless the user names the part that it clones")
+    func assumedIdentity() {
         let stranger = VirtualRig(answering: 0x75)
         stranger.run(1)
         #expect(stranger.driver.status.samples == 0)
@@ -132,7 +135,7 @@ import VirtualIMU
         let info = rig.driver.info
         #expect("\(info.name)" == "MPU-6050" && info.identity == 0x75)
         #expect(rig.driver.status.samples > 150 && rig.wrongSamples == 0)
-        // What another number is known for is not overruled.
+        // A known identity is not overridden.
         let known = VirtualRig(.icm20602, settings: settings)
         known.run(1)
         #expect("\(known.driver.info.name)" == "ICM-20602")

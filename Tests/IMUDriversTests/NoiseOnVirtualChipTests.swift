@@ -5,12 +5,13 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// Requirement: the noise that is read off a recording of the virtual chip is the noise that the chip was given.
+/// Requirement: the noise measured in a recording of the virtual chip equals the noise that the model was given.
 @Suite struct NoiseOnVirtualChipTests {
     private let force = 400e-6 * standardGravity
     private let rate = 0.005 * radiansPerDegree
 
-    /// The curves of the accelerometer's and the gyroscope's axes, from a resting chip's samples through the driver.
+    /// The Allan deviation of the accelerometer's and the gyroscope's axes, from a resting chip's samples through the
+    /// driver.
     private func curves(
         _ settings: IMUSettings, seconds: Double
     ) throws -> (acceleration: [AllanDeviation], rotationRate: [AllanDeviation], period: Double) {
@@ -39,7 +40,7 @@ import VirtualIMU
         return (Array(all[..<3]), Array(all[3...]), period)
     }
 
-    @Test("At 1 kHz and fine ranges the densities are those of the chip, within 10 %")
+    @Test("At 1 kHz and with fine ranges the densities are the chip's, within 10 %")
     func fast() throws {
         var settings = IMUSettings()
         settings.rate = 1000
@@ -52,7 +53,7 @@ import VirtualIMU
         }
     }
 
-    @Test("At 200 Hz there is what folds into the band besides, and the noise of rounding to counts, within 6 %")
+    @Test("At 200 Hz they also include aliased noise and quantisation noise, within 6 %")
     func usual() throws {
         let (acceleration, rotationRate, period) = try curves(IMUSettings(), seconds: 120)
         for axis in 0..<3 {
@@ -63,7 +64,7 @@ import VirtualIMU
         }
     }
 
-    /// The density at low frequencies of noise behind a low-pass of first order, sampled and rounded to counts.
+    /// The density at low frequencies of noise behind a first-order low-pass, after sampling and rounding to counts.
     private func expected(_ density: Double, bandwidth: Double, _ period: Double, count: Double) -> Double {
         let memory = exp(-2 * .pi * bandwidth * period)
         let variance = density * density * 0.5 * .pi * bandwidth

@@ -1,6 +1,6 @@
 @testable import IMUDrivers
 
-/// A row of a part's register table, in bytes.
+/// A row of a part's register table, as bytes.
 struct PlannedRegister: Equatable {
     var register: UInt8
     var value: UInt8
@@ -35,7 +35,7 @@ extension ChipPart {
     /// The row of a register; `nil` if it has none.
     func planned(_ register: UInt8) -> PlannedRegister? { plannedRegisters.first { $0.register == register } }
 
-    /// The registers that the health check reads together.
+    /// The groups of registers that the health check reads together.
     var plannedGroups: [[UInt8]] {
         let plan = ChipPlan.of(self)
         let count = plan.registers.groupCount

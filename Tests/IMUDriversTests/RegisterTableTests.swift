@@ -2,10 +2,10 @@ import Testing
 
 @testable import IMUDrivers
 
-/// Requirement: configuration, read-back and health check of every chip go by one table, of which nothing is left out.
+/// Requirement: configuration, read-back and health check of every chip use one table, and leave none of its rows out.
 @Suite struct RegisterTableTests {
     @Test(
-        "A register is as it has to be if its set bits are set and its clear bits clear; others may be either",
+        "A register is correct if its set bits are set and its clear bits are clear; others are ignored",
         arguments: [(0x82, true), (0x02, true), (0x03, false), (0x00, false), (0x12, false)] as [(UInt8, Bool)])
     func holds(found: UInt8, isRight: Bool) {
         let setting = RegisterSetting(RegisterAddress(0x1A), set: RegisterValue(0x02), clear: RegisterValue(0x7F))
@@ -14,7 +14,7 @@ import Testing
         #expect(whole.holds(in: RegisterValue(found)) == (found == 0x02))
     }
 
-    @Test("Neighbours make groups of four at most, in the order in which the table names one of them")
+    @Test("Adjacent registers form groups of at most four, ordered by their first appearance in the table")
     func groups() {
         var table = RegisterTable()
         for number in [0x40, 0x12, 0x10, 0xFF, 0x14, 0x11, 0x13, 0xFE, 0x42] as [UInt8] {
@@ -30,7 +30,7 @@ import Testing
         #expect(found == [[0x40, 1], [0x10, 4], [0xFE, 2], [0x14, 1], [0x42, 1]])
     }
 
-    @Test("The first register of a group that reads otherwise is the one that has changed")
+    @Test("Finds the first register of a group whose content has changed")
     func changedRegister() {
         var table = RegisterTable()
         table.add(RegisterAddress(0x10), RegisterValue(0x81), in: .configuration)
@@ -47,7 +47,7 @@ import Testing
         #expect(changed([0x01, 0x01, 0x27]) == 0x10)
     }
 
-    /// Holds a part's scripts to its table.
+    /// Checks a part's scripts against its table.
     private func check<Part: ChipPart>(_ part: Part.Type, _ identities: [UInt8]) throws {
         for identity in identities {
             for isWired in [false, true] {
@@ -65,12 +65,13 @@ import Testing
                 #expect(rows.contains { $0.stage == .fifo } && starts.contains(.apply(.fifo)), "\(part.name)")
                 let looked = part.plannedGroups.flatMap { $0 }
                 #expect(looked.sorted() == rows.map(\.register).sorted(), "\(part.name)")
-                #expect(part.plannedGroups.count <= 6, "\(part.name): a round of looks takes too long")
+                #expect(part.plannedGroups.count <= 6, "\(part.name): a full check takes too long")
             }
         }
     }
 
-    @Test("Of every chip, each stage of the table is written and read back, and each register looked after once")
+    @Test(
+        "For every chip, each stage of the table is written and read back, and each register is checked once per round")
     func families() throws {
         try check(MPUFamily.self, [0x68, 0x70, 0x12, 0x98])
         try check(ICM42688Family.self, [0x47])

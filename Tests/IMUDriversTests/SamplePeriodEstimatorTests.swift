@@ -3,26 +3,26 @@ import Testing
 
 @testable import IMUDrivers
 
-/// A chip with an oscillator of its own and a host that looks at its FIFO late: what the estimator is to see through.
+/// A chip with an inaccurate oscillator and a host that reads its FIFO late, as input to the estimator.
 private struct SyntheticStream {
-    /// What the chip would do with a perfect oscillator, Hz.
+    /// The chip's rate with a perfect oscillator, Hz.
     var rate = 200.0
-    /// How much longer than nominal the true period is, parts per million, and how much longer every second makes it.
+    /// The true period's deviation from the nominal one, parts per million, and its drift per second.
     var deviation = 0.0
     var drift = 0.0
-    /// Uniformly distributed lateness of the host's looks, seconds, and how long the count's transaction takes.
+    /// The uniformly distributed lateness of the host's reads, and the duration of the count's transaction, seconds.
     var lateness = 0.003
-    /// Of so many looks one is `stall` seconds late; zero for none.
+    /// One in this many reads is `stall` seconds late; zero for none.
     var stallEvery = 0
     var stall = 0.02
     var transaction = 0.0003
-    /// Seconds between two looks.
+    /// Seconds between two reads.
     var interval = 0.02
-    /// Whether looks follow the estimate, as the driver's do, or come at the interval whatever the estimate says.
+    /// Whether reads follow the estimate, as the driver's do, or come at a fixed interval.
     var followsEstimate = true
     var seed: UInt64 = 1
 
-    /// What the estimate was worth after the first two seconds, and after one minute.
+    /// The accuracy after the first two seconds, and after one minute.
     struct Outcome {
         var rms = 0.0
         var worst = 0.0
@@ -30,7 +30,7 @@ private struct SyntheticStream {
         var settledAfter = Double.infinity
         var periodErrorAfter2Seconds = 0.0
         var periodErrorAfter1Minute = 0.0
-        /// The latest timestamp after the host's instant, in periods.
+        /// By how much a timestamp was ahead of the host's clock at most, in periods.
         var future = -Double.infinity
         /// Steps between timestamps that were not positive.
         var reversals = 0
@@ -45,7 +45,7 @@ private struct SyntheticStream {
 
     private func period(at index: Int64) -> Double { instant(index + 1) - instant(index) }
 
-    /// Runs for `duration` seconds; `restartAt` empties the FIFO then for `outage` seconds.
+    /// Runs for `duration` seconds. At `restartAt` the FIFO is emptied for `outage` seconds.
     func run(
         _ duration: Double, restartAt: Double = .infinity, outage: Double = 0,
         into estimator: inout SamplePeriodEstimator, from start: Double = 0
@@ -125,10 +125,10 @@ private struct SyntheticStream {
     }
 }
 
-/// Requirement: timestamps are the instants of measurement, whatever the chip's oscillator and the host's scheduler do.
+/// Requirement: timestamps are the times of measurement, whatever the chip's oscillator and the host's scheduler do.
 @Suite struct SamplePeriodEstimatorTests {
     @Test(
-        "200 Hz, looks up to 3 ms late: within 0.2 ms RMS, period within 100 ppm after a minute",
+        "200 Hz, reads up to 3 ms late: within 0.2 ms RMS, period within 100 ppm after a minute",
         arguments: [-100_000, -50_000, -9_000, -150, 0, 7, 12_000, 50_000, 100_000] as [Double])
     func offsets(deviation: Double) {
         for seed: UInt64 in 1...3 {
@@ -144,7 +144,7 @@ private struct SyntheticStream {
     }
 
     @Test(
-        "200 Hz, looks up to 3 ms late and one in fifty 20 ms late: within 0.2 ms RMS from 2 s on, 100 ppm after a minute",
+        "200 Hz, reads up to 3 ms late, one in fifty 20 ms: within 0.2 ms RMS from 2 s on, 100 ppm after a minute",
         arguments: [-50_000, -20_000, 0, 300, 50_000] as [Double], 1...5 as ClosedRange<UInt64>)
     func stalls(deviation: Double, seed: UInt64) {
         let outcome = SyntheticStream(deviation: deviation, stallEvery: 50, seed: seed).run(70)
@@ -156,7 +156,7 @@ private struct SyntheticStream {
     }
 
     @Test(
-        "Other rates and other hosts",
+        "Works with other rates and other hosts",
         arguments: [
             (1000, 0.003, 0.0001, 0.02), (1000, 0.0001, 0.0001, 0.005), (500, 0.003, 0.0005, 0.02),
             (200, 0, 0, 0.02), (200, 0.0001, 0.0003, 0.02), (100, 0.003, 0.0003, 0.02), (50, 0.003, 0.0003, 0.05),
@@ -171,7 +171,7 @@ private struct SyntheticStream {
         #expect(outcome.future < 0.5)
     }
 
-    @Test("The lowest rate, 4 Hz: a sample's instant to a hundredth of a period")
+    @Test("At the lowest rate, 4 Hz, timestamps are accurate to a hundredth of a period")
     func slowest() {
         let outcome = SyntheticStream(rate: 4, deviation: -30_000).run(120)
         #expect(outcome.periodErrorAfter1Minute.magnitude < 100)
@@ -179,14 +179,14 @@ private struct SyntheticStream {
         #expect(outcome.reversals == 0)
     }
 
-    @Test("Looks that do not follow the estimate are as good once the oscillators have slid past one another")
-    func fixedLooks() {
+    @Test("Fixed-interval reads are as accurate once the oscillators have drifted past one another")
+    func fixedReads() {
         let outcome = SyntheticStream(deviation: 8_000, followsEstimate: false).run(70)
         #expect(outcome.rms < 0.0001)
         #expect(abs(outcome.periodErrorAfter1Minute) < 10)
     }
 
-    @Test("A period that drifts with temperature is followed", arguments: [-10, -2, 2, 10] as [Double])
+    @Test("Tracks a period that drifts with temperature", arguments: [-10, -2, 2, 10] as [Double])
     func drift(perSecond: Double) {
         let outcome = SyntheticStream(deviation: 5_000, drift: perSecond).run(120)
         #expect(outcome.rms < 0.00025)
@@ -194,7 +194,7 @@ private struct SyntheticStream {
         #expect(outcome.reversals == 0)
     }
 
-    @Test("After the FIFO was emptied the period is still known and the phase is found within a second")
+    @Test("After the FIFO was emptied, the period is kept and the phase is found within a second")
     func restart() {
         var estimator = SamplePeriodEstimator(nominalPeriod: 0.005)
         let outcome = SyntheticStream(deviation: -17_000).run(40, restartAt: 30, outage: 0.7, into: &estimator)
@@ -205,7 +205,7 @@ private struct SyntheticStream {
         #expect(isSettled)
     }
 
-    @Test("Right after a restart the period is what it was, not the nominal one")
+    @Test("Right after a restart the period is the previous one, not the nominal one")
     func restartKeepsPeriod() {
         var estimator = SamplePeriodEstimator(nominalPeriod: 0.005)
         _ = SyntheticStream(deviation: 30_000).run(20, into: &estimator)
@@ -215,7 +215,7 @@ private struct SyntheticStream {
         #expect(!isSettled)
     }
 
-    @Test("A single count that cannot be true is ignored; a lasting one starts the phase anew")
+    @Test("Ignores a single impossible count; lasting ones restart the search for the phase")
     func contradiction() {
         var estimator = SamplePeriodEstimator(nominalPeriod: 0.005)
         func look(_ count: Int64, at seconds: Double) {
@@ -229,14 +229,14 @@ private struct SyntheticStream {
         #expect(estimator.instant(ofSample: 900) == before)
         look(808, at: 4.041)
         #expect(abs(estimator.instant(ofSample: 900).seconds(since: before)) < 0.0005)
-        // Three samples are gone from the count for good.
+        // Three samples have disappeared from the count for good.
         for poll in 203...260 { look(Int64(4 * poll) - 3, at: 0.02 * Double(poll) + 0.001) }
         #expect(estimator.slips == 1)
         #expect(abs(estimator.instant(ofSample: 900).seconds(since: before) - 0.015) < 0.003)
     }
 
-    @Test("Without an observation beyond the first the nominal period holds, and the instant lies before the look")
-    func firstLook() {
+    @Test("With a single observation, the nominal period holds and the phase lies before the read")
+    func firstRead() {
         var estimator = SamplePeriodEstimator(nominalPeriod: 0.005)
         estimator.observe(completed: 7, from: Timestamp(seconds: 5), to: Timestamp(seconds: 5.0002))
         #expect(estimator.period == 0.005)
@@ -247,7 +247,7 @@ private struct SyntheticStream {
     }
 }
 
-/// Requirement: the estimator's memory is bounded, and what it keeps is the tightest of what it saw.
+/// Requirement: the estimator's memory is bounded, and it keeps the tightest bounds observed.
 @Suite struct BoundWindowTests {
     private func block(_ index: Int64, _ seconds: Double, tight: Double = 0.002) -> BoundWindow.Block {
         BoundWindow.Block(
@@ -255,7 +255,7 @@ private struct SyntheticStream {
             lowerTime: Timestamp(seconds: seconds))
     }
 
-    @Test("It never holds more than its capacity, and covers about a minute and more")
+    @Test("Never holds more than its capacity, and covers at least about a minute")
     func capacity() {
         var window = BoundWindow()
         for look in 0..<20_000 {
@@ -276,7 +276,7 @@ private struct SyntheticStream {
         #expect(first.lowerIndex == 101 && first.lowerTime == Timestamp(seconds: 0.5))
     }
 
-    @Test("Dropping forgets the oldest")
+    @Test("Dropping removes the oldest blocks")
     func drop() {
         var window = BoundWindow()
         for look in 0..<10 { _ = window.add(block(Int64(look), Double(look)), period: 1) }

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "A transaction that the script does not have fails the test, once, and fails itself", arguments: [true, false])
+        "A transaction that is not in the script fails the test once, and throws", arguments: [true, false])
     func unexpected(isEmpty: Bool) {
         let script = BusScript()
         if !isEmpty { script.write(0x6B, 0x01) }
@@ -28,7 +28,7 @@ import Testing
         #expect(script.hasFailed)
     }
 
-    @Test("Expected transactions answer as they were told")
+    @Test("Expected transactions return the scripted results")
     func expected() throws {
         let script = BusScript()
         var bus = ScriptedBus(script, maximumReadLength: 32)

@@ -3,7 +3,7 @@ import MotionCore
 import MotionTestSupport
 import VirtualIMU
 
-/// A driver of any family, as a rig sees it.
+/// A driver of any family, as a rig uses it.
 protocol PolledDriver: AnyObject {
     var status: IMUStatus { get }
     var info: IMUInfo { get }
@@ -26,7 +26,7 @@ final class Polled<Part: ChipPart, Bus: RegisterBus, Line: DataReadyLine & ~Copy
 }
 
 extension VirtualPart {
-    /// The driver of its family.
+    /// The driver of the part's family.
     func driver<Bus: RegisterBus, Line: DataReadyLine & ~Copyable>(
         on bus: Bus, clock: ManualClock, settings: IMUSettings, line: consuming Line
     ) -> any PolledDriver {
@@ -42,7 +42,7 @@ extension VirtualPart {
 
 /// A driver on a virtual chip of any kind, polled by a host that is up to 3 ms late.
 final class VirtualRig {
-    /// Readings that never change: what a sample must be, give or take the noise.
+    /// A trajectory with constant readings: what every sample must show, give or take the noise.
     struct Steady: Trajectory {
         static let force = 9.80665 * Vector3(0.5, -0.25, 0.75)
         static let rate = Double.pi / 180 * Vector3(100, -50, 25)
@@ -53,7 +53,7 @@ final class VirtualRig {
         }
     }
 
-    /// How noisy a family's chips are, and how far from the truth a sample may be: m/s² and °C.
+    /// The noise of a family's chips, and the allowed deviation of a sample: m/s² and °C.
     private struct Noise {
         var accelerometer = 290e-6
         var gyroscope = 0.007
@@ -76,27 +76,27 @@ final class VirtualRig {
     let clock = ManualClock()
     let chip: VirtualIMUChip
     let driver: any PolledDriver
-    /// Of so many polls one comes 20 ms late; zero for none.
+    /// One in this many polls comes 20 ms late; zero for none.
     var stallEvery: UInt64 = 0
 
-    /// The samples, those that were not what the chip went through, and those whose timestamps did not increase.
+    /// The samples, the wrong ones among them, and those whose timestamps did not increase.
     private(set) var samples = 0
     private(set) var wrongSamples = 0
     private(set) var reversals = 0
     private(set) var events: [SensorEvent] = []
     private(set) var firstSample: Timestamp?
     private(set) var lastSample: Timestamp?
-    /// The largest difference from the truth on any axis, m/s² and rad/s.
+    /// The largest error on any axis, m/s² and rad/s.
     private(set) var worst = (force: 0.0, rate: 0.0)
 
-    /// Squares of the timestamps' errors since `measureTimestamps`, s².
+    /// The sum of the squared timestamp errors since `measureTimestamps`, s².
     private var squares = 0.0
     private var measured = 0
     private var isMeasuring = false
 
     private let noise: Noise
     private let lateness: Double
-    /// Whether the driver reads this very chip's temperature.
+    /// Whether the driver uses this chip's own temperature scale.
     private let checksTemperature: Bool
     private var batch = SampleBatch(capacity: 80)
     private var next: Timestamp
@@ -109,7 +109,7 @@ final class VirtualRig {
     ) {
         noise = Noise(of: part.family)
         var imperfections = Imperfections.ideal
-        // Without noise a living chip could not be told from a frozen one.
+        // Without noise, a working chip could not be distinguished from a frozen one.
         imperfections.accelerometerNoise = noise.accelerometer * 9.80665
         imperfections.gyroscopeNoise = noise.gyroscope * .pi / 180
         imperfections.oscillatorError = oscillatorError * 1e6
@@ -134,7 +134,7 @@ final class VirtualRig {
         while clock.now() < end { poll() }
     }
 
-    /// Polls until `condition` holds; returns whether it did within `seconds`.
+    /// Polls until `condition` holds. Returns whether it did within `seconds`.
     func run(atMost seconds: Double, until condition: () -> Bool) -> Bool {
         let end = clock.now().advanced(bySeconds: seconds)
         while clock.now() < end {
@@ -147,7 +147,7 @@ final class VirtualRig {
     /// Compares timestamps with the truth from now on.
     func measureTimestamps() { isMeasuring = true }
 
-    /// The root mean square of the timestamps' errors, seconds; not-a-number where none was measured.
+    /// The root mean square of the timestamp errors, seconds; NaN if none was measured.
     var timestampError: Double { (squares / Double(measured)).squareRoot() }
 
     private func poll() {
@@ -164,7 +164,7 @@ final class VirtualRig {
             check(batch[index], hasGyroscope)
             guard isMeasuring, let truth = chip.trueSampleTime(UInt64(first + index)) else { continue }
             var error = batch[index].timestamp.seconds(since: truth) + chip.readingDelay.gyroscope
-            // An accelerometer alone repeats a value now and then; the newest samples then wait for the next poll.
+            // With only an accelerometer, a value repeats now and then; the newest samples then wait for the next poll.
             if !hasGyroscope { error -= (error / status.period).rounded() * status.period }
             squares += error * error
             measured += 1
@@ -177,7 +177,7 @@ final class VirtualRig {
         let rate = (sample.rotationRate - (hasGyroscope ? Steady.rate : .zero)).length
         worst.force = max(worst.force, force)
         worst.rate = max(worst.rate, rate)
-        // A degree per second of start-up.
+        // One degree per second of start-up.
         let isTemperatureRight = abs(sample.temperature - chip.temperature) <= noise.temperature
         if force > noise.force || rate > 0.03 || checksTemperature && !isTemperatureRight
             || hasGyroscope != sample.flags.contains(.rotationRate)

@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: a shake toggles a lamp with nothing but a broker in between, and in quiet hours it does not.
+/// Requirement: a shake toggles a lamp with only a broker in between; in quiet hours it does not.
 @Suite(.needsBroker) struct ActionTests {
     private let directory: TemporaryDirectory
     private let shakes: String
@@ -13,13 +13,13 @@ import Testing
         shakes = try directory.write(Recording.shake(), to: "shakes.csv")
     }
 
-    /// `jostle simulate` with rules, on a broker.
+    /// Runs `jostle simulate` with rules and a broker.
     private func simulate(_ trajectory: String, _ port: UInt16, _ settings: String...) throws -> JostleProgram {
         let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "sensor.rate=50Hz"] + settings
         return try JostleProgram(["simulate", trajectory, "--for", "120"] + all.flatMap { ["--set", $0] })
     }
 
-    @Test func aSimulatedShakeTogglesTheLamp() async throws {
+    @Test func simulatedShakeTogglesLamp() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -31,13 +31,13 @@ import Testing
         defer { agent.kill() }
         #expect(
             await observer.sees { $0.topics.filter { $0 == "lamp/log" }.count >= 2 }, "\(agent.errors)")
-        // One toggle for each beginning, and each before the event that it comes of.
+        // One toggle for each beginning, published before the event that triggers it.
         let topics = observer.topics.filter { $0.hasPrefix("cmnd/") || $0.hasSuffix("event/shake") || $0 == "lamp/log" }
         #expect(
             topics.prefix(4) == ["cmnd/dut/POWER", "jostle/dut/event/shake", "lamp/log", "jostle/dut/event/shake"])
         let toggle = try #require(observer.all.first { $0.topic == "cmnd/dut/POWER" })
         #expect(toggle.payload == Array("TOGGLE".utf8) && !toggle.retain)
-        // The broker says how much of its time is left.
+        // The broker reports the remaining expiry.
         #expect((1...30).contains(try #require(toggle.properties.messageExpiry)))
         let ended = try #require(try observer.objects("event/shake").first { $0["phase"] as? String == "ended" })
         let log = try #require(observer.all.first { $0.topic == "lamp/log" })
@@ -50,8 +50,8 @@ import Testing
         #expect(!late.topics.contains("cmnd/dut/POWER"))
     }
 
-    /// A shake that somebody consumed is not published, neither its beginning nor its end.
-    @Test func aConsumedShakeIsNotAnEvent() async throws {
+    /// A consumed shake is not published, neither its beginning nor its end.
+    @Test func consumedShakeIsNotPublished() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -65,12 +65,12 @@ import Testing
         #expect(observer.messages("event/shake").isEmpty)
     }
 
-    /// Nothing is lost while the broker is away, but a toggle that is too old by then.
-    @Test func whatIsTooOldWhenTheBrokerIsBackIsNotDone() async throws {
+    /// Nothing is lost while the broker is away except a toggle that has expired.
+    @Test func dropsExpiredActionsAfterOutage() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let network = try Relay(to: broker.port)
+        let network = try TCPProxy(to: broker.port)
         defer { network.end() }
         let agent = try JostleProgram.virtualAgent(
             broker: network.port, shakes, "publish.health.interval=1 s",
@@ -80,9 +80,9 @@ import Testing
         #expect(await observer.sees { $0.topics.contains("soon") }, "\(agent.errors)")
         network.cut()
         let logged = Self.actions(loggedBy: agent)
-        // The first shake of two is more than a second old where the second one begins.
+        // The first of two shakes is more than a second old when the second one begins.
         #expect(await eventually(within: .seconds(60)) { Self.actions(loggedBy: agent) >= logged + 4 })
-        network.mend()
+        network.restore()
         #expect(await observer.availability("online", count: 2), "\(agent.errors)")
         #expect(
             await observer.sees { try $0.objects("health").contains { $0["outbox_expired"] as? Int ?? 0 > 0 } })
@@ -99,8 +99,8 @@ import Testing
         agent.errors.split(separator: "\n").count { $0.contains("action on shake began") }
     }
 
-    /// Quiet hours around the clock, and at a time that is not now.
-    @Test func inQuietHoursNothingBegins() async throws {
+    /// One agent has quiet hours all day, the other at a different time of day.
+    @Test func nothingBeginsInQuietHours() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -108,7 +108,7 @@ import Testing
             broker: broker.port, shakes, "device.id=silent", "gestures.shake.when.quiet_hours=00:00-24:00",
             "publish.health.interval=1 s")
         defer { silent.kill() }
-        // A time zone in which it is about noon now: twelve hours later or earlier there than here.
+        // A time zone in which it is about noon now, outside the quiet hours.
         let shift = 12 - Int(Date().timeIntervalSince1970 / 3600) % 24
         let environment = ["TZ": "NOON\(shift > 0 ? "-" : "+")\(abs(shift))"]
         let settings = [

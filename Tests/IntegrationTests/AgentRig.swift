@@ -3,13 +3,13 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// A broker, who listens to everything at it, and a running agent `dut` on a virtual chip that can be asked to do things.
+/// A broker, an observer of all its topics, and a running agent `dut` on a virtual chip, to which commands can be sent.
 final class AgentRig {
     let broker: TestBroker
     let observer: Observer
     let agent: JostleProgram
 
-    /// Starts them, with further keys and values for the agent, and waits until the agent is online.
+    /// Starts all three, with additional settings for the agent, and waits until the agent is online.
     init(_ trajectory: String = "rest", _ settings: String..., state: String? = nil) async throws {
         broker = try await TestBroker.started()
         observer = try await Observer(broker.port)
@@ -22,23 +22,23 @@ final class AgentRig {
         broker.kill()
     }
 
-    /// Asks the agent to do something.
-    func ask(_ name: String, _ arguments: String = "", change: (inout MQTTMessage) -> Void = { _ in }) throws {
+    /// Sends the agent a command.
+    func send(_ name: String, _ arguments: String = "", change: (inout MQTTMessage) -> Void = { _ in }) throws {
         var message = MQTTMessage(topic: "jostle/dut/command/\(name)", text: arguments, qos: .atLeastOnce)
         change(&message)
         try observer.publish(message)
     }
 
-    /// All that it answered to a command so far.
+    /// All replies to a command so far.
     func results(_ name: String) throws -> [[String: Any]] { try observer.objects("command/\(name)/result") }
 
-    /// Waits for an answer to a command of which something holds.
-    func answers(
+    /// Waits for a reply to a command that satisfies a condition.
+    func replies(
         _ name: String, within limit: Duration = .seconds(30), _ condition: ([String: Any]) -> Bool
     ) async -> Bool {
         await observer.sees(within: limit) { try $0.objects("command/\(name)/result").contains(where: condition) }
     }
 
-    /// Waits until something was measured.
+    /// Waits until the agent has published a measurement.
     func measures() async -> Bool { await observer.sees { !$0.messages("attitude").isEmpty } }
 }

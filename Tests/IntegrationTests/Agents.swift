@@ -3,8 +3,8 @@ import Foundation
 import Testing
 
 extension JostleProgram {
-    /// A running agent called `dut`, with further keys and values; it ends by itself after two minutes at the latest. What it
-    /// keeps goes with it, unless it is given a state directory.
+    /// A running agent called `dut`, with additional settings. It ends after two minutes at the latest, and its state
+    /// is deleted unless a state directory is given.
     static func agent(
         broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil
     ) throws -> JostleProgram {
@@ -14,9 +14,9 @@ extension JostleProgram {
             ["run", "--for", "120"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
     }
 
-    /// The same on the virtual sensor, moved along a trajectory.
+    /// A running agent on the virtual sensor, moved along a trajectory.
     ///
-    /// A slow rate leaves it a second of FIFO on a machine that is busy with other tests.
+    /// The low rate gives the FIFO a second of slack on a machine that is busy with other tests.
     static func virtualAgent(broker port: UInt16, _ trajectory: String, _ settings: String...) throws -> JostleProgram {
         try virtualAgent(broker: port, trajectory, settings)
     }
@@ -29,8 +29,8 @@ extension JostleProgram {
             state: state)
     }
 
-    /// Ends it as systemd does, and waits: whatever the broker does, it takes little more than a second of a machine that
-    /// has time for it.
+    /// Stops the agent as systemd does, and waits. Whatever the broker does, this takes little more than a second on an
+    /// idle machine.
     func terminate() async -> Int32? {
         signal(SIGTERM)
         return await exitStatus(within: .seconds(20))

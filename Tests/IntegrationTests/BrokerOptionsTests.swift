@@ -2,7 +2,7 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: what `mqtt` says of the broker and of the way there is what the agent does.
+/// Requirement: the agent follows the settings of broker and connection under `mqtt`.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct BrokerOptionsTests {
     private let certificates: TestCertificates
@@ -26,7 +26,7 @@ struct BrokerOptionsTests {
             directory: certificates.directory, listener: certificates.listenerLines + "\n" + listener)
     }
 
-    @Test func authoritiesInADirectoryAndACertificateOfItsOwn() async throws {
+    @Test func supportsCADirectoryAndClientCertificate() async throws {
         let broker = try await tlsBroker(for: "localhost", listener: "require_certificate true")
         defer { broker.kill() }
         let authorities = try TemporaryDirectory()
@@ -40,7 +40,7 @@ struct BrokerOptionsTests {
         let careless = try agent(itself)
         defer { careless.kill() }
         #expect(await careless.exitStatus() == 78, "\(careless.errors)")
-        #expect(careless.errors.contains("server.key: everybody may read it; chmod o= "), "\(careless.errors)")
+        #expect(careless.errors.contains("server.key: every user can read it; run chmod o= "), "\(careless.errors)")
 
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: certificates.directory.path("server.key"))
@@ -54,7 +54,7 @@ struct BrokerOptionsTests {
         #expect(!unknown.errors.contains("connected to"))
     }
 
-    @Test func theServersNameIsCheckedUnlessThatIsSwitchedOff() async throws {
+    @Test func verifiesHostNameUnlessDisabled() async throws {
         let broker = try await tlsBroker(for: "other.example")
         defer { broker.kill() }
         let common = ["mqtt.broker=mqtts://localhost:\(broker.port)", "mqtt.ca_file=\(certificates.caFile)"]
@@ -67,7 +67,7 @@ struct BrokerOptionsTests {
         #expect(await careless.logs("connected to mqtts://localhost:\(broker.port)"), "\(careless.errors)")
     }
 
-    @Test func theApplicationProtocolIsAskedFor() async throws {
+    @Test func requestsALPN() async throws {
         try certificates.makeServerCertificate(name: "localhost")
         let server = try TLSServer(certificates, protocols: "x-jostle")
         defer { server.end() }
@@ -79,7 +79,7 @@ struct BrokerOptionsTests {
             "\(server.output) \(agent.errors)")
     }
 
-    @Test func aCertificateThatIsNotValidYetPointsToTheClockAndAGoodOneIsTaken() async throws {
+    @Test func blamesClockForCertificateNotYetValid() async throws {
         try certificates.makeServerCertificate(name: "localhost", .future)
         let broker = try await TestBroker.started(
             directory: certificates.directory, listener: certificates.listenerLines)
@@ -95,7 +95,7 @@ struct BrokerOptionsTests {
     }
 
     @Test(arguments: [("auto", "5"), ("v5", "5"), ("v3.1.1", "3.1.1")])
-    func theVersionIsTheOneThatIsSet(setting: String, version: String) async throws {
+    func usesConfiguredProtocolVersion(setting: String, version: String) async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let agent = try agent("mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "mqtt.version=\(setting)")
@@ -104,7 +104,7 @@ struct BrokerOptionsTests {
             await agent.logs("connected to mqtt://127.0.0.1:\(broker.port) with MQTT \(version)\n"), "\(agent.errors)")
     }
 
-    @Test func aListOfBrokersIsTriedInTurn() async throws {
+    @Test func triesBrokersInTurn() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let dead = try Loopback.freePort()

@@ -2,8 +2,8 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: `jostle calibrate` finds out a chip's errors from what somebody does with the board, tells before and
-/// after in plain figures, and stores nothing that was not wanted.
+/// Requirement: `jostle calibrate` estimates a chip's errors while the user moves the board, reports them before and
+/// after, and stores nothing without consent.
 @Suite(.needsProgram) struct CalibrateTests {
     private let directory: TemporaryDirectory
     private let state: String
@@ -13,7 +13,8 @@ import Testing
         state = directory.path("state")
     }
 
-    /// Starts a calibration of the virtual chip; a slow rate leaves it time on a machine that is busy with other tests.
+    /// Starts a calibration of the virtual chip. The low rate leaves it time on a machine that is busy with other
+    /// tests.
     private func start(_ subject: String, _ trajectory: String, _ options: String...) throws -> JostleProgram {
         let settings = ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"]
         return try JostleProgram(
@@ -21,23 +22,23 @@ import Testing
             environment: ["STATE_DIRECTORY": state])
     }
 
-    /// The text of a file in the state directory; nil where there is none.
+    /// The text of a file in the state directory; `nil` if it does not exist.
     private func stored(_ path: String) -> String? {
         try? String(contentsOfFile: "\(state)/\(path)", encoding: .utf8)
     }
 
     private var hasStoredNothing: Bool { !FileManager.default.fileExists(atPath: state) }
 
-    /// Two figures, what is before the words "before" and "after", of the line that begins so.
+    /// The numbers before the words "before" and "after" in the line that begins with `start`.
     private func figures(_ start: String, in output: String) throws -> (before: Double, after: Double) {
         let line = try #require(output.split(separator: "\n").first { $0.hasPrefix(start) }, "\(output)")
         let match = try #require(line.firstMatch(of: /([\d.]+)\S* ?\S* before, (?:by )?([\d.]+)\S* ?\S* after/))
         return (try #require(Double(match.1)), try #require(Double(match.2)))
     }
 
-    // MARK: What is found
+    // MARK: Results
 
-    @Test func aRestTellsTheBiasOfTheGyroscope() async throws {
+    @Test func restEstimatesGyroscopeBias() async throws {
         let program = try start("gyro", "rest", "--yes")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(120)) == 0, "\(program.errors)")
@@ -45,27 +46,27 @@ import Testing
         #expect(rates.before > 2 && rates.after < 0.05, "\(program.output)")
         #expect(program.output.contains("Stored in \(state)/calibration/virtual.txt"))
         #expect(stored("calibration/virtual.txt")?.contains("gyroscope-source rest: 10 s\n") == true)
-        // It is no terminal, so there is nothing that only a terminal understands.
+        // The output is not a terminal, so it contains no control characters.
         #expect(!program.output.contains("\u{1B}") && !program.output.contains("\r") && program.errors.isEmpty)
     }
 
-    @Test func posesTellTheErrorsOfTheAccelerometer() async throws {
+    @Test func posesEstimateAccelerometerErrors() async throws {
         let program = try start("accelerometer", "calibration-poses", "--yes")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
-        #expect(program.output.contains("Pose 1 of 8: good; turn it to a side it has not lain on, best with "))
+        #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet, best with "))
         #expect(program.output.contains("Pose 8 of 8: good\n"))
         let errors = try figures("Gravity error", in: program.output)
         #expect(errors.before > 20 && errors.after < 2, "\(program.output)")
         #expect(stored("calibration/virtual.txt")?.contains("accelerometer-source poses: 8, ") == true)
     }
 
-    @Test func turnsTellTheScaleOfTheGyroscope() async throws {
+    @Test func turnsEstimateGyroscopeScale() async throws {
         let program = try start("gyro-scale", "calibration-turns", "--yes", "--full-turns", "1")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(180)) == 0, "\(program.errors)")
         #expect(program.output.contains("The accelerometer is not calibrated yet"))
-        #expect(program.output.contains("; now all the way round once\n"), "\(program.output)")
+        #expect(program.output.contains("; now turn it all the way round once\n"), "\(program.output)")
         #expect(program.output.contains("good, all the way round once\n"))
         let errors = try figures("Gravity after a turn", in: program.output)
         #expect(errors.before > 1 && errors.after < 0.5, "\(program.output)")
@@ -74,7 +75,7 @@ import Testing
         #expect(stored("calibration/virtual.txt")?.contains("gyroscope-source turns: ") == true)
     }
 
-    @Test func twoPosesTellTheMountingInAFormThatTheConfigurationTakes() async throws {
+    @Test func twoPosesEstimateMountMatrix() async throws {
         let program = try start("mount", "calibration-poses")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
@@ -87,57 +88,57 @@ import Testing
         #expect(hasStoredNothing)
     }
 
-    @Test func whatLiesLevelReadsZeroFromTheNextStartOn() async throws {
+    @Test func levelReferenceAppliesFromNextStart() async throws {
         let tilted = try directory.write(Recording.tilted, to: "tilted.csv")
         let program = try start("level", tilted, "--yes")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
         let tilt = try figures("Tilt", in: program.output)
         #expect(abs(tilt.before - 30) < 6 && tilt.after == 0)
-        #expect(program.output.contains("attitude.reference: stored, which it has not now"))
+        #expect(program.output.contains("attitude.reference: stored in the configuration"))
         #expect(stored("reference-attitude") != nil)
-        // Against the stored reference the same board is level.
+        // Against the stored reference, the same board is level.
         let again = try start("level", tilted, "--set", "attitude.reference=stored")
         defer { again.kill() }
         #expect(await again.exitStatus(within: .seconds(60)) == 0, "\(again.errors)")
         #expect(try figures("Tilt", in: again.output).before < 0.3, "\(again.output)")
     }
 
-    // MARK: What is not stored
+    // MARK: Refusals
 
-    @Test func withoutATerminalNothingIsStoredUnlessThatIsSaid() async throws {
+    @Test func storesNothingWithoutTerminalOrYes() async throws {
         let program = try start("level", "rest")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(program.errors)")
-        #expect(program.output.contains("Not stored: nobody can be asked here, and --yes was not given."))
+        #expect(program.output.contains("Not stored: there is no terminal for confirmation, and --yes was not given."))
         #expect(hasStoredNothing)
     }
 
-    @Test func aBoardThatMovesIsRefusedWithTheReason() async throws {
+    @Test func refusesMovingBoard() async throws {
         let program = try start("gyro", "demo", "--yes", "--for", "12")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 75)
         #expect(
-            program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); from the beginning/), "\(program.output)")
-        #expect(program.errors.contains("the time is over, and it "), "\(program.errors)")
+            program.output.contains(/Rest: it moves: (\d+ °\/s|it is shaken); starting again/), "\(program.output)")
+        #expect(program.errors.contains("the time is up, and it "), "\(program.errors)")
         #expect(hasStoredNothing)
     }
 
-    /// A board that is turned about the vertical alone lies as it lay, and a pose more tells nothing.
-    @Test func aPoseLikeAnEarlierOneIsRefusedWithTheReason() async throws {
+    /// A board turned about the vertical only has the same pose as before, which adds no information.
+    @Test func refusesRepeatedPose() async throws {
         let spun = try directory.write(Recording.spun, to: "spun.csv")
         let program = try start("accelerometer", spun, "--yes", "--for", "14")
         defer { program.kill() }
         #expect(await program.exitStatus(within: .seconds(60)) == 75)
-        #expect(program.output.contains("Pose 1 of 8: good; turn it to a side it has not lain on"))
+        #expect(program.output.contains("Pose 1 of 8: good; turn it onto a side it has not lain on yet"))
         #expect(
-            program.output.contains("Pose 2 of 8: refused, it lies as in pose 1 but for 0°; turn it further"),
+            program.output.contains("Pose 2 of 8: refused, only 0° from pose 1; turn it further"),
             "\(program.output)")
         #expect(hasStoredNothing)
     }
 
-    /// The board is carried about, so that nothing is found before the interrupt, however late it comes.
-    @Test func anInterruptLeavesEverythingAsItWas() async throws {
+    /// The board is in motion, so that no result precedes the interrupt, however late that comes.
+    @Test func interruptChangesNothing() async throws {
         let program = try start("gyro", "walk", "--yes")
         defer { program.kill() }
         #expect(await eventually(within: .seconds(30)) { program.output.contains("Lay the board still") })
@@ -148,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: [("n", false), ("maybe\ny", true)])
-    func atATerminalItIsAsked(answer: String, isStored: Bool) async throws {
+    func asksAtTerminal(answer: String, isStored: Bool) async throws {
         let terminal = try Terminal()
         let settings = ["sensor.driver=virtual", "sensor.trajectory=rest", "sensor.rate=50Hz"]
         let child = try ChildProcess(
@@ -172,22 +173,22 @@ import Testing
         #expect((stored("reference-attitude") != nil) == isStored, "\(terminal.text)")
     }
 
-    // MARK: Words
+    // MARK: Arguments
 
     @Test(
         arguments: [
-            (["calibrate"], "WHAT is missing"), (["calibrate", "compass"], "there is no calibration \"compass\""),
-            (["calibrate", "accelerometer", "--poses", "5"], "--poses is \"5\", not a whole number from 6 to 20"),
+            (["calibrate"], "WHAT is missing"), (["calibrate", "compass"], "unknown calibration \"compass\""),
+            (["calibrate", "accelerometer", "--poses", "5"], "--poses is \"5\", not an integer from 6 to 20"),
             (["calibrate", "gyro-scale", "--full-turns=x"], "--full-turns is \"x\""),
         ])
-    func wrongWordsAreStatus64(words: [String], message: String) async throws {
+    func usageErrorsAreStatus64(words: [String], message: String) async throws {
         let program = try JostleProgram(words)
         defer { program.kill() }
         #expect(await program.exitStatus() == 64)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
     }
 
-    @Test func aDirectoryThatCannotBeWrittenIsStatus73() async throws {
+    @Test func unwritableDirectoryIsStatus73() async throws {
         let program = try JostleProgram(
             ["calibrate", "level", "--yes", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest"],
             environment: ["STATE_DIRECTORY": "/dev/null/state"])
@@ -197,7 +198,7 @@ import Testing
     }
 }
 
-/// Requirement: what was calibrated is used by the next run, which says so; a chip in use is told with what to do.
+/// Requirement: the next run uses and reports the calibration; if the chip is in use, the error says what to do.
 @Suite(.needsBroker) struct CalibratedRunTests {
     private static let calibration = """
         jostle calibration 1
@@ -215,7 +216,7 @@ import Testing
 
         """
 
-    /// Publishes on a virtual chip that shakes with 2 g along x, with a state directory of the test's.
+    /// An agent on a virtual chip that shakes with 2 g along x, with the test's state directory.
     private func agent(_ broker: TestBroker, state: String) throws -> JostleProgram {
         let settings = [
             "device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "publish.health.interval=1 s",
@@ -225,7 +226,7 @@ import Testing
             ["run", "--for", "120"] + settings.flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": state])
     }
 
-    @Test func aCalibrationIsInForceAndTold() async throws {
+    @Test func appliesAndReportsCalibration() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let directory = try TemporaryDirectory()
@@ -241,7 +242,7 @@ import Testing
             "\(agent.errors)")
         #expect(
             await observer.sees { try $0.shakes().contains { $0.phase == "ended" } && $0.texts("health").count > 1 })
-        // The calibration doubles x: 2 g along x are 4 g.
+        // The calibration doubles x, so 2 g along x read 4 g.
         let strengths = try observer.objects("event/shake").compactMap { $0["strength"] as? Double }
         #expect((strengths.max() ?? 0) > 30, "\(strengths)")
         let health = try #require(try observer.objects("health").last?["calibration"] as? [String: String])
@@ -251,7 +252,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func withoutACalibrationNothingIsTold() async throws {
+    @Test func reportsNothingWithoutCalibration() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let directory = try TemporaryDirectory()
@@ -264,7 +265,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func aTornCalibrationIsSaidAndIgnored() async throws {
+    @Test func logsAndIgnoresTornCalibration() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let directory = try TemporaryDirectory()
@@ -278,7 +279,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test(.needsFakeAdapter) func aChipInUseIsToldWithWhatToDo() async throws {
+    @Test(.needsFakeAdapter) func explainsChipInUse() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let bus = FakeBus.unusedPath()

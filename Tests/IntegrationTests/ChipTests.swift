@@ -2,7 +2,7 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: the agent reads a chip over /dev/i2c-N, alone, and gets over what happens on a bus.
+/// Requirement: the agent reads a chip over /dev/i2c-N exclusively, and recovers from faults of the bus.
 @Suite(.needsBroker, .needsFakeAdapter) struct ChipTests {
     private let bus = FakeBus.unusedPath()
 
@@ -13,7 +13,7 @@ import Testing
             fake: (bus, options))
     }
 
-    @Test func aChipOnABusIsPublishedAndBelongsToOneAgent() async throws {
+    @Test func publishesChipAndLocksIt() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -41,14 +41,14 @@ import Testing
         #expect(next.status == 0)
     }
 
-    @Test func aChipThatDoesNotAnswerForAWhileIsFoundAgain() async throws {
+    @Test func recoversChipAfterSilence() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, "fail=300x80:EREMOTEIO")
         defer { agent.kill() }
         #expect(await agent.logs("the sensor is lost: the chip does not answer"), "\(agent.errors)")
-        #expect(await agent.logs("the sensor measures again"), "\(agent.errors)")
+        #expect(await agent.logs("the sensor is measuring again"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in
                 try observer.objects("health").contains {
@@ -62,19 +62,19 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    /// A fault amid a shake, which goes on from 3 s to 6 s after the start, and the words for it.
+    /// Faults during a shake, which lasts from 3 s to 6 s after the start, and the explanation of each.
     @Test(
         arguments: [
             ("unplug=4.5-8", "the chip does not answer"), ("brownout=4.5", "it was reset or its supply broke down"),
             ("down=4.5-6:EBUSY", "somebody else owns the chip"), ("gone=4.5-8:ENODEV", "the bus is gone"),
         ] as [(String, String)])
-    func aFaultAmidAShakeIsToldAndGotOver(fault: String, words: String) async throws {
+    func recoversFromFaultDuringShake(fault: String, words: String) async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, "shake=3-6:20:5,every=12,\(fault)")
         defer { agent.kill() }
-        // A gesture under way ends with the sensor, whichever it is; on a busy machine the shake may not have begun.
+        // Any open gesture ends with the sensor. On a busy machine the shake may not have begun.
         #expect(await agent.logs("the sensor is lost: "), "\(agent.errors)")
         #expect(agent.errors.contains(words), "\(agent.errors)")
         #expect(
@@ -85,7 +85,7 @@ import Testing
                     }
                 }
             }, "\(agent.errors)")
-        #expect(await agent.logs("the sensor measures again"), "\(agent.errors)")
+        #expect(await agent.logs("the sensor is measuring again"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in
                 try observer.objects("health").contains {
@@ -95,14 +95,14 @@ import Testing
                 }
             }, "\(observer.texts("health"))")
         if fault.hasPrefix("unplug") {
-            // Long enough to be told while it lasts, and as the bus's fault.
+            // Long enough to be reported while it lasts, as a fault of the bus.
             #expect(
                 try observer.objects("health").contains {
                     $0["sensor_state"] as? String != "streaming"
                         && ($0["bus_errors"] as? [String: Int])?["not_acknowledged"] ?? 0 > 0
                 }, "\(observer.texts("health"))")
         }
-        // The next shake is one again, without a restart.
+        // The next shake is recognised again, without a restart.
         let before = try observer.shakes().filter { $0.phase == "began" }.count
         #expect(await observer.sees { try $0.shakes().filter { $0.phase == "began" }.count > before })
         #expect(observer.texts("availability") == ["online"])

@@ -1,7 +1,7 @@
 import BrokerTestSupport
 import Testing
 
-/// Requirement: the command line explains itself, and wrong words end with status 64 and what would have been right.
+/// Requirement: the command line explains itself; usage errors end with status 64 and say what is correct.
 @Suite(.needsProgram) struct CommandLineTests {
     private static let commands = [
         "run", "demo", "simulate", "watch", "scan", "record", "replay", "calibrate", "noise", "check-config",
@@ -19,19 +19,19 @@ import Testing
     }
 
     @Test(arguments: ["--help", "-h", "help"])
-    func theHelpListsEveryCommand(word: String) async throws {
+    func helpListsEveryCommand(word: String) async throws {
         let outcome = try await jostle(word)
         #expect(outcome.status == 0)
         for command in Self.commands { #expect(outcome.output.contains("\n  \(command) ")) }
     }
 
-    @Test func theVersionIsTold() async throws {
+    @Test func printsVersion() async throws {
         let outcome = try await jostle("--version")
         #expect(outcome.status == 0)
         #expect(outcome.output.wholeMatch(of: /jostle \d+\.\d+\.\d+\n/) != nil, "\(outcome.output)")
     }
 
-    @Test func withoutACommandTheyAreListed() async throws {
+    @Test func listsCommandsWithoutArguments() async throws {
         let program = try JostleProgram([])
         defer { program.kill() }
         #expect(await program.exitStatus() == 64)
@@ -40,27 +40,27 @@ import Testing
 
     @Test(
         arguments: [
-            (["shout"], "there is no command \"shout\""), (["help", "shout"], "there is no command \"shout\""),
-            (["run", "--loud"], "there is no option --loud"), (["scan", "-j"], "there is no option -j"),
-            (["replay"], "FILE is missing"), (["replay", "a", "b"], "\"b\" is one word too many"),
+            (["shout"], "unknown command \"shout\""), (["help", "shout"], "unknown command \"shout\""),
+            (["run", "--loud"], "unknown option --loud"), (["scan", "-j"], "unknown option -j"),
+            (["replay"], "FILE is missing"), (["replay", "a", "b"], "unexpected argument \"b\""),
             (["run", "--config"], "--config needs a value"), (["scan", "--json=yes"], "--json takes no value"),
             (["run", "--config", "a", "--config", "b"], "--config is given twice"),
             (["run", "--for", "soon"], "--for is \"soon\""), (["run", "--for=0"], "--for is \"0\""),
             (["demo", "--for=-3"], "--for is \"-3\""), (["record", "x", "--for", "1e300"], "--for is \"1e300\""),
             (["scan", "--address", "0x80"], "--address is \"0x80\""),
             (["scan", "--address", "x"], "--address is \"x\""),
-            (["simulate", "shake", "--count", "2"], "--count goes with --on"),
+            (["simulate", "shake", "--count", "2"], "--count needs --on"),
             (["simulate", "shake", "--once", "--for", "3"], "--once and --for"),
-            (["simulate", "walk", "--once"], "walk does not end by itself"),
+            (["simulate", "walk", "--once"], "walk has no end"),
             (["simulate", "moonwalk", "--once"], "there is no trajectory \"moonwalk\""),
             (["simulate", "shake", "--on", "a/b"], "--on is \"a/b\""),
             (["simulate", "shake", "--on", "#"], "--on is \"#\""),
-            (["simulate", "shake", "--on", "dut", "--once"], "with --on a movement is made once"),
+            (["simulate", "shake", "--on", "dut", "--once"], "with --on, a movement is made only once"),
             (["watch", "--device", "a/+"], "--device is \"a/+\""),
             (["watch", "--plain", "--json"], "--plain and --json"),
             (["simulate", "shake", "--on", "dut", "--count", "99"], "--count is \"99\""),
         ])
-    func wrongWordsAreStatus64(words: [String], message: String) async throws {
+    func usageErrorsAreStatus64(words: [String], message: String) async throws {
         let program = try JostleProgram(words)
         defer { program.kill() }
         #expect(await program.exitStatus() == 64)
@@ -68,7 +68,7 @@ import Testing
         #expect(program.output.isEmpty)
     }
 
-    @Test func anUnknownTrajectoryIsAWrongWordOnTheCommandLineAndAWrongSettingInAConfiguration() async throws {
+    @Test func unknownTrajectoryIsUsageOrConfigurationError() async throws {
         let simulated = try await jostle("simulate", "moonwalk")
         #expect(simulated.status == 64)
         let configured = try await jostle(
@@ -80,19 +80,19 @@ import Testing
         }
     }
 
-    @Test func aRecordingToPlayThatIsNotThereIsNamed() async throws {
+    @Test func namesMissingRecording() async throws {
         let outcome = try await jostle("simulate", "/nowhere/washer.csv")
         #expect(outcome.status == 66 && outcome.errors.contains("/nowhere/washer.csv"), "\(outcome)")
     }
 
-    @Test func aConfigurationFaultStaysOneInASimulation() async throws {
+    @Test func configurationErrorInSimulationIsStatus78() async throws {
         let outcome = try await jostle(
             "simulate", "rest", "--set", "mqtt.username=me", "--set", "mqtt.password_file=/nowhere/password")
         #expect(outcome.status == 78 && outcome.errors.contains("/nowhere/password"), "\(outcome)")
     }
 }
 
-/// Requirement: `jostle check-config` says all that is wrong with its place, and what is in force.
+/// Requirement: `jostle check-config` reports every problem with its position, and shows the configuration in force.
 @Suite(.needsProgram) struct CheckConfigTests {
     private let directory: TemporaryDirectory
 
@@ -100,17 +100,17 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func aGoodFileIsRight() async throws {
+    @Test func validFileIsAccepted() async throws {
         let file = try directory.write("sensor:\n  rate: 100 Hz\n", to: "good.yaml")
         for words in [[file], ["--config", file]] {
             let program = try JostleProgram(["check-config"] + words)
             defer { program.kill() }
             #expect(await program.exitStatus() == 0)
-            #expect(program.output == "\(file): right\n" && program.errors.isEmpty)
+            #expect(program.output == "\(file): valid\n" && program.errors.isEmpty)
         }
     }
 
-    @Test func everyProblemHasItsPlaceAndAdvice() async throws {
+    @Test func problemsHavePositionAndAdvice() async throws {
         let file = try directory.write(
             "sensor:\n  rate: fast\n  adress: 0x68\npublish:\n  loud: true\n", to: "bad.yaml")
         let outcome = try await jostle("check-config", file)
@@ -121,18 +121,18 @@ import Testing
         #expect(outcome.errors.contains("\(file):5:3: publish.loud: "))
     }
 
-    @Test func brokenYAMLHasItsPlace() async throws {
+    @Test func invalidYAMLHasPosition() async throws {
         let file = try directory.write("sensor:\n  rate: [1, 2\n", to: "broken.yaml")
         let outcome = try await jostle("check-config", file)
         #expect(outcome.status == 78 && outcome.errors.contains("\(file):"), "\(outcome.errors)")
     }
 
-    @Test func aWrongOverrideIsToldLikeAWrongKey() async throws {
+    @Test func reportsUnknownKeyInOverride() async throws {
         let outcome = try await jostle("check-config", "--set", "sensor.rat=1")
         #expect(outcome.status == 78 && outcome.errors.contains("did you mean \"rate\"?"), "\(outcome.errors)")
     }
 
-    @Test func aFileThatIsNotThereIsStatus66() async throws {
+    @Test func missingFileIsStatus66() async throws {
         let path = directory.path("nowhere.yaml")
         for words in [["check-config", path], ["run", "--config", path], ["replay", "-", "--config", path]] {
             let program = try JostleProgram(words)
@@ -142,14 +142,14 @@ import Testing
         }
     }
 
-    @Test func theEnvironmentNamesTheFile() async throws {
+    @Test func environmentSelectsFile() async throws {
         let file = try directory.write("sensor: { rate: 50 Hz }\n", to: "named.yaml")
         let outcome = try await jostle("check-config", "--show", environment: ["JOSTLE_CONFIG": file])
         #expect(outcome.status == 0)
         #expect(outcome.output.contains("rate: 50 Hz  # \(file):1:"), "\(outcome.output)")
     }
 
-    @Test func whatIsInForceIsAFileOfTheSameMeaning() async throws {
+    @Test func shownConfigurationRoundTrips() async throws {
         let shown = try await jostle("check-config", "--show", "--set", "device.id=washer-1")
         #expect(shown.status == 0)
         #expect(shown.output.contains("id: washer-1") && shown.output.contains("# built-in default"))
@@ -159,7 +159,7 @@ import Testing
         #expect(values(again.output) == values(shown.output))
     }
 
-    @Test func theSchemaIsJSON() async throws {
+    @Test func schemaIsJSON() async throws {
         let outcome = try await jostle("check-config", "--schema")
         #expect(outcome.status == 0)
         let schema = try #require(try JSON.object(outcome.output))

@@ -3,7 +3,8 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: commands over MQTT are carried out and answered, and no message of a device can be aimed at a topic.
+/// Requirement: commands over MQTT are carried out and answered, and cannot make a device publish to an arbitrary
+/// topic.
 @Suite(.needsBroker) struct CommandTests {
     private let directory: TemporaryDirectory
     private let tilted: String
@@ -20,12 +21,12 @@ import Testing
         return message
     }
 
-    /// Waits for the published roll to be this, in degrees, give or take the virtual chip's errors.
+    /// Waits until the published roll is this angle in degrees, within the virtual chip's errors.
     private func rollBecomes(_ degrees: Double, _ observer: Observer) async -> Bool {
         await observer.sees { abs((try $0.objects("attitude").last?["roll"] as? Double ?? .nan) - degrees) < 6 }
     }
 
-    @Test func tareMakesThePresentAttitudeZeroAndClearUndoesIt() async throws {
+    @Test func tareZeroesAttitudeAndClearUndoesIt() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -42,7 +43,7 @@ import Testing
         #expect(reply.properties.correlationData == [7, 0, 255])
         #expect(reply.payload == observer.messages("command/tare/result").first?.payload)
 
-        // The heading alone: the board is as tilted as it was.
+        // Only the heading is zeroed; the board stays as tilted as it was.
         try observer.publish(command("tare", "{\"heading_only\":true}"))
         #expect(await rollBecomes(30, observer), "\(agent.errors)")
         try observer.publish(command("tare"))
@@ -53,7 +54,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func whatIsNoCommandIsRefusedAndRepliesAreNotAimedElsewhere() async throws {
+    @Test func refusesInvalidCommandsAndForeignReplyTopics() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -64,7 +65,8 @@ import Testing
         defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("command/tare/result").isEmpty }, "\(agent.errors)")
         #expect(try observer.objects("command/tare/result").first?["error"] as? String == "retained")
-        // Nor is one carried out that is retained meanwhile, or the empty message that takes it away.
+        // A command that is retained while the agent runs is not carried out either, nor is the empty message that
+        // clears it.
         for text in ["{}", ""] {
             var message = command("start", text)
             message.retain = true

@@ -2,8 +2,8 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: the agent takes samples' instants from a GPIO line, says what is wrong with one, and refuses a rate that cannot
-/// be.
+/// Requirement: the agent times samples by a GPIO line, reports a problem with the line, and refuses an impossible
+/// rate.
 @Suite(.needsProgram, .needsFakeAdapter) struct DataReadyTests {
     private let bus = FakeBus.unusedPath()
     private var chip: String { bus.replacingOccurrences(of: "i2c-", with: "gpiochip") }
@@ -18,13 +18,13 @@ import Testing
             environment: ["FAKE_GPIO": chip, "FAKE_GPIO_OPTIONS": gpio], fake: (bus, ""))
     }
 
-    @Test(.needsBroker) func samplesAreTimedByTheLine() async throws {
+    @Test(.needsBroker) func timesSamplesByDataReadyLine() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, gpio: "wire=17")
         defer { agent.kill() }
-        #expect(await agent.logs("the data-ready line times the samples"), "\(agent.errors)")
+        #expect(await agent.logs("the data-ready line is used to time the samples"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in
                 try observer.objects("health").contains {
@@ -35,13 +35,13 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test(.needsBroker) func aWireThatLeadsNowhereIsToldOnce() async throws {
+    @Test(.needsBroker) func logsDisconnectedWireOnce() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let agent = try agent(broker, gpio: "wire=4", "publish.attitude.deadband=0")
         defer { agent.kill() }
-        #expect(await agent.logs("no edge comes on the data-ready line"), "\(agent.errors)")
+        #expect(await agent.logs("no edges on the data-ready line"), "\(agent.errors)")
         #expect(
             await observer.sees { observer in
                 try observer.objects("health").contains {
@@ -50,14 +50,14 @@ import Testing
             })
         let count = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count >= count + 20 })
-        #expect(agent.errors.components(separatedBy: "no edge comes").count == 2, "\(agent.errors)")
+        #expect(agent.errors.components(separatedBy: "no edges on").count == 2, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
 
     @Test(arguments: [
         ("busy=17:spi0", 69, "\"spi0\" uses it"), ("open=EACCES", 77, "usermod -aG gpio"), ("lines=8", 78, "0 to 7"),
     ])
-    func aLineThatCannotBeHadEndsTheProgram(gpio: String, status: Int32, text: String) async throws {
+    func unavailableLineEndsProgram(gpio: String, status: Int32, text: String) async throws {
         let outcome = try JostleProgram(
             [
                 "run", "--set", "sensor.bus=\(bus)", "--set", "sensor.interrupt.chip=\(chip)", "--set",
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [["run", "--set", "sensor.driver=virtual"], ["check-config", "--set", "sensor.driver=virtual"]])
-    func aRateBeyondTheChipIsAWrongConfiguration(command: [String]) async throws {
+    func excessiveRateIsConfigurationError(command: [String]) async throws {
         let program = try JostleProgram(
             command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"])
         defer { program.kill() }
@@ -78,7 +78,7 @@ import Testing
         #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were asked for"))
     }
 
-    @Test func anUnknownBusClockIsAWarning() async throws {
+    @Test func warnsAboutUnknownBusClock() async throws {
         let program = try JostleProgram(
             [
                 "run", "--for", "2", "--set", "sensor.bus=\(bus)", "--set", "sensor.rate=1000Hz", "--set",

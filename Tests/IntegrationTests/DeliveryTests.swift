@@ -4,10 +4,11 @@ import MosquittoClient
 import SQLiteDatabase
 import Testing
 
-/// Requirement: an event exists from its commit. Whatever is killed when, each arrives, in order, and what arrives twice has
-/// the same id; a gesture that was open when the agent was killed comes to its end.
+/// Requirement: a committed event is not lost. Whatever is killed and when, each event arrives, in order; a repetition
+/// has the same id; a gesture that was open when the agent was killed is cancelled.
 ///
-/// `JOSTLE_DELIVERY_EVENTS` and `JOSTLE_DELIVERY_KILLS` make a long test of the one under fire: 10000 and 50, say.
+/// `JOSTLE_DELIVERY_EVENTS` and `JOSTLE_DELIVERY_KILLS` lengthen the test with random kills, for example to 10000 and
+/// 50.
 @Suite(.needsBroker) struct DeliveryTests {
     private let directory: TemporaryDirectory
     private let spin: String
@@ -15,7 +16,7 @@ import Testing
 
     init() throws {
         directory = try TemporaryDirectory()
-        // Lying flat and turned about z for ever: with the settings below each sample tells a change.
+        // Lies flat and turns about z for ever; with the settings below, every sample is a change.
         let rows = (0..<1000).map { "\(Double($0) / 50),0,0,9.80665,0,0,\($0 < 25 ? 0 : 12)\n" }
         spin = try directory.write(Recording.header + "\n" + rows.joined(), to: "spin.csv")
     }
@@ -40,7 +41,7 @@ import Testing
         return ids
     }
 
-    @Test func whatACrashLeftBehindIsSentByTheNextRunBeforeItsOwn() async throws {
+    @Test func nextRunSendsCrashedRunsEventsFirst() async throws {
         let broker = try TestBroker()
         defer { broker.kill() }
         let first = try agent(broker.port)
@@ -57,7 +58,7 @@ import Testing
         let ids = try observer.ids()
         #expect(Array(ids.prefix(left.count)) == left)
 
-        // What had begun is cancelled, by the new run and before anything else of it.
+        // The open gesture is cancelled by the new run, before any other event of that run.
         #expect(await observer.sees { try $0.ids().count > left.count }, "\(second.errors)")
         let own = try #require(try observer.allEvents().first { !left.contains($0["id"] as? String ?? "") })
         #expect(
@@ -70,7 +71,7 @@ import Testing
         (try? FileManager.default.attributesOfItem(atPath: state + "/" + name)[.size] as? Int) ?? 0
     }
 
-    @Test(.timeLimit(.minutes(60))) func underFireNoEventIsLostAndNoneIsOutOfOrder() async throws {
+    @Test(.timeLimit(.minutes(60))) func randomKillsLoseNoEventAndKeepOrder() async throws {
         let environment = ProcessInfo.processInfo.environment
         let wanted = Int(environment["JOSTLE_DELIVERY_EVENTS"] ?? "") ?? 300
         let kills = Int(environment["JOSTLE_DELIVERY_KILLS"] ?? "") ?? 3
@@ -101,24 +102,24 @@ import Testing
         }
         #expect(await agent.terminate() == 0, "\(agent.errors)")
         existing.formUnion(try waiting())
-        // The rest of the outbox, by a last run that makes no events of its own.
+        // A last run delivers the rest of the outbox and produces no events of its own.
         let reports = observer.messages("health").count
         let last = try self.agent(broker.port, "rest")
         defer { last.kill() }
-        // What the broker had taken and lost never comes: that is for the judge to tell.
+        // Messages that the broker accepted and then lost never arrive; the check below tolerates those.
         _ = await observer.sees { Set(try $0.ids()).isSuperset(of: existing) }
-        // The rest is acknowledged, and then out of the file as well.
+        // The rest is acknowledged and then deleted from the file.
         #expect(
             await observer.sees { try $0.objects("health").dropFirst(reports).contains { $0["outbox"] as? Int == 0 } },
             "\(last.errors)")
         #expect(await last.terminate() == 0, "\(last.errors)")
         #expect(try waiting().isEmpty)
 
-        try judge(observer, existing, brokerDeaths)
+        try checkOrder(observer, existing, brokerDeaths)
     }
 
-    /// Order, gaps and repetitions of what came.
-    private func judge(_ observer: Observer, _ existing: Set<String>, _ brokerDeaths: [Double]) throws {
+    /// Checks the order, gaps and repetitions of the received events.
+    private func checkOrder(_ observer: Observer, _ existing: Set<String>, _ brokerDeaths: [Double]) throws {
         var lastNumber: [String: Int] = [:]
         var lastTime: [String: Double] = [:]
         var seen: Set<String> = []
@@ -142,7 +143,7 @@ import Testing
             #expect(published.number > before, "\(id) came after number \(before)")
             let gap = published.number - before - 1
             if gap > 0 {
-                // What a broker had acknowledged, and not saved or passed on when it was killed, is its own loss.
+                // What the broker acknowledged but neither saved nor forwarded when it was killed is the broker's loss.
                 let from = (lastTime[published.run] ?? time) - 2
                 if brokerDeaths.contains(where: { (from...(time + 2)).contains($0) }) {
                     ofTheBroker += gap
@@ -162,19 +163,19 @@ import Testing
 }
 
 extension Observer {
-    /// All events of a device, in the order in which they came, retained ones left out.
+    /// All events of a device, in the order of arrival, without retained ones.
     func allEvents(of device: String = "dut") throws -> [[String: Any]] {
         try all.filter { $0.topic.hasPrefix("jostle/\(device)/event/") && !$0.retain }.map { message in
             try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
         }
     }
 
-    /// Their ids, without repetitions.
+    /// The ids of a device's events, without repetitions.
     func ids(of device: String = "dut") throws -> [String] {
         var seen: Set<String> = []
         return try allEvents(of: device).compactMap { $0["id"] as? String }.filter { seen.insert($0).inserted }
     }
 
-    /// How many messages came on a topic of a device.
+    /// The number of messages on a topic of a device.
     func count(_ end: String, of device: String = "dut") throws -> Int { messages(end, of: device).count }
 }

@@ -5,20 +5,20 @@ import Synchronization
 enum FakeBus {
     private static let count = Atomic<Int>(0)
 
-    /// A device file's path that no other test has, in this process or another: the lock on a chip is the machine's.
+    /// A device path that no other test uses, in this process or another, because chip locks are global to the machine.
     static func unusedPath() -> String {
         "/dev/i2c-\(getpid())\(500 + count.add(1, ordering: .relaxed).newValue)"
     }
 
-    /// Whether there is a real bus.
+    /// Whether this machine has a real bus.
     static var machineHasOne: Bool {
         (try? FileManager.default.contentsOfDirectory(atPath: "/dev"))?.contains { $0.hasPrefix("i2c-") } ?? false
     }
 }
 
-/// Reading JSON.
+/// A JSON reader for tests.
 enum JSON {
-    /// The object that a text is; nil where it is something else.
+    /// The JSON object in a text; `nil` if it is something else.
     static func object(_ text: String) throws -> [String: Any]? {
         try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
     }

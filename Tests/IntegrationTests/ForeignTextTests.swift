@@ -3,17 +3,18 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: whatever comes over the network or out of a file, nothing of it commands the terminal, breaks a line or turns
-/// the direction of writing.
+/// Requirement: text from the network or from files cannot control the terminal, break a line or change the writing
+/// direction.
 @Suite(.needsBroker) struct ForeignTextTests {
-    /// Clear the screen, a colour, right to left, another line, a title; then a letter, by which it is found again.
+    /// Clear the screen, set a colour, write right to left, start a new line, set a title; then a letter to find it
+    /// again.
     private static let hostile = "\u{1B}[2J\u{9B}31m\u{202E}\u{2028}\u{2067}\u{1B}]0;owned\u{7}\u{7F}é"
 
-    /// The same as the program writes it.
+    /// The same text as the program prints it.
     private static let shown =
         #"\u{1b}[2J\u{9b}31m\u{202e}\u{2028}\u{2067}\u{1b}]0;owned\u{7}\u{7f}é"#
 
-    /// What was written that is neither printable nor the end of a line, as numbers.
+    /// The characters in the output that are neither printable nor line ends, as numbers.
     private func harm(_ outcome: Outcome) -> [String] {
         (outcome.output + outcome.errors).unicodeScalars.filter { scalar in
             switch scalar.value {
@@ -32,7 +33,7 @@ import Testing
         String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
     }
 
-    /// Runs a command that asks the device `dut`, in the place of which the test answers, and then publishes more.
+    /// Runs a command for the device `dut`. The test replies in place of the device, and then publishes more.
     private func ask(
         _ words: [String], command: String, answer: [String: Any], then events: [[String: Any]] = []
     ) async throws -> Outcome {
@@ -55,7 +56,7 @@ import Testing
         return Outcome(status: status, output: program.output, errors: program.errors)
     }
 
-    @Test func whatADeviceAnswersAndPublishesToSimulate() async throws {
+    @Test func escapesRepliesAndEventsInSimulate() async throws {
         let hostile = Self.hostile
         let outcome = try await ask(
             ["simulate", "shake"], command: "simulate",
@@ -68,8 +69,8 @@ import Testing
         #expect(outcome.status == 0, "\(outcome)")
         expectHarmless(outcome)
         #expect(outcome.lines.count == 4, "\(outcome)")
-        #expect(outcome.lines.first == "dut: m\(Self.shown), over in 0.5 s", "\(outcome)")
-        // What is JSON stays JSON, of the same value.
+        #expect(outcome.lines.first == "dut: m\(Self.shown), takes 0.5 s", "\(outcome)")
+        // JSON stays JSON with the same value.
         let start = "s  g\(Self.shown) p\(Self.shown)  "
         let line = try #require(outcome.lines.first { $0.contains(start) }, "\(outcome)")
         let published = try #require(line.range(of: start)).upperBound
@@ -77,20 +78,20 @@ import Testing
         #expect(object["more"] as? String == hostile && object["gesture"] as? String == "g\(hostile)", "\(line)")
     }
 
-    @Test func whatADeviceRefusesWith() async throws {
+    @Test func escapesRefusals() async throws {
         let outcome = try await ask(
             ["stop"], command: "stop", answer: ["ok": false, "error": "busy", "message": "no\n\(Self.hostile)"])
         #expect(outcome.status == 75 && outcome.errors == "jostle: no\\u{a}\(Self.shown)\n", "\(outcome)")
         expectHarmless(outcome)
     }
 
-    @Test func anAnswerThatMakesNoSense() async throws {
+    @Test func reportsMalformedReply() async throws {
         let outcome = try await ask(["stop"], command: "stop", answer: ["ok": Self.hostile])
-        #expect(outcome.status == 65 && outcome.errors.contains("the answer makes no sense"), "\(outcome)")
+        #expect(outcome.status == 65 && outcome.errors.contains("the answer cannot be parsed"), "\(outcome)")
         expectHarmless(outcome)
     }
 
-    @Test func aRecordingThatIsMalformed() async throws {
+    @Test func escapesMalformedRecordings() async throws {
         let directory = try TemporaryDirectory()
         let name = "r\u{1B}[2J\u{9B}1m\u{202E}.csv"
         let header = "t_s,ax,ay,az,gx,gy,gz\n"
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func whatIsWatchedAsJSONKeepsItsValue() async throws {
+    @Test func watchedJSONKeepsValues() async throws {
         let hostile = Self.hostile
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -115,7 +116,7 @@ import Testing
         try device.publish(
             MQTTMessage(topic: "jostle/dut/availability", text: "online", qos: .atLeastOnce, retain: true))
         #expect(await eventually { program.output.contains("online") }, "\(program.errors)")
-        // Raw and not as JSON's escapes, as far as JSON allows it.
+        // Unescaped, as far as JSON permits.
         let raw = "\u{9B}31m\u{202E}\u{2028}\u{2067}\u{7F}é"
         for text in [
             "{\"gesture\":\n\t\"\(raw)\",\r\"\(raw)\":[1.50, \"\(raw)\"]}", "no JSON: \(hostile)", "\"\(raw)\"",

@@ -2,9 +2,9 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// A disk of a megabyte that only one process sees.
+/// A 1 MB disk that only one process sees.
 private enum SmallDisk {
-    /// A command that mounts a megabyte at its first word and executes the rest.
+    /// A command that mounts the disk at its first argument and executes the rest.
     static let launcher = [
         "unshare", "-Urm", "/bin/sh", "-c", "mount -t tmpfs -o size=1m none \"$0\" && exec \"$@\"",
     ]
@@ -15,10 +15,10 @@ private enum SmallDisk {
     }()
 }
 
-/// Requirement: a disk that is full costs no event: they go on from memory, and the health report says so.
+/// Requirement: a full disk costs no event: events continue from memory, and the health report says so.
 ///
-/// The disk is a megabyte of memory in a mount namespace of the agent's own, reached through `/proc`, which needs no rights
-/// where the system has user namespaces. `JOSTLE_FULL_DISK_SECONDS=60` makes a long one of it.
+/// The disk is 1 MB of memory in a mount namespace of the agent's own, accessed through `/proc`. This needs no
+/// privileges if the system has user namespaces. `JOSTLE_FULL_DISK_SECONDS=60` makes it a long test.
 @Suite(.needsBroker, .enabled(if: SmallDisk.isAvailable, "no user namespaces")) struct FullDiskTests {
     private let directory: TemporaryDirectory
     private let spin: String
@@ -29,12 +29,12 @@ private enum SmallDisk {
         spin = try directory.write(Recording.header + "\n" + rows.joined(), to: "spin.csv")
     }
 
-    @Test(.timeLimit(.minutes(10))) func noEventIsLostWhileDiskAndBrokerAreAway() async throws {
+    @Test(.timeLimit(.minutes(10))) func losesNoEventWithoutDiskAndBroker() async throws {
         let seconds = Double(ProcessInfo.processInfo.environment["JOSTLE_FULL_DISK_SECONDS"] ?? "") ?? 5
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let network = try Relay(to: broker.port)
+        let network = try TCPProxy(to: broker.port)
         defer { network.end() }
         let state = directory.path("state")
         try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
@@ -50,16 +50,16 @@ private enum SmallDisk {
         defer { agent.kill() }
         #expect(await observer.sees { $0.messages("event/turn").count > 20 }, "\(agent.errors)")
 
-        // The agent's view of the directory: in ours nothing is mounted there.
+        // The directory as the agent sees it; in this process nothing is mounted there.
         let disk = "/proc/\(agent.processIdentifier)/root\(state)"
         let filler = disk + "/filler"
         try fill(filler)
         network.cut()
-        #expect(await agent.logs("the outbox cannot be written"), "\(agent.errors)")
+        #expect(await agent.logs("cannot write the outbox"), "\(agent.errors)")
         try await Task.sleep(for: .seconds(seconds))
         try fill(filler)
         let before = observer.messages("event/turn").count
-        network.mend()
+        network.restore()
         #expect(await observer.sees { try $0.fault() != nil }, "\(agent.errors)")
         let ill = try observer.objects("health").last { $0["outbox_fault"] != nil }
         #expect((ill?["problems"] as? [String])?.contains("outbox") == true && ill?["problem"] as? Bool == true)
@@ -67,20 +67,20 @@ private enum SmallDisk {
         #expect(await observer.sees { $0.messages("event/turn").count > before + Int(20 * seconds) }, "\(agent.errors)")
 
         try FileManager.default.removeItem(atPath: filler)
-        #expect(await agent.logs("the outbox is written again"), "\(agent.errors)")
+        #expect(await agent.logs("the outbox can be written again"), "\(agent.errors)")
         let reports = observer.messages("health").count
         #expect(await observer.sees { try $0.messages("health").count > reports + 1 && $0.fault() == nil })
         #expect(await agent.terminate() == 0)
         #expect(await observer.availability("offline"))
         let numbers = try observer.allEvents().map { try PublishedEvent($0).number }
-        #expect(Set(numbers).count == numbers.max() ?? 0, "numbers without a hole")
+        #expect(Set(numbers).count == numbers.max() ?? 0, "numbers without a gap")
         #expect(try Set(observer.allEvents().map { try PublishedEvent($0).run }).count == 1)
         print(
             "full disk: \(Int(seconds)) s, \(Set(numbers).count) events, \((numbers.max() ?? 0) - Set(numbers).count) lost, "
                 + "\(numbers.count - Set(numbers).count) repeated with their id, \(unstored) in memory alone at most")
     }
 
-    /// Writes until there is no room left.
+    /// Writes until the disk is full.
     private func fill(_ path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         try #require(descriptor >= 0, "\(String(cString: strerror(errno)))")
@@ -93,6 +93,6 @@ private enum SmallDisk {
 }
 
 extension Observer {
-    /// What the last health report says is wrong with the outbox.
+    /// The fault of the outbox in the last health report.
     fileprivate func fault() throws -> String? { try objects("health").last?["outbox_fault"] as? String }
 }

@@ -3,10 +3,10 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: whatever arrives on the topics that an agent listens to, nothing that is in force changes, each message is
-/// refused and accounted for in the log, memory does not grow, and the next shake comes through.
+/// Requirement: whatever arrives on the agent's topics, the settings in force do not change, every message is refused
+/// and accounted for in the log, memory does not grow, and the next shake is recognised.
 ///
-/// `JOSTLE_GARBAGE_MESSAGES=1000` makes a long one of it: so many on each topic, and then the memory is judged.
+/// `JOSTLE_GARBAGE_MESSAGES=1000` makes it a long test: so many messages on each topic, after which memory is checked.
 @Suite(.needsBroker) struct GarbageTests {
     private static let keys = [
         "gestures.shake.sensitivity", "gestures.shake.enabled", "publish.attitude.rate", "attitude.low_pass",
@@ -20,7 +20,7 @@ import Testing
 
     private var generator = SystemRandomNumberGenerator()
 
-    /// The `number`th payload of garbage, which is neither a value of any key nor arguments of any command.
+    /// The garbage payload with this number: neither a value of any key nor arguments of any command.
     private mutating func payload(_ number: Int) -> [UInt8] {
         switch number % 8 {
         case 0: [0x80] + (0..<(number % 300)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
@@ -30,12 +30,12 @@ import Testing
         case 4: Array("\"".utf8) + [0xC3, 0x28, 0xFF] + Array("\"".utf8)
         case 5: Array("[1, true, null".utf8)
         case 6: Array("{\"seconds\": 1e999, \"seconds\": -1}".utf8)
-        // As large as the agent takes; rarely, since the observer keeps them all.
+        // The maximum size that the agent accepts; rare, because the observer keeps every message.
         default: [UInt8](repeating: number % 64 == 7 ? 0x5B : 0x22, count: number % 64 == 7 ? 1_000_000 : 5000)
         }
     }
 
-    /// Sends so many messages to each of the topics, and returns how many of them are to be accounted for.
+    /// Sends so many messages to each topic, and returns how many the log must account for.
     private mutating func send(_ count: Int, to observer: Observer) async throws -> Int {
         var sent = 0
         for number in 0..<count {
@@ -46,7 +46,7 @@ import Testing
                 "homeassistant/sensor/dut/x\(number % 10)/config",
             ]
             for topic in topics {
-                // Empty is "as the configuration file says" to a key, and no arguments to a command.
+                // An empty payload is valid for both: it resets a key, and it means no arguments to a command.
                 let isEmpty = number % 31 == 30 && !topic.contains("/command/")
                 let message = MQTTMessage(
                     topic: topic, payload: isEmpty ? [] : payload(number), qos: .atLeastOnce,
@@ -58,8 +58,8 @@ import Testing
         return sent
     }
 
-    /// How many messages the agent's log accounts for.
-    private static func told(by agent: JostleProgram) -> Int {
+    /// The number of messages that the agent's log accounts for.
+    private static func loggedCount(by agent: JostleProgram) -> Int {
         agent.errors.split(separator: "\n").reduce(0) { sum, line in
             if line.contains(" not set: ") || line.hasSuffix(" is as the configuration file says") { return sum + 1 }
             if line.contains("command ") && line.contains(" refused: ") { return sum + 1 }
@@ -74,7 +74,7 @@ import Testing
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        // Values and commands that would be carried out, were they not retained.
+        // Values and commands that would be accepted if they were not retained.
         let retained = [("set/gestures.shake.enabled", "false"), ("set/attitude.low_pass", "2"), ("command/stop", "")]
         for (topic, text) in retained {
             try observer.publish(
@@ -91,16 +91,20 @@ import Testing
                 ].flatMap { ["--set", $0] }, environment: ["STATE_DIRECTORY": directory.path("state")])
         defer { agent.kill() }
         #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
-        #expect(await eventually { Self.told(by: agent) == retained.count }, "\(agent.errors)")
+        #expect(await eventually { Self.loggedCount(by: agent) == retained.count }, "\(agent.errors)")
         let before = try #require(try observer.objects("config/reported").last)
 
-        // Buffers and caches grow to what it takes.
+        // Lets buffers and caches reach their size.
         var sent = retained.count + (try await send(count, to: observer))
-        #expect(await eventually(within: .seconds(90)) { Self.told(by: agent) >= sent }, "\(agent.errors.suffix(3000))")
+        #expect(
+            await eventually(within: .seconds(90)) { Self.loggedCount(by: agent) >= sent },
+            "\(agent.errors.suffix(3000))")
         let warm = try residentMemory(of: agent.processIdentifier)
         sent += try await send(count, to: observer)
-        #expect(await eventually(within: .seconds(90)) { Self.told(by: agent) >= sent }, "\(agent.errors.suffix(3000))")
-        #expect(Self.told(by: agent) == sent)
+        #expect(
+            await eventually(within: .seconds(90)) { Self.loggedCount(by: agent) >= sent },
+            "\(agent.errors.suffix(3000))")
+        #expect(Self.loggedCount(by: agent) == sent)
         let memory = try residentMemory(of: agent.processIdentifier)
         print("garbage: \(sent) values and commands refused, memory \(warm / 1024) KiB, then \(memory / 1024) KiB")
         if count >= 1000 { #expect(memory - warm < 1_048_576) }
@@ -125,8 +129,8 @@ import Testing
         #expect(kept == nil || kept == "{}\n")
     }
 
-    /// What deals with a message must not grow with their number: neither memory nor the depth of a stack.
-    @Test(.timeLimit(.minutes(5))) func tensOfThousandsOfMessagesAreAsGoodAsOne() async throws {
+    /// Neither memory nor stack depth may grow with the number of messages.
+    @Test(.timeLimit(.minutes(5))) func survivesTensOfThousandsOfMessages() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
         defer { broker.kill() }
         let observer = try await Observer(broker.port)

@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: what a home hears of a device is what the device is now, through restarts, changes and renamings.
+/// Requirement: Home Assistant's view of a device matches its present state, through restarts, changes and renamings.
 @Suite(.needsBroker) struct HomeAssistantTests {
     private let directory: TemporaryDirectory
 
@@ -16,17 +16,17 @@ import Testing
         return try JostleProgram.agent(broker: broker.port, common + settings, state: directory.path("state"))
     }
 
-    /// What a broker keeps of announcements, by topic.
+    /// The discovery messages that a broker retains, by topic.
     private func announced(_ broker: TestBroker) async throws -> [String: String] {
         let late = try await Observer(broker.port)
-        // All that is kept has come once this has.
+        // All retained messages have arrived when this one has.
         try late.publish(MQTTMessage(topic: "marker", text: "", qos: .atLeastOnce))
         #expect(await late.sees { $0.topics.contains("marker") })
         let kept = late.all.filter { $0.retain && $0.topic.hasSuffix("/config") }
         return Dictionary(uniqueKeysWithValues: kept.map { ($0.topic, String(decoding: $0.payload, as: UTF8.self)) })
     }
 
-    /// Waits until as many announcements came on a topic.
+    /// Waits for a number of discovery messages on a topic.
     private func sees(_ observer: Observer, _ topic: String, count: Int = 1, empty: Bool = false) async -> Bool {
         await observer.sees { $0.all.filter { $0.topic == topic && $0.payload.isEmpty == empty }.count >= count }
     }
@@ -34,7 +34,7 @@ import Testing
     private let shake = "homeassistant/device_automation/dut/shake_began/config"
     private let last = "homeassistant/button/dut/tare/config"
 
-    @Test func aStartOfHomeAssistantIsAnsweredOnce() async throws {
+    @Test func answersBirthMessageOnce() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -47,24 +47,24 @@ import Testing
         let birth = ContinuousClock.now
         try observer.publish(MQTTMessage(topic: "homeassistant/status", text: "online"))
         #expect(await sees(observer, last, count: 2), "\(agent.errors)")
-        // Not all devices at the same time: at a time of its own.
+        // Not all devices at once: after a random delay.
         #expect(birth.duration(to: .now) >= .milliseconds(500))
-        // A value for whoever began to listen, though nothing moves: the heartbeat is 30 s away.
+        // Published for the new subscriber although nothing moves; the heartbeat is 30 s away.
         let attitudes = observer.messages("attitude").count
         #expect(await observer.sees { $0.messages("attitude").count > attitudes })
         for topic in before.keys { #expect(observer.topics.filter { $0 == topic }.count == 2, "\(topic)") }
         #expect(try await announced(broker) == before)
         #expect(await agent.terminate() == 0)
-        // They outlive it: automations are not to fall apart where a board is switched off.
+        // Discovery messages outlive the agent: automations must not break when a board is switched off.
         #expect(try await announced(broker) == before)
     }
 
-    /// What the agent remembers to have announced.
+    /// The discovery topics in the agent's state directory.
     private var remembered: String? {
         try? String(contentsOfFile: directory.path("state/announced-topics"), encoding: .utf8)
     }
 
-    @Test func whatIsSwitchedOffDisappears() async throws {
+    @Test func disabledFeaturesDisappear() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -81,7 +81,7 @@ import Testing
         let without = try await announced(broker)
         #expect(!without.keys.contains { $0.contains("/shake_began/") || $0.hasSuffix("/event/dut/shake/config") })
         #expect(without["homeassistant/switch/dut/shake_enabled/config"] != nil && without[rate] == nil)
-        // Switched on in the home it is back, without a restart.
+        // Enabled over MQTT, it appears again without a restart.
         try observer.publish(
             MQTTMessage(topic: "jostle/dut/set/gestures.shake.enabled", text: "true", qos: .atLeastOnce))
         #expect(await sees(observer, shake, count: 2), "\(second.errors)")
@@ -94,7 +94,7 @@ import Testing
         #expect(await third.terminate() == 0)
     }
 
-    @Test func whatIsSwitchedOffInTheHomeStaysThere() async throws {
+    @Test func locallyDisabledFeaturesStay() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -105,7 +105,7 @@ import Testing
         for (key, value) in [("gestures.shake.enabled", "false"), ("publish.attitude.rate", "0")] {
             try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce))
         }
-        // What it does depends on: this one is set last.
+        // Published after the changes that are checked here, because it is set last.
         try observer.publish(
             MQTTMessage(topic: "jostle/dut/set/gestures.tap.counts", text: "double", qos: .atLeastOnce))
         #expect(await sees(observer, "homeassistant/device_automation/dut/tap_double/config"), "\(agent.errors)")
@@ -114,14 +114,14 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func aRenamingLeavesNoGhosts() async throws {
+    @Test func renamingLeavesNoDiscoveryMessages() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let first = try agent(broker)
         defer { first.kill() }
         #expect(await sees(observer, last), "\(first.errors)")
-        // Killed: what it remembers must have been written before.
+        // Killed, so the topics must have been saved before.
         first.kill()
 
         let second = try agent(broker, "device.id=new", "home_assistant.prefix=ha")
@@ -133,26 +133,26 @@ import Testing
         #expect(await second.terminate() == 0)
     }
 
-    @Test func ghostsThatNobodyRemembersAreFoundAtTheBroker() async throws {
+    @Test func removesUnlistedMessagesFoundAtBroker() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let ghost = "homeassistant/sensor/dut/gone/config"
+        let obsolete = "homeassistant/sensor/dut/gone/config"
         let stranger = "homeassistant/sensor/dut/foreign/config"
-        for (topic, origin) in [(ghost, "Jostle"), (stranger, "Somebody")] {
+        for (topic, origin) in [(obsolete, "Jostle"), (stranger, "Somebody")] {
             let text = "{\"name\":\"x\",\"origin\":{\"name\":\"\(origin)\"}}"
             try observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
         }
         let agent = try agent(broker)
         defer { agent.kill() }
-        #expect(await sees(observer, ghost, empty: true), "\(agent.errors)")
+        #expect(await sees(observer, obsolete, empty: true), "\(agent.errors)")
         #expect(await sees(observer, last), "\(agent.errors)")
         let kept = try await announced(broker)
-        #expect(kept[ghost] == nil && kept[stranger] != nil)
+        #expect(kept[obsolete] == nil && kept[stranger] != nil)
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func aBrokerThatForbidsItIsToldOfOnce() async throws {
+    @Test func logsRejectionOfDiscoveryOnce() async throws {
         let directory = try TemporaryDirectory()
         let rules = try directory.write("topic readwrite jostle/#\n", to: "acl")
         let broker = try await TestBroker.started(
@@ -160,10 +160,10 @@ import Testing
         defer { broker.kill() }
         let agent = try agent(broker)
         defer { agent.kill() }
-        #expect(await agent.logs("does not take announcements to Home Assistant"), "\(agent.errors)")
+        #expect(await agent.logs("rejects Home Assistant discovery messages"), "\(agent.errors)")
         let observer = try await Observer(broker.port)
         #expect(await observer.availability("online"))
-        #expect(agent.errors.split(separator: "\n").filter { $0.contains("announcements") }.count == 1)
+        #expect(agent.errors.split(separator: "\n").filter { $0.contains("discovery messages") }.count == 1)
         #expect(await agent.terminate() == 0)
     }
 }

@@ -2,9 +2,9 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: two agents on a board have a chip and an id each, and neither disturbs the other.
+/// Requirement: two agents on a board have separate chips and ids, and do not disturb each other.
 @Suite(.needsBroker, .needsFakeAdapter) struct InstanceTests {
-    @Test func twoAgentsReadTwoChipsOfABus() async throws {
+    @Test func twoAgentsReadTwoChipsOnOneBus() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -36,12 +36,12 @@ import Testing
         #expect(left.errors.contains("MPU-6050 at 0x68 on \(bus)"), "\(left.errors)")
         #expect(right.errors.contains("MPU-6050 at 0x69 on \(bus)"), "\(right.errors)")
 
-        // A third one finds its chip in use.
+        // A third agent finds its chip in use.
         let third = try agent("third", "0x69")
         defer { third.kill() }
         #expect(await third.exitStatus() == 69 && third.errors.contains("uses it"), "\(third.errors)")
 
-        // Without --on it is the instance's own agent that is meant.
+        // Without --on, the command goes to the instance's own agent.
         let stop = try await jostle(
             "stop", "--set", "mqtt.broker=mqtt://127.0.0.1:\(broker.port)",
             environment: ["JOSTLE_INSTANCE": "left"])

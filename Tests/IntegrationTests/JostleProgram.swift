@@ -2,7 +2,7 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Where the build put the program and the fake adapter's library: beside the test program.
+/// The build directory, which contains the program and the fake adapter's library beside the test program.
 enum Products {
     private static let directory = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent()
@@ -17,28 +17,28 @@ enum Products {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips where the program was not built, and says so.
+    /// Skips the test if the program was not built.
     static var needsProgram: Self { .enabled(if: Products.hasProgram, "the program jostle was not built") }
 
-    /// Skips where there is no mosquitto either, and says so.
+    /// Also skips the test if mosquitto is not installed.
     static var needsBroker: Self {
         .enabled(if: Products.hasProgram && TestBroker.isAvailable, "jostle was not built, or there is no mosquitto")
     }
 
-    /// Skips where the fake's library was not built either, and says so.
+    /// Also skips the test if the fake adapter was not built.
     static var needsFakeAdapter: Self {
         .enabled(if: Products.hasProgram && Products.hasFakeAdapter, "jostle or libFakeI2CAdapter.so was not built")
     }
 }
 
-/// A run of `jostle`, apart from the configuration, the state and the chips of the machine; to be ended with `kill` where
-/// it does not end by itself.
+/// A run of `jostle`, isolated from the machine's configuration, state and chips. Call `kill` if it does not end by
+/// itself.
 final class JostleProgram: @unchecked Sendable {
     private let process: ChildProcess
     private let directory: TemporaryDirectory
 
-    /// Starts it, with `input` as its standard input, with the fake adapter at a path where one is given, and by way of
-    /// `launcher`, words of a command that executes those which follow.
+    /// Starts the program with `input` as standard input, optionally with the fake adapter at a path, and optionally
+    /// through `launcher`, a command that executes the arguments that follow it.
     init(
         _ arguments: [String], input: String = "", environment: [String: String] = [:],
         fake: (path: String, options: String)? = nil, launcher: [String] = []
@@ -54,7 +54,7 @@ final class JostleProgram: @unchecked Sendable {
             variables["FAKE_I2C_OPTIONS"] = fake.options
         }
         variables.merge(environment) { $1 }
-        // Files and not pipes: nobody has to read them for the program to go on.
+        // Files instead of pipes, so that the program does not block on unread output.
         let script = "exec env -u JOURNAL_STREAM -u NOTIFY_SOCKET \"$@\" <input >output"
         process = try ChildProcess(
             ["/bin/sh", "-c", script, "jostle"] + variables.map { "\($0)=\($1)" } + launcher
@@ -64,10 +64,10 @@ final class JostleProgram: @unchecked Sendable {
     var processIdentifier: Int32 { process.identifier }
     var isRunning: Bool { process.exitStatus() == nil }
 
-    /// What it has written to standard output so far.
+    /// The text on standard output so far.
     var output: String { text(of: "output") }
 
-    /// What it has written to standard error so far.
+    /// The text on standard error so far.
     var errors: String { text(of: "errors") }
 
     private func text(of name: String) -> String {
@@ -78,25 +78,25 @@ final class JostleProgram: @unchecked Sendable {
         if isRunning { Foundation.kill(process.identifier, number) }
     }
 
-    /// Ends it without notice, and waits for it; does nothing where it has ended.
+    /// Kills the program and waits for it. Has no effect if it has ended.
     func kill() {
         signal(SIGKILL)
         process.wait()
     }
 
-    /// Waits for its end, and returns its exit status, 128 and more for a signal; nil where the end does not come in time.
+    /// Waits for the exit status, 128 or more for a signal; `nil` if the program does not end in time.
     func exitStatus(within limit: Duration = .seconds(30)) async -> Int32? {
         _ = await eventually(within: limit) { !isRunning }
         return process.exitStatus()
     }
 
-    /// Waits until it wrote a text to standard error.
+    /// Waits until a text appears on standard error.
     func logs(_ text: String, within limit: Duration = .seconds(30)) async -> Bool {
         await eventually(within: limit) { errors.contains(text) || !isRunning } && errors.contains(text)
     }
 }
 
-/// What a run of `jostle` came to.
+/// The result of a run of `jostle`.
 struct Outcome {
     var status: Int32?
     var output: String

@@ -2,7 +2,7 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: one can try everything without hardware and without a broker.
+/// Requirement: everything can be tried without hardware and without a broker.
 @Suite(.needsBroker) struct LiveTests {
     private let directory: TemporaryDirectory
 
@@ -10,33 +10,33 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func aDemonstrationSaysHowToListen() async throws {
+    @Test func demoPrintsHowToSubscribe() async throws {
         let outcome = try await jostle("demo", "--for", "3", "--set", "sensor.driver=virtual", "--set", "device.id=dut")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         let listen = try #require(
             outcome.output.firstMatch(of: /Listen: mosquitto_sub -h 127\.0\.0\.1 -p (\d+) -v -t 'jostle\/dut\/#'/))
         #expect(outcome.output.contains("connected to mqtt://127.0.0.1:\(listen.1)"))
         #expect(outcome.output.contains("attitude  roll"))
-        // It is no terminal, so there is nothing that only a terminal understands.
+        // The output is not a terminal, so it contains no control characters.
         #expect(!outcome.output.contains("\u{1B}") && !outcome.output.contains("\r"))
         #expect(!Loopback.accepts(try #require(UInt16(listen.1))), "the broker outlived the demonstration")
     }
 
     @Test(.enabled(if: !FakeBus.machineHasOne, "this machine has an I2C bus"))
-    func withoutASensorADemonstrationTakesAVirtualOne() async throws {
+    func demoUsesVirtualSensorWithoutHardware() async throws {
         let outcome = try await jostle("demo", "--for", "1")
         #expect(outcome.status == 0)
         #expect(
-            outcome.output.hasPrefix("No sensor: ") && outcome.output.contains("A virtual MPU-6050 takes its place"))
+            outcome.output.hasPrefix("No sensor: ") && outcome.output.contains("Using a virtual MPU-6050 instead"))
     }
 
-    @Test func aSimulatedShakeIsRecognised() async throws {
+    @Test func recognisesSimulatedShake() async throws {
         let outcome = try await jostle("simulate", "shake", "--for", "6")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.output.contains("shake began, axis x") && outcome.output.contains("shake ended"), "\(outcome)")
     }
 
-    @Test func aRecordingOfTheSensorCanBeReplayed() async throws {
+    @Test func recordingCanBeReplayed() async throws {
         let file = directory.path("recording.csv")
         let recorded = try await jostle("record", file, "--for", "2", "--set", "sensor.driver=virtual")
         #expect(recorded.status == 0, "\(recorded.errors)")
@@ -50,17 +50,17 @@ import Testing
         #expect(replayed.status == 0 && replayed.lines.count == rows + 1, "\(replayed.errors)")
     }
 
-    @Test func aRecordingGoesToStandardOutputUntilASignal() async throws {
+    @Test func recordsToStandardOutputUntilSignal() async throws {
         let program = try JostleProgram(["record", "-", "--for", "120", "--set", "sensor.driver=virtual"])
         defer { program.kill() }
-        // The buffer of the file is written when it is full.
+        // The output is buffered and written when the buffer is full.
         #expect(await eventually(within: .seconds(30)) { program.output.count > 4096 })
         #expect(await program.terminate() == 0)
         let replayed = try await jostle("replay", "-", input: program.output)
         #expect(replayed.status == 0, "\(replayed.errors)")
     }
 
-    @Test func aRecordingThatCannotBeWrittenIsStatus73() async throws {
+    @Test func unwritableRecordingIsStatus73() async throws {
         let path = directory.path("nowhere/recording.csv")
         let outcome = try await jostle("record", path, "--for", "30", "--set", "sensor.driver=virtual")
         #expect(outcome.status == 73 && outcome.errors.contains(path), "\(outcome.errors)")

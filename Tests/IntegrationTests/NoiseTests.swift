@@ -6,11 +6,11 @@ import Testing
     import FoundationXML
 #endif
 
-/// Requirement: `jostle noise` tells the noise of a resting recording's axes as a table, a plot, JSON and a picture, and
-/// refuses what is no such recording with status 65 and the reason.
+/// Requirement: `jostle noise` shows the noise of each axis of a resting recording as a table, a plot, JSON and SVG,
+/// and refuses other recordings with status 65 and the reason.
 @Suite(.needsProgram) struct NoiseTests {
     private let directory: TemporaryDirectory
-    /// °/s/√Hz and µg/√Hz, one for each axis.
+    /// °/s/√Hz and µg/√Hz, per axis.
     private static let gyroscope = [0.005, 0.01, 0.02]
     private static let accelerometer = [200.0, 400, 800]
 
@@ -18,14 +18,14 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// White noise at 100 Hz, the same in every run; moved at a time where one is given.
+    /// White noise at 100 Hz, the same in every run; optionally with a movement at a time.
     private func recording(seconds: Int = 120, isMovedAt: Double? = nil, hasGyroscope: Bool = true) throws -> String {
         var random = Random()
         let rootBandwidth = 50.0.squareRoot()
         var text = Recording.header + ",temp_c\n"
         for index in 0..<seconds * 100 {
             let t = Double(index) / 100
-            // Written out step by step: Swift 6.0.3 gives up on longer expressions.
+            // In separate steps, because Swift 6.0.3 fails to type-check longer expressions.
             var fields = [String(format: "%.2f", t)]
             for axis in 0..<3 {
                 let density: Double = Self.accelerometer[axis] * 9.80665e-6
@@ -44,7 +44,7 @@ import Testing
         return try directory.write(text, to: "rest.csv")
     }
 
-    @Test func theTableHasALineAnAxisInTheUnitsThatPeopleUse() async throws {
+    @Test func tableHasOneRowPerAxis() async throws {
         let outcome = try await jostle("noise", try recording())
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.lines.first == "12000 samples in 120.0 s, 100.00 Hz, 24.5 °C at the start, 24.5 °C at the end")
@@ -62,9 +62,9 @@ import Testing
             #expect(words[5] == "≤" && words[7] == (axis < 3 ? "°/h" : "mg"), "\(line)")
         }
         #expect(outcome.output.contains("within 10 % up to 2.35 s of averaging, within 25 % up to 13.3 s"))
-        #expect(outcome.output.contains("20 minutes would show a decade more"))
+        #expect(outcome.output.contains("20 minutes would extend the curve by a decade"))
         #expect(!outcome.output.contains("temperature changed"))
-        // The plots: three letters and, where they meet, stars, over whole decades.
+        // The plots: a letter for each axis, stars where curves meet, and whole decades.
         #expect(outcome.output.contains("Allan deviation of the gyroscope, °/h\n"))
         #expect(outcome.output.contains("Allan deviation of the accelerometer, mg\n"))
         #expect(outcome.lines.filter { $0.hasSuffix("averaging time, s") }.count == 2)
@@ -72,7 +72,7 @@ import Testing
         #expect(width <= 90)
     }
 
-    @Test func jsonHasEveryPointOfTheCurves() async throws {
+    @Test func jsonHasEveryCurvePoint() async throws {
         let outcome = try await jostle("noise", try recording(), "--json")
         let report = try #require(try JSON.object(outcome.output))
         #expect(outcome.status == 0 && report["samples"] as? Int == 12000 && report["rate_hz"] as? Double == 100)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func theSVGIsWellFormedAndSmall() async throws {
+    @Test func svgIsWellFormedAndSmall() async throws {
         let picture = directory.path("noise.svg")
         let outcome = try await jostle("noise", try recording(), "--svg", picture)
         #expect(outcome.status == 0 && outcome.output.contains("noise density"))
@@ -108,7 +108,7 @@ import Testing
         for curve in reader.curves {
             let points = curve.split(separator: " ").map { $0.split(separator: ",").compactMap { Double($0) } }
             #expect(points.count == 10)
-            // Within the field of the plot, from left to right.
+            // Inside the plot area, from left to right.
             for point in points {
                 #expect(point.count == 2 && (80...680).contains(point[0]) && (40...300).contains(point[1]))
             }
@@ -118,7 +118,7 @@ import Testing
         #expect(printed.status == 0 && Data(printed.output.utf8) == data)
     }
 
-    @Test func anAccelerometerAloneHasThreeAxes() async throws {
+    @Test func accelerometerAloneHasThreeAxes() async throws {
         let outcome = try await jostle("noise", try recording(hasGyroscope: false), "--svg", directory.path("a.svg"))
         #expect(outcome.status == 0 && outcome.output.contains("\n  ax ") && !outcome.output.contains("\n  gx "))
         #expect(!outcome.output.contains("of the gyroscope"))
@@ -126,7 +126,7 @@ import Testing
         #expect(try JSON.object(json.output)?["gyroscope"] == nil)
     }
 
-    @Test func aBoardThatMovedIsToldWhenAndHow() async throws {
+    @Test func reportsWhenAndHowBoardMoved() async throws {
         let outcome = try await jostle("noise", try recording(isMovedAt: 60))
         #expect(outcome.status == 65 && outcome.output.isEmpty)
         #expect(
@@ -135,12 +135,12 @@ import Testing
             "\(outcome.errors)")
     }
 
-    @Test func tooShortARecordingSaysWhatIsNeeded() async throws {
+    @Test func explainsTooShortRecording() async throws {
         let outcome = try await jostle("noise", try recording(seconds: 20))
         #expect(outcome.status == 65 && outcome.errors.contains("at least 1000 samples and 30 s"), "\(outcome.errors)")
     }
 
-    @Test func wrongFilesAndWordsHaveTheirStatus() async throws {
+    @Test func invalidFilesAndArgumentsHaveTheirStatus() async throws {
         let missing = try await jostle("noise", directory.path("nowhere.csv"))
         #expect(missing.status == 66 && missing.errors.contains("No such file"))
         let malformed = try await jostle("noise", "-", input: "\(Recording.header)\n0,0,0,9.8,0,0\n")
@@ -152,7 +152,7 @@ import Testing
     }
 }
 
-/// Normal numbers, the same in every run: SplitMix64 and the Box-Muller transform.
+/// Normally distributed numbers, the same in every run: SplitMix64 and the Box-Muller transform.
 private struct Random {
     private var state: UInt64 = 5
 
@@ -167,7 +167,7 @@ private struct Random {
     mutating func normal() -> Double { (-2 * log(uniform())).squareRoot() * cos(2 * .pi * uniform()) }
 }
 
-/// What the tests look at in a picture.
+/// The parts of an SVG that the tests check.
 private final class SVGReader: NSObject, XMLParserDelegate {
     private(set) var root = ""
     private(set) var curves: [String] = []

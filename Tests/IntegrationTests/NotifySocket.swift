@@ -2,7 +2,7 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// A service manager's end of sd_notify(3).
+/// The service manager's end of sd_notify(3).
 final class NotifySocket {
     let path: String
     private let descriptor: Int32
@@ -34,7 +34,7 @@ final class NotifySocket {
         }
     }
 
-    /// Takes away what has come.
+    /// Discards the messages received so far.
     func drain() {
         var buffer = [UInt8](repeating: 0, count: 256)
         while recv(descriptor, &buffer, buffer.count, 0) > 0 {}

@@ -4,7 +4,7 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-/// Somebody who listens to everything at a broker, and writes it down.
+/// A client that subscribes to all topics of a broker and stores the messages.
 final class Observer: Sendable {
     private let client: MQTTClient<Never>
     private let log: Log
@@ -14,7 +14,7 @@ final class Observer: Sendable {
         let subscriptions = Atomic<Int>(0)
     }
 
-    /// Connects, and waits until it is subscribed; with a session the broker keeps what it misses.
+    /// Connects and waits for the subscription. With a session, the broker keeps the messages that the observer misses.
     init(_ port: UInt16, credentials: MQTTCredentials? = nil, hasSession: Bool = false) async throws {
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "observer-\(UUID().uuidString)")
@@ -36,7 +36,7 @@ final class Observer: Sendable {
         try #require(await subscribed(times: 1), "no subscription")
     }
 
-    /// Publishes a message of its own.
+    /// Publishes a message.
     func publish(_ message: MQTTMessage) throws {
         try client.publish(message)
     }
@@ -45,41 +45,41 @@ final class Observer: Sendable {
         _ = client.stop(within: .milliseconds(100))
     }
 
-    /// Waits until it was subscribed so many times: once more after each restart of the broker.
+    /// Waits until it has been subscribed `times` times: once more after each restart of the broker.
     func subscribed(times: Int) async -> Bool {
         await eventually(within: .seconds(30)) { log.subscriptions.load(ordering: .relaxed) >= times }
     }
 
-    /// All that came, in order.
+    /// All messages, in order.
     var all: [MQTTMessage] { log.messages.withLock { $0 } }
 
-    /// The topics of all that came, in order.
+    /// The topics of all messages, in order.
     var topics: [String] { all.map(\.topic) }
 
-    /// What came on the topics of a device that end so, in order.
+    /// The messages on a topic of a device, in order.
     func messages(_ end: String, of device: String = "dut") -> [MQTTMessage] {
         let topic = "jostle/\(device)/\(end)"
         return log.messages.withLock { $0 }.filter { $0.topic == topic }
     }
 
-    /// The same as text.
+    /// The messages on a topic of a device, as text.
     func texts(_ end: String, of device: String = "dut") -> [String] {
         messages(end, of: device).map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
-    /// The same as JSON objects.
+    /// The messages on a topic of a device, as JSON objects.
     func objects(_ end: String, of device: String = "dut") throws -> [[String: Any]] {
         try messages(end, of: device).map { message in
             try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
         }
     }
 
-    /// Waits until something holds of what came.
+    /// Waits until the received messages satisfy a condition.
     func sees(within limit: Duration = .seconds(30), _ condition: (Observer) throws -> Bool) async -> Bool {
         await eventually(within: limit) { (try? condition(self)) ?? false }
     }
 
-    /// Waits for the device's availability to be this word, after at least `count` messages about it.
+    /// Waits for an availability of the device, after at least `count` messages about it.
     func availability(_ word: String, of device: String = "dut", count: Int = 1) async -> Bool {
         await sees { observer in
             let words = observer.texts("availability", of: device)
@@ -106,12 +106,12 @@ struct PublishedEvent: Equatable {
 }
 
 extension Observer {
-    /// The shakes that were published, without the repetitions that QoS 1 allows.
+    /// The published shakes, without the repetitions that QoS 1 allows.
     func shakes(of device: String = "dut") throws -> [PublishedEvent] {
         try events("shake", of: device)
     }
 
-    /// The events of a gesture that were published, without the repetitions that QoS 1 allows.
+    /// The published events of a gesture, without the repetitions that QoS 1 allows.
     func events(_ gesture: String, of device: String = "dut") throws -> [PublishedEvent] {
         var events: [PublishedEvent] = []
         for object in try objects("event/" + gesture, of: device) {
@@ -122,7 +122,8 @@ extension Observer {
     }
 }
 
-/// Events 1, 2, 3… of one run without a hole, those of each gesture in order, each beginning followed by its end.
+/// Checks that the events of one run are numbered 1, 2, 3… without gaps, that those of each gesture are in order, and
+/// that each beginning has its end.
 func expectComplete(_ observer: Observer, sourceLocation: SourceLocation = #_sourceLocation) throws {
     var all: [PublishedEvent] = []
     for gesture in ["shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration"] {

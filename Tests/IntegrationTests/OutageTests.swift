@@ -3,8 +3,8 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: a broker that is not there, refuses, restarts or hangs costs neither samples nor events, and the agent is
-/// back by itself.
+/// Requirement: a broker that is absent, refuses, restarts or hangs costs neither samples nor events, and the agent
+/// reconnects by itself.
 @Suite(.needsBroker) struct OutageTests {
     private let directory: TemporaryDirectory
     private let shakes: String
@@ -14,11 +14,11 @@ import Testing
         shakes = try directory.write(Recording.shake(), to: "shakes.csv")
     }
 
-    @Test func afterARestartOfTheBrokerNoEventIsMissing() async throws {
+    @Test func losesNoEventAcrossBrokerRestart() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let network = try Relay(to: broker.port)
+        let network = try TCPProxy(to: broker.port)
         defer { network.end() }
         let agent = try JostleProgram.virtualAgent(broker: network.port, shakes, "publish.health.interval=1 s")
         defer { agent.kill() }
@@ -28,16 +28,16 @@ import Testing
         broker.stop()
         let before = try observer.shakes().count
         let logged = Self.shakes(loggedBy: agent)
-        // Two more shakes happen while nobody is there to hear of them.
+        // Two more shakes happen while the broker is down.
         #expect(await eventually(within: .seconds(30)) { Self.shakes(loggedBy: agent) >= logged + 4 })
         try await broker.start()
         #expect(await observer.subscribed(times: 2))
-        network.mend()
+        network.restore()
 
         #expect(await observer.availability("online", count: 2), "\(agent.errors)")
         #expect(await observer.sees { try $0.shakes().count >= before + 6 }, "\(agent.errors)")
         try expectComplete(observer)
-        // What is retained is told again: the broker kept nothing.
+        // Retained messages are published again, because the broker kept nothing.
         #expect(await observer.sees { $0.messages("state").count >= 2 })
         #expect(await observer.sees { try $0.objects("health").contains { $0["connects"] as? Int == 2 } })
         #expect(await agent.terminate() == 0)
@@ -47,7 +47,7 @@ import Testing
         agent.errors.split(separator: "\n").count { $0.contains("shake ") }
     }
 
-    @Test func withoutABrokerItWaitsForOne() async throws {
+    @Test func waitsForBroker() async throws {
         let broker = try TestBroker()
         defer { broker.kill() }
         let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
@@ -59,18 +59,18 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func withoutABrokerItEndsAsQuickly() async throws {
+    @Test func stopsQuicklyWithoutBroker() async throws {
         let agent = try JostleProgram.virtualAgent(broker: try Loopback.freePort(), "rest")
         defer { agent.kill() }
         #expect(await agent.logs("check that the broker runs"), "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func aWrongPasswordIsToldAndTriedAgain() async throws {
+    @Test func logsWrongPasswordAndRetries() async throws {
         let accounts = try directory.write("", to: "accounts")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
         try runCommand(["mosquitto_passwd", "-b", accounts, "me", "right"], in: directory)
-        // The broker gives up root's rights before it reads the file.
+        // The broker drops root privileges before it reads the file.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
         let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
         defer { broker.kill() }
@@ -98,7 +98,7 @@ import Testing
             broker: port, "rest", "device.id=\(id)", "mqtt.username=me", "mqtt.password_file=\(file)")
     }
 
-    @Test func aFrozenBrokerCostsNoSampleAndDelaysNoEnd() async throws {
+    @Test func frozenBrokerCostsNoSampleAndNoDelay() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -109,7 +109,7 @@ import Testing
         let samples = try #require(try observer.objects("health").last?["samples"] as? Int)
 
         broker.freeze()
-        // Time passes, by the agent's own account: three periods of the recording.
+        // Wait for three periods of the recording, by the agent's own log.
         let logged = Self.shakes(loggedBy: agent)
         #expect(await eventually(within: .seconds(30)) { Self.shakes(loggedBy: agent) >= logged + 5 })
         broker.thaw()

@@ -2,18 +2,18 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: the thread that reads a chip, and no other, goes before ordinary threads where the process may have that, and
-/// reads it all the same where not.
+/// Requirement: only the thread that reads a chip takes real-time priority, if the process may have it, and the chip is
+/// read either way.
 @Suite(.needsBroker, .needsFakeAdapter) struct RealTimeTests {
     private let bus = FakeBus.unusedPath()
 
-    @Test func theSensorThreadAloneTakesRealTimePriorityWhereItMay() async throws {
+    @Test func onlySensorThreadHasRealTimePriority() async throws {
         let isAllowed = try await mayTakePriority()
         try await expectPriority(isAllowed, launcher: [])
     }
 
-    @Test func withoutTheRightItReadsAllTheSame() async throws {
-        // Root may whatever the limit is, unless it is taken this right.
+    @Test func readsWithoutRealTimePriority() async throws {
+        // Root may exceed the limit unless it loses this capability.
         let launcher = geteuid() == 0 ? ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"] : []
         try await expectPriority(false, launcher: launcher + ["prlimit", "--rtprio=0"])
     }
@@ -35,7 +35,7 @@ import Testing
                     $0["sensor_state"] as? String == "streaming" && $0["real_time"] as? Bool == isExpected
                 }
             }, "\(agent.errors) \(observer.texts("health"))")
-        // A first-in-first-out policy with its flag against being inherited shows as 1 (proc_pid_stat(5)).
+        // A FIFO policy with the reset-on-fork flag shows as 1 (proc_pid_stat(5)).
         let threads = policies(of: agent.processIdentifier)
         #expect(threads["jostle-sensor"] == (isExpected ? 1 : 0), "\(threads)")
         #expect(threads.count >= 4)
@@ -43,7 +43,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    /// Whether a program started here may have the priority, by the word of another program.
+    /// Whether a program started here may have the priority, according to another program.
     private func mayTakePriority() async throws -> Bool {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(["chrt", "--fifo", "1", "true"], in: directory)
@@ -51,7 +51,7 @@ import Testing
         return process.exitStatus() == 0
     }
 
-    /// The scheduling policy of each of a process's threads by its name.
+    /// The scheduling policies of a process's threads, by name.
     private func policies(of process: Int32) -> [String: Int] {
         let directory = "/proc/\(process)/task"
         var policies: [String: Int] = [:]
@@ -60,7 +60,7 @@ import Testing
                 let start = text.firstIndex(of: "("), let end = text.lastIndex(of: ")")
             else { continue }
             let fields = text[end...].split(separator: " ")
-            // The third field comes behind the name.
+            // The third field follows the name.
             policies[String(text[text.index(after: start)..<end])] = fields.count > 39 ? Int(fields[39]) : nil
         }
         return policies

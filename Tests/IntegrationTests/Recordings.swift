@@ -1,11 +1,11 @@
 import BrokerTestSupport
 import Foundation
 
-/// Recordings made of formulas.
+/// Synthetic recordings.
 enum Recording {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
 
-    /// Rest, a shake along x with 2 g at 5 Hz from 1 s on, and rest to the end.
+    /// Rest, a shake along x with 2 g at 5 Hz starting at 1 s, and rest to the end.
     static func shake(
         until end: Double = 1.8, duration: Double = 2.6, rate: Double = 100, hasGyroscope: Bool = true
     ) -> String {
@@ -18,18 +18,18 @@ enum Recording {
         return text
     }
 
-    /// Rest, rolled by 30°.
+    /// At rest, rolled by 30°.
     static var tilted: String {
         header + "\n" + (0..<100).map { "\(Double($0) / 50),0,4.903325,8.492808,0,0,0\n" }.joined()
     }
 
-    /// Lying flat, rest for 4 s and a quarter turn about z within 1 s.
+    /// Lying flat: 4 s of rest, then a quarter turn about z within 1 s.
     static var spun: String {
         header + "\n"
             + (0..<250).map { "\(Double($0) / 50),0,0,9.80665,0,0,\($0 < 200 ? 0 : Double.pi / 2)\n" }.joined()
     }
 
-    /// A turn about x with 90 °/s for a second, seen by a board that lies flat at first.
+    /// A turn about x at 90 °/s for 1 s; the board lies flat at first.
     static func turn(rate: Double = 100) -> String {
         var text = header + "\n"
         for index in 0..<Int(3 * rate) {

@@ -3,23 +3,23 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: what the configuration allows is done over MQTT, step by step where it takes time, and the rest refused.
+/// Requirement: allowed commands are carried out over MQTT, with progress if they take time; others are refused.
 @Suite(.needsBroker) struct RemoteControlTests {
-    @Test func theDefaultsLeaveOutWhatLasts() async throws {
+    @Test func defaultsExcludeLongRunningCommands() async throws {
         let rig = try await AgentRig()
         for name in ["record", "calibrate", "restart"] {
-            try rig.ask(name)
-            #expect(await rig.answers(name) { $0["error"] as? String == "not_allowed" })
+            try rig.send(name)
+            #expect(await rig.replies(name) { $0["error"] as? String == "not_allowed" })
         }
-        try rig.ask("ping") { $0.properties.userProperties = [MQTTMessage.UserProperty("from", "the living room")] }
-        #expect(await rig.answers("ping") { $0["ok"] as? Bool == true && $0["version"] as? String != nil })
+        try rig.send("ping") { $0.properties.userProperties = [MQTTMessage.UserProperty("from", "the living room")] }
+        #expect(await rig.replies("ping") { $0["ok"] as? Bool == true && $0["version"] as? String != nil })
         #expect(await rig.agent.logs("command ping (from=the living room)"), "\(rig.agent.errors)")
-        try rig.ask("get-state")
-        #expect(await rig.answers("get-state") { $0["stopped"] as? Bool == false })
+        try rig.send("get-state")
+        #expect(await rig.replies("get-state") { $0["stopped"] as? Bool == false })
         #expect(await rig.agent.terminate() == 0)
     }
 
-    @Test func aRestartIsAskedOfTheServiceManager() async throws {
+    @Test func restartsThroughSupervisor() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -49,12 +49,12 @@ import Testing
         #expect(await observer.availability("offline", count: 4))
     }
 
-    @Test func aRecordingIsMadeOnTheBoard() async throws {
+    @Test func recordsOnBoard() async throws {
         let directory = try TemporaryDirectory()
         let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
         #expect(await rig.measures(), "\(rig.agent.errors)")
-        try rig.ask("record", "{\"seconds\":1}")
-        #expect(await rig.answers("record") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
+        try rig.send("record", "{\"seconds\":1}")
+        #expect(await rig.replies("record") { $0["done"] as? Bool == true }, "\(rig.agent.errors)")
         let answer = try #require(try rig.results("record").last)
         #expect(answer["file"] as? String == "recording-1.csv" && answer["end"] as? String == "time", "\(answer)")
         let file = directory.path("state/recordings/recording-1.csv")
@@ -65,15 +65,15 @@ import Testing
         #expect(await rig.agent.terminate() == 0)
     }
 
-    /// Where a recording goes is not for whoever asks to say.
-    @Test func noRecordingIsMadeElsewhere() async throws {
+    /// The requester cannot choose where a recording is stored.
+    @Test func recordsOnlyInStateDirectory() async throws {
         let directory = try TemporaryDirectory()
         let rig = try await AgentRig("rest", "commands.allow=[record]", state: directory.path("state"))
         #expect(await rig.measures(), "\(rig.agent.errors)")
         for argument in ["file", "path", "name"] {
-            try rig.ask("record", "{\"seconds\":1,\"\(argument)\":\"../../tmp/x.csv\"}")
+            try rig.send("record", "{\"seconds\":1,\"\(argument)\":\"../../tmp/x.csv\"}")
             #expect(
-                await rig.answers("record") {
+                await rig.replies("record") {
                     ($0["message"] as? String)?.contains("record has no argument \"\(argument)\"") == true
                 })
         }
@@ -81,16 +81,16 @@ import Testing
         #expect(await rig.agent.terminate() == 0)
     }
 
-    /// Somebody lays the board as the answers say; here a virtual one is laid on its sides anyway.
-    @Test func anAccelerometerIsCalibratedPoseByPose() async throws {
+    /// A person would place the board as the replies instruct; this virtual one changes sides by itself.
+    @Test func calibratesAccelerometerPoseByPose() async throws {
         let rig = try await AgentRig("calibration-poses", "commands.allow=[calibrate]", "publish.health.interval=1 s")
         #expect(await rig.measures(), "\(rig.agent.errors)")
-        try rig.ask("calibrate", "{\"what\":\"accelerometer\",\"poses\":6}")
-        #expect(await rig.answers("calibrate") { $0["advice"] as? String != nil }, "\(rig.agent.errors)")
-        try rig.ask("calibrate", "{\"what\":\"gyroscope\"}")
-        #expect(await rig.answers("calibrate") { $0["error"] as? String == "busy" })
+        try rig.send("calibrate", "{\"what\":\"accelerometer\",\"poses\":6}")
+        #expect(await rig.replies("calibrate") { $0["advice"] as? String != nil }, "\(rig.agent.errors)")
+        try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
+        #expect(await rig.replies("calibrate") { $0["error"] as? String == "busy" })
         #expect(
-            await rig.answers("calibrate", within: .seconds(90)) { $0["done"] as? Bool == true },
+            await rig.replies("calibrate", within: .seconds(90)) { $0["done"] as? Bool == true },
             "\(rig.observer.texts("command/calibrate/result")) \(rig.agent.errors)")
         let answer = try #require(try rig.results("calibrate").last)
         #expect(answer["before_mg"] as? Double ?? 0 > answer["after_mg"] as? Double ?? .infinity, "\(answer)")
@@ -102,24 +102,24 @@ import Testing
         #expect(await rig.agent.terminate() == 0)
     }
 
-    @Test func aGyroscopeIsCalibratedAtRestAndABrokenOffTryChangesNothing() async throws {
+    @Test func calibratesGyroscopeAndCancelChangesNothing() async throws {
         let rig = try await AgentRig("rest", "commands.allow=[calibrate, stop, start]", "publish.health.interval=1 s")
         #expect(await rig.measures(), "\(rig.agent.errors)")
-        try rig.ask("calibrate", "{\"what\":\"gyroscope\"}")
-        #expect(await rig.answers("calibrate") { $0["done"] as? Bool == false })
-        try rig.ask("calibrate", "{\"stop\":true}")
-        #expect(await rig.answers("calibrate") { $0["stopped"] as? Bool == true }, "\(rig.agent.errors)")
+        try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
+        #expect(await rig.replies("calibrate") { $0["done"] as? Bool == false })
+        try rig.send("calibrate", "{\"stop\":true}")
+        #expect(await rig.replies("calibrate") { $0["stopped"] as? Bool == true }, "\(rig.agent.errors)")
         #expect(
             try rig.results("calibrate").contains {
                 ($0["message"] as? String)?.contains("cancelled; nothing was changed") == true
             })
 
-        try rig.ask("calibrate", "{\"what\":\"gyroscope\"}")
+        try rig.send("calibrate", "{\"what\":\"gyroscope\"}")
         #expect(
-            await rig.answers("calibrate", within: .seconds(60)) { $0["done"] as? Bool == true },
+            await rig.replies("calibrate", within: .seconds(60)) { $0["done"] as? Bool == true },
             "\(rig.observer.texts("command/calibrate/result")) \(rig.agent.errors)")
         let answer = try #require(try rig.results("calibrate").last)
-        // What rests have taught meanwhile is about as good.
+        // The bias estimated at rest in the meantime is about as good.
         #expect((0...0.1).contains(answer["after_deg_s"] as? Double ?? .nan), "\(answer)")
         #expect(
             await rig.observer.sees {
@@ -130,16 +130,16 @@ import Testing
     }
 }
 
-/// Requirement: samples are streamed on demand over a real broker, and none is missing.
+/// Requirement: samples are streamed on demand over a real broker without gaps.
 @Suite(.needsBroker) struct StreamTests {
-    @Test func aStreamHasNoGapAndEndsOnDemand() async throws {
+    @Test func streamHasNoGapAndStopsOnCommand() async throws {
         let rig = try await AgentRig("demo")
         let (observer, agent) = (rig.observer, rig.agent)
         #expect(await rig.measures(), "\(agent.errors)")
-        try rig.ask("stream", "{\"duration\":100,\"fields\":[\"acceleration\",\"rotation\",\"attitude\"]}")
+        try rig.send("stream", "{\"duration\":100,\"fields\":[\"acceleration\",\"rotation\",\"attitude\"]}")
         #expect(await observer.sees { $0.messages("stream").count >= 30 }, "\(agent.errors)")
-        try rig.ask("stream", "{\"stop\":true}")
-        #expect(await rig.answers("stream") { $0["stopped"] as? Bool == true })
+        try rig.send("stream", "{\"stop\":true}")
+        #expect(await rig.replies("stream") { $0["stopped"] as? Bool == true })
         let end = try #require(
             try rig.results("stream").first { $0["done"] as? Bool == true }, "\(agent.errors)")
         #expect(end["end"] as? String == "stopped" && end["refused"] as? Int == 0, "\(end)")
@@ -154,7 +154,7 @@ import Testing
             #expect(message["seq"] as? Int == index && message["n"] as? Int == next, "\(message)")
             let time = try #require(message["t"] as? Double)
             #expect(time > last)
-            // 50 Hz, but for the chip's oscillator.
+            // 50 Hz within the tolerance of the chip's oscillator.
             if let period = message["period"] as? Double { #expect(abs(period - 0.02) < 0.002) }
             last = time
             next += count

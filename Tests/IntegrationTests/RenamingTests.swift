@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: a device that gets another name, or another prefix, leaves nothing at the broker under the one before.
+/// Requirement: a device with a new name or prefix leaves no retained messages under the old one.
 @Suite(.needsBroker) struct RenamingTests {
     private let directory: TemporaryDirectory
 
@@ -11,19 +11,19 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    /// An agent that keeps its state from one start to the next.
+    /// An agent that keeps its state between starts.
     private func agent(_ broker: TestBroker, _ settings: String...) throws -> JostleProgram {
         try JostleProgram.virtualAgent(
             broker: broker.port, "rest", ["home_assistant.discovery=false"] + settings, state: directory.path("state"))
     }
 
-    /// What the agent remembers of its names.
+    /// The names in the agent's state directory.
     private var remembered: [Substring] {
         let text = try? String(contentsOfFile: directory.path("state/device-names"), encoding: .utf8)
         return Array((text ?? "").split(separator: "\n").dropFirst())
     }
 
-    /// Lets the agent be `dut` for a while; it leaves all that is retained.
+    /// Runs the agent as `dut` for a while, so that all its retained messages exist.
     private func beDut(_ broker: TestBroker, _ observer: Observer) async throws {
         let first = try agent(broker)
         defer { first.kill() }
@@ -35,16 +35,16 @@ import Testing
         #expect(remembered == ["jostle/dut"])
     }
 
-    /// The topics under which the broker keeps something.
+    /// The topics with a retained message.
     private func kept(_ broker: TestBroker) async throws -> Set<String> {
         let observer = try await Observer(broker.port)
-        // Retained messages come before this one.
+        // Retained messages arrive before this one.
         try observer.publish(MQTTMessage(topic: "last", text: "x", qos: .atLeastOnce))
         #expect(await observer.sees { $0.topics.contains("last") })
         return Set(observer.all.filter { $0.retain }.map(\.topic))
     }
 
-    @Test func nothingIsKeptUnderFormerNames() async throws {
+    @Test func removesMessagesOfFormerNames() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -57,7 +57,8 @@ import Testing
         let afterRenaming = try await kept(broker)
         #expect(!afterRenaming.contains { $0.hasPrefix("jostle/dut/") }, "\(afterRenaming)")
         #expect(afterRenaming.contains("jostle/other/availability"))
-        #expect(second.errors.contains("former name jostle/dut is taken away"), "\(second.errors)")
+        #expect(
+            second.errors.contains("removed the retained messages of the former name jostle/dut"), "\(second.errors)")
         #expect(await second.terminate() == 0)
 
         let third = try agent(broker, "device.id=other", "mqtt.prefix=house/motion")
@@ -68,8 +69,8 @@ import Testing
         #expect(await third.terminate() == 0)
     }
 
-    /// It got the name, or its memory card is a copy of this one's.
-    @Test func anotherDevicesMessagesAreLeftAlone() async throws {
+    /// Another device has the name, or its memory card is a copy of this one's.
+    @Test func keepsMessagesOfAnotherDevice() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -81,25 +82,25 @@ import Testing
 
         let renamed = try agent(broker, "device.id=renamed")
         defer { renamed.kill() }
-        #expect(await renamed.logs("another device is online as jostle/dut"), "\(renamed.errors)")
+        #expect(await renamed.logs("another device is online under the former name jostle/dut"), "\(renamed.errors)")
         #expect(await observer.sees { !$0.messages("health", of: "renamed").isEmpty }, "\(renamed.errors)")
         #expect(try await kept(broker).isSuperset(of: before))
         #expect(Set(remembered) == ["jostle/dut", "jostle/renamed"])
-        // It goes.
+        // The other device goes offline.
         #expect(await other.terminate() == 0)
         #expect(await eventually { remembered == ["jostle/renamed"] }, "\(renamed.errors)")
         #expect(await renamed.terminate() == 0)
     }
 
-    /// The memory card of a device that is announced was copied: the copy gets a name of its own.
-    @Test func whatAnotherDeviceAnnouncedStays() async throws {
+    /// A discovered device's memory card was copied, and the copy gets a name of its own.
+    @Test func keepsDiscoveryOfAnotherDevice() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let first = try JostleProgram.virtualAgent(broker: broker.port, "rest", [], state: directory.path("state"))
         defer { first.kill() }
         #expect(await observer.sees { !$0.messages("health").isEmpty }, "\(first.errors)")
-        // As it was before names were remembered: the announcements alone tell which it had.
+        // As in older versions, which did not save names: only the discovery topics show the old one.
         try FileManager.default.copyItem(atPath: directory.path("state"), toPath: directory.path("copy"))
         try FileManager.default.removeItem(atPath: directory.path("copy/device-names"))
         func announced(_ id: String) async throws -> Set<String> {
@@ -112,19 +113,19 @@ import Testing
         let copy = try JostleProgram.virtualAgent(
             broker: broker.port, "rest", ["device.id=copy"], state: directory.path("copy"))
         defer { copy.kill() }
-        #expect(await copy.logs("another device is online as jostle/dut"), "\(copy.errors)")
+        #expect(await copy.logs("another device is online under the former name jostle/dut"), "\(copy.errors)")
         #expect(await observer.sees { !$0.messages("health", of: "copy").isEmpty }, "\(copy.errors)")
         #expect(try await announced("copy").count == ofFirst.count)
         #expect(try await announced("dut") == ofFirst)
-        // It goes for good.
+        // The other device is removed for good.
         #expect(await first.terminate() == 0)
-        #expect(await copy.logs("former name jostle/dut is taken away"), "\(copy.errors)")
+        #expect(await copy.logs("removed the retained messages of the former name jostle/dut"), "\(copy.errors)")
         for _ in 0..<100 where try await !announced("dut").isEmpty { try await Task.sleep(for: .milliseconds(100)) }
         #expect(try await announced("dut").isEmpty)
         #expect(await copy.terminate() == 0)
     }
 
-    @Test func whereTheBrokerForbidsItItIsToldOnce() async throws {
+    @Test func logsForbiddenRemovalOnce() async throws {
         let files = try TemporaryDirectory()
         try files.write("topic readwrite #\n", to: "acl")
         let broker = try TestBroker(
@@ -139,12 +140,12 @@ import Testing
         try await broker.start()
         let second = try agent(broker, "device.id=other")
         defer { second.kill() }
-        let words = "stays at the broker, which does not let this device take it away"
+        let words = "cannot remove the retained messages of the former name jostle/dut"
         #expect(await second.logs(words), "\(second.errors)")
         broker.kill()
         try await broker.start()
         #expect(await observer.availability("online", of: "other", count: 2), "\(second.errors)")
-        #expect(second.errors.components(separatedBy: words).count == 2, "told once: \(second.errors)")
+        #expect(second.errors.components(separatedBy: words).count == 2, "logged once: \(second.errors)")
         #expect(remembered.contains("jostle/dut"))
         #expect(await second.terminate() == 0)
     }

@@ -2,8 +2,8 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: `jostle replay` as the contract has it: rows, columns, digits, errors with their line, and the same bytes
-/// each time.
+/// Requirement: `jostle replay` follows the contract: rows, columns, digits, errors with their line, and reproducible
+/// output.
 @Suite(.needsProgram) struct ReplayTests {
     private let directory: TemporaryDirectory
     private static let eventHeader =
@@ -20,7 +20,7 @@ import Testing
         return text.split(separator: "\n").map(String.init)
     }
 
-    @Test func attitudeHasARowForEachRowWithItsTimeAsItIsWritten() async throws {
+    @Test func attitudeHasOneRowPerInputRow() async throws {
         let recording = "# a comment\n" + Recording.turn() + "\n# another\n"
         let file = try directory.write(recording, to: "turn.csv")
         let outcome = try await jostle("replay", file, "--attitude", directory.path("attitude.csv"))
@@ -30,7 +30,7 @@ import Testing
         let times = recording.split(separator: "\n").filter { $0.first?.isNumber == true }
             .map { $0.prefix { $0 != "," } }
         #expect(rows.dropFirst().map { $0.prefix { $0 != "," } } == times)
-        // A quarter turn about x, w first: body to earth.
+        // A quarter turn about x, w first, from body to earth.
         let last = try #require(rows.last).split(separator: ",").compactMap { Double($0) }
         try #require(last.count == 5)
         #expect(abs(last[1] - 0.7071) < 0.02 && abs(last[2] - 0.7071) < 0.02, "\(last)")
@@ -54,12 +54,12 @@ import Testing
         #expect(longest == 9)
     }
 
-    /// The rows that tell of shakes: a shaken board also moves.
+    /// The rows about shakes; a shaken board also moves.
     private static func shakes(_ lines: [String]) -> [String] {
         lines.filter { $0.contains(",shake,") }
     }
 
-    @Test func eventsGoToStandardOutputWhereNothingIsAskedFor() async throws {
+    @Test func eventsGoToStandardOutputByDefault() async throws {
         let outcome = try await jostle("replay", "-", input: Recording.shake())
         #expect(outcome.status == 0)
         #expect(outcome.lines.first == Self.eventHeader)
@@ -70,7 +70,7 @@ import Testing
             try #require(row.count == 17)
             #expect(row[3...5].allSatisfy(\.isEmpty) && row[7].isEmpty && row[10].isEmpty, "\(row)")
             #expect(row[6] == "x")
-            // The time is that of a row of the recording, as it is written there.
+            // The time is that of a row in the recording, digit for digit.
             #expect(Recording.shake().contains("\n\(row[0]),"))
             let strength = try #require(Double(row[8]))
             #expect((10...20).contains(strength))
@@ -85,14 +85,14 @@ import Testing
         let outcome = try await jostle("replay", "-", "--explain", input: recording)
         #expect(outcome.status == 0)
         #expect(outcome.lines.contains("1.040 s: motion began, after 0 s"), "\(outcome.lines)")
-        let miss = /.* s: no shake: too few reversals, [\d.]+ m\/s² where at least .*/
+        let miss = /.* s: no shake: too few reversals, [\d.]+ m\/s² but at least .*/
         #expect(outcome.lines.contains { $0.wholeMatch(of: miss) != nil }, "\(outcome.lines)")
         #expect(outcome.lines.contains { $0.contains("no gyroscope") })
         let mixed = try await jostle("replay", "-", "--explain", "--events", "-", input: recording)
         #expect(mixed.status == 64)
     }
 
-    @Test func aGestureThatIsOpenAtTheEndIsCancelled() async throws {
+    @Test func cancelsOpenGestureAtEnd() async throws {
         let recording = Recording.shake().split(separator: "\n").prefix(170).joined(separator: "\n") + "\n"
         let outcome = try await jostle("replay", "-", "--events", "-", input: recording)
         let shakes = Self.shakes(outcome.lines)
@@ -101,7 +101,7 @@ import Testing
         #expect(last.hasPrefix("1.680,shake,cancelled,") && last.contains(",stopped,"), "\(last)")
     }
 
-    @Test func anAccelerometerAloneGivesInclinationWithHeadingZero() async throws {
+    @Test func accelerometerAloneGivesInclination() async throws {
         let recording =
             "t_s,ax,ay,az,gx,gy,gz,temp_c\n"
             + (0..<300).map { "\(Double($0) / 100),0,4.903325,8.492808,,,,21.5\n" }.joined()
@@ -114,12 +114,12 @@ import Testing
         #expect(abs(last[3]) < 1e-3 && abs(last[4]) < 1e-3, "\(last)")
     }
 
-    @Test func shakesAreRecognisedWithoutGyroscope() async throws {
+    @Test func recognisesShakesWithoutGyroscope() async throws {
         let outcome = try await jostle("replay", "-", input: Recording.shake(hasGyroscope: false))
         #expect(Self.shakes(outcome.lines).count == 2, "\(outcome)")
     }
 
-    @Test func theSameRecordingGivesTheSameBytes() async throws {
+    @Test func outputIsReproducible() async throws {
         let file = try directory.write(Recording.shake(), to: "shake.csv")
         for run in ["1", "2"] {
             let outcome = try await jostle(
@@ -145,7 +145,7 @@ import Testing
         #expect(Self.shakes(over.lines).count == 2)
     }
 
-    @Test func aWrongConfigurationIsStatus78() async throws {
+    @Test func invalidConfigurationIsStatus78() async throws {
         let outcome = try await jostle(
             "replay", "-", "--set", "gestures.shake.sensitivity=11", input: Recording.shake())
         #expect(outcome.status == 78 && outcome.output.isEmpty)
@@ -159,7 +159,7 @@ import Testing
             ("0.02,1,2,inf,0,0,0", "az"), ("0.02,1,2,1e999,0,0,0", "az"), ("0.01,1,2,3,0,0,0", "t_s"),
             ("0.005,1,2,3,0,0,0", "t_s"), ("1e300,1,2,3,0,0,0", "t_s"), ("hello", "t_s"),
         ])
-    func aWrongRowIsToldWithItsLine(row: String, word: String) async throws {
+    func reportsLineOfMalformedRow(row: String, word: String) async throws {
         let file = try directory.write(
             "# comment\n\(Recording.header)\n0,0,0,9.8,0,0,0\n0.01,0,0,9.8,0,0,0\n\(row)\n0.03,0,0,9.8,0,0,0\n",
             to: "wrong.csv")
@@ -169,24 +169,24 @@ import Testing
     }
 
     @Test(arguments: ["", "1,2,3\n", "t_s,ax,ay,az\n", "# accelerometer_range_m_s2: much\nt_s,ax,ay,az,gx,gy,gz\n"])
-    func aFileThatIsNoRecordingIsStatus65(text: String) async throws {
+    func invalidRecordingIsStatus65(text: String) async throws {
         let outcome = try await jostle("replay", "-", input: text)
         #expect(outcome.status == 65 && outcome.errors.contains("-:1: "), "\(outcome)")
     }
 
-    @Test func aFileThatIsNotThereIsStatus66() async throws {
+    @Test func missingFileIsStatus66() async throws {
         let path = directory.path("nowhere.csv")
         let outcome = try await jostle("replay", path)
         #expect(outcome.status == 66 && outcome.errors.contains("\(path): No such file or directory"), "\(outcome)")
     }
 
-    @Test func aFileThatCannotBeWrittenIsStatus73() async throws {
+    @Test func unwritableFileIsStatus73() async throws {
         let path = directory.path("nowhere/attitude.csv")
         let outcome = try await jostle("replay", "-", "--attitude", path, input: Recording.turn())
         #expect(outcome.status == 73 && outcome.errors.contains(path), "\(outcome)")
     }
 
-    @Test func onlyOneOfTheTwoGoesToStandardOutput() async throws {
+    @Test func onlyOneOutputGoesToStandardOutput() async throws {
         let outcome = try await jostle("replay", "-", "--attitude", "-", "--events", "-", input: Recording.turn())
         #expect(outcome.status == 64 && outcome.output.isEmpty)
     }

@@ -3,7 +3,8 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: what `jostle run` publishes is what the contract says, topic for topic, and it comes and goes properly.
+/// Requirement: `jostle run` publishes what the contract specifies, topic by topic, and goes online and offline
+/// correctly.
 @Suite(.needsBroker) struct RunTests {
     private let directory: TemporaryDirectory
     private let shakes: String
@@ -13,7 +14,7 @@ import Testing
         shakes = try directory.write(Recording.shake(), to: "shakes.csv")
     }
 
-    @Test func everyTopicIsServed() async throws {
+    @Test func publishesEveryTopic() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -44,7 +45,7 @@ import Testing
         try await expectRetained(broker)
     }
 
-    /// What is told to those who come late.
+    /// Checks the retained messages that a late subscriber gets.
     private func expectRetained(_ broker: TestBroker) async throws {
         let late = try await Observer(broker.port)
         #expect(await late.sees { $0.messages("health").count + $0.messages("state").count >= 2 })
@@ -54,7 +55,7 @@ import Testing
         #expect(late.messages("event/shake").isEmpty)
     }
 
-    /// At most the rate, by the instants of measurement, and no less than half of it on a busy machine.
+    /// At most the rate, by the times of measurement, and at least half of it on a busy machine.
     private func expectStream(_ topic: String, rate: Double, _ observer: Observer) throws {
         let times = try observer.objects(topic).map { try #require($0["t"] as? Double) / 1000 }
         let (first, last) = (try #require(times.first), try #require(times.last))
@@ -68,7 +69,7 @@ import Testing
         #expect(Set(object.keys) == ["t", "roll", "pitch", "yaw", "q"])
         let q = try #require(object["q"] as? [Double])
         #expect(q.count == 4 && abs(q.reduce(0) { $0 + $1 * $1 } - 1) < 1e-4)
-        // The angles are those of the quaternion, in degrees.
+        // The angles match the quaternion, in degrees.
         let roll = atan2(2 * (q[0] * q[1] + q[2] * q[3]), 1 - 2 * (q[1] * q[1] + q[2] * q[2])) * 180 / .pi
         #expect(abs(try #require(object["roll"] as? Double) - roll) < 0.02)
     }
@@ -109,7 +110,7 @@ import Testing
         #expect((10...25).contains(try #require(object["strength"] as? Double)))
     }
 
-    @Test func atRestOnlyTheHeartbeatIsPublished() async throws {
+    @Test func publishesOnlyHeartbeatAtRest() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -120,12 +121,12 @@ import Testing
         #expect(await observer.sees { $0.messages("attitude").count >= 5 }, "\(agent.errors)")
         let times = try observer.objects("attitude").map { try #require($0["t"] as? Double) / 1000 }
         for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier > 0.69) }
-        // The gyroscope's bias shows until it is known.
+        // The gyroscope's bias is visible until it is estimated.
         #expect((1...3).contains(observer.messages("motion").count))
         #expect(observer.messages("event/shake").isEmpty)
     }
 
-    @Test func whatIsSwitchedOffIsNotPublished() async throws {
+    @Test func disabledTopicsAreNotPublished() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -135,20 +136,20 @@ import Testing
             "home_assistant.discovery=false")
         defer { agent.kill() }
         #expect(await observer.sees { $0.topics.contains("home/first/dut/state") }, "\(agent.errors)")
-        // Two shakes later there would be something.
+        // Two shakes would have been published by then.
         #expect(await eventually(within: .seconds(30)) { observer.topics.filter { $0.hasSuffix("/state") }.count >= 4 })
         #expect(await agent.terminate() == 0)
         #expect(await observer.sees { $0.topics.filter { $0.hasSuffix("/availability") }.count == 2 })
-        // Other gestures may come of a shaken board.
+        // A shaken board may cause other gestures too.
         let topics = Set(observer.topics.filter { !$0.contains("/event/") || $0.hasSuffix("/shake") })
         #expect(topics == ["home/first/dut/availability", "home/first/dut/config/reported", "home/first/dut/state"])
     }
 
-    @Test func anOpenShakeIsClosedBeforeTheFarewell() async throws {
+    @Test func closesOpenShakeBeforeFarewell() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        // Long enough for a busy machine to stop the agent in the middle of it.
+        // Long enough for a busy machine to stop the agent during the shake.
         let long = try directory.write(Recording.shake(until: 90, duration: 91), to: "long.csv")
         let agent = try JostleProgram.virtualAgent(broker: broker.port, long)
         defer { agent.kill() }
@@ -163,7 +164,7 @@ import Testing
         #expect(ofShakes.suffix(2) == ["jostle/dut/event/shake", "jostle/dut/availability"])
     }
 
-    @Test func aKilledAgentIsOfflineByItsWill() async throws {
+    @Test func willMarksKilledAgentOffline() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -175,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGHUP])
-    func otherSignalsEndItAsProperly(signal: Int32) async throws {
+    func otherSignalsStopCleanly(signal: Int32) async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGKILL])
-    func theEmbeddedBrokerLivesAsLongAsTheAgent(signal: Int32) async throws {
+    func embeddedBrokerEndsWithAgent(signal: Int32) async throws {
         let agent = try JostleProgram([
             "run", "--for", "120", "--set", "device.id=dut", "--set", "sensor.driver=virtual", "--set",
             "mqtt.broker=embedded",

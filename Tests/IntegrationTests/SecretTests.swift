@@ -3,18 +3,18 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: a password is in nothing that the agent writes, publishes, keeps or shows to other users, however talkative
-/// it is told to be.
+/// Requirement: a password appears in nothing that the agent logs, publishes, stores or shows to other users, at any
+/// log level.
 @Suite(.needsBroker) struct SecretTests {
     private static let marker = "hush-4711-hush"
 
-    @Test(arguments: [true, false]) func aPasswordIsNowhere(isRight: Bool) async throws {
+    @Test(arguments: [true, false]) func passwordLeaksNowhere(isRight: Bool) async throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
         let accounts = try directory.write("", to: "accounts")
         try runCommand(["mosquitto_passwd", "-b", accounts, "watcher", "other"], in: directory)
         if isRight { try runCommand(["mosquitto_passwd", "-b", accounts, "me", Self.marker], in: directory) }
-        // The broker gives up root's rights before it reads the file.
+        // The broker drops root privileges before it reads the file.
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
         let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
         defer { broker.kill() }
@@ -22,7 +22,7 @@ import Testing
             broker.port,
             credentials: MQTTCredentials(userName: "watcher", password: MQTTCredentials.Secret("other")))
 
-        // As systemd hands them over.
+        // As systemd passes credentials.
         let credentials = try TemporaryDirectory()
         try credentials.write("me\n", to: "user")
         try credentials.write(Self.marker + "\n", to: "password")
@@ -42,7 +42,7 @@ import Testing
         defer { agent.kill() }
         if isRight {
             #expect(await observer.sees { try $0.shakes().count >= 2 }, "\(agent.errors)")
-            // Nor is it given to somebody who asks for it, or for what it is kept in.
+            // Nor does a request for the password or for its file reveal it.
             for (topic, text) in [
                 ("command/get-state", ""), ("set/mqtt.password_file", "\"/etc/hostname\""), ("set/mqtt.password", "1"),
                 ("command/ping", "{\"password\":1}"),

@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: a home changes what it may while the agent runs, that survives a restart, and nothing else does.
+/// Requirement: permitted settings can be changed while the agent runs and survive a restart; others cannot be changed.
 @Suite(.needsBroker) struct SetTests {
     private let directory: TemporaryDirectory
 
@@ -23,7 +23,7 @@ import Testing
             MQTTMessage(topic: "jostle/dut/set/\(key)", text: value, qos: .atLeastOnce, retain: retain))
     }
 
-    /// The layer that a key comes from by the last report.
+    /// The layer of a key according to the last report.
     private func origin(_ observer: Observer, _ key: String) throws -> String? {
         (try observer.objects("config/reported").last?["origins"] as? [String: String])?[key]
     }
@@ -32,7 +32,7 @@ import Testing
         (try observer.objects("config/reported").last?["refused"] as? [[String: String]] ?? []).compactMap { $0["key"] }
     }
 
-    @Test func aValueIsInForceWithoutARestartAndAfterOne() async throws {
+    @Test func appliesValueNowAndAfterRestart() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -56,13 +56,13 @@ import Testing
         try set(observer, "gestures.shake.enabled", "")
         #expect(await observer.sees { try origin($0, "gestures.shake.enabled") == "argument" }, "\(second.errors)")
         #expect(await second.terminate() == 0)
-        // Who comes late learns what is in force, too.
+        // A late subscriber gets the settings in force too.
         let late = try await Observer(broker.port)
         #expect(await late.sees { try origin($0, "publish.health.interval") == "local" })
         #expect(late.messages("config/reported").allSatisfy { $0.retain })
     }
 
-    @Test func aRetainedValueIsRefusedAtTheNextConnection() async throws {
+    @Test func refusesRetainedValueAtReconnection() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -74,7 +74,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func aThousandMessagesOfGarbageChangeNothing() async throws {
+    @Test func thousandGarbageMessagesChangeNothing() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -88,7 +88,7 @@ import Testing
         ]
         var generator = SystemRandomNumberGenerator()
         for number in 0..<1000 {
-            // Their first byte is no digit, so that none is a value.
+            // The first byte is not a digit, so that none is a valid value.
             let payload =
                 [0x80 + UInt8(number % 128)]
                 + (0..<(number % 64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }

@@ -3,9 +3,9 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: automations can be tried on a running agent without touching the device.
+/// Requirement: automations can be tested on a running agent without touching the device.
 @Suite(.needsBroker) struct SimulateTests {
-    /// Asks the agent `dut` at a broker to act as if it was moved.
+    /// Makes the agent `dut` simulate a movement.
     private func simulate(_ words: String..., at port: UInt16) async throws -> Outcome {
         let program = try JostleProgram(
             ["simulate"] + words + ["--on", "dut", "--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"])
@@ -14,17 +14,17 @@ import Testing
         return Outcome(status: status, output: program.output, errors: program.errors)
     }
 
-    @Test func aShakeOnARunningAgentBeginsAndEndsOnce() async throws {
+    @Test func simulatesOneShakeOnRunningAgent() async throws {
         let rig = try await AgentRig()
         let (observer, agent) = (rig.observer, rig.agent)
 
         let outcome = try await simulate("shake", at: rig.broker.port)
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome) \(agent.errors)")
-        #expect(outcome.lines.first?.hasPrefix("dut: shake, over in ") == true, "\(outcome.output)")
+        #expect(outcome.lines.first?.hasPrefix("dut: shake, takes ") == true, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("s  shake began  {\"id\":") }.count == 1, "\(outcome.output)")
         #expect(outcome.lines.filter { $0.contains("s  shake ended  {\"id\":") }.count == 1, "\(outcome.output)")
 
-        // The program ends when the movement is over: nothing is to come.
+        // The program ends with the movement, so no more events follow.
         let events = try observer.objects("event/shake")
         #expect(events.compactMap { $0["phase"] as? String } == ["began", "ended"], "\(events)")
         #expect(events.allSatisfy { $0["simulated"] as? Bool == true }, "\(events)")
@@ -35,7 +35,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test func whatTheAgentRefusesIsToldWithItsStatus() async throws {
+    @Test func refusalsHaveTheirStatus() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -63,18 +63,18 @@ import Testing
         #expect(offline.status == 69 && offline.errors.contains("dut is offline"), "\(offline)")
     }
 
-    @Test func aBrokerThatIsNotThereIsSaid() async throws {
+    @Test func reportsUnreachableBroker() async throws {
         let outcome = try await simulate("shake", at: try Loopback.freePort())
         #expect(outcome.status == 69 && outcome.errors.contains("Connection refused"), "\(outcome)")
         let embedded = try await jostle("simulate", "shake", "--on", "dut", "--set", "mqtt.broker=embedded")
         #expect(embedded.status == 78 && embedded.errors.contains("mqtt.broker is embedded"), "\(embedded)")
     }
 
-    @Test func anAgentThatEndsInTheMiddleEndsTheGesture() async throws {
+    @Test func stoppingAgentCancelsSimulatedGesture() async throws {
         let rig = try await AgentRig()
         let (observer, agent) = (rig.observer, rig.agent)
-        // A walk, since it lasts for as long as a busy machine may need to get here.
-        try rig.ask("simulate", "{\"movement\":\"walk\",\"seconds\":300}")
+        // A walk, because it lasts long enough even on a busy machine.
+        try rig.send("simulate", "{\"movement\":\"walk\",\"seconds\":300}")
         #expect(await observer.sees { !$0.messages("event/motion").isEmpty }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
         #expect(await observer.sees { $0.messages("event/motion").count >= 2 }, "\(agent.errors)")
@@ -83,8 +83,8 @@ import Testing
         #expect(events.last?["reason"] as? String == "stopped" && events.last?["simulated"] as? Bool == true)
     }
 
-    /// For scripts: the run ends by itself, and there is one gesture in it.
-    @Test func aRunOfItsOwnEndsAfterOneRound() async throws {
+    /// For scripts: the run ends by itself, and contains one gesture.
+    @Test func localSimulationEndsAfterOneRound() async throws {
         let outcome = try await jostle("simulate", "shake", "--once")
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.lines.filter { $0.contains("shake began") }.count == 1, "\(outcome.output)")

@@ -2,16 +2,16 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: an agent that shakes and loses its broker for weeks grows neither in memory nor in descriptors nor in
-/// threads, and loses no event.
+/// Requirement: an agent that shakes and loses its broker for weeks does not grow in memory, descriptors or threads,
+/// and loses no event.
 ///
-/// `JOSTLE_SOAK_MINUTES=30` runs it; with less than 6 the memory is not judged. What boards run is the release build: copied
-/// with the test program into one directory, it is the one that is run.
+/// `JOSTLE_SOAK_MINUTES=30` runs it; below 6, memory is not checked. Boards run the release build: copy it and the test
+/// program into one directory to test it.
 @Suite(.needsBroker) struct SoakTests {
-    /// What the system knows of a process at an instant.
-    private struct Figures {
+    /// Resource usage of a process at one moment.
+    private struct Usage {
         var seconds: Double
-        /// Bytes of memory in use.
+        /// Resident memory, bytes.
         var memory: Int
         var descriptors: Int
         var threads: Int
@@ -31,7 +31,7 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let network = try Relay(to: broker.port)
+        let network = try TCPProxy(to: broker.port)
         defer { network.end() }
         let directory = try TemporaryDirectory()
         let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
@@ -45,14 +45,14 @@ import Testing
         defer { agent.kill() }
 
         let start = ContinuousClock.now
-        var figures: [Figures] = []
+        var samples: [Usage] = []
         var restarts = 0
         while start.duration(to: .now) < .seconds(Self.minutes * 60) {
             #expect(await observer.availability("online"), "\(agent.errors.suffix(2000))")
             try await Task.sleep(for: .seconds(16))
-            figures.append(
-                try Figures(of: agent.processIdentifier, seconds: start.duration(to: .now) / .seconds(1)))
-            // What is under way reaches the observer before the broker, who keeps nothing, is killed.
+            samples.append(
+                try Usage(of: agent.processIdentifier, seconds: start.duration(to: .now) / .seconds(1)))
+            // Lets messages in flight reach the observer before the broker, which keeps nothing, is killed.
             network.cut()
             try await Task.sleep(for: .milliseconds(500))
             broker.kill()
@@ -60,19 +60,19 @@ import Testing
             try await broker.start()
             restarts += 1
             #expect(await observer.subscribed(times: restarts + 1))
-            network.mend()
+            network.restore()
         }
         #expect(await observer.availability("online"), "\(agent.errors.suffix(2000))")
         #expect(await agent.terminate() == 0)
         #expect(await observer.availability("offline"))
         try expectComplete(observer)
 
-        // The first sixth is for caches to fill.
-        let judged = Array(figures.drop { $0.seconds < Self.minutes * 60 / 6 })
+        // The first sixth of the time is for caches to fill.
+        let judged = Array(samples.drop { $0.seconds < Self.minutes * 60 / 6 })
         let slope = Self.slope(judged)
         print(
             "soak: \(Int(Self.minutes)) min, \(restarts) restarts of the broker, \(observer.topics.count) messages, "
-                + "\(try observer.shakes().count) shake events, memory \(figures.map { $0.memory / 1024 }) KiB, "
+                + "\(try observer.shakes().count) shake events, memory \(samples.map { $0.memory / 1024 }) KiB, "
                 + "\(Int(slope * 3600 / 1024)) KiB/h, descriptors \(Set(judged.map(\.descriptors)).sorted()), "
                 + "threads \(Set(judged.map(\.threads)).sorted())")
         if Self.minutes >= 6 { #expect(slope * 3600 < 1_048_576, "bytes an hour") }
@@ -80,14 +80,14 @@ import Testing
         #expect(Set(judged.map(\.threads)).count == 1)
     }
 
-    /// Bytes a second, by least squares.
-    private static func slope(_ figures: [Figures]) -> Double {
-        let count = Double(max(figures.count, 1))
-        let time = figures.reduce(0) { $0 + $1.seconds } / count
-        let memory = figures.reduce(0) { $0 + Double($1.memory) } / count
+    /// The slope in bytes per second, by least squares.
+    private static func slope(_ samples: [Usage]) -> Double {
+        let count = Double(max(samples.count, 1))
+        let time = samples.reduce(0) { $0 + $1.seconds } / count
+        let memory = samples.reduce(0) { $0 + Double($1.memory) } / count
         var products = 0.0
         var squares = 0.0
-        for point in figures {
+        for point in samples {
             let distance = point.seconds - time
             products += distance * (Double(point.memory) - memory)
             squares += distance * distance
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// The memory that a process has in use (VmRSS of /proc/…/status), in bytes.
+/// The resident memory of a process (VmRSS in /proc/…/status), bytes.
 func residentMemory(of process: Int32) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })

@@ -3,10 +3,10 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: a disk that does not answer costs no gesture, no sample and no sign of life to the watchdog; what it has to
-/// take is written when it answers, and health reports say so meanwhile.
+/// Requirement: a stalled disk costs no gesture, no sample and no watchdog notification; data is written when the disk
+/// responds, and health reports mention the stall.
 ///
-/// `libStallingDisk.so` makes every write below the state directory wait. `JOSTLE_STALL_SECONDS=45` makes a long stall of it.
+/// `libStallingDisk.so` delays every write below the state directory. `JOSTLE_STALL_SECONDS=45` makes the stall long.
 @Suite(.needsBroker, .enabled(if: Products.hasStallingDisk, "libStallingDisk.so was not built"))
 struct StallingDiskTests {
     private let directory: TemporaryDirectory
@@ -31,8 +31,8 @@ struct StallingDiskTests {
         return try JostleProgram(["run", "--for", "600"] + all.flatMap { ["--set", $0] }, environment: variables)
     }
 
-    /// A board that is shaken, set, tared and calibrated by its movement while the disk hangs.
-    @Test(.timeLimit(.minutes(5))) func aStallCostsNoGestureNoSampleAndNoWatchdog() async throws {
+    /// The board is shaken, set, tared and calibrated from movement while the disk is stalled.
+    @Test(.timeLimit(.minutes(5))) func stallCostsNoGestureSampleOrWatchdog() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let manager = try NotifySocket(in: directory)
@@ -56,13 +56,13 @@ struct StallingDiskTests {
         try observer.publish(
             MQTTMessage(topic: "jostle/dut/set/gestures.shake.cooldown", text: "0.4 s", qos: .atLeastOnce))
         try observer.publish(MQTTMessage(topic: "jostle/dut/command/tare", payload: [], qos: .atLeastOnce))
-        // Signs of life come twice a second, and gestures and answers as ever.
+        // Watchdog notifications arrive twice a second; gestures and replies continue.
         var signs = 0
         while start.duration(to: .now) < .seconds(seconds) {
             #expect(await manager.receives("WATCHDOG=1"), "\(agent.errors)")
             signs += 1
         }
-        #expect(Double(signs) >= 1.5 * seconds, "\(signs) signs of life in \(seconds) s")
+        #expect(Double(signs) >= 1.5 * seconds, "\(signs) watchdog notifications in \(seconds) s")
         #expect(try observer.objects("command/tare/result").last?["ok"] as? Bool == true, "\(agent.errors)")
         let during = observer.messages("event/shake").count - shakesBefore
         #expect(await observer.sees { try $0.objects("health").contains { $0["outbox_fault"] != nil } })
@@ -73,7 +73,7 @@ struct StallingDiskTests {
         #expect(!(ill["storage_faults"] as? [String] ?? []).isEmpty, "\(ill)")
 
         try FileManager.default.removeItem(atPath: stall)
-        #expect(await agent.logs("the outbox is written again"), "\(agent.errors)")
+        #expect(await agent.logs("the outbox can be written again"), "\(agent.errors)")
         #expect(
             await observer.sees { try ($0.objects("health").last?["problems"] as? [String])?.isEmpty == true },
             "\(agent.errors)")
@@ -91,8 +91,8 @@ struct StallingDiskTests {
                 + "\(after["outbox_sent_unstored"] ?? 0) events sent from memory, 0 lost")
     }
 
-    /// The end comes while the disk hangs: the agent does not wait for it.
-    @Test(.timeLimit(.minutes(1))) func theEndDoesNotWaitForTheDisk() async throws {
+    /// The agent is stopped while the disk is stalled, and does not wait for it.
+    @Test(.timeLimit(.minutes(1))) func stopDoesNotWaitForDisk() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -108,9 +108,9 @@ struct StallingDiskTests {
     }
 }
 
-/// Requirement: what was reported as in force is in force after a kill.
+/// Requirement: a reported setting is in force after a kill.
 @Suite(.needsBroker) struct KillAfterSetTests {
-    @Test(.timeLimit(.minutes(3))) func aReportedValueOutlivesAKill() async throws {
+    @Test(.timeLimit(.minutes(3))) func reportedValueSurvivesKill() async throws {
         let directory = try TemporaryDirectory()
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -135,7 +135,7 @@ struct StallingDiskTests {
         #expect(lost == 0, "\(lost) of \(rounds) lost")
     }
 
-    /// The sensitivity to shakes by the last report.
+    /// The shake sensitivity in the last report.
     private static func sensitivity(_ observer: Observer) throws -> Int? {
         let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
         let gestures = settings?["gestures"] as? [String: [String: Any]]

@@ -3,8 +3,8 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: sensing is stopped and started while the agent goes on; stopped, nobody asks the chip anything, and who
-/// listens knows.
+/// Requirement: sensing can be stopped and started while the agent runs. While it is stopped, the chip is not accessed,
+/// and subscribers can see it.
 @Suite(.needsBroker) struct StopTests {
     private func ask(_ words: String..., at port: UInt16) async throws -> Outcome {
         let program = try JostleProgram(words + ["--set", "mqtt.broker=mqtt://127.0.0.1:\(port)"])
@@ -13,11 +13,11 @@ import Testing
         return Outcome(status: status, output: program.output, errors: program.errors)
     }
 
-    @Test func anAgentIsStoppedAndStartedFromTheCommandLine() async throws {
+    @Test func stopsAndStartsFromCommandLine() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        // Somebody walks with it: `motion` is open when it is stopped.
+        // The virtual board is carried around, so `motion` is open when sensing stops.
         let agent = try JostleProgram.virtualAgent(broker: broker.port, "walk", "publish.health.interval=1 s")
         defer { agent.kill() }
         #expect(await observer.sees { try $0.events("motion").last?.phase == "began" }, "\(agent.errors)")
@@ -38,9 +38,9 @@ import Testing
         #expect(later == samples && samples ?? 0 > 0)
         #expect(observer.texts("availability") == ["online"])
 
-        // By the id of the configuration, without --on.
+        // With the id in the configuration, without --on.
         let again = try await ask("stop", "--set", "device.id=dut", at: broker.port)
-        #expect(again.status == 0 && again.output == "dut: stopped already\n", "\(again)")
+        #expect(again.status == 0 && again.output == "dut: already stopped\n", "\(again)")
         let start = try await ask("start", "--set", "device.id=dut", at: broker.port)
         #expect(start.status == 0 && start.output == "dut: sensing\n", "\(start)")
         #expect(await observer.sees { $0.messages("attitude").count > attitudes }, "\(agent.errors)")
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    /// Without a sensor it waits to be told to start, and says what it lacks then.
-    @Test func anAgentThatIsSwitchedOffWaitsForAStart() async throws {
+    /// Without a sensor the agent waits for a start command, which reports what is missing.
+    @Test func disabledAgentWaitsForStart() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -76,7 +76,7 @@ import Testing
         #expect(await agent.terminate() == 0)
     }
 
-    @Test(.needsFakeAdapter) func aChipOnABusIsPutToSleepAndWoken() async throws {
+    @Test(.needsFakeAdapter) func putsChipToSleepAndWakesIt() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -92,7 +92,7 @@ import Testing
             let start = try await ask("start", "--on", "dut", at: broker.port)
             #expect(start.status == 0, "\(start) \(agent.errors)")
             #expect(await observer.sees { $0.messages("attitude").count > seen + 3 }, "\(round): \(agent.errors)")
-            // Nobody else gets at the chip, awake or asleep.
+            // No other program can open the chip, awake or asleep.
             let scan = try await jostle("scan", "--bus", bus, fake: (bus, ""))
             #expect(scan.status == 69 && scan.errors.contains("uses it"), "\(scan)")
             let stop = try await ask("stop", "--on", "dut", at: broker.port)

@@ -3,9 +3,9 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: the agent looks after what it depends on, and tells the service manager that it lives, awake and asleep.
+/// Requirement: the agent supervises what it depends on, and notifies the watchdog, whether sensing or stopped.
 @Suite(.needsBroker) struct SupervisionTests {
-    @Test func theWatchdogIsFedAwakeAndAsleep() async throws {
+    @Test func feedsWatchdogAwakeAndAsleep() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let directory = try TemporaryDirectory()
@@ -29,22 +29,22 @@ import Testing
         #expect(await agent.exitStatus() == 0)
     }
 
-    @Test func theEmbeddedBrokerIsStartedAgain() async throws {
+    @Test func restartsEmbeddedBroker() async throws {
         let agent = try JostleProgram(
             ["run", "--for", "120", "--set", "mqtt.broker=embedded", "--set", "sensor.driver=virtual"])
         defer { agent.kill() }
         #expect(await agent.logs("connected to "), "\(agent.errors)")
         let broker = try #require(Self.child(of: agent.processIdentifier))
         kill(broker, SIGKILL)
-        #expect(await agent.logs("the embedded broker had ended and was started again"), "\(agent.errors)")
-        // Nobody there waits for announcements, and who does is told what to do.
-        #expect(agent.errors.contains("Home Assistant is not told of the device"), "\(agent.errors)")
+        #expect(await agent.logs("the embedded broker had ended and was restarted"), "\(agent.errors)")
+        // Home Assistant cannot reach the embedded broker; the log says what to do.
+        #expect(agent.errors.contains("Home Assistant does not discover the device"), "\(agent.errors)")
         #expect(
             await eventually { agent.errors.components(separatedBy: "connected to ").count >= 3 }, "\(agent.errors)")
         #expect(await agent.terminate() == 0)
     }
 
-    /// The one child of a process: proc(5), the fourth field of `stat`.
+    /// The only child of a process: proc(5), the fourth field of `stat`.
     private static func child(of parent: pid_t) -> pid_t? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { pid_t($0) }.first { number in

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// A pseudo-terminal at whose other end a test sits.
+/// A pseudo-terminal for tests.
 final class Terminal {
     private let descriptor: Int32
-    /// Keeps the terminal's end open, so that nothing is lost when a program leaves it.
+    /// Keeps the terminal's end open, so that no output is lost when a program closes it.
     private let holder: Int32
     private var read: [UInt8] = []
 
-    /// The device file of the end that is a terminal.
+    /// The device path of the terminal's end.
     let path: String
 
-    // posix_openpt and its relatives are not imported: these are what they ask the kernel for (asm-generic/ioctls.h).
+    // posix_openpt and related functions are not imported; these are the ioctls they use (asm-generic/ioctls.h).
     private static let unlock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
     private static let setSize: UInt = 0x5414
@@ -32,7 +32,7 @@ final class Terminal {
         close(descriptor)
     }
 
-    /// What was written to it so far.
+    /// The output so far.
     var text: String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -42,7 +42,7 @@ final class Terminal {
         }
     }
 
-    /// Whether what is typed is shown, as at a shell.
+    /// Whether input is echoed, as in a shell.
     var echoes: Bool {
         var settings = termios()
         return tcgetattr(holder, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
@@ -53,13 +53,13 @@ final class Terminal {
         _ = Foundation.write(descriptor, bytes, bytes.count)
     }
 
-    /// Makes the window another size.
+    /// Changes the window size.
     func resize(columns: UInt16, rows: UInt16) throws {
         var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         try #require(ioctl(descriptor, Self.setSize, &size) == 0)
     }
 
-    /// The rows as somebody sees them, of what was drawn since the screen was last cleared.
+    /// The visible rows drawn since the screen was last cleared.
     var rows: [String] {
         let drawn = text.components(separatedBy: "\u{1B}[2J").last ?? ""
         var rows = Array(repeating: "", count: 100)

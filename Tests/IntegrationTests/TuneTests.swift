@@ -2,8 +2,8 @@ import BrokerTestSupport
 import Foundation
 import Testing
 
-/// Requirement: `jostle tune` shows what each sensitivity would have made of somebody's movements, and writes the choice
-/// into the configuration without touching anything else there.
+/// Requirement: `jostle tune` shows what each sensitivity would have recognised in recorded movements, and writes the
+/// choice to the configuration without changing anything else.
 @Suite(.needsProgram) struct TuneTests {
     private let directory: TemporaryDirectory
     private let file: String
@@ -38,7 +38,7 @@ import Testing
         let errors: String
     }
 
-    @Test func theChoiceIsWrittenAndNothingElseChanges() async throws {
+    @Test func writesOnlyTheChoice() async throws {
         let before = text
         let outcome = try await tune(
             "shake", "--config", file, "--yes", "--shown", directory.path("shown.csv"), "--ordinary",
@@ -53,33 +53,33 @@ import Testing
         #expect(!attributes.contains { $0.hasSuffix(".new") })
     }
 
-    @Test func withoutAYesNothingIsWritten() async throws {
+    @Test func writesNothingWithoutYes() async throws {
         let before = text
         let outcome = try await tune(
             "shake", "--config", file, "--take", "8", recordings[0], recordings[1], recordings[2], recordings[3])
         #expect(outcome.status == 0 && text == before, "\(outcome.errors)")
-        #expect(outcome.output.contains("By hand: gestures.shake.sensitivity=8"))
+        #expect(outcome.output.contains("Set gestures.shake.sensitivity=8 by hand"))
     }
 
-    @Test func somebodyShowsItToTheSensor() async throws {
+    @Test func tunesFromLiveMovements() async throws {
         let outcome = try await tune(
             "shake", "--config", file, "--yes", "--take", "9", "--times", "2", "--handling", "2", "--set",
             "sensor.driver=virtual", "--set", "sensor.trajectory=shake")
         #expect(outcome.status == 0, "\(outcome.errors)")
-        #expect(outcome.output.contains("Shake it 2 of 2: seen, "), "\(outcome.output)")
+        #expect(outcome.output.contains("Shake it 2 of 2: detected, "), "\(outcome.output)")
         #expect(text.contains("sensitivity: 9, cooldown: 1 s }  # calm"))
     }
 
-    @Test func badInputIsToldAndNothingChanges() async throws {
+    @Test func invalidInputChangesNothing() async throws {
         let before = text
         let still = try await tune(
             "shake", "--config", file, "--yes", "--shown", directory.path("ordinary.csv"), "--ordinary",
             directory.path("ordinary.csv"))
-        #expect(still.status == 65 && still.errors.contains("nothing moves"), "\(still.errors)")
+        #expect(still.status == 65 && still.errors.contains("contain no movement"), "\(still.errors)")
         let unknown = try await tune("nod")
         #expect(unknown.status == 64 && unknown.errors.contains("these can: shake, tap"), "\(unknown.errors)")
         let one = try await tune("shake", "--shown", directory.path("shown.csv"))
-        #expect(one.status == 64 && one.errors.contains("need one another"), "\(one.errors)")
+        #expect(one.status == 64 && one.errors.contains("must be given together"), "\(one.errors)")
         let beyond = try await tune("shake", "--take", "11")
         #expect(beyond.status == 64, "\(beyond.errors)")
         let missing = try await tune(
@@ -88,7 +88,7 @@ import Testing
         #expect(text == before)
     }
 
-    @Test func aLayoutThatCannotBeEditedIsLeftAlone() async throws {
+    @Test func leavesUneditableLayoutAlone() async throws {
         let before = "gestures: {}\n"
         try before.write(toFile: file, atomically: true, encoding: .utf8)
         let outcome = try await tune(

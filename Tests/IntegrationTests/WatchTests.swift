@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: from any machine that reaches the broker one sees live what a device does and how a fleet is.
+/// Requirement: from any machine that reaches the broker, a user can watch one device or a fleet live.
 @Suite(.needsBroker) struct WatchTests {
     private func watch(_ port: UInt16, _ words: String..., environment: [String: String] = [:]) throws -> JostleProgram
     {
@@ -16,14 +16,14 @@ import Testing
         MQTTMessage(topic: "jostle/" + topic, text: text, qos: .atLeastOnce, retain: true)
     }
 
-    /// Waits until the program wrote so.
+    /// Waits until the output satisfies a condition.
     private func writes(_ program: JostleProgram, _ condition: (String) -> Bool) async -> Bool {
         await eventually { condition(program.output) || !program.isRunning } && condition(program.output)
     }
 
     // MARK: Lines
 
-    @Test func theOnlyDeviceIsWatchedInLines() async throws {
+    @Test func watchesOnlyDeviceInLines() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -37,14 +37,14 @@ import Testing
         ]
         #expect(await writes(program) { text in expected.allSatisfy { text.contains($0) } }, "\(program.output)")
         #expect(await writes(program) { $0.contains("shake ended, axis x") }, "\(program.output)")
-        // It is no terminal, so there is nothing that only a terminal understands.
+        // The output is not a terminal, so it contains no control characters.
         #expect(!program.output.contains("\u{1B}") && !program.output.contains("\r") && program.errors.isEmpty)
         #expect(await agent.terminate() == 0)
         #expect(await writes(program) { $0.contains("dut  offline") }, "\(program.output)")
         #expect(await program.terminate() == 0)
     }
 
-    @Test func messagesThatAreWrongOrHostileAreToldAndSurvived() async throws {
+    @Test func survivesMalformedAndHostileMessages() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -66,7 +66,7 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
-    @Test func everyMessageIsALineOfJSON() async throws {
+    @Test func printsOneJSONLinePerMessage() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -83,7 +83,7 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
-    @Test func aBrokerThatIsAwayIsToldAndTriedAgain() async throws {
+    @Test func reportsUnreachableBrokerAndRetries() async throws {
         let broker = try TestBroker()
         defer { broker.kill() }
         let program = try watch(broker.port, "--device", "dut")
@@ -95,7 +95,7 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
-    @Test func aBrokerThatRefusesIsToldAndTriedAgain() async throws {
+    @Test func reportsRefusalAndRetries() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous false")
         defer { broker.kill() }
         let program = try watch(broker.port, "--device", "dut")
@@ -104,7 +104,7 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
-    @Test func aBrokerOfAnAgentsOwnIsRefused() async throws {
+    @Test func refusesEmbeddedBroker() async throws {
         let outcome = try await jostle("watch", "--broker", "embedded")
         #expect(outcome.status == 78 && outcome.errors.contains("mqtt.broker is embedded"), "\(outcome)")
         let wrong = try await jostle("watch", "--broker", "http://example.org")
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Screens
 
-    /// Starts it on a terminal of 80 columns and 24 rows.
+    /// Starts the program on a terminal of 80 columns and 24 rows.
     private func watch(_ port: UInt16, on terminal: Terminal, in directory: TemporaryDirectory) throws -> ChildProcess {
         try terminal.resize(columns: 80, rows: 24)
         return try ChildProcess(
@@ -127,7 +127,7 @@ import Testing
         await eventually { texts.allSatisfy { text in terminal.rows.contains { $0.contains(text) } } }
     }
 
-    /// The terminal is as it was: main screen, cursor, echo.
+    /// The terminal is restored: main screen, cursor, echo.
     private func expectRestored(_ terminal: Terminal, _ child: ChildProcess) async {
         #expect(
             await eventually {
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGINT, 0])
-    func aDeviceFillsTheScreenWhichIsGivenBack(signal: Int32) async throws {
+    func showsDeviceAndRestoresTerminal(signal: Int32) async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
@@ -164,7 +164,7 @@ import Testing
         await expectRestored(terminal, child)
     }
 
-    @Test func aFleetIsAListThatStaysWhileTheBrokerIsAway() async throws {
+    @Test func showsFleetWhileBrokerIsAway() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)

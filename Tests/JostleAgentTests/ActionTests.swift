@@ -9,21 +9,21 @@ import Testing
 @testable import JostleAgent
 @testable import MotionKit
 
-/// Requirement: the rules of `actions` are members of the responder chain, in their order and before the publisher, and
-/// what they publish goes the way of events.
+/// Requirement: the rules of `actions` take part in the responder chain, in order and before the publisher, and their
+/// messages go through the outbox like events.
 @Suite struct ActionTests {
-    /// A manager's chain with rules in it, and behind them what makes messages of events, whose messages are kept.
+    /// A manager's responder chain with rules, followed by the composer, whose messages are collected.
     private struct Rig {
         let manager = MotionManager(sensor: .virtual("rest"))
         private let responders: ActionResponders
         private let box = Box()
 
-        /// What the loop owns, and what was published. The chain calls on the test's own thread.
+        /// The composer and the published messages. The chain calls its handlers on the test's own thread.
         private final class Box: Sendable {
             struct State {
                 var composer = EventComposer(
                     topics: Topics(prefix: "jostle", id: "dut"), prefix: "jostle", run: "f00d", isSimulated: true)
-                var orders: [Outbox.Order] = []
+                var updates: [Outbox.Update] = []
                 var refusals: [String] = []
             }
 
@@ -36,14 +36,14 @@ import Testing
                 box.state.withLock { state in
                     do throws(ActionRefusal) {
                         let message = try state.composer.message(for: action, on: event, at: .now())
-                        if let message { state.orders.append(.add(message)) }
+                        if let message { state.updates.append(.add(message)) }
                     } catch {
                         state.refusals.append(error.reason)
                     }
                 }
             }
             manager.setDefaultResponder { event in
-                box.state.withLock { $0.orders += $0.composer.orders(for: event, at: .now()) }
+                box.state.withLock { $0.updates += $0.composer.updates(for: event, at: .now()) }
             }
             try install(rules)
         }
@@ -59,19 +59,19 @@ import Testing
             manager.handlers.chain.deliver(event)
         }
 
-        /// Adds a handler as a program would, which publishes as well.
-        func addProgramsHandler(of recognizer: Recognizer, topic: String) {
+        /// Adds a handler as a program would; it publishes too.
+        func addProgramHandler(of recognizer: Recognizer, topic: String) {
             manager.addRecognizer(recognizer) { [box] event in
                 let now = ClockReading.now()
                 let message = OutgoingMessage(
                     topic: topic, content: .fixed(Array("0".utf8)), time: EventTime(event.timestamp, now))
-                box.state.withLock { $0.orders.append(.add(message)) }
+                box.state.withLock { $0.updates.append(.add(message)) }
                 return .passOn
             }
         }
 
-        /// What was published since the last look, as "topic payload"; of events the topic and the phase.
-        func news() -> [String] {
+        /// The messages since the last call as "topic payload"; for events, the topic and the phase.
+        func takePublished() -> [String] {
             messages().map { message in
                 let text = message.payload.text
                 guard message.topic.hasPrefix("jostle/dut/") else { return "\(message.topic) \(text)" }
@@ -81,69 +81,73 @@ import Testing
         }
 
         func messages() -> [MQTTMessage] {
-            orders().compactMap { order in
-                guard case .add(let message) = order else { return nil }
+            updates().compactMap { update in
+                guard case .add(let message) = update else { return nil }
                 return message.message(at: .now(), eventExpiry: 3600)
             }
         }
 
-        func orders() -> [Outbox.Order] {
+        func updates() -> [Outbox.Update] {
             box.state.withLock { state in
-                defer { state.orders = [] }
-                return state.orders
+                defer { state.updates = [] }
+                return state.updates
             }
         }
 
         var refusals: [String] { box.state.withLock { $0.refusals } }
     }
 
-    @Test func aShakeTogglesTheLampAndIsToldAsWell() throws {
+    @Test func shakeTogglesLampAndIsPublished() throws {
         let rig = try Rig("{on: shake, publish: {topic: cmnd/lamp/POWER, payload: TOGGLE}}")
         rig.deliver(.shake, .began)
         rig.deliver(.shake, .ended)
         rig.deliver(.tap, .recognized)
         #expect(
-            rig.news() == ["cmnd/lamp/POWER TOGGLE", "event/shake began", "event/shake ended", "event/tap recognized"])
+            rig.takePublished() == [
+                "cmnd/lamp/POWER TOGGLE", "event/shake began", "event/shake ended", "event/tap recognized",
+            ])
     }
 
-    @Test func rulesComeInTheirOrderAfterAProgramsHandlers() throws {
+    @Test func rulesRunInOrderAfterProgramHandlers() throws {
         let rig = try Rig(
             "{on: tap, publish: {topic: a, payload: 1}}, {on: tap, publish: {topic: b, payload: 2}}")
-        rig.addProgramsHandler(of: .tap, topic: "program")
+        rig.addProgramHandler(of: .tap, topic: "program")
         rig.deliver(.tap, .recognized)
-        #expect(rig.news() == ["program 0", "a 1", "b 2", "event/tap recognized"])
+        #expect(rig.takePublished() == ["program 0", "a 1", "b 2", "event/tap recognized"])
     }
 
-    @Test func whatAProgramsHandlerConsumesNoRuleHearsOf() throws {
+    @Test func consumedEventsReachNoRule() throws {
         let rig = try Rig("{on: tap, publish: {topic: a, payload: 1}}")
         rig.manager.addRecognizer(.tap) { _ in .consume }
         rig.deliver(.tap, .recognized)
-        #expect(rig.news().isEmpty)
+        #expect(rig.takePublished().isEmpty)
     }
 
-    /// Consuming takes the gesture from its beginning on: those below hear neither of its beginning nor of its end.
+    /// Consuming a beginning takes the whole gesture: later responders receive neither the beginning nor the end.
     @Test(arguments: ["began", "ended"])
-    func aRuleThatConsumesHasTheGestureToItself(_ phase: String) throws {
+    func consumingRuleGetsGestureAlone(_ phase: String) throws {
         let rig = try Rig(
             "{on: shake, publish: {topic: above, payload: '${phase}'}}, "
                 + "{on: shake, phase: \(phase), consume: true, publish: {topic: taken, payload: '${phase}'}}, "
                 + "{on: shake, phase: ended, publish: {topic: below, payload: x}}")
         rig.deliver(.shake, .began)
         rig.deliver(.shake, .ended)
-        #expect(rig.news() == (phase == "began" ? ["above began", "taken began"] : ["above began", "taken ended"]))
+        #expect(
+            rig.takePublished()
+                == (phase == "began" ? ["above began", "taken began"] : ["above began", "taken ended"]))
         rig.deliver(.tap, .recognized)
-        #expect(rig.news() == ["event/tap recognized"])
+        #expect(rig.takePublished() == ["event/tap recognized"])
     }
 
-    @Test func aConsumedGestureThatIsCancelledIsStillNobodyElses() throws {
+    @Test func cancellationOfConsumedGestureStaysConsumed() throws {
         let rig = try Rig("{on: shake, phase: ended, consume: true, publish: {topic: a, payload: x}}")
         rig.deliver(.shake, .began)
         rig.deliver(.shake, .cancelled) { $0.reason = .tooWeak }
-        #expect(rig.news().isEmpty)
+        #expect(rig.takePublished().isEmpty)
     }
 
-    /// What a rule that consumes asks for is asked where the gesture begins, and decides for all of it.
-    @Test func filtersDecideAtTheBeginningWhatIsConsumed() throws {
+    /// A consuming rule applies its filter at the beginning, and the result holds for the whole gesture.
+    @Test func consumingFiltersDecideAtBeginning() throws {
         let rig = try Rig(
             "{on: turn, direction: left, phase: ended, consume: true, publish: {topic: left, payload: x}}, "
                 + "{on: turn, angle_above: 20, phase: began, publish: {topic: far, payload: x}}")
@@ -153,27 +157,27 @@ import Testing
         }
         rig.deliver(.turn, .changed) { $0.direction = .right }
         rig.deliver(.turn, .ended) { $0.direction = .right }
-        #expect(rig.news() == ["left x"])
+        #expect(rig.takePublished() == ["left x"])
         rig.deliver(.turn, .began) {
             $0.direction = .right
             $0.angle = -0.5
         }
         rig.deliver(.turn, .ended) { $0.direction = .left }
-        #expect(rig.news() == ["far x", "event/turn began", "event/turn ended"])
+        #expect(rig.takePublished() == ["far x", "event/turn began", "event/turn ended"])
     }
 
-    /// A rule that consumes nothing looks at the phase that it acts on.
-    @Test func otherFiltersLookAtTheirPhase() throws {
+    /// A rule that does not consume applies its filter to the phase on which it acts.
+    @Test func otherFiltersApplyToTheirPhase() throws {
         let rig = try Rig("{on: shake, phase: ended, strength_above: 2 g, publish: {topic: strong, payload: x}}")
         rig.deliver(.shake, .began) { $0.strength = 15 }
         rig.deliver(.shake, .ended) { $0.strength = 25 }
-        #expect(rig.news() == ["event/shake began", "strong x", "event/shake ended"])
+        #expect(rig.takePublished() == ["event/shake began", "strong x", "event/shake ended"])
         rig.deliver(.shake, .began) { $0.strength = 25 }
         rig.deliver(.shake, .ended) { $0.strength = 15 }
-        #expect(rig.news() == ["event/shake began", "event/shake ended"])
+        #expect(rig.takePublished() == ["event/shake began", "event/shake ended"])
     }
 
-    @Test func everyFilterFitsWhatItSays() throws {
+    @Test func filtersMatchTheirFields() throws {
         var event = GestureEvent(.turn, .ended, at: Timestamp(seconds: 1))
         var filter = JostleSettings.EventFilter()
         #expect(filter.accepts(event))
@@ -212,22 +216,22 @@ import Testing
         #expect(refuses { $0.duration = 0.5 } && refuses { $0.duration = nil })
     }
 
-    @Test func rulesCanBeReplacedWhileAGestureIsUnderWay() throws {
+    @Test func rulesCanBeReplacedDuringGesture() throws {
         let rig = try Rig(
             "{on: shake, phase: ended, publish: {topic: old, payload: x}}, "
                 + "{on: shake, phase: cancelled, publish: {topic: old, payload: '${reason}'}}")
         rig.deliver(.shake, .began)
         try rig.install("{on: shake, phase: ended, publish: {topic: new, payload: y}}")
         rig.deliver(.shake, .ended)
-        #expect(rig.news() == ["event/shake began", "old disabled", "event/shake ended"])
+        #expect(rig.takePublished() == ["event/shake began", "old disabled", "event/shake ended"])
         rig.deliver(.shake, .began)
         rig.deliver(.shake, .ended)
-        #expect(rig.news() == ["event/shake began", "new y", "event/shake ended"])
+        #expect(rig.takePublished() == ["event/shake began", "new y", "event/shake ended"])
     }
 
-    // MARK: What is published
+    // MARK: Publishing
 
-    @Test func qualityOfServiceRetentionAndAgeAreAsSaid() throws {
+    @Test func actionSetsQoSRetainAndLifetime() throws {
         let rig = try Rig(
             "{on: tap, publish: {topic: a}}, {on: tap, publish: {topic: b, qos: 0, retain: true}}, "
                 + "{on: tap, publish: {topic: c, expires: 5 s}}, {on: tap, publish: {topic: d, expires: 0}}")
@@ -239,7 +243,7 @@ import Testing
         #expect(messages.map(\.properties.messageExpiry) == [30, nil, 5, nil, 3600])
     }
 
-    @Test func withoutAConnectionAnActionWaitsUntilItIsTooOld() throws {
+    @Test func actionExpiresWhileDisconnected() throws {
         let rig = try Rig("{on: tap, publish: {topic: a, payload: x, expires: 30 s}}")
         // One tap a minute ago, and one now.
         rig.manager.handlers.chain.deliver(
@@ -247,13 +251,13 @@ import Testing
         rig.deliver(.tap, .recognized)
         var bench = ParticipantBench(Outbox(nil, limits: OutboxLimits(), eventExpiry: 3600))
         bench.clocks = .now()
-        bench.carryOut(bench.participant.take(rig.orders(), at: bench.clocks))
-        bench.tell(.connected)
+        bench.carryOut(bench.participant.apply(rig.updates(), at: bench.clocks))
+        bench.deliver(.connected)
         #expect(bench.topics() == ["jostle/dut/event/tap", "a", "jostle/dut/event/tap"])
-        #expect(bench.participant.figures.expired == 1 && bench.participant.figures.dropped == 0)
+        #expect(bench.participant.statistics.expired == 1 && bench.participant.statistics.dropped == 0)
     }
 
-    @Test func theEventOfAnActionIsTheOneThatIsPublished() throws {
+    @Test func actionAndEventShareIdAndTime() throws {
         let rig = try Rig("{on: tap, publish: {topic: a}}, {on: tap, publish: {topic: b, payload: '${id} ${t}'}}")
         rig.deliver(.tap, .recognized) {
             $0.count = 2
@@ -269,27 +273,27 @@ import Testing
         #expect(rig.messages().last.map { String(decoding: $0.payload, as: UTF8.self).contains("\"f00d-2\"") } == true)
     }
 
-    @Test func aTopicThatTurnsOutToBeTheDevicesOwnIsNotUsed() throws {
-        // Who the device is was not known when the configuration was read.
+    @Test func refusesRenderedTopicsOfTheDevice() throws {
+        // The device's id was not known when the configuration was read.
         let rig = try Rig(
             "{on: flick, publish: {topic: jostle/dut/command/tare, payload: ''}}, "
                 + "{on: flick, publish: {topic: 'lamp/${direction}', payload: x}}")
         rig.deliver(.flick, .recognized) { $0.direction = .left }
-        #expect(rig.news() == ["lamp/left x", "event/flick recognized"] && rig.refusals.count == 1)
+        #expect(rig.takePublished() == ["lamp/left x", "event/flick recognized"] && rig.refusals.count == 1)
     }
 
-    @Test func aMessageThatNoClientTakesDoesNotBlockTheOthers() throws {
+    @Test func refusesUnsendableMessages() throws {
         let many = String(repeating: "${event}", count: 2000)
         let rig = try Rig(
             "{on: flick, publish: {topic: '${direction}', payload: x}}, {on: flick, publish: {topic: big, payload: '\(many)'}}"
         )
         rig.deliver(.flick, .recognized)
-        #expect(rig.news() == ["event/flick recognized"])
+        #expect(rig.takePublished() == ["event/flick recognized"])
     }
 
     // MARK: Templates
 
-    @Test func everyFieldSaysWhatTheEventsPayloadSays() throws {
+    @Test func templateFieldsMatchPayload() throws {
         var event = GestureEvent(.turn, .cancelled, at: Timestamp(seconds: 1))
         event.strength = 12.3456
         event.axis = .y
@@ -309,10 +313,10 @@ import Testing
             event: event, stamp: EventStamp(id: "f00d-7", time: 1_795_182_603_123), device: "dut", isSimulated: true)
         let whole = try #require(facts.text(of: .event))
         let object = try #require(try JSONSerialization.jsonObject(with: Data(whole.utf8)) as? [String: Any])
-        // What the payload says of the event, each by itself.
-        let told = Set(Template.Field.allCases.map(\.rawValue)).subtracting(["event", "device"])
-        #expect(Set(object.keys) == told)
-        for field in Template.Field.allCases where told.contains(field.rawValue) {
+        // Each of the payload's fields, one by one.
+        let fields = Set(Template.Field.allCases.map(\.rawValue)).subtracting(["event", "device"])
+        #expect(Set(object.keys) == fields)
+        for field in Template.Field.allCases where fields.contains(field.rawValue) {
             let text = try #require(facts.text(of: field))
             #expect(
                 whole.contains("\"\(field.rawValue)\":\(text)") || whole.contains("\"\(field.rawValue)\":\"\(text)\""))
@@ -322,14 +326,14 @@ import Testing
         #expect(template.text(of: facts) == "turn/-28.6 {\"a\":12.35} $5")
     }
 
-    @Test func aFieldThatIsNotThereIsEmptyOrWhatIsSaidInstead() throws {
+    @Test func missingFieldsRenderDefault() throws {
         let event = GestureEvent(.shake, .ended, at: Timestamp(seconds: 1))
         let facts = EventFacts(event: event, stamp: EventStamp(id: "a", time: 1), device: "d", isSimulated: false)
         #expect(try Template("[${reason}] ${reason:-null} ${simulated}").text(of: facts) == "[] null false")
     }
 
-    /// The configuration has its own list of the words.
-    @Test func theConfigurationsWordsAreThoseOfThePayloads() throws {
+    /// The configuration has its own list of these words.
+    @Test func configurationWordsMatchPayloads() throws {
         for gesture in Gesture.allCases {
             let settings = try JostleSettings.load(
                 file: nil, overrides: ["actions=[{on: \(gesture.word), consume: true}]"])
@@ -359,51 +363,51 @@ import Testing
     }
 }
 
-/// Requirement: an event has an id that never repeats and the time at which it was measured, and an open gesture is noted.
+/// Requirement: an event has a unique id and the time at which it was measured, and open gestures are tracked.
 @Suite struct EventComposerTests {
     private func composer(isSimulated: Bool = false) -> EventComposer {
         EventComposer(
             topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", run: "f00d", isSimulated: isSimulated)
     }
 
-    private func object(_ order: Outbox.Order?) throws -> [String: Any] {
-        guard case .add(let message) = try #require(order) else { return [:] }
+    private func object(_ update: Outbox.Update?) throws -> [String: Any] {
+        guard case .add(let message) = try #require(update) else { return [:] }
         let payload = message.message(at: .now(), eventExpiry: nil).payload
         return try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
     }
 
-    @Test func eventsAreNumberedAfterTheRun() throws {
+    @Test func eventIdsContainRunAndNumber() throws {
         var composer = composer()
         let ids = try [GesturePhase.began, .ended, .began].map { phase in
-            let orders = composer.orders(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
-            return try object(orders.last)["id"] as? String
+            let updates = composer.updates(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
+            return try object(updates.last)["id"] as? String
         }
         #expect(ids == ["f00d-1", "f00d-2", "f00d-3"])
     }
 
-    @Test func anOpenGestureIsNotedWithItsBeginningAndItsEnd() {
+    @Test func tracksOpenGestures() {
         var composer = composer()
-        func note(_ phase: GesturePhase) -> Bool? {
-            let orders = composer.orders(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
-            guard case .note(let gesture, let isOpen) = orders.first else { return nil }
-            #expect(gesture == OpenGesture(gesture: .shake, isSimulated: false) && orders.count == 2)
+        func isOpen(_ phase: GesturePhase) -> Bool? {
+            let updates = composer.updates(for: GestureEvent(.shake, phase, at: WallClock.monotonic), at: .now())
+            guard case .setGesture(let gesture, let isOpen) = updates.first else { return nil }
+            #expect(gesture == OpenGesture(gesture: .shake, isSimulated: false) && updates.count == 2)
             return isOpen
         }
-        #expect(note(.began) == true && note(.ended) == false && note(.cancelled) == false)
-        #expect(note(.changed) == nil && note(.recognized) == nil)
+        #expect(isOpen(.began) == true && isOpen(.ended) == false && isOpen(.cancelled) == false)
+        #expect(isOpen(.changed) == nil && isOpen(.recognized) == nil)
     }
 
-    /// A made-up gesture of a real sensor is marked, and a real one beside it is not.
-    @Test func aSimulatedEventIsMarked() throws {
+    /// A simulated gesture of a real sensor is marked; a real one beside it is not.
+    @Test func marksSimulatedEvents() throws {
         var composer = composer()
         var simulated = GestureEvent(.shake, .began, at: WallClock.monotonic)
         simulated.isSimulated = true
-        #expect(try object(composer.orders(for: simulated, at: .now()).last)["simulated"] as? Bool == true)
+        #expect(try object(composer.updates(for: simulated, at: .now()).last)["simulated"] as? Bool == true)
         let real = GestureEvent(.shake, .began, at: WallClock.monotonic)
-        #expect(try object(composer.orders(for: real, at: .now()).last)["simulated"] == nil)
+        #expect(try object(composer.updates(for: real, at: .now()).last)["simulated"] == nil)
     }
 
-    @Test func aRunIs64BitsInHexadecimalAndNewEachTime() {
+    @Test func runNamesAreUnique64BitHexadecimal() {
         let runs = (0..<100).map { _ in RunName.new() }
         #expect(runs.allSatisfy { $0.count == 16 && $0.allSatisfy(\.isHexDigit) })
         #expect(Set(runs).count == 100)

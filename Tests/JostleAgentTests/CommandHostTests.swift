@@ -11,7 +11,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: every command is carried out and answered, and what a device cannot do is refused with the reason.
+/// Requirement: every command is carried out and answered, and what the device cannot do is refused with the reason.
 @Suite(.timeLimit(.minutes(1))) struct CommandHostTests {
     private final class Outgoing: Sendable {
         let messages = Mutex<[MQTTMessage]>([])
@@ -32,21 +32,21 @@ import Testing
             id: "a", version: "1.2.3", stateDirectory: directory.path, isSupervised: false)
         var settings = JostleSettings()
         settings.commands.allow = JostleSettings.Command.allCases
-        let outlet = StreamOutlet(
+        let output = StreamOutput(
             topic: topics.stream,
             send: { message in
                 outgoing.messages.withLock { $0.append(message) }
                 return true
             }, backlog: { 0 })
         host = CommandHost(
-            identity: identity, settings: settings, sensor: sensor, outlet: outlet, log: Log(level: .error),
+            identity: identity, settings: settings, sensor: sensor, output: output, log: Log(level: .error),
             lights: directory.path("leds")
         ) { messages in
             outgoing.messages.withLock { $0 += messages }
         }
     }
 
-    /// Reads a command and has it carried out, as the loop does.
+    /// Parses a command and carries it out, as the loop does.
     private func take(_ message: MQTTMessage) {
         var handler = CommandHandler(
             topics: Topics(prefix: "jostle", id: "a"), prefix: "jostle", allowed: JostleSettings.Command.allCases)
@@ -59,12 +59,12 @@ import Testing
         }
     }
 
-    /// What was answered since the last command.
+    /// The replies since the last command.
     private var answers: [String] {
         outgoing.messages.withLock { $0 }.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
-    /// Sends a command, and returns the text of its answer.
+    /// Sends a command, and returns the text of its reply.
     private func answer(to name: String, _ arguments: String) throws -> String {
         outgoing.messages.withLock { $0 = [] }
         take(MQTTMessage(topic: "jostle/a/command/\(name)", text: arguments, qos: .atLeastOnce))
@@ -73,7 +73,7 @@ import Testing
         return String(decoding: try #require(messages.first).payload, as: UTF8.self)
     }
 
-    @Test func aSimulationIsAcceptedAtOnceAndAnotherMeanwhileIsNot() throws {
+    @Test func acceptsOneSimulationAtATime() throws {
         #expect(try sensor.start())
         defer { manager.stop() }
         let accepted = try answer(to: "simulate", "{\"movement\":\"shake\"}")
@@ -85,15 +85,15 @@ import Testing
         #expect(unknown.contains("\"error\":\"bad_arguments\"") && unknown.contains("double-tap"), "\(unknown)")
     }
 
-    @Test func withoutASensorThatRunsThereIsNothingToCommand() throws {
+    @Test func refusesCommandsWithoutRunningSensor() throws {
         for (name, arguments) in [("simulate", "{\"movement\":\"shake\"}"), ("tare", "")] {
             let refused = try answer(to: name, arguments)
             #expect(refused.contains("\"ok\":false,\"error\":\"sensor_unavailable\""), "\(refused)")
         }
     }
 
-    /// What is switched off is switched on again, any number of times, and who asks twice is told that it was so.
-    @Test func sensingIsStoppedAndStarted() async throws {
+    /// Sensing can be stopped and started repeatedly; a command without effect reports so.
+    @Test func stopsAndStartsSensing() async throws {
         #expect(sensor.isStopped && sensor.title == nil)
         defer { manager.stop() }
         for _ in 1...3 {
@@ -110,7 +110,7 @@ import Testing
         #expect(refused.contains("stop has no argument \\\"for\\\"; it has none"), "\(refused)")
     }
 
-    @Test func questionsAreAnswered() async throws {
+    @Test func answersPingAndGetState() async throws {
         let ping = try answer(to: "ping", "")
         #expect(ping.contains("\"ok\":true,\"uptime\":0,\"version\":\"1.2.3\"}"), "\(ping)")
         let asleep = try answer(to: "get-state", "{}")
@@ -125,13 +125,13 @@ import Testing
         #expect(awake.contains("\"settings\":{\"rate\":200,\"gestures\":[\"shake\","), "\(awake)")
     }
 
-    @Test func aRestartIsRefusedIfNobodyWouldStartTheAgentAgain() throws {
+    @Test func refusesRestartWithoutSupervisor() throws {
         let refused = try answer(to: "restart", "")
         #expect(refused.contains("\"ok\":false,\"error\":\"unavailable\""), "\(refused)")
         #expect(!host.isRestartWanted)
     }
 
-    /// A light as the kernel has it.
+    /// Creates an LED directory like the kernel's.
     private func makeLight(_ name: String) throws -> (brightness: String, trigger: String) {
         try FileManager.default.createDirectory(
             atPath: directory.path("leds/\(name)"), withIntermediateDirectories: true)
@@ -144,9 +144,9 @@ import Testing
 
     private func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-    @Test func aLightBlinksAndIsThenAsItWas() throws {
+    @Test func blinksLightAndRestoresIt() throws {
         let none = try answer(to: "identify", "")
-        #expect(none.contains("\"error\":\"unavailable\",\"message\":\"this board has no status light"), "\(none)")
+        #expect(none.contains("\"error\":\"unavailable\",\"message\":\"this board has no status LED"), "\(none)")
 
         _ = try makeLight("input3::capslock")
         let light = try makeLight("ACT")
@@ -154,12 +154,12 @@ import Testing
         #expect(started.contains("\"light\":\"ACT\",\"seconds\":2,\"done\":false}"), "\(started)")
         #expect(try text(light.trigger) == "none")
         let start = try #require(host.nextDeadline)
-        host.look(at: start)
+        host.advanceJobs(to: start)
         #expect(try text(light.brightness) == "255")
-        host.look(at: start.advanced(bySeconds: 0.3))
+        host.advanceJobs(to: start.advanced(bySeconds: 0.3))
         #expect(try text(light.brightness) == "0")
         #expect(try answer(to: "identify", "").contains("\"error\":\"busy\""))
-        host.look(at: start.advanced(bySeconds: 2.1))
+        host.advanceJobs(to: start.advanced(bySeconds: 2.1))
         #expect(try text(light.brightness) == "7")
         #expect(try text(light.trigger) == "mmc0")
         #expect(answers.last?.contains("\"light\":\"ACT\",\"done\":true}") == true && host.nextDeadline == nil)
@@ -174,23 +174,23 @@ import Testing
         #expect(try answer(to: "identify", "{\"stop\":true}").contains("\"stopped\":false}"))
     }
 
-    @Test func aLightThatCannotBeWrittenIsReportedWithTheCause() throws {
+    @Test func reportsLightThatCannotBeWritten() throws {
         let light = try makeLight("ACT")
         try FileManager.default.removeItem(atPath: light.brightness)
         try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
         let refused = try answer(to: "identify", "")
-        #expect(refused.contains("\(light.brightness) cannot be written: Is a directory"), "\(refused)")
+        #expect(refused.contains("cannot write \(light.brightness): Is a directory"), "\(refused)")
     }
 
-    @Test func aLightThatCannotBeRestoredIsReportedWithTheFirstCause() throws {
+    @Test func reportsFirstFailureToRestoreLight() throws {
         let light = try makeLight("ACT")
         _ = try answer(to: "identify", "{\"seconds\":2}")
         let start = try #require(host.nextDeadline)
         try FileManager.default.removeItem(atPath: light.brightness)
         try FileManager.default.createDirectory(atPath: light.brightness, withIntermediateDirectories: false)
-        host.look(at: start)
+        host.advanceJobs(to: start)
         #expect(host.nextDeadline != nil)
-        host.look(at: start.advanced(bySeconds: 2.1))
+        host.advanceJobs(to: start.advanced(bySeconds: 2.1))
         let last = try #require(answers.last)
         #expect(
             last.contains("\"error\":\"failed\",\"message\":\"ACT blinked and could not be restored: Is a directory\""),
@@ -198,7 +198,7 @@ import Testing
         #expect(try text(light.trigger) == "mmc0")
     }
 
-    @Test func aRecordingIsMadeInTheStateDirectoryAndNowhereElse() async throws {
+    @Test func recordsOnlyIntoStateDirectory() async throws {
         #expect(try answer(to: "record", "").contains("\"error\":\"sensor_unavailable\""))
         #expect(try sensor.start())
         defer { manager.stop() }
@@ -213,12 +213,12 @@ import Testing
         outgoing.messages.withLock { $0 = [] }
         #expect(await eventually { answers.contains { $0.contains("\"end\":\"time\",\"done\":true}") } })
         let file = try text(directory.path("recordings/recording-1.csv"))
-        // Two comments and the columns' names come before the rows.
+        // The rows follow two comments and the header.
         let rows = file.split(separator: "\n").count - 3
         #expect(rows > 0 && file.hasSuffix("\n"))
         #expect(answers.contains { $0.contains("\"samples\":\(rows),\"bytes\":\(file.utf8.count),") }, "\(answers)")
 
-        // What is under way when sensing stops ends first.
+        // Stopping the sensor ends running jobs first.
         outgoing.messages.withLock { $0 = [] }
         take(MQTTMessage(topic: "jostle/a/command/record", text: "{\"seconds\":600}"))
         #expect(await eventually { answers.contains { $0.contains("recording-2.csv") } })
@@ -228,7 +228,7 @@ import Testing
         #expect(answers.count == 2)
     }
 
-    /// What came on the stream's topic, as JSON.
+    /// The messages on the stream's topic, as JSON.
     private func streamed() throws -> [[String: Any]] {
         try outgoing.messages.withLock { $0 }.filter { $0.topic == "jostle/a/stream" }.map { message in
             #expect(message.qos == .atMostOnce && !message.retain)
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func samplesAreStreamedForAWhileWithoutAGap() async throws {
+    @Test func streamsSamplesWithoutGap() async throws {
         #expect(try answer(to: "stream", "").contains("\"error\":\"sensor_unavailable\""))
         #expect(try sensor.start())
         defer { manager.stop() }
@@ -252,7 +252,7 @@ import Testing
         take(MQTTMessage(topic: "jostle/a/command/stream", text: "{}"))
         #expect(answers.last?.contains("\"error\":\"busy\"") == true)
         let deadline = try #require(host.nextDeadline)
-        host.look(at: deadline)
+        host.advanceJobs(to: deadline)
         let end = try #require(answers.last)
         #expect(end.contains("\"refused\":0,") && end.contains("\"end\":\"time\",\"done\":true}"), "\(end)")
 
@@ -266,7 +266,7 @@ import Testing
             next += rows.count
         }
         #expect(end.contains("\"messages\":\(messages.count),\"refused\":0,\"samples\":\(next),"), "\(end)")
-        host.look(at: deadline)
+        host.advanceJobs(to: deadline)
         #expect(host.nextDeadline == nil)
     }
 }

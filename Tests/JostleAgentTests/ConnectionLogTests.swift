@@ -3,7 +3,7 @@ import Testing
 @testable import JostleAgent
 @testable import MosquittoClient
 
-/// Requirement: a broker that is away for long does not fill the log.
+/// Requirement: a long outage of the broker does not fill the log.
 @Suite struct ConnectionLogTests {
     private typealias Event = MQTTEvent<Never>
 
@@ -15,17 +15,17 @@ import Testing
                 broker: broker, failure: failure, wasConnected: false, undelivered: [], retryAfter: .seconds(3)))
     }
 
-    @Test func failuresThatRepeatAreLoggedEverMoreSeldom() {
+    @Test func logsRepeatedFailuresAtPowersOfTwo() {
         var log = ConnectionLog()
         let warnings = (1...1000).filter { _ in log.line(for: lost(.timedOut))?.level == .warning }
         #expect(warnings == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
-        #expect(log.line(for: lost(.silent))?.level == .warning, "another failure is news")
+        #expect(log.line(for: lost(.silent))?.level == .warning, "a different failure is logged")
         let connection = MQTTConnection(broker: broker, version: .v5, sessionPresent: false)
         #expect(log.line(for: Event.connected(connection))?.text == "connected to mqtt://broker:1883 with MQTT 5")
-        #expect(log.line(for: lost(.timedOut))?.text.contains("tried") == false, "counted from the start")
+        #expect(log.line(for: lost(.timedOut))?.text.contains("attempts") == false, "counted from the start")
     }
 
-    @Test func rejectionsAreCountedForEachTopic() {
+    @Test func countsRejectionsPerTopic() {
         var log = ConnectionLog()
         let refusal = MQTTFailure.refused(.notAuthorised)
         let logged = (1...10).count { _ in log.line(for: Event.rejected(nil, topic: "a", refusal)) != nil }

@@ -8,7 +8,8 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: Home Assistant is told once a connection and once after its start; what no longer holds is taken back.
+/// Requirement: discovery messages are published once per connection and once after Home Assistant's start; obsolete
+/// ones are removed.
 @Suite struct DiscoveryPublisherTests {
     private typealias Bench = ParticipantBench<DiscoveryPublisher>
 
@@ -40,122 +41,122 @@ import Testing
         return settings
     }
 
-    /// Connected, and the broker has answered the subscription.
+    /// A connected publisher whose subscription was answered.
     private func bench(_ settings: JostleSettings? = nil, isConnected: Bool = true) -> Bench {
         var bench = Bench(
             DiscoveryPublisher(settings ?? self.settings(), facts, memory: .announced(in: state)) { _ in 2 })
         guard isConnected else { return bench }
-        bench.tell(.connected)
-        bench.tell(.subscriptionAnswered(filter: "homeassistant/+/dut/#"))
+        bench.deliver(.connected)
+        bench.deliver(.subscriptionAnswered(filter: "homeassistant/+/dut/#"))
         return bench
     }
 
     private var wanted: [String] { DiscoverySet(settings(), facts).messages.map(\.topic) }
 
-    /// What was announced and taken back since the last call, with a disk that writes and a broker that acknowledges.
+    /// The messages published and removed since the last call, with a working disk and a broker that acknowledges.
     private func settle(
         _ bench: inout Bench, _ seconds: Double, acknowledged: Bool = true
     ) -> (announced: [String], removed: [String], tokens: [DiscoveryPublisher.Token]) {
         bench.pass(seconds)
-        for _ in 1...2 { bench.tell(.fileWritten(.announcedTopics, failure: nil)) }
-        let news = bench.news()
-        for (message, token) in news {
+        for _ in 1...2 { bench.deliver(.fileWritten(.announcedTopics, failure: nil)) }
+        let published = bench.takePublished()
+        for (message, token) in published {
             #expect(message.retain && message.qos == .atLeastOnce)
-            if acknowledged, let token { bench.tell(.acknowledged(token)) }
+            if acknowledged, let token { bench.deliver(.acknowledged(token)) }
         }
-        let messages = news.map(\.message)
+        let messages = published.map(\.message)
         return (
             messages.filter { !$0.payload.isEmpty }.map(\.topic), messages.filter { $0.payload.isEmpty }.map(\.topic),
-            news.compactMap(\.token)
+            published.compactMap(\.token)
         )
     }
 
-    /// The topics that the file is to have.
+    /// The topics in the file.
     private func remembered(_ bench: Bench) -> Set<String> {
         Set(bench.text(.announcedTopics)?.split(separator: "\n").dropFirst().map(String.init) ?? [])
     }
 
-    @Test func everythingIsAnnouncedOnceAConnection() {
+    @Test func announcesEverythingOncePerConnection() {
         var bench = bench()
         #expect(bench.subscriptions == ["homeassistant/status", "homeassistant/+/dut/#"])
         bench.pass(0.2)
-        #expect(bench.news().isEmpty)
+        #expect(bench.takePublished().isEmpty)
         #expect(settle(&bench, 0.2).announced == wanted)
         #expect(bench.subscriptions == ["homeassistant/status"] && remembered(bench) == Set(wanted))
         #expect(settle(&bench, 20).announced.isEmpty)
-        bench.tell(.disconnected(undelivered: []))
+        bench.deliver(.disconnected(undelivered: []))
         #expect(settle(&bench, 1).announced.isEmpty)
-        bench.tell(.connected)
+        bench.deliver(.connected)
         #expect(settle(&bench, 1).announced.isEmpty)
         // The broker never answered the subscription.
         #expect(settle(&bench, 1.1).announced == wanted)
     }
 
-    /// What a crash leaves behind is known: topics are on disk before they are used, unless the disk does not answer.
-    @Test func topicsAreOnDiskBeforeTheyAreUsed() {
+    /// Topics are on disk before they are used, unless the disk is too slow, so that they are known after a crash.
+    @Test func savesTopicsBeforeUsingThem() {
         var bench = bench()
         bench.pass(0.5)
-        #expect(bench.news().isEmpty && remembered(bench) == Set(wanted))
-        bench.tell(.fileWritten(.announcedTopics, failure: nil))
+        #expect(bench.takePublished().isEmpty && remembered(bench) == Set(wanted))
+        bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.topics() == wanted)
 
         var stalled = self.bench()
         stalled.pass(1.2)
-        #expect(stalled.news().isEmpty)
+        #expect(stalled.takePublished().isEmpty)
         stalled.pass(0.2)
         #expect(stalled.topics() == wanted)
 
         var failing = self.bench()
         failing.pass(0.5)
-        failing.tell(.fileWritten(.announcedTopics, failure: "No space left on device"))
+        failing.deliver(.fileWritten(.announcedTopics, failure: "No space left on device"))
         #expect(failing.topics() == wanted && failing.takeLines().count == 1)
     }
 
-    /// The disk is slow: what comes back is about an older list than the one that is waited for.
-    @Test func anOlderListOnDiskIsNotTheNewOne() {
+    /// The disk is slow: the first result belongs to an older list than the one that is awaited.
+    @Test func waitsForTheLatestListOnDisk() {
         var bench = bench()
         _ = settle(&bench, 0.5)
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         bench.carryOut(bench.participant.change(settings([.tap, .flick]), at: bench.clocks))
-        #expect(bench.news().isEmpty)
-        bench.tell(.fileWritten(.announcedTopics, failure: nil))
-        #expect(bench.news().isEmpty && remembered(bench).contains { $0.contains("/flick") })
-        bench.tell(.fileWritten(.announcedTopics, failure: nil))
+        #expect(bench.takePublished().isEmpty)
+        bench.deliver(.fileWritten(.announcedTopics, failure: nil))
+        #expect(bench.takePublished().isEmpty && remembered(bench).contains { $0.contains("/flick") })
+        bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(bench.topics().contains { $0.contains("/flick") })
     }
 
-    @Test func aStartOfHomeAssistantIsAnsweredOnceAndLater() {
+    @Test func repeatsOnceAfterBirthMessage() {
         var bench = bench()
         _ = settle(&bench, 0.5)
-        bench.hear("homeassistant/status", "online")
-        bench.hear("homeassistant/status", "online")
-        bench.hear("homeassistant/status", "offline")
+        bench.receive("homeassistant/status", "online")
+        bench.receive("homeassistant/status", "online")
+        bench.receive("homeassistant/status", "offline")
         #expect(settle(&bench, 1.9).announced.isEmpty)
         #expect(settle(&bench, 0.2).announced == wanted)
         #expect(settle(&bench, 20).announced.isEmpty)
-        // What a broker kept is no news.
-        bench.hear("homeassistant/status", "online", retain: true)
+        // A retained birth message is ignored.
+        bench.receive("homeassistant/status", "online", retain: true)
         #expect(settle(&bench, 10).announced.isEmpty)
     }
 
-    @Test func onlyWhatChangedIsSentAndWhatIsGoneIsTakenBack() {
+    @Test func sendsChangesAndRemovesObsoleteMessages() {
         var bench = bench()
         _ = settle(&bench, 0.5)
         bench.carryOut(bench.participant.change(settings([.tap]), at: bench.clocks))
         let gone = settle(&bench, 0, acknowledged: false)
         #expect(gone.announced.contains { $0.contains("/tap") } && !gone.announced.contains { $0.contains("/roll") })
         #expect(gone.removed.contains { $0.contains("/shake") })
-        // Remembered until the broker has it.
+        // Kept in the file until the broker acknowledges the removal.
         #expect(remembered(bench).isSuperset(of: gone.removed))
-        for token in gone.tokens { bench.tell(.acknowledged(token)) }
-        bench.tell(.fileWritten(.announcedTopics, failure: nil))
+        for token in gone.tokens { bench.deliver(.acknowledged(token)) }
+        bench.deliver(.fileWritten(.announcedTopics, failure: nil))
         #expect(remembered(bench).isDisjoint(with: gone.removed))
-        // Back again.
+        // Enabled again.
         bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
     }
 
-    @Test func whatIsRememberedUnderAnotherNameIsTakenBack() throws {
+    @Test func removesSavedTopicsOfFormerNames() throws {
         try remember([old])
         var bench = bench()
         let step = settle(&bench, 0.5)
@@ -163,71 +164,71 @@ import Testing
         #expect(remembered(bench) == Set(wanted))
     }
 
-    @Test func whatMayBeAnotherDevicesStaysUntilItIsNot() throws {
+    @Test func keepsMessagesOfProtectedDevices() throws {
         let gone = "homeassistant/sensor/dut/gone/config"
         try remember([old, gone])
         var bench = bench()
-        bench.carryOut(bench.participant.spare(["old"], at: bench.clocks))
+        bench.carryOut(bench.participant.protect(["old"], at: bench.clocks))
         #expect(settle(&bench, 0.5).removed == [gone])
         #expect(remembered(bench).contains(old))
-        bench.carryOut(bench.participant.spare([], at: bench.clocks))
+        bench.carryOut(bench.participant.protect([], at: bench.clocks))
         #expect(settle(&bench, 0).removed == [old])
     }
 
-    @Test func theDeviceIsFoundInATopic() {
+    @Test func parsesDeviceFromTopic() {
         #expect(DiscoveryMessage.device(ofTopic: "homeassistant/sensor/dut/roll/config") == "dut")
         #expect(DiscoveryMessage.device(ofTopic: "my/home/event/a-b_1/shake/config") == "a-b_1")
         #expect(DiscoveryMessage.device(ofTopic: "homeassistant/sensor/dut/roll/state") == nil)
         #expect(DiscoveryMessage.device(ofTopic: "dut/roll/config") == nil)
     }
 
-    @Test func aRemovalThatWasNotAcknowledgedIsSentAgain() throws {
+    @Test func repeatsUnacknowledgedRemovals() throws {
         try remember([old])
         var bench = bench()
         #expect(settle(&bench, 0.5, acknowledged: false).removed == [old])
         #expect(settle(&bench, 5).removed.isEmpty)
-        bench.tell(.disconnected(undelivered: []))
-        bench.tell(.connected)
+        bench.deliver(.disconnected(undelivered: []))
+        bench.deliver(.connected)
         #expect(settle(&bench, 2.1).removed == [old])
-        bench.tell(.disconnected(undelivered: []))
-        bench.tell(.connected)
+        bench.deliver(.disconnected(undelivered: []))
+        bench.deliver(.connected)
         #expect(settle(&bench, 2.1).removed.isEmpty)
     }
 
-    @Test func ghostsAtTheBrokerAreTakenBackIfTheyAreOurs() {
+    @Test func removesObsoleteMessagesOnlyIfOurs() {
         var bench = bench()
         let ours = #"{"name":"X","origin":{"name":"Jostle","sw_version":"0.1"}}"#
-        bench.hear("homeassistant/sensor/dut/gone/config", ours, retain: true)
-        bench.hear("homeassistant/sensor/dut/other/config", #"{"origin":{"name":"x"}}"#, retain: true)
-        bench.hear("homeassistant/sensor/dut/broken/config", "{", retain: true)
-        bench.hear("jostle/dut/command/config", ours, retain: true)
-        bench.hear("homeassistant/sensor/other/gone/config", ours, retain: true)
+        bench.receive("homeassistant/sensor/dut/gone/config", ours, retain: true)
+        bench.receive("homeassistant/sensor/dut/other/config", #"{"origin":{"name":"x"}}"#, retain: true)
+        bench.receive("homeassistant/sensor/dut/broken/config", "{", retain: true)
+        bench.receive("jostle/dut/command/config", ours, retain: true)
+        bench.receive("homeassistant/sensor/other/gone/config", ours, retain: true)
         #expect(settle(&bench, 0.5).removed == ["homeassistant/sensor/dut/gone/config"])
-        // Later on these are our own words.
-        bench.hear("homeassistant/sensor/dut/late/config", ours, retain: true)
+        // From now on these are our own messages.
+        bench.receive("homeassistant/sensor/dut/late/config", ours, retain: true)
         bench.carryOut(bench.participant.change(settings([.tap, .shake]), at: bench.clocks))
         #expect(settle(&bench, 0).removed.isEmpty)
     }
 
-    @Test func whatTheBrokerForbidsIsNotTriedAgainOnThisConnection() {
+    @Test func doesNotRetryRejectedMessages() {
         var bench = bench()
         let step = settle(&bench, 0.5, acknowledged: false)
-        for token in step.tokens { bench.tell(.rejected(token, topic: "t", .refused(.notAuthorised))) }
+        for token in step.tokens { bench.deliver(.rejected(token, topic: "t", .refused(.notAuthorised))) }
         #expect(bench.participant.refused == Set(wanted) && bench.takeLines().count == 1, "logged once")
-        bench.hear("homeassistant/status", "online")
+        bench.receive("homeassistant/status", "online")
         #expect(settle(&bench, 10).announced.isEmpty)
     }
 
-    @Test func whatTheClientHadNoRoomForIsSentAgain() {
+    @Test func retriesWhenClientHasRoom() {
         var bench = bench()
         let step = settle(&bench, 0.5, acknowledged: false)
-        bench.tell(.notSent(Array(step.tokens.suffix(2))))
+        bench.deliver(.notSent(Array(step.tokens.suffix(2))))
         bench.pass(0.1)
-        #expect(bench.news().isEmpty)
+        #expect(bench.takePublished().isEmpty)
         #expect(settle(&bench, 0.2).announced == Array(wanted.suffix(2)))
     }
 
-    @Test func onceHomeAssistantListensTelemetryIsRepeatedOnce() {
+    @Test func repeatsTelemetryOnceAfterDiscovery() {
         var bench = bench()
         _ = settle(&bench, 0.5)
         #expect(bench.takeRequests().isEmpty)
@@ -237,7 +238,7 @@ import Testing
         #expect(bench.takeRequests().isEmpty)
     }
 
-    @Test func theFileRemembers() throws {
+    @Test func savesAndReadsTopics() throws {
         var memory = RememberedTopics.announced(in: state)
         #expect(memory.topics.isEmpty)
         let content = memory.remember([old, "a/b c/config"])

@@ -6,8 +6,8 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: Home Assistant is told everything that the device can do before it first does it, in words that all its
-/// versions take, and each thing once.
+/// Requirement: Home Assistant discovers everything that the device can do before it first happens, in a form that all
+/// its versions support, and everything once.
 @Suite struct DiscoverySetTests {
     private let facts = DiscoveryFacts(
         id: "dut", topics: Topics(prefix: "jostle", id: "dut"), version: "1.2.3",
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// The subtypes of the triggers of a gesture.
+    /// The subtypes of a gesture's triggers.
     private func subtypes(_ set: [String: [String: Any]], _ type: String) -> Set<String> {
         let triggers = set.values.filter {
             $0["automation_type"] as? String == "trigger" && $0["type"] as? String == type
@@ -39,7 +39,7 @@ import Testing
         return Set(triggers.compactMap { $0["subtype"] as? String })
     }
 
-    @Test func aTriggerIsAsHomeAssistantWantsIt() throws {
+    @Test func triggerHasExpectedFields() throws {
         let settings = JostleSettings()
         let message = try #require(
             DiscoverySet(settings, facts).messages.first {
@@ -57,7 +57,7 @@ import Testing
                 """)
     }
 
-    @Test func everyGestureHasItsTriggersAndAnEventOfTheSameWords() throws {
+    @Test func gesturesHaveMatchingTriggersAndEvents() throws {
         let set = set { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
         let expected: [String: Set<String>] = [
             "shake": ["began", "ended", "cancelled"], "tap": ["single", "double", "triple"],
@@ -74,14 +74,14 @@ import Testing
             #expect(Set(event["event_types"] as? [String] ?? []) == words.subtracting(["any"]), "\(gesture)")
             #expect(event["state_topic"] as? String == "jostle/dut/event/\(gesture)")
         }
-        // Type and subtype say which trigger is meant.
+        // Type and subtype identify a trigger.
         let triggers = set.values.filter { $0["automation_type"] != nil }
         let names = triggers.compactMap { "\($0["type"] ?? "") \($0["subtype"] ?? "")" }
         #expect(Set(names).count == triggers.count && triggers.count == 38)
         #expect(triggers.allSatisfy { $0["retain"] == nil && $0["qos"] as? Int == 0 })
     }
 
-    @Test func everyEntityHasAnIdAnOriginAvailabilityAndADevice() {
+    @Test func entitiesHaveCommonFields() {
         let set = set()
         let entities = set.filter { !$0.key.hasPrefix("device_automation/") }
         #expect(entities.count > 45)
@@ -93,12 +93,12 @@ import Testing
             #expect(
                 (entity["availability"] as? [[String: String]]) == [["topic": "jostle/dut/availability"]], "\(topic)")
             #expect(entity["name"] is String && entity["unique_id"] is String, "\(topic)")
-            // What one version wants another drops.
+            // Some versions require these fields, others reject them.
             #expect(entity["object_id"] == nil && entity["default_entity_id"] == nil)
         }
     }
 
-    @Test func whatIsSwitchedOffIsNotAnnouncedButCanBeSwitchedOn() {
+    @Test func disabledFeaturesKeepTheirControls() {
         let set = set { settings in
             settings.motion.gestures.shake.common.isEnabled = false
             settings.publish.attitude.rate = 0
@@ -112,7 +112,7 @@ import Testing
         #expect(self.set { $0.homeAssistant.discovery = false }.isEmpty)
     }
 
-    @Test func aSensorWithoutAGyroscopeHasNoTurnsAndNoHeading() {
+    @Test func omitsTurnsAndYawWithoutGyroscope() {
         var facts = facts
         facts.hasGyroscope = false
         let set = set(facts)
@@ -120,14 +120,14 @@ import Testing
         #expect(set["sensor/dut/yaw/config"] == nil && set["sensor/dut/roll/config"] != nil)
     }
 
-    @Test func buttonsAreThoseOfTheCommandsThatThereAre() throws {
+    @Test func buttonsMatchAllowedCommands() throws {
         var facts = facts
         #expect(set().keys.filter { $0.hasPrefix("button/") } == ["button/dut/tare/config"])
         facts.commands = ["tare", "calibrate", "identify", "restart", "ping"]
         let buttons = set(facts).filter { $0.key.hasPrefix("button/") }
         #expect(buttons.count == 4)
         #expect(buttons["button/dut/restart/config"]?["command_topic"] as? String == "jostle/dut/command/restart")
-        // A press is a whole command: none is refused for what it says.
+        // The payload of a press is a complete command that is accepted.
         for button in buttons.values {
             let topic = try #require(button["command_topic"] as? String)
             let arguments = try #require(button["payload_press"] as? String)
@@ -139,7 +139,7 @@ import Testing
         #expect(set(facts)["button/dut/calibrate/config"] == nil && set(facts)["button/dut/tare/config"] != nil)
     }
 
-    @Test func ofASensorThatWasNotLookedForNothingIsSaid() throws {
+    @Test func omitsUnknownSensor() throws {
         var facts = facts
         facts.sensor = nil
         let device = try #require(set(facts)["sensor/dut/side/config"]?["device"] as? [String: Any])
@@ -149,18 +149,18 @@ import Testing
         #expect(other["model"] == nil && other["identifiers"] as? [String] == ["jostle_dut"])
     }
 
-    @Test func valuesExpireWhereSomethingComesAtIntervalsAndNowhereElse() {
+    @Test func onlyPeriodicValuesExpire() {
         let set = set { $0.publish.attitude.heartbeat = 0 }
         #expect(set["sensor/dut/roll/config"]?["expire_after"] == nil)
         #expect(set["sensor/dut/temperature/config"]?["expire_after"] as? Int == 180)
         #expect(set["sensor/dut/tilt_angle/config"]?["expire_after"] == nil)
         #expect(self.set()["sensor/dut/roll/config"]?["expire_after"] as? Int == 90)
-        // Rarer than its heartbeat: the rate is what counts.
+        // If the rate is lower than the heartbeat's, the rate determines the expiry.
         let slow = self.set { $0.publish.attitude.rate = 0.01 }
         #expect(slow["sensor/dut/roll/config"]?["expire_after"] as? Int == 300)
     }
 
-    @Test func controlsSetKeysThatMayBeSet() throws {
+    @Test func controlsUseSettableKeys() throws {
         let stack = ConfigurationStack(
             LoadedConfiguration(settings: JostleSettings(), provenance: Provenance()),
             layers: [ConfigurationLayer("local")])
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func theDeviceSaysWhatTheConfigurationSays() throws {
+    @Test func deviceFieldsMatchConfiguration() throws {
         let set = set { settings in
             settings.device.name = "Lamp \"shaker\""
             settings.device.area = "Laundry"
@@ -197,12 +197,12 @@ import Testing
         return lines.map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
     }
 
-    @Test func theDocumentationListsAllTriggersAndEntities() throws {
+    @Test func documentationListsAllTriggersAndEntities() throws {
         let set = set { $0.motion.gestures.tap.counts = [.single, .double, .triple] }
         let triggers = try rows("triggers")
         #expect(triggers.count == Gesture.allCases.count)
         for row in triggers {
-            // Words before a colon, without what stands in brackets.
+            // The words before a colon, without anything in brackets.
             let words = row[1].prefix { $0 != ":" }.replacing(#/ \([^)]*\)/#, with: "").split(separator: ", ").map(
                 String.init)
             #expect(Set(words) == subtypes(set, row[0]), "\(row[0])")
@@ -219,7 +219,7 @@ import Testing
         ("Raspberry Pi 4 Model B Rev 1.2\u{0}", "Raspberry Pi 4 Model B Rev 1.2"), ("Standard  PC\n", "Standard PC"),
         ("To Be Filled By O.E.M.\n", nil), ("Default string", nil), ("", nil), ("\u{0}", nil), ("None", nil),
     ])
-    func whatFirmwareLeavesOutIsLeftOut(_ text: String, _ name: String?) {
-        #expect(BoardFacts.meaning(of: text) == name)
+    func ignoresFirmwarePlaceholders(_ text: String, _ name: String?) {
+        #expect(BoardFacts.cleaned(text) == name)
     }
 }

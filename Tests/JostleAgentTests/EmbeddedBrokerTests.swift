@@ -4,11 +4,11 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: without a broker of one's own there is one, on this machine only, as long as the agent lives.
+/// Requirement: the embedded broker is available on this machine only, for as long as the agent runs.
 @Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct EmbeddedBrokerTests {
-    @Test func itTakesConnectionsUntilItIsStopped() async throws {
-        try await onThreadOfItsOwn {
+    @Test func acceptsConnectionsUntilStopped() async throws {
+        try await onDedicatedThread {
             let broker = try EmbeddedBroker()
             #expect(Loopback.accepts(broker.port))
             let process = broker.process
@@ -19,32 +19,32 @@ struct EmbeddedBrokerTests {
         }
     }
 
-    @Test func itEndsWithTheLastReference() async throws {
-        try await onThreadOfItsOwn {
+    @Test func endsWithLastReference() async throws {
+        try await onDedicatedThread {
             let port = try EmbeddedBroker().port
             #expect(!Loopback.accepts(port))
         }
     }
 
-    @Test func itIsRevivedOnTheSamePort() async throws {
-        try await onThreadOfItsOwn {
+    @Test func restartsOnSamePort() async throws {
+        try await onDedicatedThread {
             let broker = try EmbeddedBroker()
-            #expect(try broker.revive() == false)
+            #expect(try broker.restartIfEnded() == false)
             let first = broker.process
             kill(first, SIGKILL)
             let deadline = Date() + 15
-            while try !broker.revive() {
+            while try !broker.restartIfEnded() {
                 try #require(Date() < deadline)
                 usleep(1000)
             }
             #expect(broker.process != first)
             #expect(Loopback.accepts(broker.port))
-            #expect(try broker.revive() == false)
+            #expect(try broker.restartIfEnded() == false)
         }
     }
 
-    @Test func oneThatHangsIsEndedAllTheSame() async throws {
-        try await onThreadOfItsOwn {
+    @Test func killsHangingBroker() async throws {
+        try await onDedicatedThread {
             let broker = try EmbeddedBroker()
             let process = broker.process
             kill(process, SIGSTOP)
@@ -53,8 +53,8 @@ struct EmbeddedBrokerTests {
         }
     }
 
-    @Test func itsConfigurationIsNotLeftBehind() async throws {
-        try await onThreadOfItsOwn {
+    @Test func removesConfigurationFile() async throws {
+        try await onDedicatedThread {
             let broker = try EmbeddedBroker()
             let words = try String(contentsOfFile: "/proc/\(broker.process)/cmdline", encoding: .utf8)
             let file = try #require(words.split(separator: "\0").last.map(String.init))
@@ -63,8 +63,8 @@ struct EmbeddedBrokerTests {
         }
     }
 
-    /// The broker dies with the thread that starts it, which a thread of the test's pool may do at any time.
-    private func onThreadOfItsOwn(_ body: @escaping @Sendable () throws -> Void) async throws {
+    /// The broker dies with the thread that starts it, and a pool thread may end at any time.
+    private func onDedicatedThread(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
         }

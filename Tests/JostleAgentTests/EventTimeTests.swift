@@ -4,8 +4,8 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: an event tells when it happened as well as anybody can know it by now, and says where nobody can, or where
-/// it comes too late to act on.
+/// Requirement: an event has the best known time of its measurement, and is marked if that is uncertain or if it comes
+/// too late to act on.
 @Suite struct EventTimeTests {
     private func clocks(_ seconds: Double, boot: String = "a", wall: Int64, isSet: Bool = true) -> ClockReading {
         ClockReading(
@@ -19,22 +19,22 @@ import Testing
         return String(decoding: message.message(at: clocks, eventExpiry: nil).payload, as: UTF8.self)
     }
 
-    @Test func anEventIsToldInTheOrderOfTheContract() {
+    @Test func payloadFieldsAreInContractOrder() {
         let time = EventTime(Timestamp(seconds: 5), clocks(5.5, wall: 1000))
         #expect(
             payload(of: time, at: clocks(5.5, wall: 1000))
                 == #"{"id":"r-1","t":500,"gesture":"tap","phase":"recognized"}"#)
     }
 
-    /// Measured at second 5, before the clock was set; sent when it was.
-    @Test func withinABootTheTimeIsCorrectedWhenTheClockIsSet() {
+    /// Measured at second 5, before the clock was set, and sent afterwards.
+    @Test func correctsTimeWithinBoot() {
         let time = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
         #expect(payload(of: time, at: clocks(8, wall: 3777, isSet: false)).contains(#""t":777,"clock":"unset""#))
         let later = payload(of: time, at: clocks(9, wall: 1_795_000_009_000))
         #expect(later.contains(#""t":1795000005000,"gesture""#))
     }
 
-    @Test func ofAnotherBootTheTimeIsAsItWasWrittenDown() {
+    @Test func keepsStoredTimeOfAnotherBoot() {
         let unset = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
         let now = clocks(3, boot: "b", wall: 1_795_000_000_000)
         #expect(payload(of: unset, at: now).contains(#""t":777,"clock":"unset","delayed":true,"gesture""#))
@@ -45,14 +45,14 @@ import Testing
         #expect(known.age(at: clocks(3, boot: "b", wall: 5, isSet: false)) == nil)
     }
 
-    @Test func whatComesTooLateToActOnSaysSo() {
+    @Test func marksDelayedEvents() {
         let time = EventTime(Timestamp(seconds: 5), clocks(5, wall: 1_795_000_000_000))
         #expect(!payload(of: time, at: clocks(15, wall: 1_795_000_010_000)).contains("delayed"))
         #expect(payload(of: time, at: clocks(15.1, wall: 1_795_000_010_100)).contains(#""delayed":true"#))
     }
 
     /// The queue corrects the times of this boot, once.
-    @Test func aTimeIsCorrectedOnceInTheFile() {
+    @Test func correctsStoredTimeOnce() {
         var outbox = OutboxQueue(limits: OutboxLimits())
         let unset = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
         let foreign = EventTime(Timestamp(seconds: 5), clocks(5, boot: "z", wall: 777, isSet: false))
@@ -68,9 +68,9 @@ import Testing
         #expect(!outbox.hasTimeToCorrect && outbox.takeChanges().corrected.isEmpty)
     }
 
-    // MARK: Suspension
+    // MARK: Suspend
 
-    /// The machine slept for eight hours: CLOCK_MONOTONIC stood still, CLOCK_BOOTTIME did not.
+    /// The machine was suspended for eight hours: CLOCK_MONOTONIC stopped, CLOCK_BOOTTIME did not.
     private func asleep(_ hours: Double, since: ClockReading) -> ClockReading {
         ClockReading(
             boot: since.boot, monotonic: since.monotonic.advanced(bySeconds: 1),
@@ -78,7 +78,7 @@ import Testing
             wall: since.wall + Int64((hours * 3600 + 1) * 1000), isSet: true)
     }
 
-    @Test func aSuspensionCountsAsAge() {
+    @Test func suspendCountsAsAge() {
         let before = clocks(100, wall: 1_795_000_000_000)
         let message = OutgoingMessage(
             topic: "lamp", content: .fixed(Array("TOGGLE".utf8)), time: EventTime(Timestamp(seconds: 99), before),
@@ -87,8 +87,8 @@ import Testing
         #expect(message.isExpired(at: asleep(8, since: before), maximumAge: 1e6))
     }
 
-    /// What was measured before the machine slept keeps its time, also if the clock is set afterwards.
-    @Test func aSuspensionDoesNotMoveTheTime() {
+    /// An event from before the suspend keeps its time, even if the clock is set afterwards.
+    @Test func suspendDoesNotChangeTime() {
         let before = clocks(100, wall: 777, isSet: false)
         let time = EventTime(Timestamp(seconds: 100), before)
         var after = asleep(8, since: before)
@@ -97,8 +97,9 @@ import Testing
         #expect(time.corrected(after).isClockSet)
     }
 
-    /// A sample is timed by the monotonic clock, which stood still: its instant since the boot is found a moment later.
-    @Test func aSampleAfterASuspensionIsPlacedAfterIt() {
+    /// A sample is timed by the monotonic clock, which stopped during the suspend. Its time since boot is derived
+    /// later.
+    @Test func timesSampleAfterSuspend() {
         let after = asleep(8, since: clocks(100, wall: 1_795_000_000_000))
         let time = EventTime(after.monotonic.advanced(bySeconds: -0.5), after)
         #expect(time.age(at: after) == 0.5 && time.wall == after.wall - 500)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: a health report comes when it is due and says what somebody has to look after.
+/// Requirement: a health report comes when it is due and names what needs attention.
 @Suite struct HealthReporterTests {
     private func clocks(_ seconds: Double) -> ClockReading {
         ClockReading(
@@ -22,7 +22,7 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(report.bytes)) as? [String: Any])
     }
 
-    @Test func reportsComeAtIntervalsAndSoonAfterSomethingHappened() {
+    @Test func reportsAtIntervalsAndSoonAfterEvents() {
         var health = reporter()
         #expect(health.nextReport == Timestamp(seconds: 105))
         _ = health.report(HealthFacts(), at: clocks(105))
@@ -37,7 +37,7 @@ import Testing
         #expect(health.nextReport == nil)
     }
 
-    @Test func problemsAreNamed() {
+    @Test func namesProblems() {
         #expect(
             HealthReporter.problems(measures: true, hasTime: true, outboxFails: false, storageFails: false).isEmpty)
         #expect(
@@ -46,8 +46,8 @@ import Testing
             ])
     }
 
-    /// A stall that is over when the report is drawn up is in it all the same.
-    @Test func aStallSinceTheLastReportIsAProblem() throws {
+    /// A stall that ended before the report is still in it.
+    @Test func reportsStallSinceLastReport() throws {
         var health = reporter()
         var facts = HealthFacts()
         facts.isStopped = true
@@ -58,7 +58,7 @@ import Testing
         #expect(second["problems"] as? [String] == [] && second["problem"] as? Bool == false)
     }
 
-    @Test func filesThatCannotBeWrittenAreNamed() throws {
+    @Test func namesFilesThatCannotBeWritten() throws {
         var health = reporter()
         var facts = HealthFacts()
         facts.isStopped = true
@@ -69,7 +69,7 @@ import Testing
         #expect(report["storage_faults"] as? [String] == facts.storageFaults)
     }
 
-    @Test func ratesAreThoseSinceTheLastReport() throws {
+    @Test func ratesCoverTimeSinceLastReport() throws {
         var health = reporter()
         var facts = HealthFacts()
         facts.status.samples = 1000
@@ -80,7 +80,7 @@ import Testing
         let report = try object(health.report(facts, at: clocks(115)))
         #expect(report["rate"] as? Double == 200 && report["cpu_percent"] as? Double == 5)
         #expect(report["uptime"] as? Int == 15 && report["version"] as? String == "1.2.3")
-        // Another run of the sensor counts from zero.
+        // A restarted sensor thread counts from zero.
         facts.status.samples = 10
         #expect(try object(health.report(facts, at: clocks(125)))["rate"] as? Double == 0)
     }

@@ -7,8 +7,8 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: an event exists from its commit; neither the end of the process nor a damaged or full disk loses one that
-/// it need not, and what cannot be kept is told. On real files.
+/// Requirement: a committed event is not lost by the end of the process, and a damaged or full disk loses as few as
+/// possible and is reported. These tests use real files.
 @Suite struct OutboxFileTests {
     private let directory: TemporaryDirectory
 
@@ -22,39 +22,40 @@ import Testing
         OutboxRig(directory: directory ?? self.directory.path, count: count, maximumBytes: maximumBytes)
     }
 
-    /// How many messages of a damaged file could be read, as the log says.
+    /// The number of messages recovered from a damaged file, according to the log.
     private func saved(_ rig: OutboxRig) -> Int? {
-        rig.lines.first.flatMap { $0.firstMatch(of: /it lies in .* now; (\d+) messages of it were saved/) }
+        rig.lines.first.flatMap { $0.firstMatch(of: /was moved to .*; (\d+) messages were recovered/) }
             .flatMap { Int($0.output.1) }
     }
 
-    /// A file is only synced to the disk with its log, which takes an SD card tenths of a second: not while a message waits.
-    @Test func theLogIsTakenInWhenNothingHappens() throws {
+    /// Only a checkpoint syncs the file to disk, which takes an SD card tenths of a second: not while a message is
+    /// waiting.
+    @Test func checkpointsWhenIdle() throws {
         func size(_ suffix: String = "") throws -> Int {
             try #require(FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int)
         }
         let rig = self.rig()
-        rig.work([.connected])
+        rig.process([.connected])
         let start = try size()
         for number in 1...120 {
             rig.pass(1)
-            rig.work([.add(rig.message("\(number) " + String(repeating: "x", count: 200)))])
-            #expect(rig.news().count == 1)
+            rig.process([.add(rig.message("\(number) " + String(repeating: "x", count: 200)))])
+            #expect(rig.takeSent().count == 1)
         }
         #expect(try size() == start)
         let log = try size("-wal")
         #expect(log > 120 * 4096)
         rig.pass(1.9)
-        #expect(rig.work([]) == rig.now.advanced(bySeconds: 0.1))
+        #expect(rig.process([]) == rig.now.advanced(bySeconds: 0.1))
         #expect(try size() == start)
         rig.pass(0.2)
-        rig.work([])
+        rig.process([])
         #expect(try size() > start + 120 * 200)
-        // Once, and what comes then is written over the log from its start.
+        // One checkpoint; later writes reuse the log from its start.
         let taken = try size()
-        rig.work([.add(rig.message("last"))])
+        rig.process([.add(rig.message("last"))])
         rig.pass(10)
-        rig.work([])
+        rig.process([])
         #expect(try size() == taken)
         #expect(try size("-wal") == log)
         rig.close()
@@ -76,45 +77,45 @@ import Testing
         return copy
     }
 
-    @Test func whatIsHandedToTheClientIsWrittenDownBefore() throws {
+    @Test func storesMessagesBeforeSending() throws {
         let rig = rig()
-        rig.work([.connected, .add(rig.message("1")), .add(rig.message("2"))])
-        #expect(rig.news() == ["1", "2"])
+        rig.process([.connected, .add(rig.message("1")), .add(rig.message("2"))])
+        #expect(rig.takeSent() == ["1", "2"])
         let next = self.rig(in: try killed())
-        next.work([.connected])
-        #expect(next.news() == ["1", "2"])
+        next.process([.connected])
+        #expect(next.takeSent() == ["1", "2"])
         rig.close()
     }
 
-    @Test func whatTheBrokerHasIsNotSentByTheNextRun() throws {
+    @Test func doesNotResendAcknowledgedMessages() throws {
         let rig = rig()
-        rig.work([.connected, .add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
-        let due = rig.work([.acknowledged(1), .rejected(2)])
-        #expect(due != nil, "departures are gathered for a moment")
+        rig.process([.connected, .add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
+        let due = rig.process([.acknowledged(1), .rejected(2)])
+        #expect(due != nil, "deletions are collected for a moment")
         rig.pass(1)
-        rig.work([])
-        _ = rig.news()
+        rig.process([])
+        _ = rig.takeSent()
         let next = self.rig(in: try killed())
-        #expect(next.figures.count == 1 && next.figures.dropped == 1)
-        next.work([.connected])
-        #expect(next.news() == ["3"])
+        #expect(next.statistics.count == 1 && next.statistics.dropped == 1)
+        next.process([.connected])
+        #expect(next.takeSent() == ["3"])
         rig.close()
     }
 
-    @Test func aCleanEndKeepsWhatWaitsAndNoLogBesideIt() throws {
+    @Test func cleanExitKeepsMessagesAndRemovesLog() throws {
         let rig = rig()
-        rig.work([.add(rig.message("1")), .add(rig.message("2"))])
-        rig.work([.connected, .acknowledged(1)])
+        rig.process([.add(rig.message("1")), .add(rig.message("2"))])
+        rig.process([.connected, .acknowledged(1)])
         rig.close()
         #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
-        _ = rig.news()
+        _ = rig.takeSent()
         let next = self.rig()
-        next.work([.connected, .add(rig.message("3"))])
-        #expect(next.news() == ["2", "3"])
+        next.process([.connected, .add(rig.message("3"))])
+        #expect(next.takeSent() == ["2", "3"])
         next.close()
     }
 
-    @Test func everyFieldOutlivesTheRun() throws {
+    @Test func storesEveryField() throws {
         let rig = rig()
         rig.clocks.isSet = false
         var event = rig.message("")
@@ -123,24 +124,24 @@ import Testing
         event.isRetained = true
         event.lifetime = 12.5
         event.time.isClockSet = false
-        rig.work([.add(event)])
+        rig.process([.add(event)])
         rig.close()
         let store = try OutboxStore.open(path: path, maximumBytes: 1 << 20)
-        let defect = try store.defect()
+        let defect = try store.integrityProblem()
         let messages = store.load().content.messages
         #expect(defect == nil)
         #expect(messages.map(\.message) == [event])
     }
 
-    @Test func nothingIsWrittenWithoutAnEvent() throws {
+    @Test func writesNothingWithoutEvents() throws {
         let rig = rig()
-        rig.work([.connected])
+        rig.process([.connected])
         let before = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
         for _ in 0..<50 {
             rig.pass(60)
-            #expect(rig.work([]) == nil)
-            rig.work([.disconnected(undelivered: [])])
-            rig.work([.connected])
+            #expect(rig.process([]) == nil)
+            rig.process([.disconnected(undelivered: [])])
+            rig.process([.connected])
         }
         let log = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date == before)
@@ -149,16 +150,18 @@ import Testing
         rig.close()
     }
 
-    @Test func gesturesThatWereOpenAreKnownToTheNextRun() throws {
+    @Test func storesOpenGestures() throws {
         let rig = rig()
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
         let vibration = OpenGesture(gesture: .vibration, isSimulated: false)
         let made = OpenGesture(gesture: .shake, isSimulated: true)
-        rig.work([.note(shake, isOpen: true), .note(vibration, isOpen: true), .note(made, isOpen: true)])
-        rig.work([.note(shake, isOpen: false)])
+        rig.process([
+            .setGesture(shake, isOpen: true), .setGesture(vibration, isOpen: true), .setGesture(made, isOpen: true),
+        ])
+        rig.process([.setGesture(shake, isOpen: false)])
         let next = self.rig(in: try killed())
         #expect(Set(next.interrupted) == [vibration, made])
-        next.work([.note(vibration, isOpen: false), .note(made, isOpen: false)])
+        next.process([.setGesture(vibration, isOpen: false), .setGesture(made, isOpen: false)])
         next.close()
         #expect(self.rig(in: directory.path("killed")).interrupted.isEmpty)
         rig.close()
@@ -166,22 +169,22 @@ import Testing
 
     // MARK: Damage
 
-    @Test func whatIsNoDatabaseIsSetAside() throws {
+    @Test func setsNonDatabaseAside() throws {
         try directory.write(String(repeating: "this is no database\n", count: 500), to: "outbox.sqlite3")
         let rig = rig()
-        rig.work([.connected, .add(rig.message("1"))])
-        #expect(rig.news() == ["1"])
-        #expect(rig.figures.failure == nil && rig.figures.unstored == 0)
+        rig.process([.connected, .add(rig.message("1"))])
+        #expect(rig.takeSent() == ["1"])
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
         #expect(FileManager.default.fileExists(atPath: directory.path("outbox-damaged.sqlite3")))
         let saved = try #require(self.saved(rig), "\(rig.lines)")
         #expect(saved == 0)
         rig.close()
     }
 
-    /// A page in the middle is torn: what comes before it is saved.
-    @Test func ofATornFileWhatCanBeReadIsSaved() throws {
+    /// A page in the middle is torn; what comes before it is recovered.
+    @Test func recoversMessagesBeforeDamage() throws {
         let rig = rig()
-        rig.work((1...400).map { .add(rig.message("\($0) " + String(repeating: "x", count: 400))) })
+        rig.process((1...400).map { .add(rig.message("\($0) " + String(repeating: "x", count: 400))) })
         rig.close()
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         let size = try file.seekToEnd()
@@ -192,32 +195,32 @@ import Testing
         let next = self.rig()
         let saved = try #require(self.saved(next), "\(next.lines)")
         #expect((1..<400).contains(saved))
-        next.work([.connected, .add(rig.message("last"))])
-        let news = next.news().map { $0.prefix { $0 != " " } }
-        #expect(news == (1...saved).map { "\($0)" } + ["last"])
+        next.process([.connected, .add(rig.message("last"))])
+        let texts = next.takeSent().map { $0.prefix { $0 != " " } }
+        #expect(texts == (1...saved).map { "\($0)" } + ["last"])
         next.close()
-        #expect(self.rig().figures.count == saved + 1)
+        #expect(self.rig().statistics.count == saved + 1)
     }
 
-    @Test func aTornEndOfTheLogCostsNothingBeforeIt() throws {
+    @Test func tornLogKeepsEarlierMessages() throws {
         let rig = rig()
-        for number in 1...20 { rig.work([.add(rig.message("\(number)"))]) }
+        for number in 1...20 { rig.process([.add(rig.message("\(number)"))]) }
         let copy = try killed()
         let log = copy + "/outbox.sqlite3-wal"
         let size = try #require(try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int)
         truncate(log, size - 1000)
         let next = self.rig(in: copy)
-        #expect(next.lines.isEmpty && next.figures.count == 19)
+        #expect(next.lines.isEmpty && next.statistics.count == 19)
         rig.close()
     }
 
-    /// A rig with an open gesture and 60 messages, in whose file and log are bytes that are not its own since. SQLite
-    /// notices where it reads what it does not remember.
+    /// A rig with an open gesture and 60 messages, whose file and log were overwritten with other bytes. SQLite notices
+    /// when it reads pages that it has not cached.
     private func damagedMeanwhile() throws -> OutboxRig {
         let rig = rig()
-        rig.work([.note(shake, isOpen: true)])
+        rig.process([.setGesture(shake, isOpen: true)])
         let text = String(repeating: "x", count: 60_000)
-        for number in 1...60 { rig.work([.add(rig.message("\(number) \(text)"))]) }
+        for number in 1...60 { rig.process([.add(rig.message("\(number) \(text)"))]) }
         for suffix in ["", "-wal"] {
             let file = try #require(FileHandle(forUpdatingAtPath: path + suffix))
             let size = try file.seekToEnd()
@@ -230,53 +233,54 @@ import Testing
 
     private let shake = OpenGesture(gesture: .shake, isSimulated: false)
 
-    /// What waits, and gestures that began before the damage, are in the file that takes the damaged one's place.
-    @Test func whatIsOpenOutlivesAFileThatIsDamagedMeanwhile() throws {
+    /// Waiting messages and gestures from before the damage are in the new file.
+    @Test func keepsMessagesWhenFileIsDamagedInUse() throws {
         let rig = try damagedMeanwhile()
         var acknowledged: Int64 = 0
         while rig.lines.isEmpty, acknowledged < 60 {
             acknowledged += 1
-            rig.work([.acknowledged(acknowledged), .add(rig.message("new"))])
+            rig.process([.acknowledged(acknowledged), .add(rig.message("new"))])
         }
         let saved = try #require(self.saved(rig), "\(rig.lines)")
-        #expect(saved == 60 && rig.figures.failure == nil && rig.figures.unstored == 0)
+        #expect(saved == 60 && rig.statistics.failure == nil && rig.statistics.unstored == 0)
         let next = self.rig(in: try killed())
         #expect(next.interrupted == [shake])
-        #expect(next.figures.count == 60)
+        #expect(next.statistics.count == 60)
         rig.close()
     }
 
-    /// The damaged file cannot be replaced at once: when it can be, everything goes into the new one.
-    @Test func whatWasWrittenIsWrittenAgainWhereTheNewFileHadToWait() throws {
+    /// The damaged file cannot be replaced at once. When it can, everything is written to the new file.
+    @Test func rewritesEverythingOnceNewFileCanBeCreated() throws {
         let rig = try damagedMeanwhile()
-        // A new file would have its log where a directory stands.
+        // A directory stands in the place of the new file's log.
         #expect(rename(path + "-wal", directory.path("log")) == 0)
         try FileManager.default.createDirectory(atPath: path + "-wal", withIntermediateDirectories: true)
         var acknowledged: Int64 = 0
-        while rig.figures.failure == nil, acknowledged < 60 {
+        while rig.statistics.failure == nil, acknowledged < 60 {
             acknowledged += 1
-            rig.work([.acknowledged(acknowledged), .add(rig.message("new"))])
+            rig.process([.acknowledged(acknowledged), .add(rig.message("new"))])
         }
-        #expect(rig.figures.failure != nil && rig.figures.unstored == 60)
+        #expect(rig.statistics.failure != nil && rig.statistics.unstored == 60)
         try FileManager.default.removeItem(atPath: path + "-wal")
         rig.pass(5)
-        rig.work([])
-        #expect(rig.figures.failure == nil && rig.figures.unstored == 0)
+        rig.process([])
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
         let next = self.rig(in: try killed())
-        #expect(next.interrupted == [shake] && next.figures.count == 60)
+        #expect(next.interrupted == [shake] && next.statistics.count == 60)
         rig.close()
     }
 
-    /// Whatever a power cut or a worn card made of file and log: the rig opens it or sets it aside, takes and keeps what
-    /// comes, and of what was there it doubles nothing and keeps the order.
-    @Test func noDamageIsFatal() throws {
+    /// Whatever a power cut or a worn memory card did to file and log: the rig opens the file or sets it aside, accepts
+    /// and keeps new messages, duplicates no old ones and keeps their order.
+    @Test func survivesRandomDamage() throws {
         let earlier = rig()
         let text = String(repeating: "x", count: 400)
-        earlier.work([.note(shake, isOpen: true)] + (1...400).map { .add(earlier.message("old \($0) \(text)")) })
-        for token: Int64 in 1...100 { earlier.work([.acknowledged(token * 3)]) }
+        earlier.process(
+            [.setGesture(shake, isOpen: true)] + (1...400).map { .add(earlier.message("old \($0) \(text)")) })
+        for token: Int64 in 1...100 { earlier.process([.acknowledged(token * 3)]) }
         earlier.close()
         let first = rig()
-        for number in 401...430 { first.work([.add(first.message("old \(number) \(text)"))]) }
+        for number in 401...430 { first.process([.add(first.message("old \(number) \(text)"))]) }
         let template = try killed()
         let sizes = try ["", "-wal"].map { suffix in
             let attributes = try FileManager.default.attributesOfItem(atPath: template + "/outbox.sqlite3" + suffix)
@@ -299,153 +303,154 @@ import Testing
             }
             try file.close()
             let next = rig(in: place)
-            next.work([.connected, .add(next.message("new 1"))])
-            next.work([.add(next.message("new 2"))])
+            next.process([.connected, .add(next.message("new 1"))])
+            next.process([.add(next.message("new 2"))])
             let comment = Comment("round \(round): \(victim) at \(offset)")
             let sent = next.sent
-            #expect(next.news().suffix(2) == ["new 1", "new 2"], comment)
+            #expect(next.takeSent().suffix(2) == ["new 1", "new 2"], comment)
             #expect(sent.count <= 332 && zip(sent, sent.dropFirst()).allSatisfy { $0.row < $1.row }, comment)
-            #expect(next.figures.failure == nil && next.figures.unstored == 0, comment)
+            #expect(next.statistics.failure == nil && next.statistics.unstored == 0, comment)
             if !next.lines.isEmpty { setAside += 1 }
-            // What the killed one knew, the next one knows.
+            // Everything that the killed rig knew is known to the next one.
             let last = rig(in: try copy(of: place, "again-\(round)"))
-            #expect(last.figures.count == next.figures.count, comment)
+            #expect(last.statistics.count == next.statistics.count, comment)
             next.close()
             last.close()
         }
-        #expect(setAside > 0, "the damage is none")
+        #expect(setAside > 0, "no round damaged the file")
         first.close()
     }
 
-    /// A number out of range, of one row that a card got wrong, would be passed on to all that follow.
+    /// An impossible row number, from a damaged row, must not affect the numbers of later rows.
     @Test(arguments: ["-1", "0", "1152921504606846976", "4611686018427387905", "9223372036854775807"])
-    func aRowOfAnImpossibleNumberIsLeftOut(token: String) throws {
+    func ignoresRowsWithImpossibleNumbers(token: String) throws {
         let rig = rig()
-        rig.work([.add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
+        rig.process([.add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
         rig.close()
         do {
             let database = try Database.open(path: path)
             try database.execute("UPDATE message SET token = \(token) WHERE token = 2")
         }
         let next = self.rig()
-        next.work([.connected, .add(rig.message("4"))])
+        next.process([.connected, .add(rig.message("4"))])
         let tokens = next.sent.map(\.row)
-        #expect(next.news() == ["1", "3", "4"] && tokens == [1, 3, 4])
+        #expect(next.takeSent() == ["1", "3", "4"] && tokens == [1, 3, 4])
         next.close()
     }
 
-    @Test func anotherVersionsFileIsSetAside() throws {
+    @Test func setsOtherVersionsAside() throws {
         do {
             let database = try Database.open(path: path)
             try database.execute("CREATE TABLE message(other); PRAGMA user_version = 99")
         }
         let rig = rig()
-        rig.work([.add(rig.message("1"))])
-        #expect(rig.figures.failure == nil && rig.lines.count == 1)
+        rig.process([.add(rig.message("1"))])
+        #expect(rig.statistics.failure == nil && rig.lines.count == 1)
         rig.close()
     }
 
-    // MARK: A disk that takes nothing
+    // MARK: Disks that cannot be written
 
-    /// The file may not grow: the true error of a full disk.
-    @Test func onAFullDiskEventsGoOnAndAreWrittenWhenThereIsRoom() throws {
+    /// The file may not grow, which is the real error of a full disk.
+    @Test func continuesFromMemoryOnFullDisk() throws {
         let rig = rig(maximumBytes: 0)
         let large = String(repeating: "x", count: 60_000)
-        rig.work([.connected])
-        for number in 1...10 { rig.work([.add(rig.message("\(number) \(large)"))]) }
-        #expect(rig.news().count == 10, "each goes to the broker all the same")
-        #expect(rig.figures.unstored > 0 && rig.figures.failure != nil && rig.figures.dropped == 0)
-        let failures = rig.lines.count { $0.contains("cannot be written") }
-        #expect(failures == 1, "told once")
+        rig.process([.connected])
+        for number in 1...10 { rig.process([.add(rig.message("\(number) \(large)"))]) }
+        #expect(rig.takeSent().count == 10, "each is sent nevertheless")
+        #expect(rig.statistics.unstored > 0 && rig.statistics.failure != nil && rig.statistics.dropped == 0)
+        let failures = rig.lines.count { $0.contains("cannot write") }
+        #expect(failures == 1, "logged once")
 
-        // The broker takes some; there is room again.
-        rig.work((1...8).map { .acknowledged($0) })
+        // The broker acknowledges some messages, and there is room again.
+        rig.process((1...8).map { .acknowledged($0) })
         rig.pass(5)
-        rig.work([])
+        rig.process([])
         rig.pass(5)
-        rig.work([])
-        #expect(rig.figures.failure == nil && rig.figures.unstored == 0 && rig.figures.count == 2)
-        #expect(rig.lines.last == "the outbox is written again")
+        rig.process([])
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0 && rig.statistics.count == 2)
+        #expect(rig.lines.last == "the outbox can be written again")
         let next = self.rig(in: try killed())
-        #expect(next.figures.count == 2)
+        #expect(next.statistics.count == 2)
         rig.close()
     }
 
-    /// The broker has all that could not be written: nothing is left to write, and that it can be is noticed all the same.
-    @Test func aFailureIsOverAlsoWhereNothingIsLeftToWrite() throws {
+    /// The broker has every message that could not be written. Nothing is left to write, but the recovery is noticed.
+    @Test func noticesRecoveryWithNothingLeftToWrite() throws {
         let rig = rig(maximumBytes: 0)
-        rig.work([.connected, .add(rig.message(String(repeating: "x", count: 400_000)))])
-        #expect(rig.news().count == 1 && rig.figures.failure != nil)
-        rig.work([.acknowledged(1)])
+        rig.process([.connected, .add(rig.message(String(repeating: "x", count: 400_000)))])
+        #expect(rig.takeSent().count == 1 && rig.statistics.failure != nil)
+        rig.process([.acknowledged(1)])
         for _ in 0..<3 {
             rig.pass(5)
-            let due = rig.work([])
-            #expect(due.map { $0 > rig.now } ?? true, "it would turn without end")
+            let due = rig.process([])
+            #expect(due.map { $0 > rig.now } ?? true, "otherwise the loop would spin")
         }
-        #expect(rig.figures.failure == nil && rig.lines.last == "the outbox is written again")
+        #expect(rig.statistics.failure == nil && rig.lines.last == "the outbox can be written again")
         rig.close()
     }
 
-    @Test func withoutADirectoryToWriteInItGoesOnAndSaysSo() throws {
+    @Test func continuesWithoutStateDirectory() throws {
         try directory.write("a file", to: "state")
         let rig = rig(in: directory.path("state"))
-        #expect(rig.figures.failure != nil)
-        rig.work([.connected, .add(rig.message("1"))])
-        #expect(rig.news() == ["1"])
-        // The hindrance goes away: what waits is written down.
+        #expect(rig.statistics.failure != nil)
+        rig.process([.connected, .add(rig.message("1"))])
+        #expect(rig.takeSent() == ["1"])
+        // The obstacle is removed, and waiting messages are written.
         try FileManager.default.removeItem(atPath: directory.path("state"))
         try FileManager.default.createDirectory(atPath: directory.path("state"), withIntermediateDirectories: true)
         rig.pass(10)
-        rig.work([.add(rig.message("2"))])
-        #expect(rig.figures.failure == nil && rig.figures.unstored == 0)
+        rig.process([.add(rig.message("2"))])
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
         rig.close()
-        _ = rig.news()
+        _ = rig.takeSent()
         let next = self.rig(in: directory.path("state"))
-        next.work([.connected])
-        #expect(next.news() == ["1", "2"])
+        next.process([.connected])
+        #expect(next.takeSent() == ["1", "2"])
         next.close()
     }
 
-    /// Two agents on one state directory: the second keeps its events in memory, and takes the file over when it is free.
-    @Test func aFileThatAnotherAgentHasIsTakenOverWhenItIsFree() throws {
+    /// Two agents share a state directory: the second keeps its events in memory, and opens the file when it is
+    /// released.
+    @Test func opensLockedFileWhenReleased() throws {
         let first = rig()
-        first.work([.add(first.message("first"))])
+        first.process([.add(first.message("first"))])
         let second = rig()
-        #expect(second.lines.first?.contains("cannot be written") == true, "\(second.lines)")
-        second.work([.connected, .add(second.message("second"))])
-        #expect(second.news() == ["second"])
+        #expect(second.lines.first?.contains("cannot write") == true, "\(second.lines)")
+        second.process([.connected, .add(second.message("second"))])
+        #expect(second.takeSent() == ["second"])
         first.close()
         second.pass(10)
-        second.work([])
-        #expect(second.news() == ["first"])
-        #expect(second.figures.count == 2 && second.figures.unstored == 0)
+        second.process([])
+        #expect(second.takeSent() == ["first"])
+        #expect(second.statistics.count == 2 && second.statistics.unstored == 0)
         second.close()
-        #expect(rig().figures.count == 2)
+        #expect(rig().statistics.count == 2)
     }
 
     // MARK: Bounds and time
 
-    @Test func lossesAreToldAndCountOnOverRuns() throws {
+    @Test func logsLossesAndContinuesCounting() throws {
         let rig = rig(count: 2)
-        rig.work((1...5).map { .add(rig.message("\($0)")) })
-        #expect(rig.lines.count == 1 && rig.lines[0].hasPrefix("3 messages were dropped"))
+        rig.process((1...5).map { .add(rig.message("\($0)")) })
+        #expect(rig.lines.count == 1 && rig.lines[0].hasPrefix("dropped 3 messages"))
         rig.close()
         let next = self.rig(count: 2)
-        #expect(next.figures.dropped == 3 && next.figures.count == 2)
-        next.work([.add(rig.message("6"))])
-        #expect(next.figures.dropped == 4 && next.lines.count == 1 && next.lines[0].hasPrefix("1 messages"))
+        #expect(next.statistics.dropped == 3 && next.statistics.count == 2)
+        next.process([.add(rig.message("6"))])
+        #expect(next.statistics.dropped == 4 && next.lines.count == 1 && next.lines[0].hasPrefix("dropped 1 messages"))
         next.close()
     }
 
-    @Test func aClockThatIsSetCorrectsWhatIsWrittenDown() throws {
+    @Test func settingClockCorrectsStoredTimes() throws {
         let rig = rig()
         rig.clocks.isSet = false
         rig.clocks.wall = 1000
-        rig.work([.add(rig.message("1"))])
+        rig.process([.add(rig.message("1"))])
         rig.pass(60)
         rig.clocks.isSet = true
         rig.clocks.wall = 1_795_000_060_000
-        rig.work([])
+        rig.process([])
         rig.close()
         let store = try OutboxStore.open(path: path, maximumBytes: 1 << 20)
         let content = store.load().content
@@ -453,9 +458,9 @@ import Testing
         #expect(time.isClockSet && time.wall == 1_795_000_000_000)
     }
 
-    // MARK: What is read back is checked
+    // MARK: Validation
 
-    /// A value of one row that a card got wrong, or somebody wrote: arithmetic with it would end the process.
+    /// An impossible value, from a damaged row or another program: arithmetic with it would crash the process.
     @Test(
         arguments: [
             "monotonic = -9223372036854775808", "monotonic = 9223372036854775807", "monotonic = 'x'||char(0)",
@@ -464,56 +469,56 @@ import Testing
             "id = 'r-2', content = '}{'", "id = 'r-2', content = '\"a\":1,\"a\":2'", "id = hex(zeroblob(100))",
             "content = zeroblob(2000000)",
         ])
-    func aRowThatNoOutboxWroteIsLeftOut(change: String) throws {
+    func ignoresInvalidRows(change: String) throws {
         let rig = rig()
-        rig.work([.add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
+        rig.process([.add(rig.message("1")), .add(rig.message("2")), .add(rig.message("3"))])
         rig.close()
         do {
             let database = try Database.open(path: path)
             try database.execute("UPDATE message SET \(change) WHERE token = 2")
         }
         let next = self.rig()
-        next.work([.connected, .add(next.message("4"))])
+        next.process([.connected, .add(next.message("4"))])
         next.pass(3600)
-        next.work([.disconnected(undelivered: [1, 3, 4])])
-        next.work([.connected])
-        // Text in the place of a number reads as zero, which a clock can show.
+        next.process([.disconnected(undelivered: [1, 3, 4])])
+        next.process([.connected])
+        // Text instead of a number reads as zero, which is a valid time.
         let expected = change.contains("'x'") ? ["1", "2", "3", "4"] : ["1", "3", "4"]
-        #expect(next.news().filter { expected.contains($0) }.prefix(expected.count) == expected[...])
+        #expect(next.takeSent().filter { expected.contains($0) }.prefix(expected.count) == expected[...])
         next.close()
     }
 
-    /// Whoever opens a FIFO waits for the other end: the start must not.
-    @Test func aFIFOInTheFilesPlaceBlocksNothing() throws {
+    /// Opening a FIFO blocks until the other end is opened. The start must not block.
+    @Test func doesNotBlockOnFIFO() throws {
         #expect(mkfifo(path, 0o600) == 0)
         let rig = rig()
-        #expect(rig.figures.failure != nil)
-        rig.work([.connected, .add(rig.message("1"))])
-        #expect(rig.news() == ["1"])
+        #expect(rig.statistics.failure != nil)
+        rig.process([.connected, .add(rig.message("1"))])
+        #expect(rig.takeSent() == ["1"])
         #expect(unlink(path) == 0)
         rig.pass(5)
-        rig.work()
-        #expect(rig.figures.failure == nil && rig.figures.unstored == 0)
+        rig.process()
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
         rig.close()
     }
 
-    /// A file that had to be closed is opened again with all that it had: what was done meanwhile is not done again.
-    @Test func aFileThatIsOpenedAgainForgetsWhatWasDoneMeanwhile() throws {
+    /// A file that had to be closed is opened again with its old content; what was finished meanwhile is not repeated.
+    @Test func reopenedFileDropsFinishedMessages() throws {
         let rig = rig()
-        rig.work([.connected, .note(shake, isOpen: true), .add(rig.message("1")), .add(rig.message("2"))])
-        // The disk fails: the file is closed, the broker has everything, the gesture ends.
+        rig.process([.connected, .setGesture(shake, isOpen: true), .add(rig.message("1")), .add(rig.message("2"))])
+        // The disk fails: the file is closed, the broker acknowledges everything, the gesture ends.
         rig.file?.close()
-        rig.work([.acknowledged(1), .acknowledged(2), .note(shake, isOpen: false)])
+        rig.process([.acknowledged(1), .acknowledged(2), .setGesture(shake, isOpen: false)])
         rig.pass(5)
-        rig.work()
-        #expect(rig.figures.count == 0 && rig.figures.failure == nil)
+        rig.process()
+        #expect(rig.statistics.count == 0 && rig.statistics.failure == nil)
         let next = self.rig(in: try killed())
-        #expect(next.figures.count == 0 && next.interrupted.isEmpty)
+        #expect(next.statistics.count == 0 && next.interrupted.isEmpty)
         rig.close()
     }
 
-    /// A damaged file that could not be opened at the start is set aside later, and the log says so.
-    @Test func aDamagedFileThatIsOpenedLateIsSetAsideWithAWord() throws {
+    /// A damaged file that could not be opened at the start is set aside later, and this is logged.
+    @Test func logsDamagedFileThatIsOpenedLate() throws {
         let state = directory.path("late")
         try directory.write("a file", to: "late")
         let rig = rig(in: state)
@@ -521,18 +526,18 @@ import Testing
         try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
         try directory.write(String(repeating: "this is no database\n", count: 500), to: "late/outbox.sqlite3")
         rig.pass(5)
-        rig.work([.connected, .add(rig.message("1"))])
+        rig.process([.connected, .add(rig.message("1"))])
         #expect(rig.lines.contains { $0.contains("was damaged") }, "\(rig.lines)")
-        #expect(rig.figures.failure == nil && rig.figures.unstored == 0 && rig.news() == ["1"])
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0 && rig.takeSent() == ["1"])
         rig.close()
     }
 
-    /// What the broker acknowledged just before the end is not in the file of the next start.
-    @Test func aCleanEndForgetsWhatWasAcknowledgedLast() throws {
+    /// A message that was acknowledged just before the end is not in the file at the next start.
+    @Test func cleanExitDeletesLastAcknowledged() throws {
         let rig = rig()
-        rig.work([.connected, .add(rig.message("1"))])
-        rig.work([.acknowledged(1)])
+        rig.process([.connected, .add(rig.message("1"))])
+        rig.process([.acknowledged(1)])
         rig.close()
-        #expect(self.rig().figures.count == 0)
+        #expect(self.rig().statistics.count == 0)
     }
 }

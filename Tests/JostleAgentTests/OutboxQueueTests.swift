@@ -4,7 +4,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: events reach the broker in order and at least once; what waits is bounded, and what is lost is counted.
+/// Requirement: events reach the broker in order and at least once; the queue is bounded, and lost events are counted.
 @Suite struct OutboxQueueTests {
     private static func clocks(_ seconds: Double) -> ClockReading {
         ClockReading(
@@ -28,19 +28,19 @@ import Testing
         return outbox
     }
 
-    /// The rows of a queue's messages, which all wait for their first time in a file.
+    /// The rows of a queue's messages, none of which is stored yet.
     private func rows(_ outbox: OutboxQueue) -> [Int64] {
         var outbox = outbox
         return outbox.takeChanges().added.map(\.row)
     }
 
-    /// Sends at most `limit` and tells what was sent, with its tokens.
+    /// Sends at most `limit` messages and returns their texts and tokens.
     private func sent(
         _ outbox: inout OutboxQueue, at seconds: Double = 0, limit: Int = .max
     ) -> [(text: String, token: Int64)] {
         var sent: [(String, Int64)] = []
         outbox.dropExpired(at: Self.clocks(seconds))
-        outbox.send(mayLeave: { _ in true }) { entry in
+        outbox.send(maySend: { _ in true }) { entry in
             guard sent.count < limit else { return false }
             let message = entry.message.message(at: Self.clocks(seconds), eventExpiry: nil)
             sent.append((String(decoding: message.payload, as: UTF8.self), entry.token.row))
@@ -49,7 +49,7 @@ import Testing
         return sent
     }
 
-    @Test func everythingIsSentOnceInOrderAndWaitsForItsAcknowledgement() {
+    @Test func sendsOnceInOrderAndKeepsUntilAcknowledged() {
         var outbox = outbox(1...3)
         let first = sent(&outbox)
         #expect(first.map(\.text) == ["1", "2", "3"])
@@ -63,24 +63,24 @@ import Testing
         #expect(rows(outbox) == [1, 3])
     }
 
-    @Test func whatCouldNotBeSentIsSentNextInTheSameOrder() {
+    @Test func sendsRemainingMessagesInOrder() {
         var outbox = outbox(1...5)
         #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
         outbox.append(message(6))
         #expect(sent(&outbox).map(\.text) == ["3", "4", "5", "6"])
     }
 
-    @Test func whatCameBackIsSentAgainInOrderUnderTheSameToken() {
+    @Test func resendsReturnedMessagesInOrder() {
         var outbox = outbox(1...4)
         let first = sent(&outbox, limit: 3)
         outbox.acknowledge(OutboxToken(row: first[1].token))
-        outbox.takeBack([3, 1, 77].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([3, 1, 77].map { OutboxToken(row: $0) }, wereSent: true)
         let again = sent(&outbox)
         #expect(again.map(\.text) == ["1", "3", "4"])
         #expect(again.map(\.token) == [1, 3, 4])
     }
 
-    @Test func whereItIsFullTheOldestGoesAndIsCounted() {
+    @Test func dropsOldestWhenFull() {
         var outbox = outbox(count: 3, 1...5)
         #expect(outbox.count == 3 && outbox.dropped == 2)
         #expect(sent(&outbox).map(\.text) == ["3", "4", "5"])
@@ -91,27 +91,27 @@ import Testing
         #expect(outbox.count == 3)
     }
 
-    @Test func bytesAreBoundedToo() {
+    @Test func limitsBytes() {
         var outbox = outbox(bytes: 7, 1...5)
         #expect(outbox.count == 3 && outbox.bytes == 6 && outbox.dropped == 2)
         outbox.append(
             OutgoingMessage(
                 topic: "t", content: .fixed([UInt8](repeating: 48, count: 50)),
                 time: EventTime(Timestamp(seconds: 0), Self.clocks(0))))
-        #expect(outbox.count == 1 && outbox.bytes == 51, "one that is too large for all goes alone")
+        #expect(outbox.count == 1 && outbox.bytes == 51, "a message above the limit is accepted on its own")
     }
 
-    @Test func whatTheBrokerWillNeverTakeIsCountedAsDropped() {
+    @Test func countsRejectedAsDropped() {
         var outbox = outbox(1...3)
         _ = sent(&outbox)
-        outbox.giveUp(OutboxToken(row: 2))
-        outbox.giveUp(OutboxToken(row: 2))
+        outbox.drop(OutboxToken(row: 2))
+        outbox.drop(OutboxToken(row: 2))
         #expect(outbox.count == 2 && outbox.dropped == 1)
-        outbox.takeBack([1, 2, 3].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 2, 3].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox).map(\.text) == ["1", "3"])
     }
 
-    @Test func anEarlierRunsMessagesKeepTheirTokensAndGoFirst() {
+    @Test func restoredMessagesGoFirst() {
         var outbox = OutboxQueue(limits: OutboxLimits(), dropped: 5, expired: 2)
         outbox.restore(message(1), row: 40)
         outbox.restore(message(2), row: 47)
@@ -120,8 +120,8 @@ import Testing
         #expect(outbox.dropped == 5 && outbox.expired == 2)
     }
 
-    /// Many come and go, in an order of their own: each is found, and places are given back.
-    @Test func itStaysWhatItIsOverThousandsOfMessages() {
+    /// Thousands are added and acknowledged out of order: each is found, and memory is released.
+    @Test func staysConsistentOverThousandsOfMessages() {
         var outbox = outbox(count: 300, bytes: 1 << 20, 1...1)
         var waiting: [Int64] = [1]
         var random = SystemRandomNumberGenerator()
@@ -133,7 +133,7 @@ import Testing
                 waiting.removeAll { $0 == token }
             }
             if number.isMultiple(of: 97) {
-                outbox.takeBack(waiting.map { OutboxToken(row: $0) }, wereSent: true)
+                outbox.requeue(waiting.map { OutboxToken(row: $0) }, wereSent: true)
                 #expect(sent(&outbox).map(\.token) == waiting)
             }
         }
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Age
 
-    /// A message without an age limit, one for 30 s, one without, one for 60 s; all of second 0.
+    /// Messages of second 0: without an age limit, for 30 s, without one, for 60 s.
     private var mixed: OutboxQueue {
         var outbox = outbox(1...1)
         outbox.append(message(2, lifetime: 30))
@@ -151,24 +151,24 @@ import Testing
         return outbox
     }
 
-    @Test func whatGrewTooOldIsDroppedAndTheRestKeepsItsOrder() {
+    @Test func dropsExpiredAndKeepsOrder() {
         var outbox = mixed
         #expect(sent(&outbox, at: 30).map(\.text) == ["1", "3", "4"])
         #expect(outbox.expired == 1 && outbox.dropped == 0 && outbox.count == 3)
-        outbox.takeBack([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox, at: 59.9).map(\.text) == ["1", "3", "4"])
-        outbox.takeBack([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 3, 4].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox, at: 60).map(\.text) == ["1", "3"])
         #expect(outbox.expired == 2)
     }
 
-    @Test func nothingGrowsOlderThanTheLimitForAll() {
+    @Test func appliesGeneralAgeLimit() {
         var outbox = mixed
         #expect(sent(&outbox, at: 1000).isEmpty)
         #expect(outbox.expired == 4 && outbox.count == 0)
     }
 
-    @Test func whatIsUnderWayMayBeAcknowledgedHoweverOldItIs() {
+    @Test func keepsExpiredMessagesInFlight() {
         var outbox = mixed
         let tokens = sent(&outbox, at: 29).map(\.token)
         outbox.dropExpired(at: Self.clocks(3600))
@@ -177,40 +177,40 @@ import Testing
         #expect(outbox.count == 0)
     }
 
-    @Test func theBrokerIsToldWhatIsLeftOfTheTime() {
+    @Test func setsRemainingExpiry() {
         var outbox = mixed
         var left: [UInt32?] = []
         outbox.dropExpired(at: Self.clocks(28.5))
-        outbox.send(mayLeave: { _ in true }) { entry in
+        outbox.send(maySend: { _ in true }) { entry in
             let message = entry.message.message(at: Self.clocks(28.5), eventExpiry: 3600)
             left.append(message.properties.messageExpiry)
             return true
         }
-        #expect(left == [nil, 2, nil, 32], "a limit of its own; actions without one have none")
+        #expect(left == [nil, 2, nil, 32], "only messages with a lifetime expire")
     }
 
-    @Test func whatIsSentOnceAtMostIsNotSentAgain() {
+    @Test func doesNotResendAtMostOnceMessages() {
         var outbox = outbox(1...1)
         outbox.append(message(2, qos: .atMostOnce))
         outbox.append(message(3, qos: .atMostOnce))
         #expect(sent(&outbox, limit: 2).map(\.text) == ["1", "2"])
-        outbox.takeBack([1, 2].map { OutboxToken(row: $0) }, wereSent: true)
+        outbox.requeue([1, 2].map { OutboxToken(row: $0) }, wereSent: true)
         #expect(sent(&outbox).map(\.text) == ["1", "3"])
     }
 
-    // MARK: The file
+    // MARK: Storage
 
-    @Test func aMessageIsStoredOnceAndItsRowIsDeletedWhenItIsDone() {
+    @Test func storesOnceAndDeletesFinishedRows() {
         var outbox = outbox(1...3)
-        #expect(outbox.hasMessageToWrite && outbox.inMemoryAlone == 3)
+        #expect(outbox.hasMessageToWrite && outbox.inMemoryOnly == 3)
         let first = outbox.takeChanges()
-        #expect(first.added.map(\.row) == [1, 2, 3] && !outbox.hasMessageToWrite && outbox.inMemoryAlone == 3)
+        #expect(first.added.map(\.row) == [1, 2, 3] && !outbox.hasMessageToWrite && outbox.inMemoryOnly == 3)
         _ = sent(&outbox)
-        // Done before the disk had it: its row has to go afterwards.
+        // Finished before it was on disk: its row must be deleted afterwards.
         outbox.acknowledge(OutboxToken(row: 2))
         #expect(outbox.rowsToDelete == 0)
         outbox.changesWereWritten(first)
-        #expect(outbox.inMemoryAlone == 0 && outbox.rowsToDelete == 1)
+        #expect(outbox.inMemoryOnly == 0 && outbox.rowsToDelete == 1)
         outbox.acknowledge(OutboxToken(row: 1))
         let second = outbox.takeChanges()
         #expect(Set(second.removed) == [1, 2] && second.added.isEmpty)
@@ -218,13 +218,13 @@ import Testing
         #expect(outbox.rowsToDelete == 0 && outbox.count == 1)
     }
 
-    @Test func whatDidNotGetToTheDiskIsDueAgain() {
+    @Test func failedWritesAreDueAgain() {
         var outbox = outbox(1...3)
         let first = outbox.takeChanges()
         _ = sent(&outbox)
         outbox.acknowledge(OutboxToken(row: 1))
         outbox.changesWereNotWritten(first)
-        // The first is done and in no file: nothing is left of it.
+        // The first message is finished and not stored, so nothing is left of it.
         #expect(outbox.takeChanges().added.map(\.row) == [2, 3])
         outbox.changesWereWritten(first)
         outbox.acknowledge(OutboxToken(row: 2))
@@ -233,7 +233,7 @@ import Testing
         #expect(outbox.rowsToDelete == 1 && outbox.takeChanges().removed == [2])
     }
 
-    @Test func aNewFileGetsEverythingThatIsNotDone() {
+    @Test func newFileGetsAllUnfinishedMessages() {
         var outbox = outbox(1...4)
         let first = outbox.takeChanges()
         outbox.changesWereWritten(first)

@@ -4,12 +4,12 @@ import MotionCore
 
 @testable import JostleAgent
 
-/// An outbox with what the loop does for it: its batches are written at once, its messages are kept.
+/// An outbox with a stand-in for the loop: batches are written at once, and messages are collected.
 final class OutboxRig {
-    /// Something that comes to the outbox.
+    /// An input of the outbox.
     enum Step {
         case add(OutgoingMessage)
-        case note(OpenGesture, isOpen: Bool)
+        case setGesture(OpenGesture, isOpen: Bool)
         case connected
         case disconnected(undelivered: [Int64])
         case acknowledged(Int64)
@@ -24,7 +24,7 @@ final class OutboxRig {
     var outbox: Outbox
     let file: OutboxFile?
 
-    /// An outbox with a file in a directory, or without one.
+    /// Creates an outbox with a file in a directory, or without one.
     init(
         directory: String?, count: Int = 10_000, maximumBytes: Int = 1 << 24, clocks: ClockReading? = nil
     ) {
@@ -45,7 +45,7 @@ final class OutboxRig {
     }
 
     var now: Timestamp { clocks.monotonic }
-    var figures: Outbox.Figures { outbox.figures }
+    var statistics: Outbox.Statistics { outbox.statistics }
     var interrupted: [OpenGesture] { outbox.interrupted }
 
     func pass(_ seconds: Double) {
@@ -54,50 +54,51 @@ final class OutboxRig {
         clocks.wall += Int64(seconds * 1000)
     }
 
-    /// What was sent since the last call.
-    func news() -> [String] {
+    /// The messages sent since the last call.
+    func takeSent() -> [String] {
         defer { sent = [] }
         return sent.map(\.text)
     }
 
     func forgetLines() { lines = [] }
 
-    /// A message of this instant.
+    /// A message measured now.
     func message(_ text: String) -> OutgoingMessage {
         OutgoingMessage(topic: "t", content: .fixed(Array(text.utf8)), time: EventTime(now, clocks))
     }
 
-    /// Lets the outbox hear of steps, and does what is due.
+    /// Passes the steps to the outbox and handles the deadline that is due.
     ///
-    /// - Returns: when it wants to be called again.
+    /// - Returns: the next deadline.
     @discardableResult
-    func work(_ steps: [Step] = []) -> Timestamp? {
-        var orders: [Outbox.Order] = []
+    func process(_ steps: [Step] = []) -> Timestamp? {
+        var updates: [Outbox.Update] = []
         for step in steps {
             switch step {
-            case .add(let message): orders.append(.add(message))
-            case .note(let gesture, let isOpen): orders.append(.note(gesture, isOpen: isOpen))
-            case .connected: tell(.connected, &orders)
-            case .disconnected(let rows): tell(.disconnected(undelivered: rows.map { OutboxToken(row: $0) }), &orders)
-            case .acknowledged(let row): tell(.acknowledged(OutboxToken(row: row)), &orders)
+            case .add(let message): updates.append(.add(message))
+            case .setGesture(let gesture, let isOpen): updates.append(.setGesture(gesture, isOpen: isOpen))
+            case .connected: deliver(.connected, &updates)
+            case .disconnected(let rows):
+                deliver(.disconnected(undelivered: rows.map { OutboxToken(row: $0) }), &updates)
+            case .acknowledged(let row): deliver(.acknowledged(OutboxToken(row: row)), &updates)
             case .rejected(let row):
-                tell(.rejected(OutboxToken(row: row), topic: "t", .refused(.notAuthorised)), &orders)
+                deliver(.rejected(OutboxToken(row: row), topic: "t", .refused(.notAuthorised)), &updates)
             }
         }
-        take(&orders)
+        take(&updates)
         carryOut(outbox.handleDeadline(at: clocks))
         return outbox.nextDeadline
     }
 
-    private func tell(_ event: ParticipantEvent<OutboxToken>, _ orders: inout [Outbox.Order]) {
-        take(&orders)
+    private func deliver(_ event: ParticipantEvent<OutboxToken>, _ updates: inout [Outbox.Update]) {
+        take(&updates)
         carryOut(outbox.handle(event, at: clocks))
     }
 
-    private func take(_ orders: inout [Outbox.Order]) {
-        guard !orders.isEmpty else { return }
-        carryOut(outbox.take(orders, at: clocks))
-        orders = []
+    private func take(_ updates: inout [Outbox.Update]) {
+        guard !updates.isEmpty else { return }
+        carryOut(outbox.apply(updates, at: clocks))
+        updates = []
     }
 
     private func carryOut(_ effects: Outbox.Effects) {

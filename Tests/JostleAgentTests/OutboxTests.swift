@@ -5,10 +5,10 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: a message is stored before it is sent; a disk that fails or does not answer costs no gesture, and whoever
-/// looks after the device learns of it. Without threads, disk and broker.
+/// Requirement: a message is stored before it is sent; a failing or slow disk costs no gesture and is reported. These
+/// tests use no threads, disk or broker.
 @Suite struct OutboxTests {
-    /// An outbox whose batches stay under way until the test says what came of them.
+    /// An outbox whose batches stay in progress until the test provides their outcome.
     private struct Bench {
         var outbox = Outbox(Outbox.Opened(), limits: OutboxLimits(), eventExpiry: 3600)
         var clocks = ClockReading(
@@ -29,22 +29,22 @@ import Testing
         mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce) {
             let message = OutgoingMessage(
                 topic: "t", content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
-            carryOut(outbox.take(Array(repeating: .add(message), count: count), at: clocks))
+            carryOut(outbox.apply(Array(repeating: .add(message), count: count), at: clocks))
         }
 
-        mutating func tell(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
+        mutating func deliver(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
 
         mutating func acknowledge(_ rows: Int64...) {
-            for row in rows { tell(.acknowledged(OutboxToken(row: row))) }
+            for row in rows { deliver(.acknowledged(OutboxToken(row: row))) }
         }
 
-        /// What came of the oldest batch.
+        /// Provides the outcome of the oldest batch.
         mutating func answer(_ outcome: OutboxFile.Outcome) {
             batches.removeFirst()
             carryOut(outbox.handle(outcome, at: clocks))
         }
 
-        mutating func news() -> [Int64] {
+        mutating func takeSent() -> [Int64] {
             defer { sent = [] }
             return sent
         }
@@ -64,29 +64,29 @@ import Testing
 
     private static let written = OutboxFile.Outcome.written(isCheckpointDue: false)
 
-    @Test func aMessageIsSentWhenItIsStored() {
+    @Test func sendsMessagesOnceStored() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add(2)
-        #expect(bench.batches.count == 1 && bench.batches[0].changes.added.count == 2 && bench.news().isEmpty)
+        #expect(bench.batches.count == 1 && bench.batches[0].changes.added.count == 2 && bench.takeSent().isEmpty)
         bench.add()
         #expect(bench.batches.count == 1, "one batch at a time")
         bench.answer(Self.written)
-        #expect(bench.news() == [1, 2] && bench.batches.count == 1)
+        #expect(bench.takeSent() == [1, 2] && bench.batches.count == 1)
         bench.answer(Self.written)
-        #expect(bench.news() == [3] && bench.outbox.figures.unstored == 0)
+        #expect(bench.takeSent() == [3] && bench.outbox.statistics.unstored == 0)
     }
 
-    @Test func whatIsSentOnceAtMostNeedsNoFile() {
+    @Test func atMostOnceMessagesAreNotStored() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add(qos: .atMostOnce)
-        #expect(bench.news() == [1] && bench.batches.isEmpty)
+        #expect(bench.takeSent() == [1] && bench.batches.isEmpty)
     }
 
-    @Test func deletionsAreGathered() {
+    @Test func collectsDeletions() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add(3)
         bench.answer(Self.written)
         bench.acknowledge(1, 2)
@@ -95,171 +95,172 @@ import Testing
         #expect(bench.batches.first?.changes.removed == [1, 2])
     }
 
-    /// The disk does not answer for 45 s: each event leaves within a quarter of a second, and then at once.
-    @Test func aDiskThatStallsCostsNoEvent() {
+    /// The disk stalls for 45 s: the first event is sent within a quarter of a second, later ones at once.
+    @Test func sendsFromMemoryWhileDiskStalls() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add()
         bench.pass(0.2)
-        #expect(bench.news().isEmpty)
+        #expect(bench.takeSent().isEmpty)
         #expect(bench.outbox.nextDeadline == bench.clocks.monotonic.advanced(bySeconds: 0.05))
         bench.pass(0.06)
-        #expect(bench.news() == [1] && bench.reportsHealth)
-        #expect(bench.outbox.figures.failure == "the disk does not answer" && bench.outbox.figures.unstored == 1)
+        #expect(bench.takeSent() == [1] && bench.reportsHealth)
+        #expect(bench.outbox.statistics.failure == "the disk does not respond" && bench.outbox.statistics.unstored == 1)
         for row: Int64 in 2...40 {
             bench.add()
-            #expect(bench.news() == [row], "the disk is not waited for")
+            #expect(bench.takeSent() == [row], "the outbox no longer waits for the disk")
             bench.acknowledge(row)
             bench.pass(1)
         }
         #expect(bench.batches.count == 1 && bench.lines.count == 1, "\(bench.lines)")
-        let stalled = bench.outbox.figures
+        let stalled = bench.outbox.statistics
         #expect(stalled.count == 1 && stalled.sentUnstored == 40 && stalled.dropped == 0)
         bench.reportsHealth = false
         bench.answer(Self.written)
-        #expect(bench.outbox.figures.failure == nil && bench.reportsHealth)
-        #expect(bench.lines.last == "the outbox is written again")
-        #expect(bench.outbox.figures.unstored == 0 && bench.outbox.figures.sentUnstored == 40)
-        // What was acknowledged meanwhile and never stored needs no row, and is not deleted.
+        #expect(bench.outbox.statistics.failure == nil && bench.reportsHealth)
+        #expect(bench.lines.last == "the outbox can be written again")
+        #expect(bench.outbox.statistics.unstored == 0 && bench.outbox.statistics.sentUnstored == 40)
+        // Messages that were acknowledged meanwhile and never stored have no row to delete.
         bench.acknowledge(1)
         bench.pass(0.3)
         #expect(bench.batches.count == 1 && bench.batches[0].changes.added.isEmpty)
         #expect(bench.batches[0].changes.removed == [1])
     }
 
-    @Test func withoutAConnectionAStallOnlyDelaysTheFile() {
+    @Test func stallWithoutConnectionOnlyDelaysWrite() {
         var bench = Bench()
         bench.add(3)
         bench.pass(10)
         bench.add(2)
-        #expect(bench.news().isEmpty && bench.batches.count == 1)
+        #expect(bench.takeSent().isEmpty && bench.batches.count == 1)
         bench.answer(Self.written)
         #expect(bench.batches.first?.changes.added.map(\.row) == [4, 5])
     }
 
-    @Test func aFailedWriteIsTriedAgainWithAllThatCameSince() {
+    @Test func retriesFailedWriteWithNewMessages() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
-        #expect(bench.news() == [1] && bench.outbox.figures.failure == "no room" && bench.reportsHealth)
+        #expect(bench.takeSent() == [1] && bench.outbox.statistics.failure == "no room" && bench.reportsHealth)
         bench.add()
-        #expect(bench.news() == [2] && bench.batches.isEmpty)
+        #expect(bench.takeSent() == [2] && bench.batches.isEmpty)
         bench.pass(2.1)
         #expect(bench.batches.first?.changes.added.map(\.row) == [1, 2])
         bench.answer(.failed("no room"))
         bench.pass(2.1)
         bench.answer(Self.written)
-        #expect(bench.lines.count == 2 && bench.outbox.figures.failure == nil && bench.outbox.figures.unstored == 0)
+        #expect(
+            bench.lines.count == 2 && bench.outbox.statistics.failure == nil && bench.outbox.statistics.unstored == 0)
     }
 
-    /// The broker has all that could not be written: nothing is left to write, and that it can be is noticed all the same.
-    @Test func thatTheFileCanBeWrittenAgainIsNoticedWithoutAMessage() {
+    /// The broker has every message that could not be written. Nothing is left to write, but the recovery is noticed.
+    @Test func noticesRecoveryWithoutMessages() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
         bench.acknowledge(1)
         bench.pass(2.1)
         #expect(bench.batches.count == 1 && bench.batches[0].changes.totals != nil)
         bench.answer(Self.written)
-        #expect(bench.outbox.figures.failure == nil && bench.outbox.nextDeadline == nil)
+        #expect(bench.outbox.statistics.failure == nil && bench.outbox.nextDeadline == nil)
     }
 
-    @Test func aFileThatIsReplacedGetsEverything() {
+    @Test func replacedFileGetsEverything() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         let shake = OpenGesture(gesture: .shake, isSimulated: false)
-        _ = bench.outbox.take([.note(shake, isOpen: true)], at: bench.clocks)
+        _ = bench.outbox.apply([.setGesture(shake, isOpen: true)], at: bench.clocks)
         _ = bench.outbox.handle(Self.written, at: bench.clocks)
         bench.add(2)
         bench.answer(Self.written)
         bench.add()
         bench.answer(.replaced(OutboxFile.SetAside(name: "x", reason: "torn", saved: 3)))
         let whole = bench.batches.first
-        #expect(whole?.isWhole == true && whole?.changes.added.map(\.row) == [1, 2, 3])
+        #expect(whole?.isComplete == true && whole?.changes.added.map(\.row) == [1, 2, 3])
         #expect(whole?.changes.gestures.map(\.gesture) == [shake] && whole?.changes.totals != nil)
         #expect(bench.lines.count == 1)
         bench.answer(Self.written)
         bench.add()
-        #expect(bench.batches.first?.isWhole == false)
+        #expect(bench.batches.first?.isComplete == false)
     }
 
-    @Test func theClientGetsNoMoreThanItsShareAndTheRestInOrder() {
+    @Test func limitsMessagesAtClient() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add(500)
         bench.answer(Self.written)
-        let first = bench.news()
+        let first = bench.takeSent()
         #expect(first == Array(1...200))
         bench.acknowledge(1, 2)
-        #expect(bench.news() == [201, 202])
+        #expect(bench.takeSent() == [201, 202])
         // The client had no room for the last two.
-        bench.tell(.notSent([OutboxToken(row: 201), OutboxToken(row: 202)]))
+        bench.deliver(.notSent([OutboxToken(row: 201), OutboxToken(row: 202)]))
         bench.acknowledge(3)
-        #expect(bench.news().isEmpty)
+        #expect(bench.takeSent().isEmpty)
         bench.pass(0.3)
-        #expect(bench.news() == [201, 202, 203])
+        #expect(bench.takeSent() == [201, 202, 203])
     }
 
-    @Test func whatComesBackIsSentAgainAfterTheNextConnection() {
+    @Test func resendsAfterReconnection() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add(3)
         bench.answer(Self.written)
         bench.acknowledge(2)
-        bench.tell(.disconnected(undelivered: [OutboxToken(row: 1), OutboxToken(row: 3)]))
-        _ = bench.news()
+        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1), OutboxToken(row: 3)]))
+        _ = bench.takeSent()
         bench.add()
         bench.answer(Self.written)
-        #expect(bench.news().isEmpty)
-        bench.tell(.connected)
-        #expect(bench.news() == [1, 3, 4])
+        #expect(bench.takeSent().isEmpty)
+        bench.deliver(.connected)
+        #expect(bench.takeSent() == [1, 3, 4])
     }
 
-    @Test func whatTheBrokerRefusesIsGivenUpAndCounted() {
+    @Test func dropsAndCountsRejectedMessages() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add(2)
         bench.answer(Self.written)
-        bench.tell(.rejected(OutboxToken(row: 1), topic: "t", .refused(.notAuthorised)))
-        #expect(bench.outbox.figures.count == 1 && bench.outbox.figures.dropped == 1 && bench.lines.count == 1)
+        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", .refused(.notAuthorised)))
+        #expect(bench.outbox.statistics.count == 1 && bench.outbox.statistics.dropped == 1 && bench.lines.count == 1)
     }
 
-    /// A card wears out by writes: nothing is written without a message.
-    @Test func connectionsAloneWriteNothing() {
+    /// Writes wear out a memory card: nothing is written without a message.
+    @Test func connectionsCauseNoWrites() {
         var bench = Bench()
         for _ in 0..<50 {
-            bench.tell(.connected)
+            bench.deliver(.connected)
             bench.pass(60)
-            bench.tell(.disconnected(undelivered: []))
+            bench.deliver(.disconnected(undelivered: []))
         }
         #expect(bench.batches.isEmpty && bench.outbox.nextDeadline == nil)
     }
 
-    @Test func theOutboxIsSettledWhenAllIsWrittenAndSent() {
+    @Test func isSettledWhenWrittenAndSent() {
         var bench = Bench()
         #expect(bench.outbox.isSettled)
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add()
         #expect(!bench.outbox.isSettled)
         bench.answer(Self.written)
         #expect(bench.outbox.isSettled)
     }
 
-    /// What left from memory counts once, however often it is tried.
-    @Test func whatLeftFromMemoryCountsOnce() {
+    /// A message sent from memory is counted once, however often it is sent.
+    @Test func countsMessagesSentFromMemoryOnce() {
         var bench = Bench()
-        bench.tell(.connected)
+        bench.deliver(.connected)
         bench.add()
         bench.answer(.failed("no room"))
-        bench.tell(.notSent([OutboxToken(row: 1)]))
-        #expect(bench.outbox.figures.unstored == 1 && bench.outbox.figures.sentUnstored == 0)
+        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 0)
         for _ in 0..<3 {
             bench.pass(0.3)
-            bench.tell(.disconnected(undelivered: [OutboxToken(row: 1)]))
-            bench.tell(.connected)
+            bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)]))
+            bench.deliver(.connected)
         }
-        #expect(bench.outbox.figures.unstored == 1 && bench.outbox.figures.sentUnstored == 1)
+        #expect(bench.outbox.statistics.unstored == 1 && bench.outbox.statistics.sentUnstored == 1)
     }
 }

@@ -4,7 +4,7 @@ import MotionCore
 
 @testable import JostleAgent
 
-/// A participant without a loop: what it wants done is kept for the test to look at, and time is what the test says.
+/// A participant without a loop: effects are collected, and the test controls the time.
 struct ParticipantBench<P: Participant> {
     var participant: P
     var clocks = ClockReading(
@@ -25,7 +25,7 @@ struct ParticipantBench<P: Participant> {
 
     var now: Timestamp { clocks.monotonic }
 
-    /// Lets time pass, in steps small enough to meet each deadline.
+    /// Advances the time in steps that meet each deadline.
     mutating func pass(_ seconds: Double) {
         let end = now.advanced(bySeconds: seconds)
         while let due = participant.nextDeadline, due <= end {
@@ -42,20 +42,20 @@ struct ParticipantBench<P: Participant> {
         clocks.wall += Int64(seconds * 1000)
     }
 
-    mutating func tell(_ event: ParticipantEvent<P.Token>) { carryOut(participant.handle(event, at: clocks)) }
+    mutating func deliver(_ event: ParticipantEvent<P.Token>) { carryOut(participant.handle(event, at: clocks)) }
 
-    mutating func hear(_ topic: String, _ text: String, retain: Bool = false) {
-        tell(.message(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain)))
+    mutating func receive(_ topic: String, _ text: String, retain: Bool = false) {
+        deliver(.message(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: retain)))
     }
 
-    /// What was published since the last call.
-    mutating func news() -> [(message: MQTTMessage, token: P.Token?)] {
+    /// The messages published since the last call.
+    mutating func takePublished() -> [(message: MQTTMessage, token: P.Token?)] {
         defer { published = [] }
         return published
     }
 
-    /// The topics of it.
-    mutating func topics() -> [String] { news().map(\.message.topic) }
+    /// The topics of the messages published since the last call.
+    mutating func topics() -> [String] { takePublished().map(\.message.topic) }
 
     mutating func takeLines() -> [String] {
         defer { lines = [] }
@@ -67,7 +67,7 @@ struct ParticipantBench<P: Participant> {
         return requests
     }
 
-    /// A file's text, as it was last wanted written.
+    /// The last text written to a file.
     func text(_ file: StateFile) -> String? { files[file].map { String(decoding: $0, as: UTF8.self) } }
 
     mutating func carryOut(_ effects: P.Effects) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: gestures are silent in their quiet hours, by the clock on the wall, and only changes are told.
+/// Requirement: gestures are silent in their quiet hours, by local time, and only changes are returned.
 @Suite struct QuietHoursTests {
     private func hours(_ settings: String...) throws -> QuietHours {
         QuietHours(try JostleSettings.load(file: nil, overrides: settings).settings.quietHours)
@@ -13,7 +13,7 @@ import Testing
 
     private func minute(_ hour: Int, _ minute: Int = 0) -> Int { hour * 60 + minute }
 
-    @Test func onlyChangesAreTold() throws {
+    @Test func returnsOnlyChanges() throws {
         var quiet = try hours("gestures.shake.when.quiet_hours=[22:00-07:00, 13:00-14:00]")
         #expect(!quiet.isEmpty)
         #expect(quiet.change(atMinute: minute(21, 59)) == nil)
@@ -26,7 +26,7 @@ import Testing
         #expect(quiet.change(atMinute: minute(14)) == [])
     }
 
-    @Test func eachGestureHasItsOwn() throws {
+    @Test func gesturesHaveIndividualHours() throws {
         var quiet = QuietHours([
             .shake: [try #require(DailySpan(from: 60, to: 120))], .tap: [try #require(DailySpan(from: 90, to: 30))],
         ])
@@ -36,7 +36,7 @@ import Testing
         #expect(quiet.change(atMinute: 120) == .tap)
     }
 
-    @Test func withoutAClockNothingIsSilent() throws {
+    @Test func silencesNothingWithoutClock() throws {
         var quiet = try hours("gestures.shake.when.quiet_hours=00:00-24:00")
         #expect(quiet.change(atMinute: nil) == nil)
         #expect(quiet.change(atMinute: 5) == .shake)
@@ -44,7 +44,7 @@ import Testing
         #expect(try hours().isEmpty)
     }
 
-    /// The process's time zone, set once: Central European time by its rule, which needs no database of zones.
+    /// The process's time zone, set once: Central European Time as a rule, which needs no time-zone database.
     private static let centralEurope: Void = {
         setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1)
     }()
@@ -57,14 +57,14 @@ import Testing
         return Int(try #require(calendar.date(from: parts)).timeIntervalSince1970)
     }
 
-    @Test func theTimeOfDayIsTheLocalOne() throws {
+    @Test func usesLocalTime() throws {
         _ = Self.centralEurope
         #expect(LocalTime.minuteOfDay(at: try utc(1, 15, 23, 30)) == minute(0, 30))
         #expect(LocalTime.minuteOfDay(at: try utc(7, 15, 23, 30)) == minute(1, 30))
     }
 
-    /// 29 March 2026: after 01:59 CET comes 03:00 CEST.
-    @Test func whereSummerTimeBeginsAnHourIsLeftOut() throws {
+    /// 29 March 2026: 01:59 CET is followed by 03:00 CEST.
+    @Test func skipsHourWhenSummerTimeBegins() throws {
         _ = Self.centralEurope
         var quiet = try hours("gestures.shake.when.quiet_hours=[01:30-02:30, 03:15-03:30]")
         let changes = try (0..<240).compactMap { step -> String? in
@@ -72,12 +72,12 @@ import Testing
             let local = LocalTime.minuteOfDay(at: instant)
             return quiet.change(atMinute: local).map { "\(step) \(local ?? -1) \($0.isEmpty)" }
         }
-        // From 01:30, half an hour after 0:00 UTC, to 03:00, which is there half an hour later; then 03:15 to 03:30.
+        // From 01:30, half an hour after 00:00 UTC, to 03:00, half an hour later on that day; then 03:15 to 03:30.
         #expect(changes == ["30 90 false", "60 180 true", "75 195 false", "90 210 true"])
     }
 
-    /// 25 October 2026: after 02:59 CEST comes 02:00 CET.
-    @Test func whereSummerTimeEndsAnHourComesTwice() throws {
+    /// 25 October 2026: 02:59 CEST is followed by 02:00 CET.
+    @Test func repeatsHourWhenSummerTimeEnds() throws {
         _ = Self.centralEurope
         var quiet = try hours("gestures.shake.when.quiet_hours=02:30-02:45")
         let changes = try (0..<240).compactMap { step -> String? in
@@ -87,7 +87,7 @@ import Testing
         #expect(changes == ["30 150 false", "45 165 true", "90 150 false", "105 165 true"])
     }
 
-    @Test func aClockThatWasNeverSetTellsNoTime() {
+    @Test func unsetClockHasNoTimeOfDay() {
         #expect(LocalTime.minuteOfDay(at: 0) == nil)
         #expect(LocalTime.minuteOfDay(at: 1_600_000_000) == nil)
         #expect(LocalTime.minuteOfDay() != nil)

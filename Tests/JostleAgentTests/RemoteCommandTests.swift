@@ -4,7 +4,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: a command is understood wholly or refused with the reason, whatever is sent.
+/// Requirement: a command is parsed completely or refused with the reason, whatever is sent.
 @Suite struct RemoteCommandTests {
     private func refusal(of name: String, _ arguments: String) -> CommandRefusal? {
         do throws(CommandRefusal) {
@@ -23,7 +23,7 @@ import Testing
             ("{\"heading_only\":true,\"clear\":false}", RemoteTare(isHeadingOnly: true)),
             ("{\"heading_only\":false,\"clear\":true}", RemoteTare(clears: true)),
         ])
-    func tareIsUnderstood(arguments: String, meaning: RemoteTare) throws {
+    func parsesTare(arguments: String, meaning: RemoteTare) throws {
         #expect(try RemoteCommands.read("tare", Array(arguments.utf8)) as? RemoteTare == meaning)
     }
 
@@ -32,7 +32,7 @@ import Testing
             ("{\"movement\":\"shake\"}", "shake", 1), ("{\"count\":3,\"movement\":\"tap\"}", "tap", 3),
             ("{\"movement\":\"walk\",\"seconds\":7.5}", "walk", 1), ("{\"movement\":\"rest\",\"count\":1}", "rest", 1),
         ])
-    func simulateIsUnderstood(arguments: String, name: String, count: Int) throws {
+    func parsesSimulate(arguments: String, name: String, count: Int) throws {
         let command = try #require(try RemoteCommands.read("simulate", Array(arguments.utf8)) as? RemoteSimulate)
         let movement = try #require(command.movement)
         #expect(movement.name == name && movement.count == count)
@@ -40,15 +40,15 @@ import Testing
 
     @Test(
         arguments: [
-            ("", "movement is missing; there are "), ("{\"count\":2}", "movement is missing"),
+            ("", "movement is missing; the movements are "), ("{\"count\":2}", "movement is missing"),
             ("{\"movement\":\"moonwalk\"}", "there is no movement \"moonwalk\"; there are "),
-            ("{\"movement\":7}", "movement is no text"), ("{\"movement\":null}", "movement is no text"),
+            ("{\"movement\":7}", "movement must be a string"), ("{\"movement\":null}", "movement must be a string"),
             ("{\"movement\":\"/etc/passwd\"}", "there is no movement"),
             ("{\"movement\":\"tap\",\"count\":0}", "0 times is not possible; 1 to 20 are"),
             ("{\"movement\":\"tap\",\"count\":21}", "21 times is not possible"),
-            ("{\"movement\":\"tap\",\"count\":1.5}", "count is no whole number"),
-            ("{\"movement\":\"tap\",\"count\":1e99}", "count is no whole number"),
-            ("{\"movement\":\"tap\",\"count\":\"2\"}", "count is no number"),
+            ("{\"movement\":\"tap\",\"count\":1.5}", "count must be an integer"),
+            ("{\"movement\":\"tap\",\"count\":1e99}", "count must be an integer"),
+            ("{\"movement\":\"tap\",\"count\":\"2\"}", "count must be a number"),
             ("{\"movement\":\"tap\",\"seconds\":3}", "tap ends by itself"),
             ("{\"movement\":\"walk\",\"count\":2}", "walk does not end by itself"),
             ("{\"movement\":\"walk\",\"seconds\":1e9}", "s are not possible; 1.0 to 600.0 are"),
@@ -58,9 +58,9 @@ import Testing
                 "{\"movement\":\"tap\",\"times\":2}",
                 "simulate has no argument \"times\"; it has movement, count, seconds and stop"
             ),
-            ("[\"shake\"]", "no JSON object"),
+            ("[\"shake\"]", "not a JSON object"),
         ])
-    func whatCannotBeSimulatedIsRefused(arguments: String, message: String) {
+    func refusesInvalidSimulations(arguments: String, message: String) {
         let refusal = refusal(of: "simulate", arguments)
         #expect(refusal?.code == .badArguments)
         #expect(refusal?.message.contains(message) == true, "\(refusal?.message ?? "accepted")")
@@ -68,34 +68,35 @@ import Testing
 
     @Test(
         arguments: [
-            ("identify", "{\"seconds\":0.5}", "0.5 s are not possible; 1.0 to 60.0 are"),
-            ("identify", "{\"stop\":true,\"seconds\":5}", "alone, without other arguments"),
+            ("identify", "{\"seconds\":0.5}", "seconds must be 1.0 to 60.0 s, not 0.5"),
+            ("identify", "{\"stop\":true,\"seconds\":5}", "cannot be combined with other arguments"),
             ("identify", "{\"light\":\"ACT\"}", "identify has no argument \"light\"; it has seconds and stop"),
-            ("record", "{\"seconds\":601}", "601.0 s are not possible"), ("record", "{\"seconds\":\"5\"}", "no number"),
-            ("record", "{\"stop\":1}", "stop is neither true nor false"),
-            ("stream", "{\"duration\":3601}", "3601.0 s are not possible; 1.0 to 3600.0 are"),
-            ("stream", "{\"rate\":0}", "a rate of 0.0 Hz is not possible"),
-            ("stream", "{\"fields\":[]}", "fields is empty"),
-            ("stream", "{\"fields\":\"rotation\"}", "fields is no list of texts"),
-            ("stream", "{\"fields\":[1]}", "fields is no list of texts"),
-            ("stream", "{\"fields\":[\"gravity\"]}", "there are acceleration, rotation and attitude"),
-            ("stream", "{\"stop\":true,\"rate\":5}", "alone, without other arguments"),
+            ("record", "{\"seconds\":601}", "seconds must be 1.0 to 600.0 s, not 601.0"),
+            ("record", "{\"seconds\":\"5\"}", "must be a number"),
+            ("record", "{\"stop\":1}", "stop must be true or false"),
+            ("stream", "{\"duration\":3601}", "duration must be 1.0 to 3600.0 s, not 3601.0"),
+            ("stream", "{\"rate\":0}", "rate must be 1.0 to 1000.0 Hz, not 0.0"),
+            ("stream", "{\"fields\":[]}", "fields must not be empty"),
+            ("stream", "{\"fields\":\"rotation\"}", "fields must be an array of strings"),
+            ("stream", "{\"fields\":[1]}", "fields must be an array of strings"),
+            ("stream", "{\"fields\":[\"gravity\"]}", "the fields are acceleration, rotation and attitude"),
+            ("stream", "{\"stop\":true,\"rate\":5}", "cannot be combined with other arguments"),
             ("stream", "{\"seconds\":5}", "stream has no argument \"seconds\""),
-            ("calibrate", "", "what is missing; there are gyroscope and accelerometer"),
-            ("calibrate", "{\"what\":\"temperature\"}", "there is no calibration \"temperature\""),
-            ("calibrate", "{\"what\":\"gyroscope\",\"poses\":8}", "takes one rest"),
-            ("calibrate", "{\"what\":\"accelerometer\",\"poses\":5}", "5 poses are not possible; 6 to 20 are"),
-            ("calibrate", "{\"what\":\"accelerometer\",\"seconds\":5}", "20.0 to 1800.0 are"),
-            ("ping", "{\"t\":1}", "ping has no argument"), ("restart", "[]", "no JSON object"),
+            ("calibrate", "", "what is missing: it must be gyroscope or accelerometer"),
+            ("calibrate", "{\"what\":\"temperature\"}", "what must not be \"temperature\""),
+            ("calibrate", "{\"what\":\"gyroscope\",\"poses\":8}", "poses cannot be combined"),
+            ("calibrate", "{\"what\":\"accelerometer\",\"poses\":5}", "poses must be 6 to 20, not 5"),
+            ("calibrate", "{\"what\":\"accelerometer\",\"seconds\":5}", "seconds must be 20.0 to 1800.0 s, not 5.0"),
+            ("ping", "{\"t\":1}", "ping has no argument"), ("restart", "[]", "not a JSON object"),
             ("get-state", "{\"deep\":true}", "get-state has no argument"), ("start", "{\"now\":true}", "it has none"),
         ])
-    func whatCannotBeMeantIsRefused(name: String, arguments: String, message: String) {
+    func refusesInvalidArguments(name: String, arguments: String, message: String) {
         let refusal = refusal(of: name, arguments)
         #expect(refusal?.code == .badArguments)
         #expect(refusal?.message.contains(message) == true, "\(refusal?.message ?? "accepted")")
     }
 
-    @Test func everyCommandIsKnownByItsName() throws {
+    @Test func parsesEveryCommandByName() throws {
         for command in JostleSettings.Command.allCases {
             let arguments =
                 [.simulate: "{\"movement\":\"tap\"}", .calibrate: "{\"what\":\"gyroscope\"}"][command] ?? ""
@@ -113,14 +114,14 @@ import Testing
             "{\"heading_only\":1}", "{\"heading_only\":true,\"clear\":true}",
             "{\"clear\":" + String(repeating: " ", count: 4096) + "true}",
         ])
-    func whatIsNoArgumentIsRefused(arguments: String) {
+    func refusesMalformedArguments(arguments: String) {
         let refusal = refusal(of: "tare", arguments)
         #expect(refusal?.code == .badArguments && refusal?.message.isEmpty == false)
     }
 
-    @Test func anUnknownCommandIsRefusedAndTheKnownAreNamed() {
+    @Test func refusesUnknownCommandAndListsCommands() {
         let refusal = refusal(of: "reboot", "")
         #expect(refusal?.code == .unknownCommand)
-        #expect(refusal?.message.contains("there are ping, get-state, ") == true)
+        #expect(refusal?.message.contains("the commands are ping, get-state, ") == true)
     }
 }

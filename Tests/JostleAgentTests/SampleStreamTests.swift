@@ -4,7 +4,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: of a stream's messages one can tell which samples are there, when they were measured, and what is missing.
+/// Requirement: a stream's messages show which samples they contain, when these were measured, and what is missing.
 @Suite struct SampleStreamTests {
     private func sample(_ number: UInt64, at seconds: Double? = nil) -> MeasuredSample {
         MeasuredSample(
@@ -15,11 +15,11 @@ import Testing
 
     private func batches(_ stream: inout SampleStream, _ samples: [MeasuredSample]) -> [SampleStream.Batch] {
         var batches: [SampleStream.Batch] = []
-        for sample in samples { stream.take(sample) { batches.append($0) } }
+        for sample in samples { stream.append(sample) { batches.append($0) } }
         return batches
     }
 
-    @Test func aMessageHasATenthOfASecond() {
+    @Test func messageCoversTenthOfSecond() {
         var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 200)
         var all = batches(&stream, (1000..<1050).map { sample($0) })
         stream.flush { all.append($0) }
@@ -29,20 +29,20 @@ import Testing
         stream.flush { _ in Issue.record("there is nothing left") }
     }
 
-    @Test func samplesOfAFastSensorFitIntoAMessage() {
+    @Test func limitsSamplesPerMessage() {
         var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 8000)
         let all = batches(&stream, (0..<1000).map { sample($0, at: Double($0) / 8000) })
-        #expect(all.allSatisfy { $0.samples.count == SampleStream.most } && all.count == 7)
+        #expect(all.allSatisfy { $0.samples.count == SampleStream.maximumSamples } && all.count == 7)
     }
 
-    @Test func ofASlowSensorEachSampleIsToldSoon() {
+    @Test func slowSensorHasOneSamplePerMessage() {
         var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 4)
         let all = batches(&stream, (0..<5).map { sample($0, at: 0.25 * Double($0)) })
         #expect(all.map(\.samples.count) == [1, 1, 1, 1, 1] && all.map(\.first) == [0, 1, 2, 3, 4])
     }
 
     @Test(arguments: [(100.0, 2), (200, 1), (199.9, 2), (1000, 1), (60, 4), (1, 200)] as [(Double, UInt64)])
-    func aRateIsMadeOfEverySoManySamples(rate: Double, step: UInt64) {
+    func rateSelectsEveryNthSample(rate: Double, step: UInt64) {
         var stream = SampleStream(fields: .acceleration, rate: rate, sensorRate: 200)
         #expect(stream.step == step)
         var all = batches(&stream, (7..<1007).map { sample($0) })
@@ -53,8 +53,8 @@ import Testing
         #expect(all.flatMap { $0.samples.map { $0.number - 7 } } == numbers)
     }
 
-    /// A sample that found no room on its way shows in the numbers, samples that the sensor lost in the time.
-    @Test func whatIsMissingEndsAMessage() {
+    /// A sample dropped on its way shows in the numbers; samples that the sensor lost show in the time.
+    @Test func gapEndsMessage() {
         var stream = SampleStream(fields: .acceleration, rate: nil, sensorRate: 200)
         let samples =
             (0..<5).map { sample($0) } + (8..<12).map { sample($0) }
@@ -66,7 +66,7 @@ import Testing
         #expect(abs(all[2].samples[0].timestamp.seconds(since: Timestamp(seconds: 103.06))) < 1e-9)
     }
 
-    @Test func thePayloadIsSmallAndInTheUnitsOfTheContract() {
+    @Test func payloadUsesContractUnits() {
         var stream = SampleStream(fields: [.acceleration, .rotation, .attitude], rate: 100, sensorRate: 200)
         var all = batches(&stream, [sample(3), sample(4), sample(5)])
         stream.flush { all.append($0) }
@@ -80,7 +80,7 @@ import Testing
         var none = SampleStream(fields: [.acceleration, .rotation], rate: nil, sensorRate: 200)
         var still = sample(0)
         still.rotationRate = Vector3(.nan, .nan, .nan)
-        none.take(still) { _ in }
+        none.append(still) { _ in }
         none.flush {
             #expect($0.payload(at: 7).description == #"{"seq":0,"n":0,"t":7,"acceleration":[[0,-1.2346,9.8067]]}"#)
         }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: the log says what to set where readings are clipped, and once what is wrong with a data-ready line.
+/// Requirement: the log says which range to set if readings are clipped, and reports a problem with the data-ready line
+/// once.
 @Suite struct SensorWatchTests {
     private func info(_ acceleration: Double, _ rotation: Double) -> IMUInfo {
         IMUInfo(
@@ -15,27 +16,27 @@ import Testing
 
     private func instant(_ seconds: Double) -> Timestamp { Timestamp(seconds: 100 + seconds) }
 
-    @Test func clippingIsToldWithTheRangeToSetAndOnceAMinute() {
+    @Test func reportsClippingWithAdviceOncePerMinute() {
         var watch = SensorWatch()
         var status = IMUStatus()
         #expect(watch.remarks(on: status, info(8, 500), at: instant(0)).isEmpty)
         status.clippedAccelerations = 7
         #expect(
             watch.remarks(on: status, info(8, 500), at: instant(1)).map(\.text) == [
-                "the accelerometer was at its limit in 7 samples: set sensor.accelerometer_range: 16 g"
+                "7 samples of the accelerometer were clipped: set sensor.accelerometer_range: 16 g"
             ])
         status.clippedAccelerations = 9
         status.clippedRotationRates = 3
         #expect(watch.remarks(on: status, info(8, 500), at: instant(60)).isEmpty)
         #expect(
             watch.remarks(on: status, info(8, 500), at: instant(61)).map(\.text) == [
-                "the accelerometer was at its limit in 2 samples: set sensor.accelerometer_range: 16 g",
-                "the gyroscope was at its limit in 3 samples: set sensor.gyroscope_range: 1000 °/s",
+                "2 samples of the accelerometer were clipped: set sensor.accelerometer_range: 16 g",
+                "3 samples of the gyroscope were clipped: set sensor.gyroscope_range: 1000 °/s",
             ])
         #expect(watch.remarks(on: status, info(8, 500), at: instant(200)).isEmpty)
     }
 
-    @Test func atTheLargestRangeItIsSaidThatThereIsNone() {
+    @Test func reportsClippingAtLargestRange() {
         var watch = SensorWatch()
         var status = IMUStatus()
         status.clippedAccelerations = 1
@@ -43,13 +44,13 @@ import Testing
         // An LSM6DS's ±2000 °/s is 2293.8 °/s in counts.
         #expect(
             watch.remarks(on: status, info(16, 2000), at: instant(0)).map(\.text) == [
-                "the accelerometer was at its limit in 1 samples: ±16 g is the largest range there is",
-                "the gyroscope was at its limit in 2 samples: ±2000 °/s is the largest range there is",
+                "1 samples of the accelerometer were clipped: ±16 g is already the largest range",
+                "2 samples of the gyroscope were clipped: ±2000 °/s is already the largest range",
             ])
         #expect(SensorWatch.advice("key", 4, [2, 4, 8, 16], "g") == "set key: 8 g")
     }
 
-    @Test func aLineIsToldWhenItWorksAndOnceWhenItDoesNot() {
+    @Test func reportsDataReadyChangesOnce() {
         var watch = SensorWatch()
         var status = IMUStatus()
         func texts(_ second: Double) -> [SensorWatch.Remark] {
@@ -73,7 +74,7 @@ import Testing
         #expect(texts(5).map(\.isWarning) == [true])
     }
 
-    @Test func aLineOnAChipThatHasNoPulseIsToldOnce() {
+    @Test func reportsUnsupportedDataReadyOnce() {
         var watch = SensorWatch()
         var status = IMUStatus()
         status.dataReady.state = .unused
@@ -85,7 +86,7 @@ import Testing
         #expect(DataReadyFault.unsupported.word == "unsupported")
     }
 
-    @Test func healthNamesTheLine() {
+    @Test func healthDescribesDataReady() {
         var status = DataReadyStatus()
         #expect(HealthReporter.dataReady(status) == nil)
         status.state = .unused
@@ -93,7 +94,7 @@ import Testing
         status.failures = 2
         status.edges = 5
         status.lostEdges = 1
-        status.oddEdges = 3
+        status.outlierEdges = 3
         status.timedSamples = 4
         #expect(
             HealthReporter.dataReady(status)?.description

@@ -7,9 +7,9 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: whoever listens learns everything at a connection, and of the rest no more than is worth it.
+/// Requirement: listeners get all values at a connection, and afterwards only significant changes.
 @Suite struct TelemetryPublisherTests {
-    /// A publisher, and the ends of the topics of what it published.
+    /// A publisher and the last topic levels of its messages.
     private final class Wire {
         var bench: ParticipantBench<TelemetryPublisher>
 
@@ -18,18 +18,18 @@ import Testing
                 TelemetryPublisher(topics: Topics(prefix: "jostle", id: "a"), publish: publish, isSimulated: false))
         }
 
-        func connected() { bench.tell(.connected) }
+        func connected() { bench.deliver(.connected) }
         func publish(_ state: MotionState) { bench.carryOut(bench.participant.handle(state)) }
         func setStopped(_ isStopped: Bool) {
             bench.carryOut(bench.participant.setStopped(isStopped, at: bench.clocks))
         }
 
-        /// What came since the last look: the end of the topic, and the message.
-        func news() -> [(topic: String, message: MQTTMessage)] {
-            bench.news().map { ($0.message.topic.replacing("jostle/a/", with: ""), $0.message) }
+        /// The messages since the last call, each with the last level of its topic.
+        func takePublished() -> [(topic: String, message: MQTTMessage)] {
+            bench.takePublished().map { ($0.message.topic.replacing("jostle/a/", with: ""), $0.message) }
         }
 
-        func topics() -> [String] { news().map(\.topic) }
+        func topics() -> [String] { takePublished().map(\.topic) }
     }
 
     private let wire: Wire
@@ -48,76 +48,76 @@ import Testing
         return state
     }
 
-    @Test func nothingIsKeptWithoutAConnection() {
+    @Test func publishesNothingWhileDisconnected() {
         wire.publish(state(at: 1))
         wire.bench.carryOut(wire.bench.participant.publish(health: JSONObject()))
         #expect(wire.topics().isEmpty)
     }
 
-    @Test func aConnectionBeginsWithOnlineAndWhatHolds() {
+    @Test func publishesOnlineAndCurrentValuesOnConnect() {
         wire.publish(state(at: 1))
         wire.connected()
-        let news = wire.news()
-        #expect(news.map(\.topic) == ["availability", "attitude", "motion", "state"])
+        let published = wire.takePublished()
+        #expect(published.map(\.topic) == ["availability", "attitude", "motion", "state"])
         #expect(
-            news.first?.message
+            published.first?.message
                 == MQTTMessage(topic: "jostle/a/availability", text: "online", qos: .atLeastOnce, retain: true))
-        #expect(news.map(\.message.qos.rawValue) == [1, 0, 0, 1])
-        #expect(news.map(\.message.retain) == [true, false, false, true])
+        #expect(published.map(\.message.qos.rawValue) == [1, 0, 0, 1])
+        #expect(published.map(\.message.retain) == [true, false, false, true])
     }
 
-    @Test func anotherVibrationIsToldWhereItIsClearlyAnotherAndNotTooOften() {
+    @Test func limitsVibrationLevelUpdates() {
         wire.connected()
-        _ = wire.news()
-        var told: [Double] = []
-        // Every second: nothing, then more by a fifth and a bit each time.
+        _ = wire.takePublished()
+        var times: [Double] = []
+        // Once a second: first nothing, then each time a little more than a fifth above the last.
         for second in 1...21 {
             var state = state(at: Double(second))
             state.vibrationLevel = second < 5 ? 0.01 : 0.3 * (second < 15 ? 1 : 1.1)
             wire.publish(state)
-            if wire.news().contains(where: { $0.topic == "state" }) { told.append(Double(second)) }
+            if wire.takePublished().contains(where: { $0.topic == "state" }) { times.append(Double(second)) }
         }
-        // The first state of all, and the machine's start; a tenth more is none.
-        #expect(told == [1, 5])
+        // The first state, and the machine's start. A change of a tenth is not published.
+        #expect(times == [1, 5])
         for second in 22...31 {
             var state = state(at: Double(second))
             state.vibrationLevel = Double(second)
             wire.publish(state)
-            if wire.news().contains(where: { $0.topic == "state" }) { told.append(Double(second)) }
+            if wire.takePublished().contains(where: { $0.topic == "state" }) { times.append(Double(second)) }
         }
-        #expect(told.count == 4 && told[3] - told[2] >= 5, "\(told)")
+        #expect(times.count == 4 && times[3] - times[2] >= 5, "\(times)")
     }
 
-    @Test func otherRatesAreInForceAtOnce() {
+    @Test func appliesNewRatesAtOnce() {
         wire.connected()
         wire.publish(state(at: 1))
-        _ = wire.news()
+        _ = wire.takePublished()
         var publish = JostleSettings().publish
         publish.attitude = JostleSettings.Stream(rate: 1, deadband: 20 * radiansPerDegree, heartbeat: 0)
         publish.motion.rate = 0
         wire.bench.participant.change(publish)
-        // The first is told as after a connection.
+        // The first one is published as after a connection.
         wire.publish(state(at: 1.1, yaw: 2))
-        #expect(wire.news().map(\.topic) == ["attitude"])
+        #expect(wire.takePublished().map(\.topic) == ["attitude"])
         for (time, degrees) in [(1.2, 90.0), (2.3, 12), (2.4, 30), (2.5, 90)] {
             wire.publish(state(at: time, yaw: degrees))
         }
-        #expect(wire.news().map(\.topic) == ["attitude"])
+        #expect(wire.takePublished().map(\.topic) == ["attitude"])
     }
 
-    @Test func whoListensAnewIsToldTheAttitudeAlthoughNothingMoves() {
+    @Test func republishesForNewListener() {
         wire.connected()
         wire.publish(state(at: 1))
         wire.publish(state(at: 2))
-        _ = wire.news()
+        _ = wire.takePublished()
         wire.publish(state(at: 3))
-        #expect(wire.news().isEmpty)
-        wire.bench.participant.listenerArrived()
+        #expect(wire.takePublished().isEmpty)
+        wire.bench.participant.makeTelemetryDue()
         wire.publish(state(at: 3.02))
-        #expect(wire.news().map(\.topic) == ["attitude", "motion"])
+        #expect(wire.takePublished().map(\.topic) == ["attitude", "motion"])
     }
 
-    @Test func attitudeKeepsToRateAndDeadBand() {
+    @Test func attitudeRespectsRateAndDeadBand() {
         wire.connected()
         wire.publish(state(at: 1))
         _ = wire.topics()
@@ -131,7 +131,7 @@ import Testing
         #expect(wire.topics() == ["attitude"])
     }
 
-    /// A part of the motion state; closures among a test's arguments crash Swift 6.0.3.
+    /// A part of the motion state. Closures as test arguments crash the 6.0.3 compiler.
     enum MotionPart: CaseIterable, Sendable {
         case acceleration
         case gravity
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: MotionPart.allCases)
-    func motionIsPublishedWhereOneOfItsPartsChanges(part: MotionPart) {
+    func publishesMotionWhenAnyPartChanges(part: MotionPart) {
         wire.connected()
         wire.publish(state(at: 1))
         _ = wire.topics()
@@ -156,34 +156,34 @@ import Testing
         #expect(wire.topics().isEmpty)
         part.change(&other)
         wire.publish(other)
-        // Another gravity is another tilt as well.
+        // A change of gravity also changes the tilt.
         #expect(wire.topics().filter { $0 != "state" } == ["motion"])
     }
 
-    @Test func stateIsPublishedWhereItChangesAndTheLastChangeIsNeverLeftOut() {
+    @Test func publishesLastStateChange() {
         wire.connected()
         var state = state(at: 1)
-        /// Whether the state is told that is there at this time.
-        func isTold(at seconds: Double) -> Bool {
+        /// Whether a state is published at this time.
+        func isPublished(at seconds: Double) -> Bool {
             state.timestamp = Timestamp(seconds: seconds)
             wire.publish(state)
             return wire.topics().contains("state")
         }
-        #expect(isTold(at: 1))
-        #expect(!isTold(at: 2))
+        #expect(isPublished(at: 1))
+        #expect(!isPublished(at: 2))
         state.isMoving = true
-        #expect(isTold(at: 3))
+        #expect(isPublished(at: 3))
         state.side = .minusX
-        #expect(!isTold(at: 3.1))
-        #expect(isTold(at: 3.25))
-        #expect(!isTold(at: 100))
+        #expect(!isPublished(at: 3.1))
+        #expect(isPublished(at: 3.25))
+        #expect(!isPublished(at: 100))
     }
 
-    @Test func anotherTiltAloneIsToldEveryTwoSeconds() {
+    @Test func limitsTiltUpdates() {
         wire.connected()
         let times = (0..<60).filter { index in
             var state = state(at: 1 + Double(index) / 10)
-            // 30° a second about x, from 30° on: never back where it was.
+            // 30° a second about x, starting at 30°: it never returns to its start.
             let pose = Quaternion(angle: (30 + 3 * Double(index)) * radiansPerDegree, axis: Vector3(1, 0, 0))
             state.gravity = pose.unrotate(Vector3(0, 0, standardGravity))
             wire.publish(state)
@@ -192,21 +192,21 @@ import Testing
         #expect(times == [0, 1, 21, 41])
     }
 
-    @Test func aStateThatTheClientDidNotTakeIsStillNews() {
+    @Test func republishesUnsentState() {
         wire.connected()
         wire.publish(state(at: 1))
         #expect(wire.topics().contains("state"))
-        wire.bench.tell(.notSent([.state]))
+        wire.bench.deliver(.notSent([.state]))
         wire.publish(state(at: 2))
         #expect(wire.topics().contains("state"))
     }
 
-    /// An access list may leave the state out: it is not tried with each sample.
-    @Test func aStateThatTheBrokerRefusesIsNotRepeated() {
+    /// An access list may forbid the state; it is not retried with each sample.
+    @Test func doesNotRepeatRejectedState() {
         wire.connected()
         wire.publish(state(at: 1))
         _ = wire.topics()
-        wire.bench.tell(.rejected(.state, topic: "jostle/a/state", .refused(.notAuthorised)))
+        wire.bench.deliver(.rejected(.state, topic: "jostle/a/state", .refused(.notAuthorised)))
         wire.publish(state(at: 2))
         #expect(!wire.topics().contains("state"))
     }
@@ -215,44 +215,47 @@ import Testing
         wire.connected()
         _ = wire.topics()
         wire.bench.carryOut(wire.bench.participant.publish(health: JSONObject()))
-        #expect(wire.news().map(\.message) == [MQTTMessage(topic: "jostle/a/health", text: "{}", retain: true)])
+        #expect(
+            wire.takePublished().map(\.message) == [MQTTMessage(topic: "jostle/a/health", text: "{}", retain: true)])
     }
 
-    /// Who listens sees that nothing is sensed, also one that comes later; what comes of a stuck thread is no news.
-    @Test func aStopIsToldWithTheStateAndEndsWhatIsSent() {
+    /// Present and later listeners see that sensing is stopped. A state that a stuck thread still delivers is not
+    /// published.
+    @Test func publishesStopAndPausesTelemetry() {
         wire.setStopped(true)
         wire.connected()
         var state = state(at: 1)
         wire.publish(state)
-        var news = wire.news()
-        #expect(news.map(\.topic) == ["availability", "state"])
-        #expect(lastText(news).contains("\"moving\":false,\"vibrating\":false,\"simulated\":false,\"stopped\":true}"))
+        var published = wire.takePublished()
+        #expect(published.map(\.topic) == ["availability", "state"])
+        #expect(
+            lastText(published).contains("\"moving\":false,\"vibrating\":false,\"simulated\":false,\"stopped\":true}"))
 
         wire.setStopped(false)
-        #expect(wire.news().isEmpty)
+        #expect(wire.takePublished().isEmpty)
         state.isMoving = true
         wire.publish(state)
-        news = wire.news()
-        #expect(news.map(\.topic) == ["attitude", "motion", "state"])
-        #expect(lastText(news).contains("\"moving\":true"))
-        #expect(lastText(news).contains("\"stopped\":false}"))
+        published = wire.takePublished()
+        #expect(published.map(\.topic) == ["attitude", "motion", "state"])
+        #expect(lastText(published).contains("\"moving\":true"))
+        #expect(lastText(published).contains("\"stopped\":false}"))
 
         wire.setStopped(true)
         wire.setStopped(true)
         wire.publish(state)
-        news = wire.news()
-        #expect(news.map(\.topic) == ["state"] && news.first?.message.retain == true)
-        #expect(lastText(news).contains("\"moving\":false,\"side\":\"+z\""))
-        #expect(lastText(news).contains("\"stopped\":true}"))
-        wire.bench.tell(.disconnected(undelivered: []))
+        published = wire.takePublished()
+        #expect(published.map(\.topic) == ["state"] && published.first?.message.retain == true)
+        #expect(lastText(published).contains("\"moving\":false,\"side\":\"+z\""))
+        #expect(lastText(published).contains("\"stopped\":true}"))
+        wire.bench.deliver(.disconnected(undelivered: []))
         wire.connected()
         #expect(wire.topics() == ["availability", "state"])
         wire.setStopped(false)
-        #expect(lastText(wire.news()).contains("\"stopped\":false}"))
+        #expect(lastText(wire.takePublished()).contains("\"stopped\":false}"))
     }
 
-    /// Either dead band is enough for `motion`, and each is the configured one, also where it is set while it runs.
-    @Test func rotationHasADeadBandOfItsOwn() {
+    /// Either dead band triggers `motion`, and each is configurable, also at run time.
+    @Test func rotationHasOwnDeadBand() {
         var publish = JostleSettings().publish
         publish.attitude.rate = 0
         publish.motion = JostleSettings.Stream(rate: 5, deadband: 0.5, heartbeat: 0)
@@ -261,32 +264,32 @@ import Testing
         wire.connected()
         var state = state(at: 1)
         wire.publish(state)
-        _ = wire.news()
-        func isTold(at seconds: Double, rotation degrees: Double, acceleration: Double) -> Bool {
+        _ = wire.takePublished()
+        func isPublished(at seconds: Double, rotation degrees: Double, acceleration: Double) -> Bool {
             state.timestamp = Timestamp(seconds: seconds)
             state.rotationRate = Vector3(0, degrees * radiansPerDegree, 0)
             state.linearAcceleration = Vector3(0, 0, acceleration)
             wire.publish(state)
             return wire.topics() == ["motion"]
         }
-        #expect(!isTold(at: 2, rotation: 9, acceleration: 0.4))
-        #expect(isTold(at: 3, rotation: 11, acceleration: 0))
-        #expect(!isTold(at: 3.1, rotation: 90, acceleration: 9))
-        #expect(isTold(at: 4, rotation: 11, acceleration: -0.6))
-        #expect(!isTold(at: 5, rotation: 2, acceleration: -0.6))
+        #expect(!isPublished(at: 2, rotation: 9, acceleration: 0.4))
+        #expect(isPublished(at: 3, rotation: 11, acceleration: 0))
+        #expect(!isPublished(at: 3.1, rotation: 90, acceleration: 9))
+        #expect(isPublished(at: 4, rotation: 11, acceleration: -0.6))
+        #expect(!isPublished(at: 5, rotation: 2, acceleration: -0.6))
 
         publish.rotationDeadband = 5 * radiansPerDegree
         wire.bench.participant.change(publish)
-        #expect(isTold(at: 6, rotation: 2, acceleration: -0.6))
-        #expect(!isTold(at: 7, rotation: -2, acceleration: -0.6))
-        #expect(isTold(at: 8, rotation: -4, acceleration: -0.6))
+        #expect(isPublished(at: 6, rotation: 2, acceleration: -0.6))
+        #expect(!isPublished(at: 7, rotation: -2, acceleration: -0.6))
+        #expect(isPublished(at: 8, rotation: -4, acceleration: -0.6))
         publish.motion.deadband = 0.1
         wire.bench.participant.change(publish)
-        #expect(isTold(at: 9, rotation: -4, acceleration: -0.6))
-        #expect(isTold(at: 10, rotation: -4, acceleration: -0.8))
+        #expect(isPublished(at: 9, rotation: -4, acceleration: -0.6))
+        #expect(isPublished(at: 10, rotation: -4, acceleration: -0.8))
     }
 
-    private func lastText(_ news: [(topic: String, message: MQTTMessage)]) -> String {
-        String(decoding: news.last?.message.payload ?? [], as: UTF8.self)
+    private func lastText(_ published: [(topic: String, message: MQTTMessage)]) -> String {
+        String(decoding: published.last?.message.payload ?? [], as: UTF8.self)
     }
 }

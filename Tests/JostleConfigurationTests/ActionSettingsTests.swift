@@ -3,7 +3,7 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// The rules of `actions`: every key of them, where mistakes are told to be, and what is said of them.
+/// The rules of `actions`: all their keys, and the positions and texts of their problems.
 @Suite struct ActionSettingsTests {
     /// One rule in YAML's flow style.
     private func rule(_ text: String) throws -> JostleSettings.Action {
@@ -12,7 +12,7 @@ import Testing
         return try #require(builder.settings.actions.first)
     }
 
-    @Test func aRuleHasTheseDefaults() throws {
+    @Test func ruleHasDefaults() throws {
         let action = try rule("on: shake, publish: {topic: lamp}")
         #expect(action.gesture == .shake && action.phase == nil && action.actingPhase == .began)
         #expect(action.filter == JostleSettings.EventFilter())
@@ -23,15 +23,15 @@ import Testing
         #expect(try rule("on: tap, publish: {topic: lamp}").actingPhase == .recognized)
     }
 
-    @Test func everyKeyIsRead() throws {
+    @Test func readsEveryKey() throws {
         let flip = try rule(
             "on: flip, phase: recognized, from: +z, to: [-x, -z], angle_above: 100 °, consume: true, "
                 + "publish: {topic: 'a/${device}/b', payload: 'to ${to}', qos: 0, retain: true, expires: 2 min}")
         #expect(flip.phase == .recognized && flip.isConsuming)
         #expect(flip.filter.from == [.plusZ] && flip.filter.to == [.minusX, .minusZ])
         #expect(flip.filter.angleAbove == 100 * radiansPerDegree)
-        #expect(flip.publish.topic?.parts == [.text("a/"), .field(.device, otherwise: ""), .text("/b")])
-        #expect(flip.publish.payload.parts == [.text("to "), .field(.to, otherwise: "")])
+        #expect(flip.publish.topic?.parts == [.text("a/"), .field(.device, fallback: ""), .text("/b")])
+        #expect(flip.publish.payload.parts == [.text("to "), .field(.to, fallback: "")])
         #expect(flip.publish.qos == 0 && flip.publish.isRetained && flip.publish.lifetime == 120)
         let tap = try rule("on: tap, count: [2, 3], side: -y, strength_above: 2 g, consume: true")
         #expect(tap.filter.counts == [2, 3] && tap.filter.sides == [.minusY])
@@ -42,7 +42,7 @@ import Testing
         #expect(machine.filter.durationAbove == 600)
     }
 
-    @Test func whatIsRetainedIsKeptUnlessItIsSaidHowLong() throws {
+    @Test func retainedMessageExpiresOnlyIfConfigured() throws {
         #expect(try rule("on: tap, publish: {topic: t, retain: true}").publish.lifetime == nil)
         #expect(try rule("on: tap, publish: {topic: t, retain: true, expires: 5 s}").publish.lifetime == 5)
         #expect(try rule("on: tap, publish: {topic: t, expires: 0}").publish.lifetime == nil)
@@ -52,7 +52,7 @@ import Testing
         ("1", "1"), ("true", "true"), ("'null'", "null"), ("''", ""), ("\"two\\nlines\"", "two\nlines"),
         ("'{\"on\": [1]}'", "{\"on\": [1]}"), ("$5 {a} $$", "$5 {a} $$"),
     ])
-    func payloadsAreTextWhateverTheyLookLike(_ written: String, _ expected: String) throws {
+    func payloadIsAlwaysText(_ written: String, _ expected: String) throws {
         let action = try #require(
             try build("actions:\n- on: tap\n  publish:\n    topic: t\n    payload: \(written)\n").settings.actions.first
         )
@@ -60,35 +60,38 @@ import Testing
         #expect(action.publish.payload.parts == (expected.isEmpty ? [] : [.text(expected)]))
     }
 
-    @Test func aDollarBeforeTheMarkMakesItText() throws {
-        #expect(try Template("a$${b}${id}").parts == [.text("a${b}"), .field(.id, otherwise: "")])
-        #expect(try Template("${axis:-no}${t:-}").parts == [.field(.axis, otherwise: "no"), .field(.t, otherwise: "")])
+    @Test func parsesEscapesAndFallbacks() throws {
+        #expect(try Template("a$${b}${id}").parts == [.text("a${b}"), .field(.id, fallback: "")])
+        #expect(try Template("${axis:-no}${t:-}").parts == [.field(.axis, fallback: "no"), .field(.t, fallback: "")])
     }
 
-    /// The text of a rule without its braces, where the mistake is, and a part of what is said.
+    /// The text of a rule without its braces, the key of its problem, and a part of the message.
     private static let mistakes: [(String, String, String)] = [
-        ("publish: {topic: t}", "", "lacks the key \"on\""),
-        ("on: shake", "", "does nothing: it needs publish, or consume: true"),
-        ("on: shake, publish: {payload: x}", "publish", "lacks the key \"topic\""),
-        ("on: shake, publish: {}", "publish", "lacks the key \"topic\""),
+        ("publish: {topic: t}", "", "has no key \"on\""),
+        ("on: shake", "", "has no effect: it needs publish, or consume: true"),
+        ("on: shake, publish: {payload: x}", "publish", "has no key \"topic\""),
+        ("on: shake, publish: {}", "publish", "has no key \"topic\""),
         ("on: shkae, consume: true", "on", "did you mean \"shake\"?"),
         ("on: [shake], consume: true", "on", "is a list"),
         (
             "on: shake, phase: recognized, consume: true", "phase",
-            "no phase of shake; allowed: began, ended or cancelled"
+            "not a phase of shake; allowed: began, ended or cancelled"
         ),
-        ("on: tap, phase: began, consume: true", "phase", "no phase of tap; allowed: recognized"),
+        ("on: tap, phase: began, consume: true", "phase", "not a phase of tap; allowed: recognized"),
         ("on: tap, phase: recognised, consume: true", "phase", "did you mean \"recognized\"?"),
-        ("on: shake, count: 2, consume: true", "count", "of shake, which has no count; tap does"),
-        ("on: shake, direction: left, consume: true", "direction", "no direction; flick and turn do"),
-        ("on: motion, strength_above: 1, consume: true", "strength_above", "shake, tap, flick, fall and impact do"),
+        ("on: shake, count: 2, consume: true", "count", "to shake, which has no count; only tap has it"),
+        ("on: shake, direction: left, consume: true", "direction", "no direction; only flick and turn have it"),
+        (
+            "on: motion, strength_above: 1, consume: true", "strength_above",
+            "only shake, tap, flick, fall and impact have it"
+        ),
         (
             "on: tap, duration_above: 1, consume: true", "duration_above",
             "shake, flick, turn, flip, tilt, fall, motion and vibration"
         ),
         ("on: tap, count: 4, consume: true", "count", "out of bounds"),
         ("on: tap, count: [1, two], consume: true", "count", "\"two\" is not a whole number"),
-        ("on: tap, axis: x, consume: true", "axis", "no axis; shake and turn do"),
+        ("on: tap, axis: x, consume: true", "axis", "no axis; only shake and turn have it"),
         ("on: shake, axis: w, consume: true", "axis", "is unknown"),
         ("on: flick, direction: [left, rihgt], consume: true", "direction", "did you mean \"right\"?"),
         ("on: tap, side: top, consume: true", "side", "is unknown"),
@@ -104,44 +107,47 @@ import Testing
         ("on: tap, publish: {topic: ''}", "publish.topic", "is empty"),
         ("on: tap, publish: {topic: a/+/b}", "publish.topic", "wildcard"),
         ("on: tap, publish: {topic: 'a/#'}", "publish.topic", "wildcard"),
-        ("on: tap, publish: {topic: $SYS/x}", "publish.topic", "which is the broker's"),
+        ("on: tap, publish: {topic: $SYS/x}", "publish.topic", "reserved for the broker"),
         ("on: tap, publish: {topic: \"a\\nb\"}", "publish.topic", "control characters"),
         ("on: tap, publish: {topic: 'a/${side}'}", "publish.topic", "+ is a wildcard"),
-        ("on: tap, publish: {topic: '${event}'}", "publish.topic", "no part of a topic"),
+        ("on: tap, publish: {topic: '${event}'}", "publish.topic", "not allowed in a topic"),
         ("on: shake, publish: {topic: 'a/${axis:-#}'}", "publish.topic", "wildcard"),
         ("on: tap, publish: {topic: 'a/${devcie}'}", "publish.topic", "\"${devcie}\"; did you mean \"${device}\"?"),
         (
             "on: shake, publish: {topic: 'a/${count}'}", "publish.topic",
-            "has ${count}, which shake never tells; tap does"
+            "has ${count}, but shake has no count; only tap has it"
         ),
         ("on: tap, publish: {topic: t, payload: '${strenght}'}", "publish.payload", "did you mean \"${strength}\"?"),
-        ("on: tap, publish: {topic: t, payload: '${xyzzy}'}", "publish.payload", "there is event, device, gesture"),
+        (
+            "on: tap, publish: {topic: t, payload: '${xyzzy}'}", "publish.payload",
+            "the fields are event, device, gesture"
+        ),
         ("on: tap, publish: {topic: t, payload: 'a ${count'}", "publish.payload", "has ${ without }"),
-        ("on: tap, publish: {topic: t, payload: '${axis}'}", "publish.payload", "has ${axis}, which tap never tells"),
-        ("on: tap, publish: {topic: t, payload: {a: 1}}", "publish.payload", "JSON stands in quotes"),
+        ("on: tap, publish: {topic: t, payload: '${axis}'}", "publish.payload", "has ${axis}, but tap has no axis"),
+        ("on: tap, publish: {topic: t, payload: {a: 1}}", "publish.payload", "put JSON in quotes"),
         ("on: tap, publish: {topic: t, payload: }", "publish.payload", "has no value"),
         ("on: tap, publish: {topic: t, qos: 2}", "publish.qos", "out of bounds; allowed: 0 … 1"),
         ("on: tap, publish: {topic: t, retain: 1}", "publish.retain", "neither true nor false"),
         ("on: tap, publish: {topic: t, expires: 0.5 s}", "publish.expires", "out of bounds"),
-        ("on: shake, phase: ended, strength_above: 2 g, consume: true", "strength_above", "where it begins"),
+        ("on: shake, phase: ended, strength_above: 2 g, consume: true", "strength_above", "when it begins"),
     ]
 
     @Test(arguments: mistakes)
-    func mistakesAreToldWithTheirKey(_ text: String, _ key: String, _ expected: String) {
+    func reportsMistakeWithKey(_ text: String, _ key: String, _ expected: String) {
         let builder = build(overrides: ["actions=[{on: tap, consume: true}, {\(text)}]"])
         #expect(builder.problems.map(\.path) == ["actions[1]" + (key.isEmpty ? "" : ".\(key)")])
         #expect(builder.problems.first?.description.contains(expected) == true, "\(builder.problems)")
-        // The list is taken as a whole or not at all.
+        // A list with a problem is refused as a whole.
         #expect(builder.settings.actions.isEmpty && builder.provenance["actions"] == nil)
     }
 
-    @Test func everyKeyOfARuleHasMistakes() {
+    @Test func everyKeyHasMistake() {
         for (path, _) in ConfigurationSchema.action.settings() {
             #expect(ActionSettingsTests.mistakes.contains { $0.1 == path }, "\(path)")
         }
     }
 
-    @Test func allMistakesAreToldWithLineAndColumn() throws {
+    @Test func reportsAllMistakesWithPositions() throws {
         let builder = try build(
             """
             actions:
@@ -163,15 +169,15 @@ import Testing
                     + "allowed: began, changed, ended, cancelled or recognized",
                 "jostle.yaml:5:14: actions[0].publish.topic: \"a/+\" has a wildcard; allowed: a topic without + and #, "
                     + "not beginning with $, with ${field} for the event's fields, for example cmnd/lamp/POWER",
-                "jostle.yaml:8:16: actions[1].count: \"9\" is out of bounds; allowed: 1 … 3, or a list of some",
+                "jostle.yaml:8:16: actions[1].count: \"9\" is out of bounds; allowed: 1 … 3, or a list of them",
                 "jostle.yaml:10:5: actions[2]: \"tap\" is not a mapping of keys to values; allowed: on: …, phase: …, "
                     + "count: …, axis: …, direction: …, side: …, from: …, to: …, strength_above: …, angle_above: …, "
                     + "duration_above: …, publish: …, consume: …",
-                "jostle.yaml:12:35: actions[3].publish.payload: \"${count}\" has ${count}, which shake never tells; tap does",
+                "jostle.yaml:12:35: actions[3].publish.payload: \"${count}\" has ${count}, but shake has no count; only tap has it",
             ])
     }
 
-    @Test func aLayerReplacesTheListAndAnEmptyKeyEmptiesIt() throws {
+    @Test func laterLayerReplacesList() throws {
         var builder = try build("actions:\n  - on: shake\n    publish: { topic: a }\n  - on: tap\n    consume: true\n")
         #expect(builder.settings.actions.count == 2)
         #expect(builder.provenance["actions[1].consume"]?.description == "jostle.yaml:5:14")
@@ -185,7 +191,7 @@ import Testing
         #expect(try build("actions:\n").problems.isEmpty)
     }
 
-    @Test func theReportLoadsAsTheSameAndSaysNoMoreThanIsSet() throws {
+    @Test func reportLoadsAsSameRules() throws {
         let text =
             "[{on: tap, count: [2, 3], side: -y, publish: {topic: 'a/${device}', payload: '{\"x\": \"${id}\"}', qos: 0}}, "
             + "{on: flip, from: +z, consume: true}]"
@@ -206,14 +212,14 @@ import Testing
         "jostle/_group/a/config",
         "'jostle/${device}/set/x'", "'jostle/_reply/${gesture}'",
     ])
-    func anActionMayNotSpeakForTheDeviceOrTheFleet(_ topic: String) {
+    func refusesReservedTopics(_ topic: String) {
         let builder = build(overrides: ["actions=[{on: tap, publish: {topic: \(topic)}}]", "device.id=dut"])
         #expect(builder.problems.isEmpty)
         #expect(builder.contradictions.map(\.path) == ["actions[0].publish.topic"])
-        #expect(builder.contradictions.first?.reason.contains("lies under jostle/") == true)
+        #expect(builder.contradictions.first?.reason.contains("is under jostle/") == true)
     }
 
-    @Test func withoutAnIdTheFieldForItIsStillKnown() {
+    @Test func refusesOwnTopicWithoutID() {
         let builder = build(overrides: ["actions=[{on: tap, publish: {topic: 'jostle/${device}/command/tare'}}]"])
         #expect(builder.contradictions.count == 1)
     }
@@ -221,22 +227,22 @@ import Testing
     @Test(arguments: [
         "jostle/other/command/tare", "jostle", "jostles/dut/x", "dut", "'home/${device}/x'", "jostle/dut2/x",
     ])
-    func otherTopicsAreOpen(_ topic: String) {
+    func acceptsOtherTopics(_ topic: String) {
         let builder = build(overrides: ["actions=[{on: tap, publish: {topic: \(topic)}}]", "device.id=dut"])
         #expect(builder.problems.isEmpty && builder.contradictions.isEmpty)
     }
 
-    @Test func aGateThatNoTiltOpensIsTold() throws {
+    @Test func refusesContradictoryTiltLimits() throws {
         let builder = try build("gestures: { shake: { when: { tilt_above: 40 °, tilt_below: 20 ° } } }")
         #expect(builder.contradictions.map(\.path) == ["gestures.shake.when.tilt_above"])
         let alone = try build("gestures: { shake: { when: { tilt_below: 20 °, tilt_above: 20 ° } } }")
         #expect(alone.contradictions.isEmpty)
     }
 
-    @Test func theJSONSchemaKnowsTheRules() throws {
+    @Test func jsonSchemaDescribesRules() throws {
         let schema = try JSONReader.read(Array(ConfigurationSchema.jsonSchema.utf8), source: testFile)
         guard case .sequence(let choices) = schema["properties"]?["actions"]?["anyOf"]?.value else {
-            Issue.record("no choice")
+            Issue.record("no anyOf")
             return
         }
         let list = try #require(choices.first)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// The URLs of brokers (DESIGN.md 7, `mqtt.broker`).
+/// The URLs of brokers (`mqtt.broker`).
 @Suite struct BrokerAddressTests {
     @Test(arguments: [
         ("mqtt://localhost", "mqtt://localhost:1883"),
@@ -28,18 +28,18 @@ import Testing
         ("mqtt://:1883", "no host"),
         ("mqtt://a b", "neither a name nor an address"),
         ("mqtt://a..b", "neither a name nor an address"),
-        ("mqtt://host:", "port that is not 1 … 65535"),
-        ("mqtt://host:0", "port that is not 1 … 65535"),
-        ("mqtt://host:65536", "port that is not 1 … 65535"),
-        ("mqtt://host:+1", "port that is not 1 … 65535"),
-        ("mqtt://host:x", "port that is not 1 … 65535"),
+        ("mqtt://host:", "port outside 1 … 65535"),
+        ("mqtt://host:0", "port outside 1 … 65535"),
+        ("mqtt://host:65536", "port outside 1 … 65535"),
+        ("mqtt://host:+1", "port outside 1 … 65535"),
+        ("mqtt://host:x", "port outside 1 … 65535"),
         ("mqtt://host/path", "path, query or fragment"),
         ("mqtt://host?x", "path, query or fragment"),
         ("mqtt://::1", "too many colons"),
         ("mqtt://[::1", "closing bracket"),
-        ("mqtt://[localhost]", "no IPv6 address"),
-        ("mqtt://[::1%]", "no IPv6 address"),
-        ("mqtt://[::1]x", "goes on after"),
+        ("mqtt://[localhost]", "without an IPv6 address"),
+        ("mqtt://[::1%]", "without an IPv6 address"),
+        ("mqtt://[::1]x", "continues after"),
         ("mqtt://user:secret@host", "set mqtt.username and mqtt.password_file"),
     ])
     func refuses(_ url: String, _ reason: String) {
@@ -53,7 +53,7 @@ import Testing
     @Test(arguments: [
         "mqtt://user:secret@host", "mqtt://user:se@cret@host", "user:secret@host", "[mqtt://a, 'mqtt://x:secret@b']",
     ])
-    func passwordsAreNotRepeatedInMessages(_ value: String) throws {
+    func messagesHidePasswords(_ value: String) throws {
         let fromFile = try build("mqtt: { broker: \(value) }").problems
         let fromArgument = build(overrides: ["mqtt.broker=\(value)"]).problems
         for problems in [fromFile, fromArgument] {

@@ -1,13 +1,13 @@
 import JostleConfiguration
 import Testing
 
-/// Requirement: a program changes one key of a file that a person wrote, and nothing else of it.
+/// Requirement: an edit changes one key of a hand-written file, and nothing else in it.
 @Suite struct ConfigurationEditTests {
     private func edit(_ text: String, _ path: String = "gestures.shake.sensitivity") throws -> String {
         try ConfigurationEdit.set(path, to: "7", in: text, source: .file("jostle.yaml"))
     }
 
-    /// What is said of a text that is not edited; empty where it is.
+    /// The error for a text that cannot be edited; empty if it can.
     private func problem(in text: String) -> String {
         do {
             _ = try edit(text)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func aValueIsReplacedWhereItStands() throws {
+    @Test func replacesValueInPlace() throws {
         let text = """
             # My board.
             gestures:
@@ -33,7 +33,7 @@ import Testing
         #expect(try edit("{\"gestures\": {\"shake\": {\"sensitivity\": 10}}}").contains("\"sensitivity\": 7}"))
     }
 
-    @Test func aMissingKeyIsPutIntoItsSection() throws {
+    @Test func addsMissingKeyToSection() throws {
         #expect(
             try edit("gestures:\n  shake:\n    enabled: true\n")
                 == "gestures:\n  shake:\n    sensitivity: 7\n    enabled: true\n")
@@ -50,7 +50,7 @@ import Testing
             try edit("gestures:\n  shake:\n    sensitivity:\n") == "gestures:\n  shake:\n    sensitivity: 7\n")
     }
 
-    @Test func aMissingSectionIsMade() throws {
+    @Test func addsMissingSection() throws {
         #expect(
             try edit("log:\n  level: debug\n")
                 == "gestures:\n  shake:\n    sensitivity: 7\nlog:\n  level: debug\n")
@@ -58,7 +58,7 @@ import Testing
         #expect(try edit("") == "gestures:\n  shake:\n    sensitivity: 7\n")
     }
 
-    @Test func multibyteTextBeforeItDoesNotMatter() throws {
+    @Test func handlesMultibyteText() throws {
         let text = "device: { name: Wäsche 🧺 }\ngestures: { shake: { cooldown: 0.5 s, sensitivity: '3' } } # größer\n"
         #expect(try edit(text) == text.replacing("'3'", with: "7"))
     }
@@ -67,12 +67,12 @@ import Testing
         "gestures:\n  shake: yes\n", "gestures:\n  shake:\n    sensitivity: [5]\n", "- gestures\n",
         "gestures: {}\n", "gestures:\n  shake:\n    sensitivity: >\n      5\n", "gestures: ~\n",
     ])
-    func whatCannotBeEditedIsRefusedAndSaid(text: String) throws {
+    func refusesUneditableLayout(text: String) throws {
         let problem = problem(in: text)
         #expect(problem.contains("set it to 7 by hand"), "\(problem)")
     }
 
-    @Test func aTextThatIsNoYAMLIsToldWithItsPlace() {
+    @Test func reportsInvalidYAMLWithPosition() {
         let problem = problem(in: "log:\n  level: [\n")
         #expect(problem.hasPrefix("jostle.yaml:") && !problem.contains("by hand"), "\(problem)")
     }

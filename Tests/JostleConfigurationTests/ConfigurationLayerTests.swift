@@ -6,9 +6,9 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// Layers, files and the report of what is in force (DESIGN.md 7).
+/// Layers, files and the report of the values in force.
 @Suite struct ConfigurationLayerTests {
-    @Test func withoutAnythingTheDefaultsAreInForce() throws {
+    @Test func defaultsApplyWithoutLayers() throws {
         let loaded = try JostleSettings.load(file: nil)
         #expect(loaded.settings == JostleSettings())
         #expect(loaded.settings.imu == IMUSettings())
@@ -16,7 +16,7 @@ import Testing
         #expect(loaded.provenance == Provenance())
     }
 
-    @Test func argumentsOverrideTheFileAndTheFileOverridesTheDefaults() throws {
+    @Test func argumentsOverrideFileAndFileOverridesDefaults() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("sensor:\n  rate: 100 Hz\n  batch: 40 ms\n", to: "a.yaml")
         let loaded = try JostleSettings.load(file: path, overrides: ["sensor.rate=400Hz", "sensor.rate=500 Hz"])
@@ -28,7 +28,7 @@ import Testing
         #expect(loaded.provenance["sensor.accelerometer_range"] == nil)
     }
 
-    /// Values as they are written after `--set key=`.
+    /// Values of `--set`, as written after the equals sign.
     private static let argumentValues: [AcceptedValue] = [
         .init("gestures.shake", "{enabled: false, sensitivity: 7}") {
             !$0.motion.gestures.shake.common.isEnabled && $0.motion.gestures.shake.common.sensitivity == 7
@@ -53,10 +53,10 @@ import Testing
     func argumentsAreTextOrFlowCollections(_ value: AcceptedValue) {
         let builder = build(overrides: ["\(value.path)=\(value.text)"])
         #expect(builder.problems.isEmpty, "\(builder.problems)")
-        #expect(value.isRight(builder.settings))
+        #expect(value.isApplied(builder.settings))
     }
 
-    @Test func anArgumentCanTakeAwayAnOptionalValue() throws {
+    @Test func argumentClearsOptionalValue() throws {
         var builder = try build("device: { name: x }\nmqtt: { username: y }\n")
         builder.apply(override: "device.name=null")
         builder.apply(override: "mqtt.username=")
@@ -73,13 +73,13 @@ import Testing
         ("sensor=5", "--set sensor: \"5\" is not a mapping"),
         ("sensor.rate.x=5", "--set sensor.rate.x: sensor.rate: is a mapping"),
     ])
-    func malformedArgumentsAreRefused(_ argument: String, _ expected: String) {
+    func refusesMalformedArguments(_ argument: String, _ expected: String) {
         let problems = build(overrides: [argument]).problems
         #expect(problems.count == 1)
         #expect(problems.first?.description.hasPrefix(expected) == true, "\(problems)")
     }
 
-    @Test func relativePathsBelongToTheFilesDirectory() throws {
+    @Test func relativePathsReferToDirectoryOfFile() throws {
         let text = """
             sensor: { trajectory: shakes.csv }
             mqtt: { ca_file: tls/ca.pem, key_file: /abs/key.pem, certificate_file: ./c.pem }
@@ -90,7 +90,7 @@ import Testing
         #expect(settings.mqtt.keyFile == "/abs/key.pem")
         #expect(settings.mqtt.certificateFile == "/etc/jostle/./c.pem")
         #expect(try build("sensor: { trajectory: rest }", directory: "/d").settings.sensor.trajectory == "rest")
-        // An argument's paths belong to the directory in which the command is given.
+        // Paths in arguments refer to the working directory.
         #expect(build(overrides: ["mqtt.ca_file=tls/ca.pem"]).settings.mqtt.caFile == "tls/ca.pem")
 
         let directory = try TemporaryDirectory()
@@ -98,7 +98,7 @@ import Testing
         #expect(try JostleSettings.load(file: path).settings.mqtt.caFile == directory.url.path + "/ca.pem")
     }
 
-    @Test func unreadableFilesAreToldWithPathAndErrno() throws {
+    @Test func reportsUnreadableFileWithPathAndError() throws {
         let directory = try TemporaryDirectory()
         let missing = directory.url.path + "/missing.yaml"
         #expect(throws: ConfigurationErrors.unreadable(path: missing, SystemFailure(code: ENOENT))) {
@@ -112,15 +112,15 @@ import Testing
                 == "\(missing): No such file or directory")
     }
 
-    @Test func anEndlessFileIsRefused() {
+    @Test func refusesEndlessFile() {
         #expect {
             try JostleSettings.load(file: "/dev/zero")
         } throws: { error in
-            (error as? ConfigurationErrors)?.description == "/dev/zero:1:1: it is longer than 1048576 bytes"
+            (error as? ConfigurationErrors)?.description == "/dev/zero:1:1: longer than 1048576 bytes"
         }
     }
 
-    @Test func problemsOfAllLayersAreToldTogether() throws {
+    @Test func reportsProblemsOfAllLayers() throws {
         let directory = try TemporaryDirectory()
         let broken = try directory.write("a: [", to: "broken.yaml")
         #expect {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func theStandardFileIsTheVariablesOrTheSystemsOrNone() throws {
+    @Test func findsStandardFile() throws {
         let directory = try TemporaryDirectory()
         let system = try directory.write("", to: "jostle.yaml")
         let missing = directory.url.path + "/missing.yaml"
@@ -153,7 +153,7 @@ import Testing
         #expect(instance("left", "/x.yaml") == "/x.yaml")
     }
 
-    @Test func theReportOfWhatIsInForceLoadsAsTheSame() throws {
+    @Test func reportLoadsAsSameSettings() throws {
         let builder = build(overrides: [
             "device.name=No: \"7\" #é\\", "device.id=null1", "sensor.address=0x9", "sensor.bus=/dev/i2c-10",
             "sensor.mount_matrix=[[0.6, 0.8, 0], [-0.8, 0.6, 0], [0, 0, 1]]", "attitude.low_pass=0",
@@ -169,7 +169,7 @@ import Testing
         for key in ConfigurationSchema.keys { #expect(again.provenance[key.path] != nil) }
     }
 
-    @Test func theReportSaysWhereValuesCameFrom() throws {
+    @Test func reportNamesOriginOfValues() throws {
         var builder = try build("sensor:\n  rate: 100 Hz\n")
         builder.apply(override: "sensor.batch=40ms")
         let lines = ConfigurationSchema.describe(builder.settings, builder.provenance).split(separator: "\n")
@@ -179,7 +179,7 @@ import Testing
         #expect(lines.contains("  broker: null  # built-in default"))
     }
 
-    @Test func valuesAreReportedAsTheyWouldBeWritten() throws {
+    @Test func reportsValuesAsWritten() throws {
         let text = ConfigurationSchema.values(of: JostleSettings()).compactText
         let tree = try json(text)
         #expect(tree["sensor"]?["rate"]?.text == "200 Hz")
@@ -190,7 +190,7 @@ import Testing
         #expect(builder.settings == JostleSettings())
     }
 
-    @Test func logLevelsAreOrderedByImportance() {
+    @Test func logLevelsAreOrderedBySeverity() {
         #expect(JostleSettings.LogLevel.error < .warning)
         #expect(JostleSettings.LogLevel.allCases.sorted() == [.error, .warning, .info, .debug])
     }

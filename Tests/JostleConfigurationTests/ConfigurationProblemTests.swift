@@ -2,9 +2,9 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// What a person gets to read: file, line, column, key, the value found and the values allowed (DESIGN.md 9).
+/// The messages: file, line, column, key, the value found and the values allowed.
 @Suite struct ConfigurationProblemTests {
-    @Test func aRefusedValueIsToldWithPositionAndBounds() throws {
+    @Test func reportsRefusedValueWithPositionAndBounds() throws {
         let builder = try build("sensor:\n  bus: auto\n  rate: fast\n")
         #expect(
             builder.problems.map(\.description) == [
@@ -12,7 +12,7 @@ import Testing
             ])
     }
 
-    @Test func allProblemsAreCollectedInOrder() throws {
+    @Test func collectsAllProblemsInOrder() throws {
         let builder = try build(
             """
             sensr: {}
@@ -38,7 +38,7 @@ import Testing
                     + "server_name_check: …, alpn: …, certificate_file: …, key_file: …, prefix: …, keep_alive: …, "
                     + "version: …, event_expiry: …, outbox: …",
             ])
-        // What was right is in force all the same.
+        // The valid values still apply.
         #expect(builder.settings.sensor.driver == .virtual)
         #expect(builder.settings.imu.rate == 200)
     }
@@ -65,14 +65,14 @@ import Testing
             "allowed: device, sensor, attitude, motion, gestures, actions, publish, commands, mqtt, home_assistant, log"
         ),
     ])
-    func unknownKeysAreRefusedWithASuggestion(_ override: String, _ expected: String) {
+    func refusesUnknownKeyWithSuggestion(_ override: String, _ expected: String) {
         let problems = build(overrides: [override]).problems
         #expect(problems.count == 1)
         #expect(problems.first?.reason.hasPrefix("unknown key") == true)
         #expect(problems.first?.description.contains(expected) == true, "\(problems)")
     }
 
-    @Test func anUnknownKeysValueIsNotRepeated() {
+    @Test func hidesValueOfUnknownKey() {
         let problems = build(overrides: ["mqtt.password=secret"]).problems
         #expect(
             problems.map(\.description) == [
@@ -83,13 +83,13 @@ import Testing
     @Test(arguments: [
         ("sensor", "sensor: 1"), ("", "just text"), ("gestures.shake", "gestures: { shake: [enabled] }"),
     ])
-    func aSectionMustBeAMapping(_ path: String, _ text: String) throws {
+    func refusesSectionThatIsNotMapping(_ path: String, _ text: String) throws {
         let problems = try build(text).problems
         #expect(problems.map(\.path) == [path])
         #expect(problems.first?.reason == "is not a mapping of keys to values")
     }
 
-    @Test func anEmptySectionIsAsGoodAsNone() throws {
+    @Test func acceptsEmptySection() throws {
         let builder = try build("sensor:\ngestures: { shake: }\nmqtt: {}\n")
         #expect(builder.problems.isEmpty)
         #expect(builder.settings == JostleSettings())
@@ -101,7 +101,7 @@ import Testing
         ("mqtt.password_file=a", "--set mqtt.password_file: needs mqtt.username or mqtt.username_file as well"),
         ("sensor.identity=0x70", "--set sensor.identity: needs a family of chips as sensor.driver as well"),
     ])
-    func filesThatBelongTogetherAreGivenTogether(_ override: String, _ expected: String) {
+    func requiresCompanionKey(_ override: String, _ expected: String) {
         let builder = build(overrides: [override])
         #expect(builder.problems.isEmpty)
         #expect {
@@ -117,7 +117,7 @@ import Testing
         #expect(throws: Never.self) { try credentials.finish() }
     }
 
-    @Test func valuesInMessagesFitOnOneLineOfALog() {
+    @Test func shortensAndEscapesValuesInMessages() {
         let long = String(repeating: "é", count: 1000)
         let problem = build(overrides: ["sensor.rate=\(long)"]).problems.first
         #expect(problem?.found == String(repeating: "é", count: 60) + "…")
@@ -126,7 +126,7 @@ import Testing
             strange?.description.contains("\"a\\n\\u{1B}[2J\\u{202E}b\"") == true, "\(String(describing: strange))")
     }
 
-    @Test func aHundredProblemsAreEnough() throws {
+    @Test func stopsAfterHundredProblems() throws {
         let text = (0..<500).map { "key\($0): 1" }.joined(separator: "\n")
         #expect(try build(text).problems.count == 100)
     }
@@ -135,7 +135,7 @@ import Testing
         ("", "", 0), ("abc", "", 3), ("", "abc", 3), ("abc", "abc", 0), ("abc", "acb", 1), ("abcd", "abd", 1),
         ("abd", "abcd", 1), ("kitten", "sitting", 3), ("ca", "abc", 3),
     ])
-    func editDistances(_ a: String, _ b: String, _ expected: Int) {
+    func computesEditDistance(_ a: String, _ b: String, _ expected: Int) {
         #expect(EditDistance.between(Array(a), Array(b)) == expected)
     }
 }

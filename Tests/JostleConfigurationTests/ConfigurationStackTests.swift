@@ -3,9 +3,10 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// Requirement: what is set from outside goes above file and arguments, by the same rules, and can never cut a board off.
+/// Requirement: values set over MQTT override file and arguments, follow the same rules, and cannot make a board
+/// unreachable.
 @Suite struct ConfigurationStackTests {
-    /// A stack of a file and an empty local layer.
+    /// A stack of a file and a local layer, empty by default.
     private func stack(_ file: String, _ layer: ConfigurationLayer? = nil) throws -> ConfigurationStack {
         let loaded = try build(file).finish()
         return ConfigurationStack(loaded, layers: [layer ?? ConfigurationLayer("local")])
@@ -15,7 +16,7 @@ import Testing
         try ConfigurationLayer("local", reading: Array(text.utf8), source: .file("local"))
     }
 
-    /// What is said to a value that is refused.
+    /// The error for a refused value; `nil` if it is accepted.
     private func refusal(_ stack: ConfigurationStack, _ key: String, _ value: JSONValue?) -> String? {
         var stack = stack
         let before = stack
@@ -28,14 +29,14 @@ import Testing
         }
     }
 
-    @Test func aValueGoesAboveTheFileAndTakingItAwayUndoesIt() throws {
+    @Test func setOverridesFileAndRemovalRestoresIt() throws {
         var stack = try stack("gestures:\n  shake:\n    sensitivity: 3\n")
         try stack.set("gestures.shake.sensitivity", to: 7, in: "local")
         try stack.set("publish.attitude.rate", to: "2", in: "local")
         #expect(stack.resolution.settings.motion.gestures.shake.common.sensitivity == 7)
         #expect(stack.resolution.settings.publish.attitude.rate == 2)
         #expect(stack.resolution.provenance["gestures.shake.sensitivity"]?.source == .layer("local"))
-        // Kept as a report would write it.
+        // Stored in the form of the report.
         #expect(
             stack.layers[0].text
                 == "{\n  \"gestures.shake.sensitivity\": 7,\n  \"publish.attitude.rate\": \"2 Hz\"\n}\n")
@@ -47,8 +48,8 @@ import Testing
         #expect(stack.resolution == untouched.resolution)
     }
 
-    /// Resolving takes milliseconds on a board, and a slider sends many values.
-    @Test func theLayersAreResolvedOnceForEachValue() throws {
+    /// A resolution takes milliseconds on a board, and a slider sends many values.
+    @Test func resolvesOncePerValue() throws {
         var stack = try stack("{}")
         #expect(stack.resolutionCount == 1)
         try stack.set("publish.attitude.rate", to: "2", in: "local")
@@ -56,13 +57,13 @@ import Testing
         #expect(stack.resolutionCount == 2)
         try stack.set("publish.attitude.rate", to: nil, in: "local")
         #expect(stack.resolutionCount == 3)
-        // What is no value of the key is refused before.
+        // An invalid value is refused without a resolution.
         #expect(refusal(stack, "publish.attitude.rate", "fast")?.contains("is not") == true)
         #expect(stack.resolutionCount == 3)
     }
 
-    /// Also if a layer that was kept has the same: that does not make it right.
-    @Test func aValueThatIsRefusedAlreadyIsRefusedAgain() throws {
+    /// Even if a stored layer already has the same invalid value.
+    @Test func refusesStoredInvalidValueAgain() throws {
         var stack = try stack("{}", layer(#"{"publish.attitude.rate": "fast"}"#))
         try #require(stack.resolution.refused.count == 1)
         let before = stack
@@ -70,7 +71,7 @@ import Testing
         #expect(stack == before)
     }
 
-    @Test func whatIsKeptReadsAsTheSame() throws {
+    @Test func storedLayerReadsBackEqual() throws {
         var stack = try stack("{}")
         try stack.set("gestures.tap.counts", to: ["single", "double"], in: "local")
         try stack.set("gestures.tap.enabled", to: false, in: "local")
@@ -92,13 +93,13 @@ import Testing
         "gestures.shake", "gestures.shake.when", "gestures.shake.sensitivity.x", "gestures.shake.sensitivty",
         "gestures.\u{0}", "attitude.", "attitude.low_pass.",
     ])
-    func otherKeysAreRefused(_ key: String) throws {
+    func refusesOtherKeys(_ key: String) throws {
         let stack = try stack("mqtt: { broker: 'mqtt://a' }")
         #expect(refusal(stack, key, 5) != nil)
         #expect(refusal(stack, key, nil) != nil)
     }
 
-    @Test func aRefusalSaysWhyAndWhatIsAllowedButNotWhatDoesNotBelongInALog() throws {
+    @Test func refusalHasReasonButNoSecret() throws {
         let stack = try stack("{}")
         #expect(
             refusal(stack, "gestures.shake.sensitivity", 11)
@@ -110,7 +111,7 @@ import Testing
         #expect(!secret.contains("hunter2") && secret.contains("keys of gestures, attitude or publish"))
     }
 
-    @Test func valuesThatContradictOthersAreRefusedWhicheverComesFirst() throws {
+    @Test func refusesContradictionsInAnyOrder() throws {
         var stack = try stack("gestures: { shake: { when: { tilt_below: 40 } } }")
         let above = "gestures.shake.when.tilt_above"
         let below = "gestures.shake.when.tilt_below"
@@ -119,18 +120,18 @@ import Testing
         try stack.set(below, to: 60, in: "local")
         try stack.set(above, to: 50, in: "local")
         #expect(stack.resolution.refused.isEmpty)
-        #expect(refusal(stack, below, 45)?.contains("does not fit") == true)
-        // Read again they go in together, though the first alone contradicts the file.
+        #expect(refusal(stack, below, 45)?.contains("conflicts with") == true)
+        // A stored layer is applied as a whole, although its first value alone contradicts the file.
         let again = ConfigurationStack(
             try build("gestures: { shake: { when: { tilt_below: 40 } } }").finish(), layers: stack.layers)
         #expect(again.resolution == stack.resolution)
-        // Without the one the other no longer fits, and is told as refused.
+        // After removal of one value the other no longer fits, and is reported as refused.
         try stack.set(below, to: nil, in: "local")
         #expect(stack.resolution.refused.map(\.path) == [above])
         #expect(stack.resolution.settings.motion.gestures.shake.common.gate.tiltAbove == 0)
     }
 
-    @Test func whatIsKeptAndNoLongerRightIsRefusedAloneAndReported() throws {
+    @Test func reportsOutdatedStoredValues() throws {
         let kept = try layer(
             #"{"gestures.shake.sensitivity": 7, "gestures.shake.cooldown": "99 h", "mqtt.prefix": "x", "sensor.rate": 4}"#
         )
@@ -142,7 +143,7 @@ import Testing
         #expect(rest == JostleSettings())
     }
 
-    @Test func aLaterLayerOverridesAnEarlierOne() throws {
+    @Test func laterLayerOverridesEarlierOne() throws {
         var fleet = ConfigurationLayer("fleet")
         fleet["gestures.shake.sensitivity"] = 2
         fleet["gestures.tap.sensitivity"] = 3
@@ -156,7 +157,7 @@ import Testing
                 == #"{"gestures.shake.sensitivity": "local", "gestures.tap.sensitivity": "fleet"}"#)
     }
 
-    @Test func theReportLeavesOutHowTheDeviceGetsIn() throws {
+    @Test func reportOmitsLogin() throws {
         let stack = try stack("mqtt: { username: bob, password_file: /secret }\nsensor: { rate: 100 }")
         let text = stack.values.compactText + stack.origins.compactText
         #expect(!text.contains("bob") && !text.contains("/secret"))
@@ -171,14 +172,14 @@ import Testing
         ("\"start\"", .string("start")), ("start", .string("start")), (" 7 ", .number("7")),
         ("[\"+x\",\"-x\"]", .array(["+x", "-x"])), ("ON", .string("ON")), ("5 °", .string("5 °")),
     ])
-    func messagesAreJSONOrText(_ text: String, _ expected: JSONValue) throws {
+    func readsMessageAsJSONOrText(_ text: String, _ expected: JSONValue) throws {
         #expect(try JSONValue(message: Array(text.utf8), topic: "t") == expected)
     }
 
     @Test(
         arguments: [[0xFF], [0x22, 0x61], Array("{\"a\":1,\"a\":2}".utf8), Array("[1,".utf8), [0x35, 0xC3]] as [[UInt8]]
     )
-    func whatIsNeitherIsRefused(_ bytes: [UInt8]) {
+    func refusesMalformedMessage(_ bytes: [UInt8]) {
         #expect(throws: ConfigurationProblem.self) { try JSONValue(message: bytes, topic: "t") }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import JostleConfiguration
 
-/// A source for texts that stand in no file.
+/// The source of the texts in these tests.
 let testFile = ConfigurationSource.file("jostle.yaml")
 
 /// The tree of a YAML text.
@@ -15,21 +15,21 @@ func json(_ text: String, limits: ReaderLimits = ReaderLimits()) throws(Configur
     try JSONReader.read(Array(text.utf8), source: .message("topic"), limits: limits)
 }
 
-/// What came of a YAML text as a configuration.
+/// The configuration from a YAML text.
 func build(_ text: String, directory: String? = nil) throws(ConfigurationProblem) -> ConfigurationBuilder {
     var builder = ConfigurationBuilder()
     builder.apply(try yaml(text), directory: directory)
     return builder
 }
 
-/// What came of arguments of `--set`.
+/// The configuration from arguments of `--set`.
 func build(overrides: [String]) -> ConfigurationBuilder {
     var builder = ConfigurationBuilder()
     for override in overrides { builder.apply(override: override) }
     return builder
 }
 
-/// The first problem of a YAML or JSON text, as it is printed.
+/// The message for the first problem of a YAML or JSON text.
 func problem(_ read: () throws(ConfigurationProblem) -> ConfigurationNode) -> String? {
     do throws(ConfigurationProblem) {
         _ = try read()
@@ -39,7 +39,7 @@ func problem(_ read: () throws(ConfigurationProblem) -> ConfigurationNode) -> St
     }
 }
 
-/// A tree without positions, for comparing shapes: `{a: [1, "x", null]}`.
+/// A tree without positions, for comparisons: `{a: [1, "x", null]}`.
 func shape(_ node: ConfigurationNode) -> String {
     switch node.value {
     case .null: "null"
@@ -55,7 +55,7 @@ let configDirectory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("config")
 
-/// A directory of its own that disappears with the object.
+/// A directory that is removed with the object.
 final class TemporaryDirectory {
     let url: URL
 
@@ -74,7 +74,7 @@ final class TemporaryDirectory {
     }
 }
 
-/// Pseudorandom numbers that are the same in every run (Steele, Lea & Flood 2014: SplitMix64).
+/// Pseudorandom numbers, the same in every run (Steele, Lea & Flood 2014: SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// Bytes that no person wrote: readers and schema refuse them, and never crash (DESIGN.md 9).
+/// Random and damaged input: the readers and the schema refuse it, and never crash.
 @Suite struct HostileInputTests {
     @Test(arguments: 0..<8)
     func randomBytes(_ seed: UInt64) {
@@ -59,7 +59,8 @@ import Testing
         examine(bytes) { () throws(ConfigurationProblem) in try JSONReader.read(bytes, source: testFile) }
     }
 
-    /// What a reader takes, the schema must take or refuse; problems must be inside the text and fit on a line.
+    /// The schema must handle whatever a reader accepts; positions must lie inside the text, and messages must be one
+    /// line.
     private func examine(_ bytes: [UInt8], _ read: () throws(ConfigurationProblem) -> ConfigurationNode) {
         var builder = ConfigurationBuilder()
         do throws(ConfigurationProblem) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// The JSON reader: RFC 8259, strictly and within bounds (DESIGN.md 3: one tree for files and messages).
+/// The JSON reader: RFC 8259, strict and with limits.
 @Suite struct JSONReaderTests {
     @Test(arguments: [
         (" null\n", "null"),
@@ -60,7 +60,7 @@ import Testing
         #expect(problem?.contains(reason) == true, "\(problem ?? "no problem")")
     }
 
-    @Test func positionsAreThoseOfKeysAndValues() throws {
+    @Test func keysAndValuesHavePositions() throws {
         let tree = try json("{\n  \"ä\": [\"ö\", 7]\n}")
         guard case .mapping(let entries) = tree.value, case .sequence(let elements) = entries.first?.node.value else {
             Issue.record("not the expected tree")
@@ -75,13 +75,13 @@ import Testing
             [0x22, 0xC3, 0x28, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC0, 0x80, 0x22],
             [0x22, 0xF5, 0x80, 0x80, 0x80],
         ] as [[UInt8]])
-    func malformedUTF8IsRefused(_ bytes: [UInt8]) {
+    func refusesMalformedUTF8(_ bytes: [UInt8]) {
         #expect(
             problem { () throws(ConfigurationProblem) in try JSONReader.read(bytes, source: .message("topic")) }
-                == "topic:1:2: not JSON: a byte that is not UTF-8")
+                == "topic:1:2: not JSON: a byte is not UTF-8")
     }
 
-    @Test func depthIsBoundedAtSixteen() throws {
+    @Test func limitsDepthToSixteen() throws {
         let deepest = String(repeating: "[", count: 16) + String(repeating: "]", count: 16)
         #expect(throws: Never.self) { try json(deepest) }
         #expect(
@@ -89,7 +89,7 @@ import Testing
         #expect(throws: ConfigurationProblem.self) { try json(String(repeating: "[{\"a\":", count: 100_000)) }
     }
 
-    @Test func lengthAndNumberAreBounded() throws {
+    @Test func limitsLengthAndNodes() throws {
         var limits = ReaderLimits()
         limits.bytes = 5
         #expect(throws: Never.self) { try json("[1,2]", limits: limits) }

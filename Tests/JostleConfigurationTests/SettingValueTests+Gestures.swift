@@ -2,7 +2,7 @@ import MotionCore
 
 @testable import JostleConfiguration
 
-// The keys of all gestures but the shake, whose own are among the filters: what is accepted, and what is refused.
+// The keys of all gestures except shake, whose keys are among the filters: accepted and refused values.
 extension AcceptedValue {
     static let gestures: [AcceptedValue] = recognizers + Gesture.allCases.flatMap { gates(of: "\($0)", $0) }
 

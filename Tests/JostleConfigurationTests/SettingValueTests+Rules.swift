@@ -2,7 +2,7 @@ import MotionCore
 
 @testable import JostleConfiguration
 
-// Values of the keys with lists of mappings, and of those that each gesture has.
+// Values of the keys with lists of mappings, and of the keys common to all gestures.
 
 extension AcceptedValue {
     static let actions: [AcceptedValue] = [
@@ -13,7 +13,7 @@ extension AcceptedValue {
         },
     ]
 
-    /// The gate of a gesture.
+    /// Values of a gesture's gate.
     static func gates(of name: String, _ gesture: Gesture) -> [AcceptedValue] {
         let path = "gestures.\(name).when"
         return [
@@ -41,11 +41,11 @@ extension AcceptedValue {
 
 extension RefusedValue {
     static let actions: [RefusedValue] = [
-        .init("actions", "shake", "one value where a list of mappings is expected"),
-        .init("actions", "{ on: shake }", "a mapping where a list of them is expected"),
+        .init("actions", "shake", "is a single value, not a list of mappings"),
+        .init("actions", "{ on: shake }", "is a mapping, not a list of mappings"),
     ]
 
-    /// What a gesture's gate must not be.
+    /// Values that a gesture's gate refuses.
     static func gates(of name: String) -> [RefusedValue] {
         let path = "gestures.\(name).when"
         return [
@@ -59,16 +59,16 @@ extension RefusedValue {
             .init("\(path).tilt_below", "181 °", "out of bounds"),
             .init("\(path).minimum_interval", "-1", "out of bounds"),
             .init("\(path).minimum_interval", "25 h", "out of bounds"),
-            .init("\(path).quiet_hours", "at night", "is not the time"),
-            .init("\(path).quiet_hours", "22:00", "is not the time"),
-            .init("\(path).quiet_hours", "22-7", "is not the time"),
-            .init("\(path).quiet_hours", "07:00-07:00", "is not the time"),
-            .init("\(path).quiet_hours", "24:00-07:00", "is not the time"),
-            .init("\(path).quiet_hours", "22:60-07:00", "is not the time"),
-            .init("\(path).quiet_hours", "22:00-24:01", "is not the time"),
-            .init("\(path).quiet_hours", "22:00-07:00-08:00", "is not the time"),
-            .init("\(path).quiet_hours", "٢٢:00-07:00", "is not the time"),
-            .init("\(path).quiet_hours", "[22:00-07:00, noon]", "is not the time"),
+            .init("\(path).quiet_hours", "at night", "is not a period"),
+            .init("\(path).quiet_hours", "22:00", "is not a period"),
+            .init("\(path).quiet_hours", "22-7", "is not a period"),
+            .init("\(path).quiet_hours", "07:00-07:00", "is not a period"),
+            .init("\(path).quiet_hours", "24:00-07:00", "is not a period"),
+            .init("\(path).quiet_hours", "22:60-07:00", "is not a period"),
+            .init("\(path).quiet_hours", "22:00-24:01", "is not a period"),
+            .init("\(path).quiet_hours", "22:00-07:00-08:00", "is not a period"),
+            .init("\(path).quiet_hours", "٢٢:00-07:00", "is not a period"),
+            .init("\(path).quiet_hours", "[22:00-07:00, noon]", "is not a period"),
             .init("\(path).quiet_hours", "[]", "empty list"),
         ]
     }

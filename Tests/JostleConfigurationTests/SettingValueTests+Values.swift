@@ -4,7 +4,7 @@ import MotionCore
 @testable import JostleConfiguration
 
 extension AcceptedValue {
-    /// Values of every key: kinds, units and bounds.
+    /// Accepted values of every key: kinds, units and bounds.
     static let all: [AcceptedValue] = device + sensor + filters + publish + mqtt + actions + gestures
 
     private static let device: [AcceptedValue] = [
@@ -168,7 +168,7 @@ extension AcceptedValue {
 }
 
 extension RefusedValue {
-    /// Values that each key must not have: wrong kinds, units, and what is just out of bounds.
+    /// Refused values of every key: wrong kinds, wrong units, and values just out of bounds.
     static let all: [RefusedValue] = sensor + others + actions + gestures
 
     private static let sensor: [RefusedValue] = [
@@ -182,7 +182,7 @@ extension RefusedValue {
         .init("sensor.interrupt.chip", "17", "is not the name of a GPIO chip"),
         .init("sensor.interrupt.chip", "gpiochip", "is not the name of a GPIO chip"),
         .init("sensor.interrupt.line", "70000", "is out of bounds"),
-        .init("sensor.interrupt.line", "-1", "is not the number of a line"),
+        .init("sensor.interrupt.line", "-1", "is not a line's number"),
         .init("sensor.bus", "1", "absolute path"),
         .init("sensor.bus", "i2c-1", "absolute path"),
         .init("sensor.device", "/dev/iio:device0", "a path"),
@@ -195,7 +195,7 @@ extension RefusedValue {
         .init("sensor.address", "6A", "not an address"),
         .init("sensor.identity", "0x00", "out of bounds"),
         .init("sensor.identity", "255", "out of bounds"),
-        .init("sensor.identity", "MPU-6050", "not the number of a chip"),
+        .init("sensor.identity", "MPU-6050", "not a chip's number"),
         .init("sensor.rate", "fast", "is not a frequency"),
         .init("sensor.rate", "3.999", "out of bounds"),
         .init("sensor.rate", "2000.001 Hz", "out of bounds"),
@@ -204,7 +204,7 @@ extension RefusedValue {
         .init("sensor.rate", "200 ms", "its units are Hz, kHz"),
         .init("sensor.rate", "200 hz", "its units are Hz, kHz"),
         .init("sensor.rate", "±200 Hz", "is not a frequency"),
-        .init("sensor.rate", "200,5 Hz", "a point, not a comma"),
+        .init("sensor.rate", "200,5 Hz", "a decimal point, not a comma"),
         .init("sensor.rate", "nan", "is not a frequency"),
         .init("sensor.rate", "inf", "is not a frequency"),
         .init("sensor.rate", "0x40", "its units are"),
@@ -253,7 +253,7 @@ extension RefusedValue {
         .init("device.configuration_url", "washer-1.local", "begins neither with http://"),
         .init("device.configuration_url", "file:///etc/passwd", "begins neither with http://"),
         .init("device.configuration_url", "http:///x", "has no host"),
-        .init("device.configuration_url", "'http://a b'", "or a space"),
+        .init("device.configuration_url", "'http://a b'", "contains a space"),
         .init("home_assistant.discovery", "yes", "neither true nor false"),
         .init("home_assistant.prefix", "home/#", "has a wildcard"),
         .init("attitude.low_pass", "0.009 Hz", "out of bounds"),
@@ -300,8 +300,8 @@ extension RefusedValue {
         .init("mqtt.ca_file", "\"a\\0b\"", "control characters"),
         .init("mqtt.certificate_file", "[a]", "is a list"),
         .init("mqtt.key_file", "''", "is empty"),
-        .init("mqtt.username_file", "'credential:'", "names no credential"),
-        .init("mqtt.password_file", "'credential:../x'", "names no credential"),
+        .init("mqtt.username_file", "'credential:'", "not the name of a credential"),
+        .init("mqtt.password_file", "'credential:../x'", "not the name of a credential"),
         .init("mqtt.ca_directory", "''", "is empty"),
         .init("mqtt.server_name_check", "no", "neither true nor false"),
         .init("mqtt.alpn", "''", "is empty"),
@@ -316,7 +316,7 @@ extension RefusedValue {
         .init("mqtt.prefix", "a/+/b", "wildcard"),
         .init("mqtt.prefix", "'#'", "wildcard"),
         .init("mqtt.prefix", "a b", "space"),
-        .init("mqtt.prefix", "$SYS", "broker's"),
+        .init("mqtt.prefix", "$SYS", "reserved for the broker"),
         .init("mqtt.keep_alive", "4.9", "out of bounds"),
         .init("mqtt.keep_alive", "61 min", "out of bounds"),
         .init("log.level", "warn", "did you mean \"warning\"?"),

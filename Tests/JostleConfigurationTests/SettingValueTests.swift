@@ -4,22 +4,22 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// A key, a value as it is written in YAML, and the settings' field that it must change.
+/// A key, a value as it is written in YAML, and a check of the resulting settings.
 struct AcceptedValue: Sendable, CustomTestStringConvertible {
     var path: String
     var text: String
-    var isRight: @Sendable (JostleSettings) -> Bool
+    var isApplied: @Sendable (JostleSettings) -> Bool
 
-    init(_ path: String, _ text: String, _ isRight: @escaping @Sendable (JostleSettings) -> Bool) {
+    init(_ path: String, _ text: String, _ isApplied: @escaping @Sendable (JostleSettings) -> Bool) {
         self.path = path
         self.text = text
-        self.isRight = isRight
+        self.isApplied = isApplied
     }
 
     var testDescription: String { "\(path): \(text)" }
 }
 
-/// A key, a value that it must not have, and a part of the message.
+/// A key, a value that it refuses, and a part of the message.
 struct RefusedValue: Sendable, CustomTestStringConvertible {
     var path: String
     var text: String
@@ -34,13 +34,13 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(path): \(text)" }
 }
 
-/// Every key's values: kinds, units, bounds, and what is refused (DESIGN.md 7).
+/// The values of every key: kinds, units, bounds, and refused values.
 @Suite struct SettingValueTests {
     @Test(arguments: AcceptedValue.all)
     func accepts(_ value: AcceptedValue) throws {
         let builder = try build(nested(value.path, value.text))
         #expect(builder.problems.isEmpty, "\(builder.problems)")
-        #expect(value.isRight(builder.settings))
+        #expect(value.isApplied(builder.settings))
         #expect(builder.provenance[value.path] != nil)
     }
 
@@ -65,7 +65,7 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: ConfigurationSchema.keys.map(\.path))
-    func nullIsNoValueForAKeyThatNeedsOneAndClearsTheOthers(_ path: String) throws {
+    func nullClearsOptionalKeysOnly(_ path: String) throws {
         let key = try #require(ConfigurationSchema.keys.first { $0.path == path })
         let builder = build(overrides: ["\(path)="])
         #expect(builder.settings == JostleSettings())
@@ -73,13 +73,13 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: ConfigurationSchema.keys.map(\.path))
-    func mappingsAreRefused(_ path: String) {
+    func refusesMapping(_ path: String) {
         let builder = build(overrides: ["\(path)={a: 1}"])
         #expect(builder.problems.count == 1)
-        #expect(builder.problems.first?.reason.hasPrefix("is a mapping where ") == true, "\(builder.problems)")
+        #expect(builder.problems.first?.reason.hasPrefix("is a mapping, not a ") == true, "\(builder.problems)")
     }
 
-    @Test func mountMatricesBecomeRotationsToTheLastBit() throws {
+    @Test func roundsMountMatrixToExactRotation() throws {
         let text = "[0.707, -0.707, 0, 0.707, 0.707, 0, 0, 0, 1]"
         let mount = try build("sensor: { mount_matrix: \(text) }").settings.motion.mount
         #expect(mount.orthonormalityError < 1e-15)
@@ -88,7 +88,7 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
         #expect(mount.row2 == Vector3(0, 0, 1))
     }
 
-    @Test func aProblemInAListIsAtItsElement() throws {
+    @Test func reportsPositionOfListElement() throws {
         let builder = try build("mqtt:\n  broker:\n    - mqtt://a\n    - http://b\n")
         #expect(builder.problems.map { "\($0.position)" } == ["jostle.yaml:4:7"])
         #expect(builder.problems.first?.found == "http://b")
@@ -97,7 +97,7 @@ struct RefusedValue: Sendable, CustomTestStringConvertible {
         #expect(matrix.problems.first?.found == "x")
     }
 
-    @Test func jsonMeansTheSame() throws {
+    @Test func readsSameSettingsFromJSON() throws {
         let text = #"{"sensor":{"rate":500,"batch":"50 ms","address":105},"gestures":{"shake":{"enabled":false}}}"#
         var builder = ConfigurationBuilder()
         builder.apply(try json(text))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// The files in `config/`: they say what the program does.
+/// The files in `config/` must match the program.
 @Suite struct ShippedFilesTests {
-    @Test func theAnnotatedFileIsTheDefaults() throws {
+    @Test func annotatedFileHasDefaults() throws {
         let loaded = try JostleSettings.load(file: configDirectory.appendingPathComponent("jostle.yaml").path)
         #expect(loaded.settings == JostleSettings())
         for key in ConfigurationSchema.keys {
@@ -13,9 +13,9 @@ import Testing
         }
     }
 
-    @Test func theAnnotatedFileHasEveryKeyAndItsExamplesAreRight() throws {
+    @Test func annotatedFileHasEveryKeyWithValidExample() throws {
         let text = try String(contentsOf: configDirectory.appendingPathComponent("jostle.yaml"), encoding: .utf8)
-        // A key that is commented out has no space after the #, a comment has one.
+        // A commented-out key has no space after the #; a comment has one.
         let whole = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard let mark = line.firstIndex(of: "#"), line[mark...].dropFirst().first?.isLetter == true else {
                 return String(line)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func theExamplesAreRight() throws {
+    @Test func examplesAreValid() throws {
         let directory = configDirectory.appendingPathComponent("examples")
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".yaml") }
         #expect(names.count >= 3)
@@ -55,15 +55,15 @@ import Testing
         }
     }
 
-    @Test func theJSONSchemaIsTheOneOfTheProgram() throws {
+    @Test func schemaFileIsUpToDate() throws {
         let file = configDirectory.appendingPathComponent("jostle.schema.json")
         #expect(try String(contentsOf: file, encoding: .utf8) == ConfigurationSchema.jsonSchema)
     }
 
-    @Test func theJSONSchemaNamesKeysDefaultsAndBounds() throws {
+    @Test func schemaHasKeysDefaultsAndBounds() throws {
         let bytes = Array(ConfigurationSchema.jsonSchema.utf8)
         let schema = try JSONReader.read(bytes, source: .file("jostle.schema.json"))
-        // Foundation's parser agrees that it is JSON.
+        // Foundation's parser accepts it as JSON.
         _ = try JSONSerialization.jsonObject(with: Data(bytes))
 
         func leaves(_ node: ConfigurationNode, _ path: String) -> [String: ConfigurationNode] {
@@ -92,7 +92,7 @@ import Testing
         #expect(shape(try #require(keys["log.level"]?["enum"])) == #"["error", "warning", "info", "debug"]"#)
     }
 
-    @Test func theJSONSchemasPatternsTakeWhatTheProgramTakes() throws {
+    @Test func schemaPatternsMatchProgram() throws {
         for (dimension, texts) in [
             (Dimension.duration, ["20 ms", "0.5s", "1e-2 s", "7", "30 µs", "1 h"]),
             (Dimension.accelerationRange, ["±8 g", "+/- 16g", "39.2 m/s^2", "8"]),

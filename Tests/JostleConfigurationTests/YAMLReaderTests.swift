@@ -2,7 +2,7 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// The YAML reader: the part of YAML that is read, what is refused, and where problems are (DESIGN.md 3 and 9).
+/// The YAML reader: the supported part of YAML, what is refused, and the positions of problems.
 @Suite struct YAMLReaderTests {
     @Test(arguments: [
         ("", "null"),
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a: 1\nb: 2\na: 3\n", "3:1", "\"a\" occurs twice; the first is in line 1"),
+        ("a: 1\nb: 2\na: 3\n", "3:1", "\"a\" occurs twice, first on line 1"),
         ("s: {x: 1, x: 2}", "1:11", "\"x\" occurs twice"),
         ("a: &anchor 1", "1:4", "anchors and aliases"),
         ("a: &anchor [1]", "1:4", "anchors and aliases"),
@@ -33,7 +33,7 @@ import Testing
         ("a: !!int 1", "1:4", "tags"),
         ("a: !mine {b: 1}", "1:4", "tags"),
         ("%TAG ! tag:example.org,2000:\n---\na: 1", "1:1", "tags"),
-        ("a: 1\n---\nb: 2", "2:1", "second document"),
+        ("a: 1\n---\nb: 2", "2:1", "more than one document"),
         ("[1]: 2", "1:1", "a key must be text"),
         ("?\n: 1", "1:2", "a key is missing"),
         ("a: 1\n\tb: 2", "2:1", "a tab"),
@@ -50,30 +50,30 @@ import Testing
         #expect(problem?.contains(reason) == true, "\(problem ?? "no problem")")
     }
 
-    @Test func positionsAreThoseOfKeysAndValues() throws {
+    @Test func keysAndValuesHavePositions() throws {
         let tree = try yaml("device:\n  name: Wäsche\n  id:   'x'\nlist: [ä, b]\n")
         guard case .mapping(let entries) = tree.value else {
-            Issue.record("no mapping")
+            Issue.record("not a mapping")
             return
         }
         #expect(entries.map { "\($0.keyPosition)" } == ["jostle.yaml:1:1", "jostle.yaml:4:1"])
         #expect(tree["device"]?["id"]?.position == ConfigurationPosition(testFile, line: 3, column: 9))
         guard case .sequence(let elements) = tree["list"]?.value else {
-            Issue.record("no list")
+            Issue.record("not a list")
             return
         }
-        // A column is a character, not a byte.
+        // Columns count characters, not bytes.
         #expect(elements.map(\.position.column) == [8, 11])
     }
 
-    @Test func malformedUTF8IsReportedWhereItStands() {
+    @Test func reportsPositionOfMalformedUTF8() {
         let bytes = Array("a: 1\nb: ä".utf8) + [0xC3, 0x28]
         #expect(
             problem { () throws(ConfigurationProblem) in try YAMLReader.read(bytes, source: testFile) }
-                == "jostle.yaml:2:5: not YAML: a byte that is not UTF-8")
+                == "jostle.yaml:2:5: not YAML: a byte is not UTF-8")
     }
 
-    @Test func lengthDepthAndNumberAreBounded() throws {
+    @Test func limitsLengthDepthAndNodes() throws {
         var limits = ReaderLimits()
         limits.bytes = 8
         #expect(throws: Never.self) { try yaml("a: [1,2]", limits: limits) }
@@ -95,12 +95,12 @@ import Testing
     }
 
     @Test(arguments: ["[", "{", "- ", "a: {", "{a: ", "? "])
-    func aMegabyteOfNestingIsRefused(_ opening: String) {
+    func refusesMegabyteOfNesting(_ opening: String) {
         let text = String(repeating: opening, count: (1 << 20) / opening.utf8.count)
         #expect(throws: ConfigurationProblem.self) { try yaml(text) }
     }
 
-    @Test func aFullMegabyteOfTextIsRead() throws {
+    @Test func readsMegabyteOfText() throws {
         let text = "a: " + String(repeating: "x", count: (1 << 20) - 3)
         #expect(try yaml(text)["a"]?.text?.utf8.count == (1 << 20) - 3)
     }

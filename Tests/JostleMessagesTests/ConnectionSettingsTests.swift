@@ -6,7 +6,8 @@ import Testing
 
 @testable import JostleMessages
 
-/// Requirement: what the user set reaches the MQTT client, and a password comes out of a file that others cannot read.
+/// Requirement: the user's settings reach the MQTT client, and a password is read only from a file that others cannot
+/// read.
 @Suite struct ConnectionSettingsTests {
     private let directory: TemporaryDirectory
 
@@ -26,7 +27,7 @@ import Testing
         return try settings.mqttOptions(clientID: "washer-1", brokers: settings.brokers(embeddedPort: 4711))
     }
 
-    /// What is wrong with a password file.
+    /// The error for a password file; `nil` if it is accepted.
     private func refusal(of path: String, userName: String? = "me") -> String? {
         do throws(SecretFileError) {
             _ = try options {
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func theClientGetsWhatIsSet() throws {
+    @Test func passesSettingsToClient() throws {
         let options = try options {
             $0.mqtt.keepAlive = 7.5
             $0.mqtt.caFile = "/ca"
@@ -63,13 +64,13 @@ import Testing
         }
     }
 
-    @Test func theUsersNameMayStandInAFile() throws {
-        let path = try passwordFile("somebody\n")
+    @Test func readsUserNameFromFile() throws {
+        let path = try passwordFile("alice\n")
         let options = try options { $0.mqtt.usernameFile = path }
-        #expect(options.credentials == MQTTCredentials(userName: "somebody", password: nil))
+        #expect(options.credentials == MQTTCredentials(userName: "alice", password: nil))
     }
 
-    @Test func aCredentialIsFoundWhereSystemdPutsIt() throws {
+    @Test func resolvesSystemdCredential() throws {
         #expect(
             try JostleSettings.file("credential:pass", key: "password_file", credentials: "/run/credentials/j.service")
                 == "/run/credentials/j.service/pass")
@@ -83,25 +84,25 @@ import Testing
         }
     }
 
-    /// A password in the clear is only for this machine.
-    @Test func brokersToWhichThePasswordGoesInTheClearAreKnown() throws {
+    /// An unencrypted password is acceptable only on this machine.
+    @Test func findsBrokersWithUnencryptedPassword() throws {
         var settings = try JostleSettings.load(
             file: nil,
             overrides: ["mqtt.broker=[mqtt://localhost, mqtt://127.0.0.1, 'mqtt://[::1]', mqtts://b, mqtt://c.example]"]
         ).settings
         let brokers = settings.brokers(embeddedPort: nil)
-        #expect(settings.brokersInTheClear(brokers).isEmpty)
+        #expect(settings.unencryptedBrokers(among: brokers).isEmpty)
         settings.mqtt.passwordFile = "/p"
-        #expect(settings.brokersInTheClear(brokers).map(\.host) == ["c.example"])
+        #expect(settings.unencryptedBrokers(among: brokers).map(\.host) == ["c.example"])
     }
 
-    @Test func eventsAreKeptApartWhereHomeAssistantListens() throws {
+    @Test func spacesEventsForHomeAssistant() throws {
         let options = try options { $0.mqtt.prefix = "home/first" }
         #expect(options.spacing == MQTTSpacing(prefix: "home/first/washer-1/event/", interval: .milliseconds(10)))
         #expect(try self.options { $0.homeAssistant.discovery = false }.spacing == nil)
     }
 
-    @Test func brokersAreThoseThatAreSetInTheirOrder() throws {
+    @Test func keepsOrderOfBrokers() throws {
         #expect(try options { _ in }.brokers == [BrokerAddress(host: "localhost")])
         #expect(
             try options { $0.mqtt.broker = .embedded }.brokers == [BrokerAddress(host: "127.0.0.1", port: 4711)])
@@ -114,7 +115,7 @@ import Testing
             ])
     }
 
-    @Test func aUserNeedsNoPassword() throws {
+    @Test func acceptsUserWithoutPassword() throws {
         let options = try options { $0.mqtt.username = "me" }
         #expect(options.credentials == MQTTCredentials(userName: "me", password: nil))
     }
@@ -123,7 +124,7 @@ import Testing
         arguments: [
             "hunter2", "hunter2\n", "hunter2\r\n", "hunter2\nsecond line\n", "hunter2\r\nsecond\r\n",
         ])
-    func thePasswordIsTheFirstLine(text: String) throws {
+    func readsPasswordFromFirstLine(text: String) throws {
         let path = try passwordFile(text, mode: 0o640)
         let options = try options {
             $0.mqtt.username = "me"
@@ -132,7 +133,7 @@ import Testing
         #expect(options.credentials == MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("hunter2")))
     }
 
-    @Test func blanksBelongToThePassword() throws {
+    @Test func keepsBlanksInPassword() throws {
         let path = try passwordFile(" pass wört \n")
         let options = try options {
             $0.mqtt.username = "me"
@@ -142,30 +143,30 @@ import Testing
     }
 
     @Test(arguments: [0o604, 0o644, 0o602, 0o601])
-    func aPasswordThatEverybodyMayReadIsRefused(mode: Int) throws {
+    func refusesPasswordFileReadableByOthers(mode: Int) throws {
         let path = try passwordFile("hunter2", mode: mode)
         let refusal = refusal(of: path) ?? "none"
         #expect(refusal.contains(path) && refusal.contains("chmod o= ") && !refusal.contains("hunter2"), "\(refusal)")
     }
 
-    @Test func aPasswordFileThatIsNotThereIsNamed() {
+    @Test func namesMissingPasswordFile() {
         #expect(
             refusal(of: directory.path("nowhere"))
                 == "mqtt.password_file: \(directory.path("nowhere")): No such file or directory")
     }
 
-    @Test func aDirectoryIsNoPasswordFile() throws {
+    @Test func refusesDirectoryAsPasswordFile() throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
         #expect(refusal(of: directory.path) == "mqtt.password_file: \(directory.path): Is a directory")
     }
 
     @Test(arguments: ["", "\n", "\nhunter2\n", "\r\nhunter2"])
-    func anEmptyFirstLineIsNoPassword(text: String) throws {
+    func refusesEmptyPassword(text: String) throws {
         let path = try passwordFile(text)
         #expect(refusal(of: path)?.contains("first line is empty") == true)
     }
 
-    @Test func aPasswordWithoutUserIsNotSilentlyLeftOut() throws {
+    @Test func refusesPasswordWithoutUser() throws {
         let path = try passwordFile("hunter2")
         #expect(refusal(of: path, userName: nil)?.contains("mqtt.username") == true)
     }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import JostleMessages
 
-/// Requirement: the default name matches `[A-Za-z0-9][A-Za-z0-9_-]{0,63}` whatever the host is called, and tells boards
-/// apart that are called alike.
+/// Requirement: the default name matches `[A-Za-z0-9][A-Za-z0-9_-]{0,63}` for every host name, and distinguishes boards
+/// with the same host name.
 @Suite struct DeviceNameTests {
     @Test(
         arguments: [
@@ -15,12 +15,12 @@ import Testing
             ("", nil, "jostle"), ("...", "beef", "jostle-beef"), ("---", nil, "jostle"), ("日本", nil, "jostle"),
             ("pi", "12", "pi"), ("pi", "", "pi"), ("pi", "xyzw-g", "pi"),
         ] as [(String, String?, String)])
-    func knownNames(host: String, serial: String?, name: String) {
+    func makesKnownNames(host: String, serial: String?, name: String) {
         #expect(DeviceName.make(host: host, serial: serial) == name)
     }
 
     @Test(arguments: [nil, "10000000abcd1234"])
-    func everyNameFitsATopic(serial: String?) {
+    func makesNamesThatFitTopics(serial: String?) {
         let hosts = [
             "raspberrypi", "", ".", "-", "_", "9", String(repeating: "a", count: 300),
             String(repeating: "-x", count: 64),
@@ -43,12 +43,12 @@ import Testing
                 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-1234-bbbbbbbbbbbbbbbbbbbbbbbb"
             ),
         ] as [(String, String?, String, String)])
-    func anInstanceHasANameOfItsOwn(host: String, serial: String?, instance: String, name: String) {
+    func distinguishesInstances(host: String, serial: String?, instance: String, name: String) {
         let made = DeviceName.make(host: host, serial: serial, instance: instance)
         #expect(made == name && fitsATopic(made))
     }
 
-    @Test func thisMachineHasOneThatStays() {
+    @Test func nameOfThisMachineIsStable() {
         #expect(fitsATopic(DeviceName.ofThisMachine()))
         #expect(DeviceName.ofThisMachine() == DeviceName.ofThisMachine())
     }
@@ -60,20 +60,20 @@ import Testing
 
 /// Requirement: times in messages are epoch milliseconds of the instant of measurement.
 @Suite struct WallClockTests {
-    @Test func theMonotonicClockGoesOn() {
+    @Test func monotonicClockDoesNotGoBack() {
         let before = WallClock.monotonic
         #expect(WallClock.monotonic >= before && before.nanoseconds > 0)
     }
 
-    @Test func anInstantInThePastIsThatMuchEarlier() {
-        // The clocks are read one after the other, at a moment that may be long on a busy machine.
+    @Test func convertsPastInstant() {
+        // The clocks are read one after the other, possibly with a long pause on a busy machine.
         let now = WallClock.monotonic
         let earlier = WallClock.milliseconds(at: now.advanced(bySeconds: -3600))
         let later = WallClock.milliseconds(at: now)
         #expect(abs(later - earlier - 3_600_000) < 1000)
     }
 
-    @Test func thePresentIsTheSystemsTime() {
+    @Test func convertsPresentInstant() {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         let now = WallClock.milliseconds(at: WallClock.monotonic)

@@ -5,13 +5,13 @@ import Testing
 
 @testable import JostleMessages
 
-/// Requirement: every payload is JSON that any reader takes, with numbers as short as their quantity deserves.
+/// Requirement: every payload is JSON that any reader accepts, with only the decimals that its quantity needs.
 @Suite struct JSONObjectTests {
-    @Test func anEmptyObjectIsOne() {
+    @Test func writesEmptyObject() {
         #expect(JSONObject().description == "{}")
     }
 
-    @Test func fieldsStandInTheOrderInWhichTheyWereAdded() {
+    @Test func keepsOrderOfFields() {
         var inner = JSONObject()
         inner.add("b", Int64(-2))
         var object = JSONObject()
@@ -28,7 +28,7 @@ import Testing
         #expect(object.bytes == Array(object.description.utf8))
     }
 
-    @Test func anObjectsFieldsCanBeAddedToAnother() {
+    @Test func addsFieldsOfAnotherObject() {
         var details = JSONObject()
         details.add("b", "two")
         details.add("c", true)
@@ -42,7 +42,7 @@ import Testing
         #expect(object.description == #"{"b":"two","c":true,"d":4,"b":"two","c":true}"#)
     }
 
-    @Test func whatIsNotThereIsLeftOut() {
+    @Test func omitsNil() {
         var object = JSONObject()
         object.add("a", nil as Double?, decimals: 1)
         object.add("b", nil as Int64?)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity])
-    func whatIsNotFiniteIsLeftOut(value: Double) {
+    func omitsNonFiniteNumbers(value: Double) {
         var object = JSONObject()
         object.add("a", value, decimals: 1)
         object.add("b", [1, value, 2], decimals: 1)
@@ -68,12 +68,12 @@ import Testing
             (100, 2, "100"), (0.000001, 6, "0.000001"), (-179.996, 2, "-180"), (-0.707107, 6, "-0.707107"),
             (1e15, 0, "1000000000000000"),
         ] as [(Double, Int, String)])
-    func numbersAreRoundedAndHaveNoZerosAtTheirEnd(value: Double, decimals: Int, text: String) {
+    func roundsNumbersWithoutTrailingZeros(value: Double, decimals: Int, text: String) {
         #expect(NumberText.decimal(value, decimals) == text)
     }
 
     @Test(arguments: [9e15, 1e16, -1e17, 1.5e300, -.greatestFiniteMagnitude])
-    func hugeNumbersKeepTheirValue(value: Double) throws {
+    func preservesHugeNumbers(value: Double) throws {
         var object = JSONObject()
         object.add("a", value, decimals: 3)
         let read = try JSONSerialization.jsonObject(with: Data(object.bytes)) as? [String: Double]
@@ -86,17 +86,17 @@ import Testing
             ("\u{0}\u{1F}", #""\u0000\u001f""#), ("ü€😀/", #""ü€😀/""#), ("e\u{301}", "\"e\u{301}\""), ("", #""""#),
             ("\u{7F}\u{9B}2J", #""\u007f\u009b2J""#), ("a\u{202E}\u{2028}", #""a\u202e\u2028""#),
         ])
-    func textIsEscaped(text: String, quoted: String) {
+    func escapesText(text: String, quoted: String) {
         #expect(JSONText.quoted(text) == quoted)
     }
 
-    @Test func namesAreEscapedLikeTexts() {
+    @Test func escapesNames() {
         var object = JSONObject()
         object.add("a\"b", true)
         #expect(object.description == #"{"a\"b":true}"#)
     }
 
-    @Test func anotherReaderReadsTheSame() throws {
+    @Test func foundationReadsSameValues() throws {
         let text = String(String.UnicodeScalarView((0..<0x300).compactMap { Unicode.Scalar($0) }))
         var object = JSONObject()
         object.add("text", text)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import JostleMessages
 
-/// Requirement: topics and payloads are those of the contract's table, name for name and unit for unit.
+/// Requirement: topics and payloads have the names and units of the contract's table.
 @Suite struct PayloadTests {
     private let topics = Topics(prefix: "jostle", id: "washer-1")
 
-    @Test func topicsAreThoseOfTheTable() {
+    @Test func topicsMatchContract() {
         #expect(topics.root == "jostle/washer-1")
         #expect(topics.availability == "jostle/washer-1/availability")
         #expect(topics.attitude == "jostle/washer-1/attitude")
@@ -24,7 +24,7 @@ import Testing
     private var state: MotionState {
         var state = MotionState()
         state.relativeAttitude = Quaternion.fromEulerAngles(roll: 1.2, pitch: -4.5, yaw: 78.9)
-        // Not what is published: that is the attitude relative to the reference.
+        // Must not be published: the payload is the attitude relative to the reference.
         state.attitude = Quaternion.fromEulerAngles(roll: 50, pitch: 20, yaw: -100)
         state.linearAcceleration = Vector3(0.1234, -1.5, 12)
         state.gravity = Vector3(-0.7702, 0.2049, 9.774)
@@ -33,7 +33,7 @@ import Testing
         return state
     }
 
-    @Test func attitudeIsInDegreesAndRelativeToTheReference() {
+    @Test func attitudeIsInDegreesRelativeToReference() {
         #expect(
             Payloads.attitude(state, at: 1_795_182_603_123).description
                 == #"{"t":1795182603123,"roll":1.2,"pitch":-4.5,"yaw":78.9,"#
@@ -47,13 +47,13 @@ import Testing
                 + #""rotation":[5.73,-1.15,171.89],"temperature":23.4}"#)
     }
 
-    @Test func aTemperatureThatIsNotKnownIsLeftOut() {
+    @Test func omitsUnknownTemperature() {
         var state = state
         state.temperature = .nan
         #expect(!Payloads.motion(state, at: 5).description.contains("temperature"))
     }
 
-    @Test func stateHasWhatLasts() {
+    @Test func stateMatchesContract() {
         var state = MotionState()
         state.isMoving = true
         state.side = .minusY
@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    @Test func anEventSaysWhatIsKnownAndNoMore() {
+    @Test func eventHasKnownFieldsOnly() {
         var event = GestureEvent(.shake, .began, at: Timestamp(nanoseconds: 0))
         event.strength = 14.204
         event.axis = .x
@@ -84,7 +84,7 @@ import Testing
                 + #""duration":0.28,"reason":"too_weak","simulated":true}"#)
     }
 
-    @Test func everyFieldOfAnEventIsTold() {
+    @Test func eventHasAllFields() {
         var event = GestureEvent(.turn, .ended, at: Timestamp(nanoseconds: 0))
         event.strength = 3
         event.axis = .z
@@ -106,7 +106,7 @@ import Testing
                 + #""frequency":24.67,"height":0.51,"duration":1.5}"#)
     }
 
-    @Test func wordsAreThoseOfTheTable() {
+    @Test func namesMatchContract() {
         #expect(
             Gesture.allCases.map(\.word) == [
                 "shake", "tap", "flick", "turn", "flip", "tilt", "fall", "impact", "motion", "vibration",
@@ -122,7 +122,7 @@ import Testing
         #expect(BodySide.allCases.map(\.word) == ["+x", "-x", "+y", "-y", "+z", "-z"])
     }
 
-    @Test func aStateIsAnotherWhereAReaderWouldSaySo() {
+    @Test func stateDiffersInAnyField() {
         let state = DeviceState(MotionState(), isSimulated: false)
         #expect(!state.differs(from: state))
         for change: (inout DeviceState) -> Void in [
@@ -133,19 +133,19 @@ import Testing
             #expect(other.differs(from: state))
         }
     }
-    @Test func aTiltIsAnotherFromTwoDegreesOn() {
+    @Test func tiltDiffersFromTwoDegrees() {
         let state = DeviceState(MotionState(), isSimulated: false)
         var other = state
-        for (degrees, isAnother) in [(0, false), (1.9, false), (-1.9, false), (2.1, true), (-2.1, true)] {
+        for (degrees, isDifferent) in [(0, false), (1.9, false), (-1.9, false), (2.1, true), (-2.1, true)] {
             other.tilt = degrees * radiansPerDegree
-            #expect(other.isTilted(from: state) == isAnother)
+            #expect(other.tiltDiffers(from: state) == isDifferent)
             #expect(!other.differs(from: state))
         }
     }
 }
 
 extension Quaternion {
-    /// The attitude of intrinsic Z-Y'-X'' angles in degrees.
+    /// The attitude with these intrinsic Z-Y'-X'' angles in degrees.
     static func fromEulerAngles(roll: Double, pitch: Double, yaw: Double) -> Quaternion {
         Quaternion(angle: yaw * radiansPerDegree, axis: Vector3(0, 0, 1))
             * Quaternion(angle: pitch * radiansPerDegree, axis: Vector3(0, 1, 0))

@@ -3,35 +3,35 @@ import Testing
 
 @testable import JostleOperator
 
-/// Requirement: who asks a device hears the answer that is meant for it, and every event.
+/// Requirement: a client that sends a command gets its own answer, and every event.
 @Suite struct RemoteInboxTests {
     private let inbox = RemoteInbox(eventTopics: "jostle/a/event/", availabilityTopic: "jostle/a/availability")
 
-    private func receive(_ topic: String, _ text: String, mark: [UInt8]? = nil, retain: Bool = false) {
+    private func receive(_ topic: String, _ text: String, correlationData: [UInt8]? = nil, retain: Bool = false) {
         var message = MQTTMessage(topic: topic, text: text, retain: retain)
-        message.properties.correlationData = mark
-        inbox.take(.message(message))
+        message.properties.correlationData = correlationData
+        inbox.handle(.message(message))
     }
 
-    @Test func anAnswerBearsTheMarkOfItsQuestion() {
-        receive("jostle/_reply/x", "too early", mark: [1])
-        inbox.expect("jostle/_reply/x", mark: [1])
-        receive("jostle/_reply/x", "another's", mark: [2])
-        receive("jostle/_reply/x", "nobody's")
+    @Test func answerMatchesCorrelationData() {
+        receive("jostle/_reply/x", "too early", correlationData: [1])
+        inbox.expectAnswer(on: "jostle/_reply/x", correlationData: [1])
+        receive("jostle/_reply/x", "another's", correlationData: [2])
+        receive("jostle/_reply/x", "no data")
         #expect(inbox.seen.answer == nil)
-        receive("jostle/_reply/x", "mine", mark: [1])
-        receive("jostle/_reply/x", "again", mark: [1])
+        receive("jostle/_reply/x", "mine", correlationData: [1])
+        receive("jostle/_reply/x", "again", correlationData: [1])
         #expect(inbox.seen.answer == Array("mine".utf8))
     }
 
-    /// As over MQTT 3.1.1, which has no such marks.
-    @Test func withoutMarksTheFirstAnswerCounts() {
-        inbox.expect("jostle/a/command/simulate/result", mark: nil)
+    /// As with MQTT 3.1.1, which has no correlation data.
+    @Test func firstAnswerCountsWithoutCorrelationData() {
+        inbox.expectAnswer(on: "jostle/a/command/simulate/result", correlationData: nil)
         receive("jostle/a/command/simulate/result", "mine")
         #expect(inbox.seen.answer == Array("mine".utf8))
     }
 
-    @Test func eventsComeOnceAndInOrder() {
+    @Test func takesEventsOnceInOrder() {
         receive("jostle/a/event/shake", "{\"gesture\":\"shake\",\"phase\":\"began\",\"simulated\":true}")
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}")
         receive("jostle/a/event/tap", "no event")
@@ -44,7 +44,7 @@ import Testing
         #expect(inbox.seen.availability == "online")
     }
 
-    @Test func anAnswerIsReadOrSaidToMakeNoSense() throws {
+    @Test func parsesAnswers() throws {
         let answer = try RemoteAnswer(Array("{\"ok\":true,\"movement\":\"tap\",\"seconds\":2.5}".utf8))
         #expect(answer.isAccepted && answer.text("movement") == "tap" && answer.number("seconds") == 2.5)
         let refusal = try RemoteAnswer(Array("{\"ok\":false,\"error\":\"busy\",\"message\":\"later\"}".utf8))

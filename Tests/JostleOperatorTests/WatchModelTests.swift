@@ -3,7 +3,7 @@ import MosquittoClient
 import MotionCore
 import Testing
 
-/// Requirement: what is watched is what devices say, and nothing that anybody sends does harm.
+/// Requirement: the model holds what devices publish, and no message from outside can do harm.
 @Suite struct WatchModelTests {
     private let now = Timestamp(nanoseconds: 1_000_000_000)
 
@@ -11,18 +11,18 @@ import Testing
         MQTTMessage(topic: topic, text: text, retain: retain)
     }
 
-    /// A model that heard these messages, and the news of the last one.
+    /// A model after these messages, and what the last one changed.
     private func model(
-        only: String? = "dut", _ messages: [(String, String)]
-    ) -> (model: WatchModel, news: WatchModel.News?) {
-        var model = WatchModel(prefix: "jostle", only: only)
-        var news: WatchModel.News?
-        for (topic, text) in messages { news = model.take(message("jostle/" + topic, text), at: now)?.news }
-        return (model, news)
+        onlyDevice: String? = "dut", _ messages: [(String, String)]
+    ) -> (model: WatchModel, change: WatchModel.Change?) {
+        var model = WatchModel(prefix: "jostle", onlyDevice: onlyDevice)
+        var change: WatchModel.Change?
+        for (topic, text) in messages { change = model.update(with: message("jostle/" + topic, text), at: now)?.change }
+        return (model, change)
     }
 
-    @Test func whatADevicePublishesIsKnown() throws {
-        let heard = model([
+    @Test func recordsWhatDevicePublishes() throws {
+        let result = model([
             ("dut/availability", "online"), ("dut/attitude", "{\"t\":1,\"roll\":1.5,\"pitch\":-4.25,\"yaw\":78.5}"),
             ("dut/motion", "{\"acceleration\":[2,-3,6],\"rotation\":[0,3,-4],\"temperature\":23.4}"),
             ("dut/state", "{\"moving\":true,\"side\":\"-y\",\"tilt\":3.1,\"vibrating\":false,\"stopped\":true}"),
@@ -31,9 +31,9 @@ import Testing
                 "{\"rate\":199.8,\"period_ppm\":-120,\"bus_errors\":{\"timed_out\":2,\"other\":3},\"problems\":[\"clock\"]}"
             ),
         ])
-        let device = try #require(heard.model.devices["dut"])
-        #expect(heard.news == .health)
-        #expect(device.isOnline == true && device.isStopped && device.isInTrouble)
+        let device = try #require(result.model.devices["dut"])
+        #expect(result.change == .health)
+        #expect(device.isOnline == true && device.isStopped && device.needsAttention)
         #expect(device.attitude?.roll == 1.5 && device.attitude?.pitch == -4.25 && device.attitude?.yaw == 78.5)
         #expect(device.motion?.acceleration == 7 && device.motion?.rotation == 5 && device.motion?.temperature == 23.4)
         #expect(device.state?.side == "-y" && device.state?.isMoving == true && device.state?.tilt == 3.1)
@@ -41,7 +41,7 @@ import Testing
         #expect(device.health?.problems == ["clock"])
     }
 
-    @Test func anEventIsToldOnceWithItsMarks() throws {
+    @Test func recordsEventOnce() throws {
         let text =
             "{\"id\":\"a-1\",\"t\":1795182603123,\"gesture\":\"shake\",\"phase\":\"cancelled\",\"strength\":14.25,"
             + "\"axis\":\"x\",\"reason\":\"too_weak\",\"simulated\":true,\"delayed\":true}"
@@ -50,13 +50,13 @@ import Testing
         #expect(event.time == 1_795_182_603_123 && event.isCancelled && event.isSimulated && event.isDelayed)
         #expect(event.remarks == "axis x, 14.3 m/s², too_weak, simulated, delayed")
         let twice = model([("dut/event/shake", text), ("dut/event/shake", text)])
-        #expect(twice.news == nil && twice.model.devices["dut"]?.events.count == 1)
+        #expect(twice.change == nil && twice.model.devices["dut"]?.events.count == 1)
     }
 
-    @Test func whatIsRetainedIsNoEvent() {
-        var model = WatchModel(prefix: "jostle", only: "dut")
+    @Test func ignoresRetainedEvents() {
+        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
         let event = message("jostle/dut/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}", retain: true)
-        #expect(model.take(event, at: now) == nil && model.devices.isEmpty)
+        #expect(model.update(with: event, at: now) == nil && model.devices.isEmpty)
     }
 
     @Test(
@@ -67,14 +67,15 @@ import Testing
             ("availability", "perhaps"), ("event/shake", "{\"phase\":\"began\"}"),
             ("state", "\u{1B}[2J"),
         ])
-    func whatMakesNoSenseIsToldAndLeftAside(topic: String, text: String) throws {
-        let heard = model([("dut/\(topic)", text)])
-        let device = try #require(heard.model.devices["dut"])
-        guard case .malformed(let reason)? = heard.news else {
-            Issue.record("\(topic) \(text) was taken")
+    func reportsMalformedMessages(topic: String, text: String) throws {
+        let result = model([("dut/\(topic)", text)])
+        let device = try #require(result.model.devices["dut"])
+        guard case .malformed(let reason)? = result.change else {
+            Issue.record("\(topic) \(text) was accepted")
             return
         }
-        #expect(device.malformed == 1 && device.complaint == reason && device.attitude == nil && device.events.isEmpty)
+        #expect(device.malformedMessages == 1 && device.lastProblem == reason)
+        #expect(device.attitude == nil && device.events.isEmpty)
         #expect(reason.unicodeScalars.allSatisfy { $0.value >= 0x20 } && reason.contains(topic), "\(reason)")
     }
 
@@ -83,34 +84,34 @@ import Testing
             "other/dut/availability", "jostle/_all/availability", "jostle//availability", "jostle/a b/availability",
             "jostle/dut/command/ping", "jostle/dut/config/reported", "jostle", "jostle/other/availability",
         ])
-    func whatIsNoneOfItsBusinessIsLeftAside(topic: String) {
-        var model = WatchModel(prefix: "jostle", only: "dut")
-        #expect(model.take(message(topic, "online"), at: now) == nil && model.devices.isEmpty)
+    func ignoresOtherTopics(topic: String) {
+        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+        #expect(model.update(with: message(topic, "online"), at: now) == nil && model.devices.isEmpty)
     }
 
-    @Test func textsAndListsAreBounded() throws {
+    @Test func limitsTextsAndLists() throws {
         let long = String(repeating: "x", count: 5000)
         let list = Array(repeating: "\"\(long)\"", count: 50).joined(separator: ",")
-        let heard = model([("dut/health", "{\"sensor\":\"\(long)\",\"problems\":[\(list)]}")])
-        #expect(heard.model.devices["dut"]?.complaint?.contains("longer than") == true)
+        let refused = model([("dut/health", "{\"sensor\":\"\(long)\",\"problems\":[\(list)]}")])
+        #expect(refused.model.devices["dut"]?.lastProblem?.contains("longer than") == true)
         let short = Array(repeating: "\"a\\u001bb\"", count: 50).joined(separator: ",")
-        let taken = model([("dut/health", "{\"sensor\":\"\(long)\",\"problems\":[\(short)]}")])
-        let health = try #require(taken.model.devices["dut"]?.health)
+        let accepted = model([("dut/health", "{\"sensor\":\"\(long)\",\"problems\":[\(short)]}")])
+        let health = try #require(accepted.model.devices["dut"]?.health)
         #expect(health.sensor?.count == 201 && health.problems == Array(repeating: "a\\u{1b}b", count: 8))
     }
 
-    @Test func eventsAndDevicesAreBounded() {
+    @Test func limitsEventsAndDevices() {
         var model = WatchModel(prefix: "jostle")
         for index in 0..<(WatchModel.maximumDevices + 3) {
-            _ = model.take(message("jostle/d\(index)/availability", "online"), at: now)
+            _ = model.update(with: message("jostle/d\(index)/availability", "online"), at: now)
         }
-        #expect(model.devices.count == WatchModel.maximumDevices && model.unwatched == 3)
+        #expect(model.devices.count == WatchModel.maximumDevices && model.ignoredMessages == 3)
         model.narrow(to: "d1")
         for index in 0..<300 {
             let text = "{\"id\":\"a-\(index)\",\"gesture\":\"tap\",\"phase\":\"recognized\"}"
-            _ = model.take(message("jostle/d1/event/tap", text), at: now)
+            _ = model.update(with: message("jostle/d1/event/tap", text), at: now)
         }
-        #expect(model.devices.count == 1 && model.unwatched == 0)
+        #expect(model.devices.count == 1 && model.ignoredMessages == 0)
         #expect(model.devices["d1"]?.events.count == 100 && model.devices["d1"]?.events.first?.id == "a-299")
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Requirement: every command writes through `Output`, which lets nothing through that commands the terminal.
+/// Requirement: every command writes through `Output`, which lets no text control the terminal.
 @Suite struct OutputTests {
-    /// The program's files, as paths in its folder, and what is in them.
+    /// The program's source files by their paths in its folder.
     private func sources() throws -> [String: String] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../Sources/jostle"
@@ -16,7 +16,7 @@ import Testing
         return sources
     }
 
-    @Test func nothingElseWrites() throws {
+    @Test func onlyOutputWrites() throws {
         let sources = try sources()
         #expect(sources.count > 40 && sources["Output/Output.swift"] != nil)
         let writes = /\b(?:print|debugPrint|dump|puts|fputs|putchar|fputc|fwrite|printf|vprintf|write)\((?!\s*_)/
@@ -24,7 +24,7 @@ import Testing
         for (name, text) in sources where !name.hasPrefix("Output/") {
             for line in text.split(separator: "\n") {
                 let code = String(line.prefix(upTo: line.range(of: "//")?.lowerBound ?? line.endIndex))
-                // A method of that name is another matter: `output.write(row)`, or one of the file's own.
+                // A method with such a name is allowed: `output.write(row)`, or one that the file defines.
                 for match in code.matches(of: writes) {
                     let before = code[..<match.range.lowerBound]
                     let isMethod = before.hasSuffix(".") || before.hasSuffix("func ")
@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// Sequences for the terminal stand in the folder of `Output`, or are known when it is compiled.
-    @Test func nothingElseCommandsTheTerminal() throws {
+    /// Escape sequences are allowed only in the folder of `Output`, or as static terminal commands.
+    @Test func onlyOutputControlsTerminal() throws {
         for (name, text) in try sources() where !name.hasPrefix("Output/") {
             for line in text.split(separator: "\n") where line.contains("\\u{1B}") || line.contains("\\u{9B}") {
                 #expect(line.contains("Output.writes(command: \""), "\(name): \(line)")

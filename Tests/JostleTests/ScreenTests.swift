@@ -7,7 +7,7 @@ import Testing
 
 @testable import jostle
 
-/// Requirement: `jostle watch` shows a device and a fleet in whatever room there is.
+/// Requirement: `jostle watch` shows a device or a fleet in a window of any size.
 @Suite struct ScreenTests {
     private static let start = Timestamp(nanoseconds: 1_000_000_000_000)
 
@@ -34,39 +34,40 @@ import Testing
         ),
     ]
 
-    private static func model(_ messages: [(String, String)], only: String? = "lamp") -> WatchModel {
-        var model = WatchModel(prefix: "jostle", only: only)
+    private static func model(_ messages: [(String, String)], onlyDevice: String? = "lamp") -> WatchModel {
+        var model = WatchModel(prefix: "jostle", onlyDevice: onlyDevice)
         for (topic, text) in messages {
-            _ = model.take(MQTTMessage(topic: "jostle/" + topic, text: text), at: start)
+            _ = model.update(with: MQTTMessage(topic: "jostle/" + topic, text: text), at: start)
         }
         return model
     }
 
-    /// The time of day in Greenwich.
+    /// The time of day in UTC.
     private static func timeOfDay(_ milliseconds: Int64) -> String {
         let seconds = milliseconds / 1000 % 86_400
         return [seconds / 3600, seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
             .joined(separator: ":")
     }
 
-    private static var connected: WatchLink {
-        var link = WatchLink()
-        _ = link.note(.connected(broker: "mqtt://localhost:1883", version: "5"))
-        return link
+    private static var connected: ConnectionStatus {
+        var connection = ConnectionStatus()
+        _ = connection.update(with: .connected(broker: "mqtt://localhost:1883", version: "5"))
+        return connection
     }
 
     private static func screen(
-        _ columns: Int, _ rows: Int, isUnicode: Bool = true, after seconds: Double = 0, link: WatchLink = connected,
+        _ columns: Int, _ rows: Int, isUnicode: Bool = true, after seconds: Double = 0,
+        connection: ConnectionStatus = connected,
         _ messages: [(String, String)] = messages
     ) -> [ScreenLine] {
         let screen = DeviceScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: timeOfDay)
         let model = model(messages)
         return screen.lines(
-            model.devices["lamp"] ?? model.unheard("lamp"), link, at: start.advanced(bySeconds: seconds),
+            model.devices["lamp"] ?? model.emptyDevice("lamp"), connection, at: start.advanced(bySeconds: seconds),
             size: ScreenSize(columns: columns, rows: rows))
     }
 
-    /// The text without the blanks at the lines' ends.
+    /// The text without trailing blanks.
     private static func text(_ lines: [ScreenLine]) -> String {
         lines.map { line in
             var text = line.text
@@ -77,7 +78,7 @@ import Testing
 
     // MARK: A device
 
-    @Test func aWindowOf80By24() {
+    @Test func showsDeviceIn80By24() {
         #expect(
             Self.text(Self.screen(80, 24)) == """
                  lamp  ● online                      connected to mqtt://localhost:1883, MQTT 5
@@ -88,8 +89,8 @@ import Testing
                 │                                       ▁▂▃▃│  tilt           3.1°
                 │                ──── ┼ ────   ▁▂▃▄▄▅▆▇█████│  moving         yes
                 │                     ▁▂▃▄▅▅▆▇██████████████│  vibrating      yes, 1.25 m/s²
-                │            ▁▂▃▄▅▆▆▇███████████████████████│  moved by      0.50 m/s²
-                │  ▁▁▂▃▄▅▆▇▇████████████████████████████████│  turned by     12.5 °/s
+                │            ▁▂▃▄▅▆▆▇███████████████████████│  accel.        0.50 m/s²
+                │  ▁▁▂▃▄▅▆▇▇████████████████████████████████│  rotation      12.5 °/s
                 │▇██████████████████████████████████████████│  chip          23.4 °C
                 │███████████████████████████████████████████│
                                       ▼
@@ -104,7 +105,7 @@ import Testing
                 """)
     }
 
-    @Test func withoutUnicode() {
+    @Test func showsDeviceWithoutUnicode() {
         #expect(
             Self.text(Self.screen(64, 20, isUnicode: false)) == """
                  lamp  * online      connected to mqtt://localhost:1883, MQTT 5
@@ -115,7 +116,7 @@ import Testing
                 |         ...::#############|  tilt           3.1 deg
                 |...::######################|  moving         yes
                 |###########################|  vibrating      yes, 1.25 m/s^2
-                                               moved by      0.50 m/s^2
+                                               accel.        0.50 m/s^2
                               v
                 .........90........60........
 
@@ -129,7 +130,7 @@ import Testing
                 """)
     }
 
-    @Test func aSmallWindow() {
+    @Test func showsDeviceInSmallWindow() {
         #expect(
             Self.text(Self.screen(44, 8)) == """
                  lamp  ● online
@@ -141,11 +142,11 @@ import Testing
                 """)
     }
 
-    @Test func nothingIsKnownYet() {
+    @Test func showsUnknownDevice() {
         #expect(
-            Self.text(Self.screen(60, 18, link: WatchLink(), [])) == """
-                 lamp  ○ not heard of yet                 not connected yet
-                │                           │  attitude  not told yet
+            Self.text(Self.screen(60, 18, connection: ConnectionStatus(), [])) == """
+                 lamp  ○ no message yet                   not connected yet
+                │                           │  attitude  unknown
                 │                           │
                 │                           │
                 │                           │
@@ -153,14 +154,14 @@ import Testing
                 │                           │
                 │                           │
 
-                health: not told yet
+                health unknown
 
                 no gesture yet
                 """)
     }
 
     @Test(arguments: [0, 1, 2, 5, 13, 30, 59, 60, 61, 80, 200], [0, 1, 2, 3, 5, 9, 10, 17, 18, 19, 24, 60])
-    func everyWindowIsFilledAndNotMore(columns: Int, rows: Int) {
+    func neverExceedsWindow(columns: Int, rows: Int) {
         for isUnicode in [true, false] {
             let lines = Self.screen(columns, rows, isUnicode: isUnicode)
             #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
@@ -169,20 +170,20 @@ import Testing
         }
     }
 
-    @Test func aFaultStandsBelowTheTitle() {
-        var link = Self.connected
-        _ = link.note(.failed("mqtt://localhost:1883: no answer in time", retryAfter: 2.5))
-        let lost = Self.screen(80, 24, link: link)
+    @Test func showsProblemsBelowTitle() {
+        var connection = Self.connected
+        _ = connection.update(with: .failed("mqtt://localhost:1883: no answer in time", retryAfter: 2.5))
+        let lost = Self.screen(80, 24, connection: connection)
         #expect(lost[1] == ScreenLine(" trying again in 2.5 s: mqtt://localhost:1883: no answer in time", .warning))
         let problems = Self.messages + [("lamp/health", #"{"problems":["sensor"],"sensor_fault":"no\u001b answer"}"#)]
         #expect(Self.screen(80, 24, problems)[1].text == #" problems: sensor: no\u{1b} answer"#)
         let wrong = Self.screen(80, 24, Self.messages + [("lamp/state", "{")])
-        #expect(wrong[1].text.hasPrefix(" 1 messages make no sense, the last: state:1:2"), "\(wrong[1])")
+        #expect(wrong[1].text.hasPrefix(" 1 malformed messages, the last: state:1:2"), "\(wrong[1])")
         let offline = Self.screen(80, 24, Self.messages + [("lamp/availability", "offline")])
         #expect(offline[0].text.hasPrefix(" lamp  ○ offline  "), "\(offline[0])")
     }
 
-    @Test func anOldAttitudeIsToldToBeOld() {
+    @Test func marksOldAttitude() {
         #expect(!Self.text(Self.screen(80, 24, after: 59)).contains(" old"))
         #expect(Self.text(Self.screen(80, 24, after: 130)).contains("attitude  2 min old"))
     }
@@ -200,10 +201,11 @@ import Testing
 
     private static func list(_ columns: Int, _ rows: Int) -> String {
         let screen = FleetScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: timeOfDay)
-        return text(screen.lines(model(fleet, only: nil), connected, size: ScreenSize(columns: columns, rows: rows)))
+        return text(
+            screen.lines(model(fleet, onlyDevice: nil), connected, size: ScreenSize(columns: columns, rows: rows)))
     }
 
-    @Test func aFleetIsAListWithThoseInTroubleFirst() {
+    @Test func listsDevicesWithProblemsFirst() {
         #expect(
             Self.list(90, 10) == """
                  4 devices, 3 online, 1 with problems          connected to mqtt://localhost:1883, MQTT 5
@@ -215,7 +217,7 @@ import Testing
                 """)
     }
 
-    @Test func aFleetThatDoesNotFitSaysHowManyThereAre() {
+    @Test func countsDevicesThatDoNotFit() {
         #expect(
             Self.list(50, 4) == """
                  4 devices, 3 online, 1 with problems
@@ -226,12 +228,12 @@ import Testing
     }
 }
 
-/// Requirement: the terminal shows what is meant, and nothing from outside commands it.
+/// Requirement: drawing on the terminal is exact, and no text from outside can control it.
 @Suite struct TerminalDrawingTests {
     private static let unicode = Glyphs(isUnicode: true)
     private static let ascii = Glyphs(isUnicode: false)
 
-    @Test func everyCharacterThatIsShownIsOneColumnWide() {
+    @Test func keepsOneColumnCharactersOnly() {
         #expect(Self.unicode.clean("ä 12° m/s² \u{1B}[2J\u{9B}\u{301}日\u{202E}👍🏽") == "ä 12° m/s² ?[2J??????")
         #expect(Self.ascii.clean("ä 12° m/s² ●") == "? 12 deg m/s^2 *")
         #expect(Self.unicode.cut("shaken", 4) == "sha…" && Self.ascii.cut("shaken", 4) == "sha~")
@@ -242,37 +244,37 @@ import Testing
         ArtificialHorizon.lines(roll: roll, pitch: pitch, size: ScreenSize(columns: 11, rows: 5), glyphs: glyphs)
     }
 
-    @Test func theGroundIsBelow() {
+    @Test func groundIsBelow() {
         #expect(horizon(0, 0) == ["           ", "           ", ":::::::::::", "###########", "###########"])
         #expect(horizon(0, 0, Self.unicode)[2] == "▄▄▄▄▄▄▄▄▄▄▄")
     }
 
-    @Test func aLoweredNoseSeesMoreGroundAndARaisedOneLess() {
+    @Test func loweredNoseShowsMoreGround() {
         #expect(horizon(0, 24)[1] == ":::::::::::" && horizon(0, -24)[3] == ":::::::::::")
-        // However far: a sliver of both is left.
+        // At any pitch, a strip of both sky and ground remains.
         #expect(horizon(0, 90)[0] != "###########" && horizon(0, -90)[4] != "           ")
     }
 
-    @Test func leaningToTheRightTheGroundRisesAtTheRight() {
+    @Test func rollToTheRightRaisesGroundAtTheRight() {
         let right = horizon(45, 0)
         #expect(right[0].last == "#" && right[0].first == " " && right[4].first == " " && right[4].last == "#")
         #expect(horizon(-45, 0) == right.map { String($0.reversed()) })
         #expect(horizon(90, 0).allSatisfy { $0.hasPrefix("     ") && $0.hasSuffix("#####") })
     }
 
-    @Test func upsideDownTheGroundIsAbove() {
+    @Test func groundIsAboveWhenUpsideDown() {
         let full = "███████████"
         let empty = "           "
         #expect(horizon(180, 0, Self.unicode) == [full, full, "▀▀▀▀▀▀▀▀▀▀▀", empty, empty])
     }
 
-    @Test func theHeadingIsInTheMiddleOfItsTape() {
+    @Test func headingIsInTheMiddle() {
         let lines = HeadingTape.lines(heading: 60, columns: 41, glyphs: Self.ascii)
         #expect(lines == ["                    v", ".........90........60........30.........0"])
         #expect(HeadingTape.lines(heading: -179, columns: 21, glyphs: Self.ascii)[1].contains("180"))
     }
 
-    @Test func onlyWhatChangedIsDrawn() {
+    @Test func drawsChangedLinesOnly() {
         let old = [ScreenLine("a"), ScreenLine("b", .bold), ScreenLine("c")]
         #expect(
             ScreenDifference(from: nil, to: Array(old[..<2])).text
@@ -282,7 +284,7 @@ import Testing
         #expect(ScreenDifference(from: old, to: new).text == "\u{1B}[2;1Hb\u{1B}[K\u{1B}[3;1H\u{1B}[K")
     }
 
-    @Test func aMessageOfAnyKindIsOneLineOfJSON() {
+    @Test func writesAnyMessageAsOneLineOfJSON() {
         let object = MQTTMessage(topic: "jostle/a", text: "{\"a\":\n\t\"\u{9B}é\"}", retain: true)
         #expect(
             ForeignText.json(WatchLines.json(object))
@@ -293,21 +295,23 @@ import Testing
                 == #"{"topic":"jostle/\"b","retained":false,"payload":"\u001b[\#u{FFFD}"}"#)
     }
 
-    @Test func theAttitudeIsALineASecondAndTheStateOneAChange() {
+    @Test func printsAttitudeOncePerSecondAndStateOnChange() {
         var lines = WatchLines(glyphs: Self.ascii)
-        var model = WatchModel(prefix: "jostle", only: "dut")
-        func told(_ topic: String, _ text: String, at seconds: Double) -> String? {
+        var model = WatchModel(prefix: "jostle", onlyDevice: "dut")
+        func line(_ topic: String, _ text: String, at seconds: Double) -> String? {
             let now = Timestamp(nanoseconds: Int64(seconds * 1e9))
             let message = MQTTMessage(topic: "jostle/dut/" + topic, text: text)
-            guard let news = model.take(message, at: now)?.news, let device = model.devices["dut"] else { return nil }
-            return lines.line(news, of: device, at: now, time: "12:00:00")
+            guard let change = model.update(with: message, at: now)?.change, let device = model.devices["dut"] else {
+                return nil
+            }
+            return lines.line(change, of: device, at: now, time: "12:00:00")
         }
         let attitude = #"{"roll":-0.04,"pitch":2,"yaw":3}"#
-        let words = "12:00:00  dut  attitude  roll 0.0 deg  pitch 2.0 deg  heading 3.0 deg"
-        #expect(told("attitude", attitude, at: 1) == words)
-        #expect(told("attitude", attitude, at: 1.9) == nil && told("attitude", attitude, at: 2) != nil)
-        #expect(told("state", #"{"side":"+z","tilt":1}"#, at: 3) == "12:00:00  dut  state  +z up, still")
-        #expect(told("state", #"{"side":"+z","tilt":2}"#, at: 3) == nil)
-        #expect(told("availability", "offline", at: 3) == "12:00:00  dut  offline")
+        let expected = "12:00:00  dut  attitude  roll 0.0 deg  pitch 2.0 deg  heading 3.0 deg"
+        #expect(line("attitude", attitude, at: 1) == expected)
+        #expect(line("attitude", attitude, at: 1.9) == nil && line("attitude", attitude, at: 2) != nil)
+        #expect(line("state", #"{"side":"+z","tilt":1}"#, at: 3) == "12:00:00  dut  state  +z up, still")
+        #expect(line("state", #"{"side":"+z","tilt":2}"#, at: 3) == nil)
+        #expect(line("availability", "offline", at: 3) == "12:00:00  dut  offline")
     }
 }

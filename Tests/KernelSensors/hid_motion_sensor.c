@@ -1,12 +1,12 @@
 /*
- * A HID sensor hub with an accelerometer and a gyroscope, made of code: the kernel's hid-sensor-accel-3d and
+ * A simulated HID sensor hub with an accelerometer and a gyroscope: the kernel's hid-sensor-accel-3d and
  * hid-sensor-gyro-3d drive it as any other, through /dev/uhid (Documentation/hid/uhid.rst). Scripts/test-on-kernel
  * builds it and runs it in a virtual machine.
  *
  * usage: hid_motion_sensor
  *
- * Both measure the same all the time but for a little noise: 0.1 g, -0.2 g, 0.97 g and 10 °/s, -20 °/s, 30 °/s. On
- * SIGUSR1 the hub is unplugged for two seconds. The numbers of the usages are those of the HID Usage Tables 1.12,
+ * Apart from a little noise, both readings are constant: 0.1 g, -0.2 g, 0.97 g and 10 °/s, -20 °/s, 30 °/s. On
+ * SIGUSR1 the hub is unplugged for two seconds. Usage numbers are from the HID Usage Tables 1.12,
  * chapter 20 (sensors).
  */
 #include <errno.h>
@@ -33,7 +33,7 @@
 #define FEATURE 0xB1, 0x02
 #define INPUT 0x81, 0x02
 
-/* Power state, reporting state and interval in milliseconds: four bytes behind the report's number. */
+/* Power state, reporting state and interval in milliseconds: four bytes after the report number. */
 #define PROPERTIES \
     USAGE(0x0319), LOGICAL8(0, 5), SIZE(8), EXPONENT(0), FEATURE, \
     USAGE(0x0316), LOGICAL8(0, 5), SIZE(8), FEATURE, \
@@ -43,10 +43,10 @@
 
 static const unsigned char descriptor[] = {
     SENSOR_PAGE, SENSOR(0x01), COLLECTION(1),
-    /* The unit is g where none is named: thousandths of it. */
+    /* Without a unit item the unit is g; here in thousandths. */
     REPORT(1), SENSOR(0x73), COLLECTION(0), PROPERTIES,
     AXIS(0x0453, -3), AXIS(0x0454, -3), AXIS(0x0455, -3), END,
-    /* The unit is degrees per second where none is named: tenths of it. */
+    /* Without a unit item the unit is degrees per second; here in tenths. */
     REPORT(2), SENSOR(0x76), COLLECTION(0), PROPERTIES,
     AXIS(0x0457, -1), AXIS(0x0458, -1), AXIS(0x0459, -1), END,
     END,
@@ -56,7 +56,7 @@ static const short rest[2][3] = {{100, -200, 970}, {100, -200, 300}};
 
 static volatile sig_atomic_t unplug;
 static int descriptor_file = -1;
-/* The two features' bytes: power, reporting, interval. */
+/* The feature reports of the two sensors: power, reporting, interval. */
 static unsigned char features[2][4] = {{2, 1, 20, 0}, {2, 1, 20, 0}};
 
 static void on_signal(int number)
@@ -65,7 +65,7 @@ static void on_signal(int number)
     unplug = 1;
 }
 
-static void tell(const struct uhid_event *event)
+static void send_event(const struct uhid_event *event)
 {
     if (write(descriptor_file, event, sizeof *event) < 0 && errno != ENODEV) perror("uhid");
 }
@@ -81,7 +81,7 @@ static void create(void)
     event.u.create2.product = 0x0001;
     event.u.create2.rd_size = sizeof descriptor;
     memcpy(event.u.create2.rd_data, descriptor, sizeof descriptor);
-    tell(&event);
+    send_event(&event);
 }
 
 static void destroy(void)
@@ -89,7 +89,7 @@ static void destroy(void)
     struct uhid_event event;
     memset(&event, 0, sizeof event);
     event.type = UHID_DESTROY;
-    tell(&event);
+    send_event(&event);
 }
 
 static int sample(int sensor, unsigned char *data)
@@ -109,10 +109,10 @@ static void measure(int sensor)
     memset(&event, 0, sizeof event);
     event.type = UHID_INPUT2;
     event.u.input2.size = (__u16)sample(sensor, event.u.input2.data);
-    tell(&event);
+    send_event(&event);
 }
 
-static void answer(const struct uhid_event *question)
+static void handle_request(const struct uhid_event *question)
 {
     struct uhid_event reply;
     memset(&reply, 0, sizeof reply);
@@ -136,7 +136,7 @@ static void answer(const struct uhid_event *question)
         if ((number == 1 || number == 2) && question->u.set_report.size >= 5)
             memcpy(features[number - 1], question->u.set_report.data + 1, 4);
     }
-    tell(&reply);
+    send_event(&reply);
 }
 
 static long long now(void)
@@ -168,7 +168,7 @@ int main(void)
             struct uhid_event event;
             if (read(descriptor_file, &event, sizeof event) > 0
                 && (event.type == UHID_GET_REPORT || event.type == UHID_SET_REPORT))
-                answer(&event);
+                handle_request(&event);
         }
         for (int sensor = 0; sensor < 2; sensor++) {
             long long period = (features[sensor][2] | features[sensor][3] << 8) * 1000000LL;

@@ -1,9 +1,9 @@
 // A second process for the tests of LinuxSensors.
 //
-//     LinuxSensorsTestHelper hold DEVICE ADDRESS        takes a chip's lock, and keeps it until its input ends
+//     LinuxSensorsTestHelper hold DEVICE ADDRESS        acquires a chip's lock, and holds it until its input ends
 //     LinuxSensorsTestHelper identify DEVICE ADDRESS    opens a chip and reads its identity
 //
-// It answers with one line on standard output, and with status 1 where the line is an error.
+// It prints one line to standard output; its exit status is 1 if the line is an error.
 import Glibc
 import IMUDrivers
 import LinuxSensors
@@ -23,7 +23,7 @@ func run(_ arguments: [String]) throws {
         let lock = try ChipLock(device: arguments[2], address: address)
         answer("held")
         while getchar() != EOF {}
-        // Without it the lock's last use, and so its end, would be above.
+        // Otherwise the lock's last use, and so its lifetime, would end above.
         extendLifetime(lock)
     default:
         var device = try I2CDevice(path: arguments[2], address: address)

@@ -3,17 +3,17 @@ import IMUDrivers
 import LinuxSensors
 import Testing
 
-/// Requirement: two agents never share a chip, and the second is told who has it.
+/// Requirement: two agents never share a chip, and the second one learns which process has it.
 @Suite struct ChipLockTests {
-    /// A name that no other run of the tests has.
+    /// A device name that no other test run uses.
     private let device = "/dev/i2c-lock-\(UUID().uuidString)"
 
-    @Test func aSecondLockOfTheSameProcessIsRefused() throws {
+    @Test func refusesASecondLockInTheSameProcess() throws {
         do {
             let first = try ChipLock(device: device, address: 0x68)
             let error = thrown { () throws(LinuxSensorsError) in _ = try ChipLock(device: device, address: 0x68) }
             guard case .inUse(let holder) = error?.reason else {
-                Issue.record("taken twice")
+                Issue.record("acquired twice")
                 return
             }
             #expect(holder.processIdentifier == getpid())
@@ -26,7 +26,7 @@ import Testing
         use(again)
     }
 
-    @Test func otherChipsAreFree() throws {
+    @Test func doesNotLockOtherChips() throws {
         let first = try ChipLock(device: device, address: 0x68)
         let sameBus = try ChipLock(device: device, address: 0x69)
         let otherBus = try ChipLock(device: device + "2", address: 0x68)
@@ -35,7 +35,7 @@ import Testing
         use(otherBus)
     }
 
-    @Test func allPathsToABusAreTheSameBus() throws {
+    @Test func treatsAllPathsToABusAsTheSameBus() throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -48,7 +48,7 @@ import Testing
         use(lock)
     }
 
-    @Test func anotherProcessIsNamed() throws {
+    @Test func namesTheProcessThatHoldsTheLock() throws {
         let helper = try HelperProcess(["hold", device, "104"])
         #expect(helper.answer() == "held")
         let error = thrown { () throws(LinuxSensorsError) in _ = try ChipLock(device: device, address: 104) }
@@ -66,7 +66,7 @@ import Testing
         use(lock)
     }
 
-    @Test func aKilledProcessLeavesNoLock() throws {
+    @Test func releasesTheLockOfAKilledProcess() throws {
         let helper = try HelperProcess(["hold", device, "104"])
         #expect(helper.answer() == "held")
         #expect(ChipLock.holder(device: device, address: 104)?.processIdentifier == helper.processIdentifier)
@@ -75,7 +75,7 @@ import Testing
         use(lock)
     }
 
-    @Test func theOtherProcessIsRefusedToo() throws {
+    @Test func refusesAnotherProcess() throws {
         let lock = try ChipLock(device: device, address: 104)
         let helper = try HelperProcess(["hold", device, "104"])
         #expect(helper.answer().contains("process \(getpid())"))
@@ -83,6 +83,6 @@ import Testing
         use(lock)
     }
 
-    /// Keeps a lock until here.
+    /// Keeps a lock alive up to this call.
     private func use(_ lock: borrowing ChipLock) {}
 }

@@ -5,7 +5,7 @@ import LinuxSensors
 import MotionCore
 import Testing
 
-/// Requirement: the MPU-6050's driver delivers the chip's samples over /dev/i2c-N, whatever the adapter can do.
+/// Requirement: the MPU-6050 driver delivers the chip's samples over /dev/i2c-N, whatever the adapter supports.
 @Suite struct DriverTests {
     /// Adapters, all with a bus at 400 kHz.
     enum Adapter: CaseIterable {
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Adapter.allCases)
-    func theChipsSamplesArrive(through adapter: Adapter) throws {
+    func deliversTheChipsSamples(through adapter: Adapter) throws {
         let fake = try FakeAdapter(adapter.configure)
         var run = Run(try I2CDevice(path: fake.path, address: 0x68))
         run.poll { $0 >= 60 }
@@ -39,9 +39,9 @@ import Testing
         #expect(fake.rudeRequests == 0)
     }
 
-    // As many as make it give up and try again at least once; it repeats what nobody answered.
+    // Enough failures to exceed the retries and abandon at least one attempt; a missing acknowledgement is retried.
     @Test(arguments: [(ETIMEDOUT, 18), (EIO, 18), (EREMOTEIO, 54)] as [(Int32, UInt64)])
-    func itComesBackAfterABusFailure(code: Int32, transactions: UInt64) throws {
+    func recoversFromABusFailure(code: Int32, transactions: UInt64) throws {
         let fake = try FakeAdapter(Adapter.raspberryPi4.configure)
         var run = Run(try I2CDevice(path: fake.path, address: 0x68))
         run.poll { $0 >= 20 }
@@ -56,9 +56,9 @@ import Testing
         #expect(run.samples.allSatisfy(isAtRest))
     }
 
-    // As different adapters' drivers say it: of what was opened before, nothing else.
+    // The errors that different adapter drivers return for descriptors opened before the removal.
     @Test(arguments: [ENODEV, ENXIO, EIO, ESHUTDOWN] as [Int32])
-    func anAdapterThatIsPulledOutIsLetGoAndOpenedAgain(code: Int32) throws {
+    func closesAndReopensAnUnpluggedAdapter(code: Int32) throws {
         let fake = try FakeAdapter {
             Adapter.raspberryPi4.configure(&$0)
             $0.gone_error = code
@@ -66,7 +66,7 @@ import Testing
         var run = Run(try I2CDevice(path: fake.path, address: 0x68))
         run.poll { $0 >= 20 }
         fake.setPulledOut(true)
-        // The kernel removes it only when nobody has it open any more.
+        // The kernel removes the adapter only when all its descriptors are closed.
         run.poll { _ in fake.openDescriptors == 0 }
         run.poll(seconds: 0.3)
         let fault = run.status.lastFault
@@ -84,10 +84,10 @@ import Testing
         #expect(fake.openDescriptors == 1)
     }
 
-    @Test func aChipIsFoundOnAnAdapterThatCameUnderAnotherNumber() throws {
+    @Test func findsTheChipOnAnAdapterWithANewNumber() throws {
         let directory = try DeviceFiles()
         defer { directory.remove() }
-        // A bus that was there before is not where the chip went, whatever is on it.
+        // The chip cannot have moved to a bus that already existed, whatever is on it.
         let other = try FakeAdapter(at: try directory.file(3), Adapter.raspberryPi4.configure)
         let first = try FakeAdapter(at: try directory.file(4), Adapter.raspberryPi4.configure)
         let search = I2CDevice.Search(register: 0x75, identity: 0x68, in: I2CBus.Places(devices: directory.path))
@@ -95,7 +95,7 @@ import Testing
         run.poll { $0 >= 20 }
         first.setPulledOut(true)
         directory.removeFile(4)
-        // Of what comes, one has another chip at the address, and one is another process's.
+        // Of the new buses, one has another chip at the address, and another process uses one.
         let stranger = try FakeAdapter(at: try directory.file(5)) { $0.identity = 0x19 }
         let taken = try FakeAdapter(at: try directory.file(6), Adapter.raspberryPi4.configure)
         let lock = try ChipLock(device: taken.path, address: 0x68)
@@ -109,7 +109,7 @@ import Testing
         #expect(ChipLock.holder(device: second.path, address: 0x68)?.processIdentifier == getpid())
         #expect(ChipLock.holder(device: first.path, address: 0x68) == nil)
         _ = consume lock
-        // And back.
+        // Back to the first bus.
         second.setPulledOut(true)
         directory.removeFile(7)
         _ = try directory.file(4)
@@ -121,7 +121,7 @@ import Testing
         #expect(other.transactions == 0)
     }
 
-    /// A directory with files of such names as /dev has.
+    /// A directory with device files named as in /dev.
     private struct DeviceFiles {
         let path: String
 
@@ -132,7 +132,7 @@ import Testing
             path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
 
-        /// Makes the file of a bus.
+        /// Creates the device file of a bus.
         func file(_ number: Int) throws -> String {
             let path = "\(self.path)/i2c-\(number)"
             let descriptor = creat(path, 0o600)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// Whether a sample is what the fake's chip reads at rest (mpu6050.c), within its noise and half a step.
+    /// Whether a sample matches the fake chip's readings at rest (mpu6050.c), within its noise and half a count.
     private func isAtRest(_ sample: MotionSample) -> Bool {
         isNear(sample.acceleration * (1 / standardGravity), Vector3(0.021, -0.034, 1.047), within: 0.0042)
             && isNear(sample.rotationRate * (180 / .pi), Vector3(1.3, -2.1, 0.7), within: 0.12)
@@ -160,7 +160,7 @@ import Testing
     }
 }
 
-/// A driver of a chip, polled by the system's clock.
+/// A chip driver, polled by the system's clock.
 private struct Run: ~Copyable {
     private var driver: MPU6050<I2CDevice, SystemClock>
     private var batch = SampleBatch(capacity: 256)
@@ -176,7 +176,7 @@ private struct Run: ~Copyable {
     var status: IMUStatus { driver.status }
     var info: IMUInfo { driver.info }
 
-    /// Polls when it is due, until there are as many samples as wanted, for 30 seconds at most.
+    /// Polls when due until there are enough samples, for at most 30 seconds.
     mutating func poll(until isEnough: (Int) -> Bool) {
         poll(seconds: 30, until: isEnough)
     }

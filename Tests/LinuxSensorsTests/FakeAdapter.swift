@@ -5,30 +5,30 @@ import LinuxSensors
 import Synchronization
 import Testing
 
-/// A fake `/dev/i2c-N` of this process with an MPU-6050 at 0x68, for as long as a test keeps it.
+/// A fake `/dev/i2c-N` in this process, with an MPU-6050 at 0x68. It exists as long as the test retains it.
 final class FakeAdapter {
     let path: String
     private let handle: Int32
 
     private static let count = Atomic<Int>(0)
 
-    /// A device file's path that no other test has, in this process or another.
+    /// A device path that no other test uses, in this process or another.
     static func unusedPath() -> String {
         "/dev/i2c-\(getpid())\(100 + count.add(1, ordering: .relaxed).newValue)"
     }
 
-    /// Puts an adapter at an unused path.
+    /// Creates an adapter at an unused path.
     convenience init(_ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
         try self.init(at: Self.unusedPath(), configure)
     }
 
-    /// Puts an adapter at a path.
+    /// Creates an adapter at a path.
     init(at path: String, _ configure: (inout fake_i2c_settings) -> Void = { _ in }) throws {
         var settings = fake_i2c_default_settings()
         configure(&settings)
         self.path = path
         handle = fake_i2c_attach(path, &settings)
-        try #require(handle >= 0, "the fake has no room for another adapter")
+        try #require(handle >= 0, "the fake cannot add another adapter")
     }
 
     deinit { fake_i2c_detach(handle) }
@@ -41,27 +41,27 @@ final class FakeAdapter {
     /// Takes the chip off the bus, or puts it back.
     func setAbsent(_ absent: Bool) { fake_i2c_set_absent(handle, absent) }
 
-    /// Pulls the adapter out with its chip, or plugs it in again.
+    /// Unplugs the adapter with its chip, or plugs it in again.
     func setPulledOut(_ pulledOut: Bool) { fake_i2c_set_pulled_out(handle, pulledOut) }
 
     var transactions: UInt64 { fake_i2c_transactions(handle) }
     var rudeRequests: UInt32 { fake_i2c_rude_requests(handle) }
     var openDescriptors: UInt32 { fake_i2c_open_descriptors(handle) }
 
-    /// The messages of the last transfer, and the SMBus call that they were, -1 for none.
+    /// The messages of the last transfer, and the code of the SMBus call, -1 if it was not one.
     var lastTransfer: (smbusSize: Int32, messages: [Message]) {
         let last = fake_i2c_last_transfer(handle)
         let messages = [last.messages.0, last.messages.1, last.messages.2, last.messages.3]
         return (last.smbus_size, messages.prefix(Int(last.count)).map(Message.init))
     }
 
-    /// A message as it reached the adapter.
+    /// A message received by the adapter.
     struct Message: Equatable {
         var address: UInt16
         var reads: Bool
         var otherFlags: UInt16
         var length: UInt16
-        /// What was written; up to four bytes.
+        /// The written bytes, up to four.
         var written: [UInt8]
 
         init(address: UInt16, reads: Bool, length: UInt16, written: [UInt8] = []) {
@@ -82,10 +82,10 @@ final class FakeAdapter {
         }
     }
 
-    /// An adapter that transfers no messages but reads blocks.
+    /// An adapter that cannot transfer messages but supports block reads.
     static let smbusBlocks = UInt(I2CFunctionality([.smbusReadByte, .smbusReadBlock, .smbusWriteByteData]).rawValue)
 
-    /// An adapter that reads single registers only.
+    /// An adapter that only reads single registers.
     static let smbusBytes = UInt(I2CFunctionality([.smbusReadByte, .smbusReadByteData, .smbusWriteByteData]).rawValue)
 }
 
@@ -106,7 +106,7 @@ extension I2CDevice {
     }
 }
 
-/// What `body` throws, nil where it does not.
+/// The error that `body` throws; `nil` if it does not throw.
 func thrown<Failure>(_ body: () throws(Failure) -> Void) -> Failure? {
     do throws(Failure) {
         try body()

@@ -1,11 +1,11 @@
 import FakeI2CAdapter
 import Testing
 
-/// Requirement: the fake's chip does what the MPU-6050's manuals say, so that tests against it mean something.
+/// Requirement: the fake chip behaves as in the MPU-6050's manuals, so that tests based on it are valid.
 ///
-/// Time is turned by hand.
+/// The clock is manual.
 @Suite struct FakeChipTests {
-    @Test func itSleepsWhenPowered() throws {
+    @Test func sleepsAfterPowerOn() throws {
         let chip = try Chip()
         chip.pass(milliseconds: 100)
         #expect(chip.read(0x6B) == [0x40])
@@ -18,22 +18,22 @@ import Testing
         // CONFIG, SMPLRT_DIV, samples in 100 ms
         (0x01, 4, 20), (0x06, 9, 10), (0x03, 0, 100), (0x00, 79, 10), (0x07, 39, 20),
     ])
-    func theRateIsThatOfDividerAndLowPass(lowPass: UInt8, divider: UInt8, samples: Int) throws {
+    func setsTheRateByDividerAndLowPass(lowPass: UInt8, divider: UInt8, samples: Int) throws {
         let chip = try Chip()
         chip.stream(frame: 0x08, lowPass: lowPass, divider: divider)
         chip.pass(milliseconds: 100)
-        // Six bytes of accelerometer each.
+        // Six bytes of accelerometer data each.
         #expect(chip.fifoCount == samples * 6)
     }
 
-    @Test func aFastOscillatorMakesMoreSamples() throws {
+    @Test func makesMoreSamplesWithAFastOscillator() throws {
         let chip = try Chip(clockErrorPPM: 50_000)
         chip.stream(frame: 0x08, lowPass: 1, divider: 9)
         chip.pass(milliseconds: 1000)
         #expect(chip.fifoCount == 105 * 6)
     }
 
-    @Test func framesAreInTheOrderOfTheRegisters() throws {
+    @Test func ordersFramesByRegisterNumber() throws {
         let chip = try Chip()
         chip.write(0x1B, 0x18)
         chip.write(0x1C, 0x10)
@@ -43,14 +43,14 @@ import Testing
         let registers = chip.read(0x3B, 14)
         #expect(chip.read(0x74, 14) == registers)
         let words = stride(from: 0, to: 14, by: 2).map { Int16(registers[$0]) << 8 | Int16(registers[$0 + 1]) }
-        // ±8 g: 4096 LSB/g; ±2000 °/s: 16.4 LSB/(°/s); offsets and noise of the fake's header.
+        // ±8 g: 4096 LSB/g; ±2000 °/s: 16.4 LSB/(°/s); offsets and noise as in the fake's header.
         #expect((66...106).contains(words[0]) && (-160 ... -120).contains(words[1]) && (4269...4308).contains(words[2]))
         #expect(words[3] == -4090)
         #expect((20...23).contains(words[4]) && (-36 ... -33).contains(words[5]) && (10...13).contains(words[6]))
     }
 
     /// RM sections 4.1, 4.4, 4.5; the responses of codes 15, 17, 13 and 16, 18, 14.
-    @Test func theSelfTestAddsWhatTheFactoryNoted() throws {
+    @Test func addsTheFactoryResponseDuringSelfTest() throws {
         let chip = try Chip(selfTestError: 10)
         #expect(chip.read(0x0D, 4) == [0x8F, 0x91, 0x6D, 0x0A])
         chip.write(0x1A, 2)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func theCountIsLatchedWithItsHighByte() throws {
+    @Test func latchesTheCountWithItsHighByte() throws {
         let chip = try Chip()
         chip.stream(frame: 0x78, lowPass: 1, divider: 9)
         chip.pass(milliseconds: 10)
@@ -80,7 +80,7 @@ import Testing
         #expect(chip.fifoCount == 24)
     }
 
-    @Test func anOverflowLosesTheOldestAndTheAlignment() throws {
+    @Test func losesTheOldestDataAndTheFramingOnOverflow() throws {
         let chip = try Chip()
         chip.stream(frame: 0x78, lowPass: 1, divider: 0)
         chip.pass(milliseconds: 85)
@@ -91,14 +91,15 @@ import Testing
         #expect(chip.fifoCount == 1024)
         #expect(chip.read(0x3A) == [0x10])
         #expect(chip.read(0x3A) == [0])
-        // Of the first frame eight bytes went: its last four come first, and the frame read above ends 12 before the end.
+        // Eight bytes of the first frame are gone: its last four come first, and the frame read above ends 12 before
+        // the end.
         let content = chip.read(0x74, 1024)
         #expect(Array(content[(1024 - 24)..<(1024 - 18)]) == first)
         #expect(chip.fifoCount == 0)
         #expect(chip.read(0x74, 2) == [content[1023], content[1023]], "empty, it repeats the last byte")
     }
 
-    @Test func aLongAbsenceLeavesAFullFIFO() throws {
+    @Test func fillsTheFIFODuringALongAbsence() throws {
         let chip = try Chip()
         chip.stream(frame: 0x78, lowPass: 0, divider: 0)
         chip.pass(milliseconds: 3_600_000)
@@ -106,7 +107,7 @@ import Testing
         #expect(chip.read(0x3A) == [0x10])
     }
 
-    @Test func theFIFOIsResetWhileItIsOff() throws {
+    @Test func resetsTheFIFOOnlyWhileItIsOff() throws {
         let chip = try Chip()
         chip.stream(frame: 0x78, lowPass: 1, divider: 9)
         chip.pass(milliseconds: 50)
@@ -117,7 +118,7 @@ import Testing
         #expect(chip.read(0x6A) == [0], "the bit clears itself")
     }
 
-    @Test func dataReadyIsToldWhereItIsEnabled() throws {
+    @Test func reportsDataReadyOnlyIfEnabled() throws {
         let chip = try Chip()
         chip.stream(frame: 0x00, lowPass: 1, divider: 9)
         chip.pass(milliseconds: 20)
@@ -128,7 +129,7 @@ import Testing
         #expect(chip.read(0x3A) == [0])
     }
 
-    @Test func aResetTakesItsTimeAndEverything() throws {
+    @Test func resetTakesTimeAndClearsAllRegisters() throws {
         let chip = try Chip()
         chip.stream(frame: 0x78, lowPass: 1, divider: 9)
         chip.pass(milliseconds: 50)
@@ -142,7 +143,7 @@ import Testing
         #expect(chip.fifoCount == 0)
     }
 
-    @Test func aShakeIsSeenWhileItLasts() throws {
+    @Test func measuresAShakeOnlyWhileItLasts() throws {
         let chip = try Chip(shake: mpu6050_shake(from_s: 1, until_s: 2, every_s: 10, m_s2: 20, hz: 4))
         chip.write(0x1C, 0x10)
         chip.stream(frame: 0x08, lowPass: 1, divider: 9)
@@ -169,7 +170,7 @@ import Testing
     }
 }
 
-/// The model itself, without a bus.
+/// The chip model without a bus.
 private final class Chip {
     private let chip: OpaquePointer
     private var now: Int64 = 7_000_000_000
@@ -201,7 +202,7 @@ private final class Chip {
         return Int(count[0]) << 8 | Int(count[1])
     }
 
-    /// Wakes it and lets it put frames into its FIFO; the first sample comes with the next period.
+    /// Wakes the chip and enables its FIFO. The first sample comes after one period.
     func stream(frame: UInt8, lowPass: UInt8, divider: UInt8) {
         write(0x1A, lowPass)
         write(0x19, divider)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LinuxSensors
 
-/// A fake `/dev/gpiochipN` of this process, for as long as a test keeps it.
+/// A fake `/dev/gpiochipN` in this process. It exists as long as the test retains it.
 private final class FakeGPIO {
     let path = "/dev/gpiochip\(getpid())"
 
@@ -22,7 +22,7 @@ private final class FakeGPIO {
     func place(_ line: GPIOPlace.Line) -> GPIOPlace { GPIOPlace(chip: path, line: line) }
 }
 
-/// Requirement: a line's edges are requested of the kernel as they have to be, and read without waiting.
+/// Requirement: a line's edges are requested with the right flags and read without blocking.
 @Suite(.serialized) struct GPIOLineTests {
     private func edges(of line: inout GPIOLine, room: Int = 64) -> [DataReadyEdge] {
         var edges = [DataReadyEdge](repeating: DataReadyEdge(time: Timestamp(nanoseconds: 0), number: 0), count: room)
@@ -30,7 +30,7 @@ private final class FakeGPIO {
         return Array(edges.prefix(count))
     }
 
-    @Test func aLineIsRequestedForRisingEdgesOnTheMonotonicClock() throws {
+    @Test func requestsRisingEdgesOnTheMonotonicClock() throws {
         let fake = try FakeGPIO()
         var line = try GPIOLine(fake.place(.number(17)))
         let request = fake_gpio_last_request()
@@ -51,17 +51,17 @@ private final class FakeGPIO {
         #expect(edges(of: &line).isEmpty)
     }
 
-    @Test func aLineIsFoundByItsName() throws {
+    @Test func findsALineByName() throws {
         let fake = try FakeGPIO()
         let line = try GPIOLine(fake.place(.name("GPIO23")))
         #expect(fake_gpio_last_request().offset == 23)
         #expect("\(line.place)" == "line GPIO23 of \(fake.path)")
         let error = thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.name("GPIO99"))) }
-        #expect(error?.reason == .noLineOfThatName)
+        #expect(error?.reason == .noSuchLineName)
         #expect(error?.isConfiguration == true)
     }
 
-    @Test func theLineIsGivenBack() throws {
+    @Test func releasesTheLine() throws {
         let fake = try FakeGPIO()
         do {
             let line = try GPIOLine(fake.place(.number(5)))
@@ -71,7 +71,7 @@ private final class FakeGPIO {
         #expect(!fake_gpio_is_requested())
     }
 
-    @Test func whatTheQueueHadNoRoomForShowsInTheNumbers() throws {
+    @Test func lostEventsLeaveAGapInTheNumbers() throws {
         let fake = try FakeGPIO()
         var line = try GPIOLine(fake.place(.number(17)))
         for index in 0..<1100 { fake_gpio_raise(Int64(index) * 1000) }
@@ -86,7 +86,7 @@ private final class FakeGPIO {
         #expect(all.last?.number == 1100)
     }
 
-    @Test func whatStandsInTheWayIsSaid() throws {
+    @Test func reportsWhyALineCannotBeUsed() throws {
         let fake = try FakeGPIO { settings in
             settings.busy_line = 4
             withUnsafeMutableBytes(of: &settings.busy_consumer) { $0.copyBytes(from: "spi0 CS0".utf8) }
@@ -109,14 +109,14 @@ private final class FakeGPIO {
     @Test(
         arguments: [(ENXIO, .noInterrupts), (EPERM, .accessDenied), (EIO, .cannotRequest)]
             as [(Int32, GPIOError.Reason)])
-    func whatTheKernelRefusesIsTold(code: Int32, reason: GPIOError.Reason) throws {
+    func mapsTheKernelsErrors(code: Int32, reason: GPIOError.Reason) throws {
         let fake = try FakeGPIO { $0.request_error = code }
         let error = thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.number(17))) }
         #expect(error?.reason == reason)
         #expect(error?.failure == SystemFailure(code: code))
     }
 
-    @Test func withoutPermissionItIsSaidWhatToDo() throws {
+    @Test func advisesOnMissingPermission() throws {
         let fake = try FakeGPIO { $0.open_error = EACCES }
         let error = try #require(thrown { () throws(GPIOError) in _ = try GPIOLine(fake.place(.number(17))) })
         #expect(error.reason == .accessDenied)

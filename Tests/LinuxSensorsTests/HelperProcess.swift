@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// A run of LinuxSensorsTestHelper; killed at the end of a test that still has it.
+/// A run of LinuxSensorsTestHelper. It is killed when the test releases it.
 final class HelperProcess {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
 
-    /// Where the build put the helper and the fake's library: beside the test program.
+    /// The build directory of the helper and the fake's library: that of the test program.
     private static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent()
 
-    /// Starts it; with `fake` set, the fake adapter is loaded into it at that path.
+    /// Starts the helper. With `fake`, the fake adapter is loaded into it at that path.
     init(_ arguments: [String], fake: String? = nil, options: String = "") throws {
         process.executableURL = Self.products.appendingPathComponent("LinuxSensorsTestHelper")
         process.arguments = arguments
@@ -35,7 +35,7 @@ final class HelperProcess {
 
     var processIdentifier: Int32 { process.processIdentifier }
 
-    /// The line it answers with; what there is of it, where it ends first.
+    /// The line that the helper prints; an incomplete one if the helper ends first.
     func answer() -> String {
         var line = Data()
         while let byte = try? output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
@@ -44,14 +44,14 @@ final class HelperProcess {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Ends its input and waits for its exit status.
+    /// Closes its input and waits for its exit status.
     func finish() -> Int32 {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()
         return process.terminationStatus
     }
 
-    /// Kills it without notice, and waits for its end.
+    /// Kills it and waits for its end.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()

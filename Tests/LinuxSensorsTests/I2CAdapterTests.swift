@@ -4,13 +4,13 @@ import IMUDrivers
 import LinuxSensors
 import Testing
 
-/// Requirement: what keeps a chip from being opened is named, with what to do about it.
+/// Requirement: if a chip cannot be opened, the cause is named, with advice.
 @Suite struct OpeningTests {
     @Test(arguments: [
         (ENOENT, BusError.Kind.absent, "do_i2c"), (ENODEV, .absent, "do_i2c"), (ENXIO, .absent, "modprobe i2c-dev"),
         (EACCES, .accessDenied, "usermod -aG i2c"), (EPERM, .accessDenied, "usermod -aG i2c"),
     ])
-    func aDeviceFileThatDoesNotOpenComesWithAdvice(code: Int32, kind: BusError.Kind, advice: String) throws {
+    func advisesOnADeviceFileThatCannotBeOpened(code: Int32, kind: BusError.Kind, advice: String) throws {
         let fake = try FakeAdapter { $0.open_error = code }
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
         #expect(error?.reason == .cannotOpen)
@@ -19,20 +19,20 @@ import Testing
         #expect(error?.advice?.contains(advice) == true)
     }
 
-    @Test func aFileThatIsNotThereIsAbsent() {
+    @Test func reportsAMissingFileAsAbsent() {
         let path = "/dev/i2c-there-is-none"
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CAdapter(path: path) }
         #expect(error?.reason == .cannotOpen)
         #expect(error?.busError == BusError(.absent, code: ENOENT))
     }
 
-    @Test func anotherKindOfFileIsNoAdapter() {
+    @Test func rejectsAFileThatIsNotAnAdapter() {
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CAdapter(path: "/dev/null") }
         #expect(error?.reason == .notAnAdapter)
         #expect(error?.busError == BusError(.unsupported, code: ENOTTY))
     }
 
-    @Test func anAdapterThatDoesNotSayWhatItCanIsClosed() throws {
+    @Test func closesAnAdapterThatDoesNotReportItsFunctionality() throws {
         let fake = try FakeAdapter { $0.functionality_error = ENODEV }
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CAdapter(path: fake.path) }
         #expect(error?.reason == .notAnAdapter)
@@ -40,7 +40,7 @@ import Testing
         #expect(fake.openDescriptors == 0)
     }
 
-    @Test func aChipOfAKernelDriverIsLeftToIt() throws {
+    @Test func leavesAChipToItsKernelDriver() throws {
         let fake = try FakeAdapter { $0.kernel_driver = true }
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
         #expect(error?.reason == .kernelDriver(name: nil))
@@ -52,14 +52,14 @@ import Testing
     }
 
     @Test(arguments: [0x00, 0x07, 0x78, 0xFF] as [UInt8])
-    func onlyAddressesOfChipsAreTaken(address: UInt8) throws {
+    func acceptsOnlyValidChipAddresses(address: UInt8) throws {
         let fake = try FakeAdapter()
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: address) }
         #expect(error?.reason == .invalidAddress)
         #expect(fake.transactions == 0)
     }
 
-    @Test func anAdapterThatCannotReadRegistersIsRefused() throws {
+    @Test func rejectsAnAdapterThatCannotReadRegisters() throws {
         let fake = try FakeAdapter { $0.functionality = I2CFunctionality.smbusQuick.rawValue }
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
         #expect(error?.reason == .insufficientAdapter(.smbusQuick))
@@ -67,7 +67,7 @@ import Testing
         #expect(fake.openDescriptors == 0)
     }
 
-    @Test func functionalityIsTheKernels() throws {
+    @Test func reportsTheKernelsFunctionality() throws {
         let fake = try FakeAdapter()
         let functionality = try I2CAdapter(path: fake.path).functionality
         #expect(functionality.isSuperset(of: [.transfers, .smbusQuick, .smbusReadBlock, .smbusWriteBlock]))
@@ -75,9 +75,9 @@ import Testing
     }
 }
 
-/// Requirement: a scan finds chips without writing to them or disturbing one that is in use.
+/// Requirement: a scan finds chips without writing to them or disturbing one in use.
 @Suite struct ProbeTests {
-    @Test func presenceIsOneReadByte() throws {
+    @Test func probesWithAOneByteRead() throws {
         let fake = try FakeAdapter()
         let adapter = try I2CAdapter(path: fake.path)
         let found = adapter.presence(at: 0x68)
@@ -87,7 +87,7 @@ import Testing
         #expect(other == .silent)
     }
 
-    @Test func presenceAlsoThroughSMBus() throws {
+    @Test func probesThroughSMBus() throws {
         let fake = try FakeAdapter { $0.functionality = FakeAdapter.smbusBytes }
         let adapter = try I2CAdapter(path: fake.path)
         let found = [adapter.presence(at: 0x68), adapter.presence(at: 0x69)]
@@ -96,7 +96,7 @@ import Testing
         #expect(identity == 0x68)
     }
 
-    @Test func aRegisterIsReadWithoutWritingOne() throws {
+    @Test func readsARegisterWithoutWritingOne() throws {
         let fake = try FakeAdapter { $0.identity = 0x71 }
         let adapter = try I2CAdapter(path: fake.path)
         let identity = try adapter.readRegister(0x75, at: 0x68)
@@ -106,7 +106,7 @@ import Testing
         #expect(error == BusError(.notAcknowledged, code: EREMOTEIO))
     }
 
-    @Test func aStuckBusIsNotAnEmptyOne() throws {
+    @Test func distinguishesAStuckBusFromAnEmptyOne() throws {
         let fake = try FakeAdapter()
         fake.fail(with: ETIMEDOUT, afterMilliseconds: 5)
         let adapter = try I2CAdapter(path: fake.path)
@@ -114,12 +114,12 @@ import Testing
         #expect(found == .failed(BusError(.timedOut, code: ETIMEDOUT)))
     }
 
-    @Test func chipsInUseAreNotTouched() throws {
+    @Test func doesNotAccessChipsInUse() throws {
         let fake = try FakeAdapter()
         let device = try I2CDevice(path: fake.path, address: 0x68)
         let adapter = try I2CAdapter(path: fake.path)
         guard case .inUse(let holder) = adapter.presence(at: device.address) else {
-            Issue.record("not seen to be in use")
+            Issue.record("not reported as in use")
             return
         }
         #expect(holder.processIdentifier == getpid())

@@ -2,7 +2,7 @@ import Foundation
 import LinuxSensors
 import Testing
 
-/// Requirement: a machine's buses are listed in order, with what the system tells of them.
+/// Requirement: a machine's buses are listed in order, with what the system reports about them.
 @Suite struct I2CBusTests {
     let root: URL
     let places: I2CBus.Places
@@ -19,7 +19,7 @@ import Testing
         try content.write(to: file)
     }
 
-    @Test func inTheOrderOfTheirNumbers() throws {
+    @Test func listsBusesByNumber() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         for name in ["i2c-10", "i2c-2", "i2c-1", "i2c-", "i2c-x", "i2c--1", "i2c-+3", "i2c-4x", "spidev0.0", "i2c"] {
             try write(Data(), to: "dev/" + name)
@@ -30,11 +30,11 @@ import Testing
         #expect(buses.allSatisfy { $0.name == nil && $0.clockFrequency == nil })
     }
 
-    @Test func noDirectoryIsNoBus() {
+    @Test func listsNothingWithoutADirectory() {
         #expect(I2CBus.all(in: places).isEmpty)
     }
 
-    @Test func nameAndClockAreTheSystems() throws {
+    @Test func readsNameAndClockFromTheSystem() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         let adapter = "sys/class/i2c-dev/i2c-1"
         try write(Data("bcm2835 (i2c@7e804000)\n".utf8), to: adapter + "/name")
@@ -47,7 +47,7 @@ import Testing
         #expect(I2CBus(number: 1, in: places).clockFrequency == nil)
     }
 
-    @Test func theKernelDriverOfAChipIsNamed() throws {
+    @Test func namesTheKernelDriverOfAChip() throws {
         defer { try? FileManager.default.removeItem(at: root) }
         let driver = "sys/bus/i2c/drivers/inv-mpu6050-i2c"
         try write(Data(), to: driver + "/bind")

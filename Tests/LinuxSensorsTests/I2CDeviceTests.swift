@@ -5,9 +5,9 @@ import LinuxSensors
 import MotionCore
 import Testing
 
-/// Requirement: a chip's registers are read and written through i2c-dev as every adapter allows it.
+/// Requirement: a chip's registers are read and written through i2c-dev by whatever method the adapter supports.
 @Suite struct I2CDeviceTests {
-    @Test func aReadIsAWriteOfTheRegisterAndOneRead() throws {
+    @Test func readsWithOneWriteAndOneReadMessage() throws {
         let fake = try FakeAdapter { $0.single_read_message = true }
         var device = try I2CDevice(path: fake.path, address: 0x68)
         let identity = try device.read(0x75)
@@ -21,7 +21,7 @@ import Testing
             ])
     }
 
-    @Test func aWriteIsOneMessage() throws {
+    @Test func writesWithOneMessage() throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)
         try device.write(0x19, 0x04)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [2, 14, 32, 33, 240, 1024, 8192])
-    func aBurstIsOneTransaction(length: Int) throws {
+    func readsABurstInOneTransaction(length: Int) throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)
         #expect(device.maximumReadLength == 8192)
@@ -45,7 +45,7 @@ import Testing
         #expect(!content.contains(0xEE))
     }
 
-    @Test func aLongerReadThanAMessageMayBeIsRefusedUnsent() throws {
+    @Test func refusesAReadLongerThanAMessageWithoutSendingIt() throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)
         let before = fake.transactions
@@ -54,7 +54,7 @@ import Testing
         #expect(fake.transactions == before)
     }
 
-    @Test func anEmptyReadSendsNothing() throws {
+    @Test func sendsNothingForAnEmptyRead() throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)
         let before = fake.transactions
@@ -63,7 +63,7 @@ import Testing
         #expect(fake.transactions == before)
     }
 
-    @Test func anAdapterOfShortReadsShowsInTheLongestLength() throws {
+    @Test func learnsTheLongestReadFromARefusal() throws {
         let fake = try FakeAdapter { $0.longest_read = 60 }
         var device = try I2CDevice(path: fake.path, address: 0x68)
         let error = thrown { () throws(BusError) in _ = try device.registers(0x00, 61) }
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [1, 14, 31, 32])
-    func withoutTransfersSMBusBlocksServe(length: Int) throws {
+    func usesSMBusBlocksWithoutTransfers(length: Int) throws {
         let fake = try FakeAdapter { $0.functionality = FakeAdapter.smbusBlocks }
         var device = try I2CDevice(path: fake.path, address: 0x68)
         #expect(device.maximumReadLength == 32)
@@ -82,7 +82,7 @@ import Testing
         #expect(fake.lastTransfer.smbusSize == 2)
         #expect(fake.lastTransfer.messages == [.init(address: 0x68, reads: false, length: 2, written: [0x19, 0x09])])
         let content = try device.registers(0x19, length)
-        // libi2c asks for 32 bytes with the older of the two calls.
+        // libi2c uses the older of the two calls for 32 bytes.
         #expect(fake.lastTransfer.smbusSize == (length == 32 ? 6 : 8))
         #expect(fake.lastTransfer.messages.map(\.length) == [1, UInt16(length)])
         #expect(content.first == 0x09)
@@ -91,7 +91,7 @@ import Testing
         #expect(error == BusError(.unsupported, code: EINVAL))
     }
 
-    @Test func withoutBlocksSingleBytesServe() throws {
+    @Test func readsSingleBytesWithoutBlocks() throws {
         let fake = try FakeAdapter { $0.functionality = FakeAdapter.smbusBytes }
         var device = try I2CDevice(path: fake.path, address: 0x68)
         #expect(device.maximumReadLength == 1)
@@ -103,7 +103,7 @@ import Testing
         #expect(error == BusError(.unsupported, code: EINVAL))
     }
 
-    @Test func theAdapterIsLeftAsItWasAndClosed() throws {
+    @Test func leavesTheAdaptersSettingsAloneAndClosesIt() throws {
         let fake = try FakeAdapter()
         do {
             var device = try I2CDevice(path: fake.path, address: 0x68)
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-/// Requirement: a failed transaction says by kind and errno what the bus answered.
+/// Requirement: a failed transaction reports the kind of failure and the errno.
 @Suite struct BusErrorTests {
     static let meanings: [(Int32, BusError.Kind)] = [
         (ENXIO, .notAcknowledged), (EREMOTEIO, .notAcknowledged), (EAGAIN, .arbitrationLost), (ETIMEDOUT, .timedOut),
@@ -127,7 +127,7 @@ import Testing
     ]
 
     @Test(arguments: meanings)
-    func everyErrnoHasAMeaning(code: Int32, kind: BusError.Kind) throws {
+    func classifiesEveryErrno(code: Int32, kind: BusError.Kind) throws {
         for functionality in [fake_i2c_default_settings().functionality, FakeAdapter.smbusBlocks] {
             let fake = try FakeAdapter { $0.functionality = functionality }
             var device = try I2CDevice(path: fake.path, address: 0x68)
@@ -136,13 +136,13 @@ import Testing
             #expect(ofRead == BusError(kind, code: code))
             let ofWrite = thrown { () throws(BusError) in try device.write(0x19, 0x01) }
             #expect(ofWrite == BusError(kind, code: code))
-            // Nothing sticks: the next transaction is as good as ever, and the failed write did not happen.
+            // The failure has no lasting effect: the next transaction works, and the failed write did not happen.
             let divider = try device.read(0x19)
             #expect(divider == 0)
         }
     }
 
-    @Test func aNoLongerConnectedChipDoesNotAcknowledge() throws {
+    @Test func reportsADisconnectedChipAsNotAcknowledged() throws {
         let fake = try FakeAdapter { $0.absent_error = ENXIO }
         var device = try I2CDevice(path: fake.path, address: 0x68)
         let before = try device.read(0x75)
@@ -155,7 +155,7 @@ import Testing
         #expect(after == 0x68)
     }
 
-    @Test func aTransactionTakesAsLongAsTheBusDoes() throws {
+    @Test func transactionsTakeTheTimeOfTheBus() throws {
         let fake = try FakeAdapter { $0.clock_hz = 20_000 }
         var device = try I2CDevice(path: fake.path, address: 0x68)
         let start = SystemClock().now()
@@ -164,7 +164,7 @@ import Testing
         #expect(SystemClock().now().seconds(since: start) >= 156.0 / 20_000)
     }
 
-    @Test func anInterruptedTransactionIsMadeAgain() throws {
+    @Test func repeatsAnInterruptedTransaction() throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)
         fake.fail(with: EINTR, times: 2)
@@ -173,7 +173,7 @@ import Testing
         #expect(fake.transactions == 3)
     }
 
-    @Test func endlessInterruptionEnds() throws {
+    @Test func givesUpAfterEndlessInterruptions() throws {
         let fake = try FakeAdapter()
         var device = try I2CDevice(path: fake.path, address: 0x68)
         fake.fail(with: EINTR, times: .max)

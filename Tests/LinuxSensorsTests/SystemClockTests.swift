@@ -3,16 +3,16 @@ import LinuxSensors
 import MotionCore
 import Testing
 
-/// Requirement: time is the kernel's monotonic clock, and a wait ends at an instant, not after a duration.
+/// Requirement: time comes from the kernel's monotonic clock, and a wait ends at a deadline, not after a duration.
 @Suite struct SystemClockTests {
-    @Test func itIsTheMonotonicClock() {
+    @Test func readsTheMonotonicClock() {
         let before = clock()
         let now = SystemClock().now()
         let after = clock()
         #expect(before <= now && now <= after)
     }
 
-    @Test func aWaitEndsNotBeforeItsInstant() {
+    @Test func doesNotEndAWaitBeforeItsDeadline() {
         let deadline = SystemClock().now().advanced(bySeconds: 0.02)
         SystemClock.sleep(until: deadline)
         #expect(SystemClock().now() >= deadline)

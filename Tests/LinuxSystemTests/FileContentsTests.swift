@@ -3,7 +3,7 @@ import LinuxSystem
 import SystemTestSupport
 import Testing
 
-/// Requirement: a file is read and replaced whole, and nothing that lies in its place is waited for.
+/// Requirement: a file is read and replaced as a whole, and anything else in its place never blocks.
 @Suite struct FileContentsTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/file" }
@@ -13,7 +13,7 @@ import Testing
         return try #require(attributes[.posixPermissions] as? Int)
     }
 
-    @Test func aFileIsReplacedAndRead() throws {
+    @Test func replacesAndReadsAFile() throws {
         FileContents.makeDirectories(directory.path)
         let first = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         try FileContents.replace(path, with: first)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [0o600, 0o640, 0o664])
-    func thePermissionsOfTheOldFileArePassedOn(permissions: Int) throws {
+    func keepsThePermissionsOfTheOldFile(permissions: Int) throws {
         try directory.write("old", to: path)
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
         try FileContents.replace(path, with: Array("new".utf8))
@@ -37,14 +37,14 @@ import Testing
         #expect(try FileContents.text(of: path, limit: 9) == "new")
     }
 
-    @Test func aNewFileMayBeReadByEverybody() throws {
+    @Test func makesANewFileReadableForAllUsers() throws {
         FileContents.makeDirectories(directory.path)
         try FileContents.replace(path, with: [1])
         #expect(try mode(of: path) == 0o644)
     }
 
-    /// What a power cut left beside the file, or a link that leads elsewhere, is not written through.
-    @Test func whatLiesInTheTemporaryFilesPlaceIsNotFollowed() throws {
+    /// Files left by a power cut, and links that lead elsewhere, are not written through.
+    @Test func doesNotFollowALinkInPlaceOfTheTemporaryFile() throws {
         let other = directory.path + "/other"
         try directory.write("untouched", to: other)
         #expect(symlink(other, directory.path + "/.file.new") == 0)
@@ -56,26 +56,26 @@ import Testing
         #expect(directory.names.sorted() == ["file", "other"])
     }
 
-    @Test func whatIsNoFileIsRefused() throws {
+    @Test func refusesAnythingButARegularFile() throws {
         FileContents.makeDirectories(directory.path)
         #expect(mkfifo(path, 0o600) == 0)
         #expect(throws: SystemFailure.notRegularFile) { try FileContents.bytes(of: path, limit: 9) }
         #expect(throws: SystemFailure.notRegularFile) { try FileContents.bytes(of: "/dev/zero", limit: 9) }
         #expect(throws: SystemFailure(code: EISDIR)) { try FileContents.bytes(of: directory.path, limit: 9) }
         #expect("\(SystemFailure.notRegularFile)" == "Not a regular file")
-        // Writing puts a file there.
+        // Writing replaces it with a file.
         try FileContents.replace(path, with: [4])
         #expect(try FileContents.bytes(of: path, limit: 9) == [4])
     }
 
-    /// A file that the user named may be /dev/stdin; one of the kernel's has no size that could be known before.
-    @Test func pipesAreReadOnRequestAndTheKernelsFilesAlways() throws {
+    /// A file named by the user may be /dev/stdin. Kernel files have no size known in advance.
+    @Test func readsPipesOnRequestAndKernelFilesAlways() throws {
         #expect(try FileContents.bytes(of: "/dev/zero", limit: 3, mayBePipe: true) == [0, 0, 0])
         #expect(try FileContents.text(of: "/proc/self/comm", limit: 99).hasSuffix("\n"))
         #expect(FileContents.text(ofOptional: "/proc/self/none", limit: 99) == nil)
     }
 
-    @Test func aFailureLeavesTheOldFileAndNothingElse() throws {
+    @Test func aFailureKeepsTheOldFileAndLeavesNothingElse() throws {
         try directory.write("old", to: path)
         let below = path + "/below"
         #expect(throws: SystemFailure(code: ENOTDIR)) { try FileContents.replace(below, with: [1]) }

@@ -4,12 +4,12 @@ import Synchronization
 import SystemTestSupport
 import Testing
 
-/// The alarm clock of a thread: a ring is never lost, and a wait ends in time without one.
+/// Requirement: a wake signal is never lost, and without one a wait ends in time.
 @Suite struct WakeSignalTests {
-    @Test func aRingBeforeTheWaitEndsIt() async throws {
+    @Test func aSignalBeforeTheWaitEndsIt() async throws {
         let signal = try #require(WakeSignal())
         let isBack = Flag()
-        signal.ring()
+        signal.signal()
         let thread = try #require(
             WorkerThread(name: "waiter") {
                 signal.wait(seconds: nil)
@@ -19,7 +19,7 @@ import Testing
         #expect(thread.join(within: 5))
     }
 
-    @Test func aRingEndsAWaitThatIsUnderWay() async throws {
+    @Test func aSignalEndsAWaitInProgress() async throws {
         let signal = try #require(WakeSignal())
         let waits = Counter()
         let thread = try #require(
@@ -30,29 +30,29 @@ import Testing
                 }
             })
         for number in 1...20 {
-            signal.ring()
+            signal.signal()
             #expect(await eventually { waits.value == number })
         }
         #expect(thread.join(within: 5))
     }
 
-    @Test func aWaitEndsAfterItsTime() throws {
+    @Test func aWaitEndsAfterItsTimeout() throws {
         let signal = try #require(WakeSignal())
         let start = monotonicSeconds()
         signal.wait(seconds: 0.05)
         #expect(monotonicSeconds() - start >= 0.05)
     }
 
-    /// However often it was rung, one wait answers for all.
-    @Test func aWaitUsesUpAllRings() throws {
+    /// One wait clears any number of signals.
+    @Test func aWaitClearsAllSignals() throws {
         let signal = try #require(WakeSignal())
-        for _ in 0..<5 { signal.ring() }
+        for _ in 0..<5 { signal.signal() }
         signal.wait(seconds: nil)
         let start = monotonicSeconds()
         signal.wait(seconds: 0.05)
         #expect(monotonicSeconds() - start >= 0.05)
 
-        signal.ring()
+        signal.signal()
         signal.wait(seconds: -1)
         let again = monotonicSeconds()
         signal.wait(seconds: 0.05)
@@ -60,7 +60,7 @@ import Testing
     }
 }
 
-/// Threads of the system's own: joined where they end in time, left behind where they do not.
+/// Requirement: a thread is joined if it ends in time, and detached otherwise.
 @Suite struct WorkerThreadTests {
     @Test func joinWaitsForTheEnd() throws {
         let isDone = Flag()
@@ -73,7 +73,7 @@ import Testing
         #expect(isDone.isSet)
     }
 
-    @Test func aStuckThreadIsLeftBehindAndEndsByItself() async throws {
+    @Test func aStuckThreadIsDetachedAndEndsByItself() async throws {
         let gate = Gate()
         let isDone = Flag()
         let thread = try #require(
@@ -109,8 +109,8 @@ import Testing
         #expect(joined.entries == [false])
     }
 
-    /// Signals are for the main thread, and a thread can be told apart in `top -H`.
-    @Test func itHasItsNameAndNoSignals() throws {
+    /// Signals are handled on the main thread only, and threads can be identified in `top -H`.
+    @Test func hasANameAndBlocksSignals() throws {
         let name = Journal<String?>()
         let blocksTermination = Journal<Bool>()
         let thread = try #require(

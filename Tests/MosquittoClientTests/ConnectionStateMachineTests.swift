@@ -2,11 +2,11 @@ import Testing
 
 @testable import MosquittoClient
 
-/// The connection logic without a network: who is tried, how and when. Nothing but `stop` ends the attempts.
+/// The connection logic without a network: which broker is tried, how and when. Only `stop` ends the attempts.
 @Suite struct ConnectionStateMachineTests {
     typealias Machine = ConnectionStateMachine<FixedGenerator>
 
-    /// A generator that always returns the same: all zeros and all ones are the ends of every random range.
+    /// A generator that always returns the same number. All zeros and all ones give the limits of every random range.
     struct FixedGenerator: RandomNumberGenerator {
         var value: UInt64
         mutating func next() -> UInt64 { value }
@@ -29,19 +29,19 @@ import Testing
         .connect(Machine.Attempt(broker: broker, version: version, forcesIPv4: ipv4))
     }
 
-    /// The wait in an action, in seconds; nil for another action.
+    /// The delay in an action, seconds; `nil` for another action.
     static func wait(_ action: Machine.Action, from start: ContinuousClock.Instant = now) -> Double? {
         guard case .wait(let until) = action else { return nil }
         return start.duration(to: until) / .seconds(1)
     }
 
-    @Test("The first attempt is made at once, with MQTT 5")
+    @Test("The first attempt is immediate and uses MQTT 5")
     func start() {
         var machine = Self.machine()
         #expect(machine.start() == Self.attempt())
     }
 
-    @Test("The bound of the wait doubles from 1 s to the cap of 60 s")
+    @Test("The bound of the delay doubles from 1 s to the cap of 60 s")
     func backoffDoubles() throws {
         var machine = Self.machine()
         _ = machine.start()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("With full jitter the wait may be nothing at all, and is spread over the whole range")
+    @Test("With full jitter the delay may be zero and is spread over the whole range")
     func jitter() throws {
         var machine = Self.machine(random: 0)
         _ = machine.start()
@@ -80,7 +80,7 @@ import Testing
         #expect(delay > .seconds(59) && delay <= .seconds(60))
     }
 
-    @Test("A timer that fires early is told how long it still has to wait")
+    @Test("A timer that fires early returns the same deadline again")
     func earlyTimer() {
         var machine = Self.machine()
         _ = machine.start()
@@ -89,7 +89,7 @@ import Testing
         #expect(machine.timerFired(now: Self.now + .seconds(2)) == Self.attempt())
     }
 
-    @Test("A connection that lasted starts the back-off over; one that did not, does not")
+    @Test("Only a stable connection resets the backoff")
     func backoffIsReset() throws {
         var machine = Self.machine()
         _ = machine.start()
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(
-        "A broker that does not know MQTT 5 is asked for 3.1.1 at once, and remembered",
+        "A broker that does not support MQTT 5 is tried with 3.1.1 at once, and the version is remembered",
         arguments: [MQTTFailure.refused(.unsupportedProtocolVersion), .protocolError])
     func fallback(failure: MQTTFailure) {
         var machine = Self.machine(brokers: 2)
@@ -132,12 +132,12 @@ import Testing
         machine.accepted(now: Self.now)
         _ = machine.failed(.closed, now: Self.now + .seconds(60))
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v311))
-        // The other broker is none of this one's business.
+        // The other broker is unaffected.
         _ = machine.failed(Self.reset, now: Self.now)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(1, .v5))
     }
 
-    @Test("A broker that refuses 3.1.1 as well is not asked in a circle without waits")
+    @Test("A broker that refuses 3.1.1 too is not retried without delays")
     func fallbackRefused() {
         var machine = Self.machine()
         _ = machine.start()
@@ -147,7 +147,7 @@ import Testing
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
 
-    @Test("A broker that hangs up on a CONNECT of MQTT 5 is tried with both versions alternately")
+    @Test("A broker that closes the connection on an MQTT 5 CONNECT is tried with both versions alternately")
     func hangUp() {
         var machine = Self.machine()
         _ = machine.start()
@@ -156,14 +156,14 @@ import Testing
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, version))
         }
         machine.accepted(now: Self.now)
-        // Now the version is known, and a hang-up is only a hang-up.
+        // Now the version is known, and a closed connection does not change it.
         _ = machine.failed(.closed, now: Self.now)
         _ = machine.timerFired(now: Self.now + .seconds(100))
         _ = machine.failed(.closed, now: Self.now)
         #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v311))
     }
 
-    @Test("A fixed version is never left")
+    @Test("A fixed version never changes")
     func fixedVersion() {
         var machine = Self.machine(versions: .only(.v5))
         _ = machine.start()
@@ -210,7 +210,8 @@ import Testing
         #expect(machine.stop() == .finish)
     }
 
-    @Test("What costs memory is tried ever more seldom, up to once an hour, however long the connections last between")
+    @Test(
+        "Failures that leak memory are retried ever less often, up to once an hour, however long the connections last")
     func unreadable() throws {
         var machine = Self.machine()
         _ = machine.start()
@@ -222,7 +223,7 @@ import Testing
             #expect(abs(wait - bound) < 0.001)
             now += .seconds(3600)
             #expect(machine.timerFired(now: now) == Self.attempt())
-            // A connection that lasts in between changes nothing.
+            // A connection in between changes nothing.
             machine.accepted(now: now)
             now += .seconds(30)
             let usual = try #require(Self.wait(machine.failed(.closed, now: now), from: now))
@@ -235,7 +236,7 @@ import Testing
         #expect(abs(wait - 1) < 0.001)
     }
 
-    @Test("After stop nothing starts it again")
+    @Test("After stop, no event starts another attempt")
     func stop() {
         var machine = Self.machine()
         _ = machine.start()

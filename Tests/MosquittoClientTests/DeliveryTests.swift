@@ -2,7 +2,7 @@ import BrokerTestSupport
 import MosquittoClient
 import Testing
 
-/// Messages through a real broker: what is published arrives, and its fate is told.
+/// Messages through a real broker: published messages arrive, and their outcome is reported.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct DeliveryTests {
     @Test(
@@ -31,7 +31,7 @@ struct DeliveryTests {
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
-    @Test("A retained message reaches a later subscriber, marked as such; an empty one is no longer marked")
+    @Test("A retained message reaches a later subscriber with the retain flag; an empty one clears it")
     func retained() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -69,12 +69,12 @@ struct DeliveryTests {
         #expect(received.properties.correlationData == properties.correlationData)
         #expect(received.properties.contentType == properties.contentType)
         #expect(received.properties.userProperties == properties.userProperties)
-        // The broker subtracts the time for which it kept the message.
+        // The broker subtracts the time for which it stored the message.
         let expiry = try #require(received.properties.messageExpiry)
         #expect((3500...3600).contains(expiry))
     }
 
-    @Test("1,000 messages handed over at once and then a stop: all arrive, in order, and no will")
+    @Test("1,000 messages published at once, then a stop: all arrive in order, and no will is published")
     func drain() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
         defer { broker.kill() }
@@ -91,14 +91,14 @@ struct DeliveryTests {
         #expect(publisher.client.stop(within: .seconds(20)) == .stopped(undelivered: 0))
         #expect(publisher.acknowledged.count == 1000)
         #expect(publisher.stopped == [[]])
-        // The broker publishes a will before it takes anything from a client that comes later.
+        // The broker publishes a will before it accepts anything from a later client.
         let last = try await RecordedClient.connected(.local(broker.port, id: "last"))
         try last.client.publish(MQTTMessage(topic: "n", text: "end", qos: .atLeastOnce))
         #expect(await eventually { subscriber.messages.last?.text == "end" })
         #expect(subscriber.messages.map(\.text) == (0..<1000).map { "\($0)" } + ["end"])
     }
 
-    @Test("More messages, or bytes, than may wait are turned down, and none of the others is lost")
+    @Test("Messages or bytes beyond the queue's limits are refused, and no other message is lost")
     func queueFull() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -107,7 +107,7 @@ struct DeliveryTests {
         options.queueBytes = 100
         let client = try await RecordedClient.connected(options)
         broker.freeze()
-        // The window of 20 fills first, then the queue, with ten messages or with the one that exceeds the bytes.
+        // First the window of 20 fills, then the queue: with ten messages, or with the one that exceeds the bytes.
         func fill(_ text: String) async throws -> Int {
             var count = 0
             let isFull = await eventually {
@@ -133,7 +133,7 @@ struct DeliveryTests {
         #expect(client.client.stop(within: .seconds(10)) == .stopped(undelivered: 0))
     }
 
-    @Test("A message that the broker may not take is rejected, and the reason told")
+    @Test("A message that the broker's access rules forbid is rejected with the reason")
     func accessRules() async throws {
         let directory = try TemporaryDirectory()
         let rules = try directory.write("topic readwrite allowed\n", to: "acl")
@@ -146,14 +146,14 @@ struct DeliveryTests {
         #expect(await eventually { client.rejected.count == 1 })
         #expect(client.rejected.first?.token == 7)
         #expect(client.rejected.first?.failure == .refused(.notAuthorised))
-        #expect(client.rejected.first?.failure.ofMessage == MQTTReason.notAuthorised.description)
-        // One that nobody asks about is told as well, by its topic.
+        #expect(client.rejected.first?.failure.messageDescription == MQTTReason.notAuthorised.description)
+        // A rejected message without a token is reported too, by its topic.
         try client.client.publish(MQTTMessage(topic: "forbidden/too", text: "", qos: .atLeastOnce))
         #expect(await eventually { client.rejected.map(\.topic) == ["forbidden", "forbidden/too"] })
         #expect(client.client.statistics.rejected == 2)
     }
 
-    @Test("A message larger than the broker's limit is rejected; the connection lives on")
+    @Test("A message larger than the broker's limit is rejected, and the connection stays up")
     func oversize() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_packet_size 1000")
         defer { broker.kill() }

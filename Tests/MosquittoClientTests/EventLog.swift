@@ -4,7 +4,7 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-/// A client and everything that it told.
+/// A client and all events that it reported.
 final class RecordedClient: Sendable {
     let client: MQTTClient<Int>
     private let log: EventLog
@@ -15,12 +15,12 @@ final class RecordedClient: Sendable {
         client = try MQTTClient<Int>(options: options) { log.append($0) }
     }
 
-    /// Starts a client and waits until it is connected and has the subscriptions.
+    /// Starts a client and waits until it is connected and subscribed.
     static func connected(_ options: MQTTOptions, subscribingTo filters: [String] = []) async throws -> RecordedClient {
         let client = try RecordedClient(options)
         for filter in filters { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()
-        // More than once where a busy machine let the first attempt run out of time.
+        // Several times, if a busy machine let the first attempt time out.
         try #require(await eventually { !client.connections.isEmpty && client.subscribed.count >= filters.count })
         return client
     }
@@ -41,7 +41,7 @@ final class RecordedClient: Sendable {
     var stopped: [[Int]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
 }
 
-/// A client whose network thread is stuck in the handler of its connection until it is let go.
+/// A client whose network thread is stuck in the handler of its `connected` event until `release()`.
 final class StuckClient: Sendable {
     let client: MQTTClient<Int>
     let log = EventLog()
@@ -61,18 +61,18 @@ final class StuckClient: Sendable {
         }
     }
 
-    /// Starts it; true once it is stuck.
+    /// Starts it. Returns `true` once it is stuck.
     func start() async throws -> Bool {
         try client.start()
         return await eventually { isStuck.isOn }
     }
 
-    func letGo() {
+    func release() {
         mayGoOn.turnOn()
     }
 }
 
-/// What one thread turns on and others see.
+/// A flag that one thread sets and others read.
 private final class SharedSwitch: Sendable {
     private let state = Mutex(false)
 
@@ -83,7 +83,7 @@ private final class SharedSwitch: Sendable {
     }
 }
 
-/// Events in their order, from any thread.
+/// Events in order, from any thread.
 final class EventLog: Sendable {
     private let events = Mutex<[MQTTEvent<Int>]>([])
 
@@ -97,7 +97,7 @@ final class EventLog: Sendable {
 }
 
 extension MQTTOptions {
-    /// Options for a broker on this machine that make failures show quickly.
+    /// Options for a local broker that make failures show quickly.
     static func local(_ port: UInt16, id: String, host: String = "127.0.0.1", tls: Bool = false) -> MQTTOptions {
         var options = MQTTOptions(brokers: [BrokerAddress(host: host, port: port, usesTLS: tls)], clientID: id)
         options.backoff.base = .milliseconds(20)
@@ -111,7 +111,7 @@ extension MQTTMessage {
     var text: String { String(decoding: payload, as: UTF8.self) }
 }
 
-/// Waits a moment where one cannot suspend.
+/// Waits a moment in synchronous code.
 func waitShortly() {
     usleep(2000)
 }

@@ -2,28 +2,28 @@ import BrokerTestSupport
 import MosquittoClient
 import Testing
 
-/// Brokers that do not speak MQTT 5, or refuse, or are none at all.
+/// Brokers that do not support MQTT 5, refuse the connection, or are not brokers at all.
 @Suite(.serialized) struct HandshakeTests {
     @Test(
-        "A broker of MQTT 3.1.1 is spoken to in its version, however it refuses MQTT 5",
+        "A broker of MQTT 3.1.1 is used with its version, however it refuses MQTT 5",
         arguments: [
-            [0x20, 2, 0, 1],  // a refusal by MQTT 3.1.1
-            [0x20, 3, 0, 0x84, 0],  // a refusal by MQTT 5
-            nil,  // hanging up
+            [0x20, 2, 0, 1],  // an MQTT 3.1.1 refusal
+            [0x20, 3, 0, 0x84, 0],  // an MQTT 5 refusal
+            nil,  // closing the connection
         ] as [[UInt8]?])
     func fallback(answer: [UInt8]?) async throws {
         let broker = try FakeBroker { FakeBroker.level(of: $0) == 4 ? [0x20, 2, 0, 0] : answer }
         defer { broker.end() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "old"))
         #expect(client.connections.first?.version == .v311)
-        // More often where a busy machine let an attempt run out of time.
+        // More often if a busy machine let an attempt time out.
         #expect(Array(client.versionsTried.prefix(2)) == [.v5, .v311])
         #expect(client.refusals.count + client.disconnections.count >= 1)
         _ = client.client.stop()
     }
 
     @Test(
-        "A refusal is told as such, also where libmosquitto takes its code for a protocol error",
+        "A refusal is reported as such, even if libmosquitto takes its code for a protocol error",
         arguments: [0x87, 0x8A, 0x88] as [UInt8])
     func refusal(code: UInt8) async throws {
         let broker = try FakeBroker { _ in [0x20, 3, 0, code, 0] }
@@ -36,7 +36,7 @@ import Testing
         _ = client.client.stop()
     }
 
-    @Test("A broker that ends a connection with a reason is quoted")
+    @Test("The broker's reason for ending a connection is reported")
     func closedByBroker() async throws {
         let broker = try FakeBroker { _ in [0x20, 3, 0, 0, 0, 0xE0, 2, 0x8E, 0] }
         defer { broker.end() }
@@ -50,7 +50,7 @@ import Testing
         _ = client.client.stop()
     }
 
-    @Test("Something that is no broker is a failure, and tried again")
+    @Test("A server that is not a broker is a failure, and is retried")
     func notMQTT() async throws {
         let server = try FakeBroker { _ in Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8) }
         defer { server.end() }
@@ -63,7 +63,7 @@ import Testing
         _ = client.client.stop()
     }
 
-    @Test("A server that accepts and says nothing meets the connection's time limit")
+    @Test("A server that accepts and sends nothing hits the connection timeout")
     func mute() async throws {
         let server = try FakeBroker { _ in [] }
         defer { server.end() }

@@ -4,16 +4,16 @@ import Glibc
 import MosquittoClient
 import Testing
 
-/// Requirement: whatever a broker sends, the process lives, and the client connects again and works.
+/// Requirement: whatever a broker sends, the process survives, and the client reconnects and works.
 @Suite(.serialized) struct HostileBrokerTests {
-    /// What libmosquitto 2.0.11 ends the process over, if it is let.
+    /// A packet that makes libmosquitto 2.0.11 terminate the process, unless it is guarded.
     static let killers: [[UInt8]] = [
         [0x20, 5, 0, 0, 2, 0x7F, 0], [0xE0, 4, 0, 2, 0x7F, 0], [0x30, 6, 0, 1, 0x61, 2, 0x7F, 0],
         [0x40, 6, 0, 2, 0, 2, 0x7F, 0],
     ]
 
     @Test(
-        "An unknown property in the CONNACK is a failure like others, to a client with a thread, too",
+        "An unknown property in the CONNACK is an ordinary failure, also for a client with a thread",
         arguments: killers)
     func unknownProperty(_ packet: [UInt8]) async throws {
         let accepts = packet[0] != 0x20
@@ -26,7 +26,7 @@ import Testing
         options.versions = .only(.v5)
         let client = try RecordedClient(options)
         try client.client.start()
-        // libmosquitto 2.0.21 calls it a protocol error, or closes.
+        // libmosquitto 2.0.21 reports a protocol error, or closes.
         let known: [MQTTFailure] = [.unreadable, .protocolError, .closed]
         #expect(await eventually { client.disconnections.count >= 3 })
         #expect(client.disconnections.allSatisfy { known.contains($0.failure) && $0.wasConnected == accepts })
@@ -35,17 +35,17 @@ import Testing
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
-    @Test("The library's assertions get to this program and not to the C library")
+    @Test("The library's assertions reach this program, not the C library")
     func isLinked() {
         mosquitto_guard_prepare()
         #expect(mosquitto_guard_works())
     }
 
     @Test(
-        "A packet larger than is taken ends the connection, while it comes and when it came at once",
+        "A packet beyond the limit ends the connection, both while it is being received and if it came at once",
         arguments: [24, 0])
     func tooLarge(megabytes: Int) async throws {
-        // A PUBLISH of 32 MB of which the most comes, or one of 32 KB that comes whole.
+        // A PUBLISH of 32 MB of which most arrives, or one of 32 KB that arrives whole.
         let length: [UInt8] = megabytes > 0 ? [0x80, 0x80, 0x80, 0x10] : [0x80, 0x80, 0x02]
         let start: [UInt8] = [0x20, 3, 0, 0, 0, 0x30] + length + [0, 1, 0x61, 0]
         let bytes = start + [UInt8](repeating: 0x62, count: megabytes > 0 ? megabytes << 20 : 1 << 15)
@@ -61,7 +61,7 @@ import Testing
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
-    @Test("Every property in every packet, and ten thousand packets gone wrong, at every place")
+    @Test("Survives every property in every packet, and ten thousand corrupted packets, at every point of a session")
     func everything() throws {
         var attacks: [HostileBroker.Attack] = []
         for packet in HostilePackets.properties {
@@ -79,7 +79,7 @@ import Testing
         #expect(campaign.failedChecks == 0)
         #expect(campaign.checks >= attacks.count)
 
-        // 3.1.1 has no properties; its packets are read by the same code.
+        // 3.1.1 has no properties; its packets are parsed by the same code.
         attacks = (0..<2000).map { number in
             .init(HostileBroker.Place.allCases[number % 5], HostilePackets.mutated(&random))
         }
@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-/// Attacks on clients, several at a time, all on the thread that calls; after each the client must connect and work.
+/// Attacks on several clients at a time, all on the calling thread. After each attack the client must connect and work.
 struct HostileCampaign {
     private var attacks: Attacks
     private var rigs: [Rig] = []
@@ -114,7 +114,7 @@ struct HostileCampaign {
             + "\(checks) sessions checked, \(failedChecks) of them in vain"
     }
 
-    /// Runs all; false if the time was too short.
+    /// Runs all attacks. Returns `false` if the time was too short.
     mutating func run(within limit: Duration) -> Bool {
         let end = ContinuousClock.now + limit
         while true {
@@ -138,7 +138,7 @@ struct HostileCampaign {
         }
     }
 
-    /// What is still to be tried.
+    /// The attacks still to be tried.
     struct Attacks {
         private var early: [HostileBroker.Attack]
         private var late: [HostileBroker.Attack]
@@ -148,7 +148,7 @@ struct HostileCampaign {
             early = attacks.filter { $0.place != .afterwards && $0.place != .goodbye }
         }
 
-        /// An attack in a session that works up to it, which is a check of the session before.
+        /// An attack in a session that works up to that point, and so verifies the session before.
         mutating func popLate() -> HostileBroker.Attack? { late.popLast() }
 
         /// Any attack.
@@ -166,9 +166,9 @@ struct HostileCampaign {
         private(set) var isDone = false
 
         private let options: MQTTOptions
-        /// Whether the next session is to be planned.
+        /// Whether to plan the next session.
         private var isIdle = true
-        /// Whether the present session is to work up to the acknowledgement, and has.
+        /// Whether the present session should reach the acknowledgement, and whether it has.
         private var mustWork = false
         private var works = false
         private var owesCheck = false
@@ -186,12 +186,12 @@ struct HostileCampaign {
             try client.subscribe(to: "a", qos: .atLeastOnce)
         }
 
-        /// Chooses what happens to the next session.
+        /// Chooses the behaviour of the next session.
         func plan(_ attacks: inout Attacks) {
             guard isIdle, !isDone else { return }
             isIdle = false
             works = false
-            // An attack on a session that works until then is a check of the one before, too.
+            // A session that works up to the attack verifies the session before.
             let attack = owesCheck ? attacks.popLate() : attacks.pop()
             if attack == nil, !owesCheck {
                 isDone = true
@@ -217,7 +217,7 @@ struct HostileCampaign {
             for event in client.advance(readiness) {
                 switch event {
                 case .subscribed:
-                    // Fails if the connection has ended already, which is noted then.
+                    // Fails if the connection has already ended, which is recorded then.
                     try? client.publish(MQTTMessage(topic: "a", text: "works", qos: .atLeastOnce), token: 1)
                 case .acknowledged:
                     works = true

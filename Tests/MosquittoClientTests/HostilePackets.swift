@@ -12,7 +12,7 @@ enum HostilePackets {
         return (UInt8(0)...15).flatMap { type in identifiers.map { packet(type, property: $0) } }
     }
 
-    /// A packet of a type with one property, which has a value of zeros.
+    /// A packet of a type with one property, whose value is zeros.
     static func packet(_ type: UInt8, property identifier: [UInt8]) -> [UInt8] {
         let properties = identifier + [0, 0, 0, 0]
         let list = [UInt8(properties.count)] + properties
@@ -29,7 +29,7 @@ enum HostilePackets {
     /// A packet with its length.
     private static func whole(_ first: UInt8, _ body: [UInt8]) -> [UInt8] { [first, UInt8(body.count)] + body }
 
-    /// Valid packets of every kind that a broker sends, and some that only a client does.
+    /// Valid packets of every kind that a broker sends, and some that only a client sends.
     private static let valid: [[UInt8]] = [
         whole(0x20, [1, 0, 19, 0x21, 0, 5, 0x24, 1, 0x25, 1, 0x27, 0, 0, 1, 0, 0x13, 0, 60, 0x28, 1, 0x29, 1]),
         whole(0x20, [0, 0x87, 5, 0x1F, 0, 2, 0x6E, 0x6F]),
@@ -48,7 +48,7 @@ enum HostilePackets {
         whole(0x10, [0, 4, 0x4D, 0x51, 0x54, 0x54, 5, 2, 0, 60, 0, 0, 1, 0x61]), whole(0x82, [0, 1, 0, 0, 1, 0x61, 1]),
     ]
 
-    /// One to three packets that went wrong in some way.
+    /// One to three packets, corrupted in some way.
     static func mutated(_ random: inout SplitMix) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0...Int.random(in: 0...2, using: &random) {
@@ -71,7 +71,7 @@ enum HostilePackets {
         case 3 where packet.count > 1:
             packet[1] = UInt8.random(in: 0...127, using: &random)
         case 4 where packet.count > 1:
-            // A length of up to four bytes, or one that does not end.
+            // A length of up to four bytes, or one without an end.
             let length = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                 UInt8.random(in: 128...255, using: &random)
             }
@@ -80,7 +80,7 @@ enum HostilePackets {
             let more = (0..<Int.random(in: 1...40, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
             }
             packet.insert(contentsOf: more, at: min(place, packet.count))
-            // Often with a length that fits, so that what was inserted is read.
+            // Often with a matching length, so that the inserted bytes are parsed.
             if Bool.random(using: &random), packet.count > 2, packet.count < 130 { packet[1] = UInt8(packet.count - 2) }
         case 6 where packet.count > 2:
             packet[0] = UInt8.random(in: 0...255, using: &random)
@@ -91,7 +91,7 @@ enum HostilePackets {
     }
 }
 
-/// A generator that gives the same numbers for the same seed (SplitMix64).
+/// A generator that returns the same numbers for the same seed (SplitMix64).
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

@@ -4,12 +4,12 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-/// What is known of libmosquitto and must not reach the client's owner: measured with 2.0.11, each held here against a
-/// broker or, where no real one can be made to behave so, against a fake.
+/// Facts about libmosquitto that must not affect the client's owner. They were measured with 2.0.11. Each is tested
+/// against a broker, or against a fake if no real broker shows the behaviour.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct LibraryFactsTests {
-    /// The library takes a publish without a connection, and sends it later: a retry would double it.
-    @Test func whatIsPublishedWithoutAConnectionIsNeitherLostNorDoubled() async throws {
+    /// The library accepts a publish without a connection and sends it later, so that a retry would duplicate it.
+    @Test func messagesPublishedWithoutAConnectionAreNeitherLostNorDuplicated() async throws {
         let broker = try TestBroker()
         defer { broker.kill() }
         let publisher = try RecordedClient(.local(broker.port, id: "offline"))
@@ -32,8 +32,8 @@ struct LibraryFactsTests {
         #expect(listener.messages.map(\.text) == waiting.map { "\($0)" } + ["end"])
     }
 
-    /// What was handed over and not acknowledged when the connection broke comes back once, and the library forgets it.
-    @Test func whatWasUnderWayIsNotSentAgainBehindTheOwnersBack() async throws {
+    /// Messages in flight when the connection breaks are reported once, and the library discards them.
+    @Test func messagesInFlightAreNotResentByTheLibrary() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let publisher = try await RecordedClient.connected(.local(broker.port, id: "doubt"))
@@ -60,8 +60,8 @@ struct LibraryFactsTests {
         MQTTMessage(topic: "n", text: "\(number)", qos: .atLeastOnce)
     }
 
-    /// The library's own waits are 1, 2, 4 … s for everybody.
-    @Test func twoClientsDoNotComeBackInLockstep() async throws {
+    /// The library's own delays are 1, 2, 4 … s for every client.
+    @Test func clientsDoNotReconnectInLockstep() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "one")
@@ -79,7 +79,7 @@ struct LibraryFactsTests {
     }
 
     /// The library frees a payload when the callback returns.
-    @Test func payloadsAreCopies() async throws {
+    @Test func copiesPayloads() async throws {
         let broker = try await TestBroker.started(settings: "allow_anonymous true\nmax_queued_messages 0")
         defer { broker.kill() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "copy"), subscribingTo: ["c/#"])
@@ -95,28 +95,29 @@ struct LibraryFactsTests {
         }
     }
 
-    /// A publish call of the library writes to the socket, and waits for its locks, which callbacks hold.
-    @Test func publishingWaitsForNobody() async throws {
+    /// The library's publish function writes to the socket, and waits for locks that are held during callbacks.
+    @Test func publishingDoesNotBlock() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let stuck = try StuckClient(.local(broker.port, id: "hurry"))
         let client = stuck.client
         #expect(try await stuck.start())
-        // The network thread does nothing at all: that the calls come back is what is tested.
+        // The network thread is stuck on purpose: the test is that the calls return.
         for number in 0..<1000 {
             try client.publish(Self.numbered(number), token: number)
         }
         #expect(throws: MQTTError.queueFull) { try client.publish(Self.numbered(1000)) }
         #expect(client.statistics.queued == 1000)
         broker.freeze()
-        stuck.letGo()
+        stuck.release()
         #expect(await eventually { client.statistics.inFlight == 20 && client.statistics.queued == 980 })
         broker.thaw()
         #expect(await eventually { client.statistics.acknowledged == 1000 })
         _ = client.stop()
     }
 
-    /// A stream of small messages must not wait for the acknowledgements of TCP, nor a child process inherit the socket.
+    /// A stream of small messages must not wait for TCP acknowledgements, and child processes must not inherit the
+    /// socket.
     @Test func theSocketSendsAtOnceAndIsNotInherited() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -134,7 +135,7 @@ struct LibraryFactsTests {
 
     // MARK: Limits
 
-    @Test func ofSeveralBrokersTheFirstThatAnswersIsUsedAndTheFirstOfAllOnceItIsBack() async throws {
+    @Test func usesTheFirstBrokerThatAnswersAndReturnsToTheFirstInTheList() async throws {
         let preferred = try TestBroker()
         defer { preferred.kill() }
         let other = try await TestBroker.started()
@@ -142,7 +143,7 @@ struct LibraryFactsTests {
         var options = MQTTOptions.local(preferred.port, id: "choice")
         let ports = [preferred.port, try Loopback.freePort(), other.port]
         options.brokers = ports.map { BrokerAddress(host: "127.0.0.1", port: $0) }
-        // Any connection counts as one that lasted.
+        // Any connection counts as stable.
         options.backoff.stableAfter = .zero
         let client = try await RecordedClient.connected(options)
         #expect(client.connections.map(\.broker.port) == [other.port])
@@ -153,14 +154,14 @@ struct LibraryFactsTests {
         #expect(client.connections.last?.broker.port == preferred.port)
     }
 
-    @Test func aBrokersReceiveMaximumIsKept() async throws {
-        // An acceptance by MQTT 5 with a receive maximum (0x21) of 2.
+    @Test func respectsABrokersReceiveMaximum() async throws {
+        // An MQTT 5 CONNACK with a receive maximum (0x21) of 2.
         let broker = try FakeBroker { _ in [0x20, 6, 0, 0, 3, 0x21, 0, 2] }
         defer { broker.end() }
         let client = try await RecordedClient.connected(.local(broker.port, id: "window"))
         for number in 0..<10 { try client.client.publish(Self.numbered(number)) }
         #expect(await eventually { Self.publishes(in: broker.heard) >= 2 })
-        // More would come at once, if it came.
+        // Further messages would come at once, if they came.
         #expect(await eventually(within: .milliseconds(300)) { Self.publishes(in: broker.heard) > 2 } == false)
         _ = client.client.stop(within: .milliseconds(100))
 
@@ -174,13 +175,13 @@ struct LibraryFactsTests {
         #expect(publisher.disconnections.isEmpty && publisher.rejected.isEmpty)
     }
 
-    /// The messages of topic `n` in what was sent: a PUBLISH of QoS 1 without properties, with one digit.
+    /// The messages on topic `n` in the sent bytes: a PUBLISH of QoS 1 without properties, with one digit.
     private static func publishes(in bytes: [UInt8]) -> Int {
         let start: [UInt8] = [0x32, 7, 0, 1, UInt8(ascii: "n")]
         return bytes.indices.count { bytes[$0...].starts(with: start) }
     }
 
-    @Test func whatIsLargerThanTheClientTakesIsKeptBackByTheBroker() async throws {
+    @Test func theBrokerWithholdsPacketsBeyondTheClientsLimit() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "small")
@@ -195,8 +196,8 @@ struct LibraryFactsTests {
         #expect(small.disconnections.isEmpty)
     }
 
-    /// The library takes a PUBLISH with an alias instead of a topic for a protocol error: none is ever invited.
-    @Test func topicAliasesAreNotInvitedAndDoNotEndTheAttempts() async throws {
+    /// The library takes a PUBLISH with an alias instead of a topic for a protocol error, so aliases are never enabled.
+    @Test func doesNotEnableTopicAliasesAndSurvivesThem() async throws {
         let connects = Mutex<[[UInt8]]>([])
         let broker = try FakeBroker { connect in
             let isFirst = connects.withLock { connects in
@@ -224,7 +225,7 @@ struct LibraryFactsTests {
         _ = client.client.stop(within: .milliseconds(100))
     }
 
-    /// The properties of a CONNECT packet, as far as this client sends them: identifier and value. The packet is short.
+    /// The properties of a CONNECT packet that this client sends: identifier and value. The packet is short.
     private static func properties(of connect: [UInt8]) -> [[UInt8]]? {
         // Type and length (2), name (6), level, flags, keep-alive (2).
         guard connect.count > 12 else { return nil }
@@ -238,8 +239,8 @@ struct LibraryFactsTests {
         return properties
     }
 
-    /// The library knows the five codes of MQTT 3 and takes others for a broken protocol.
-    @Test func everyRefusalIsToldByItsReasonAndPasses() async throws {
+    /// The library knows the five codes of MQTT 3 and takes others for a protocol error.
+    @Test func reportsTheReasonOfEveryRefusalAndRetries() async throws {
         let codes: [UInt8] = [
             0x80, 0x81, 0x82, 0x83, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8C, 0x90, 0x95, 0x97, 0x99, 0x9A, 0x9B, 0x9C,
             0x9D, 0x9F,

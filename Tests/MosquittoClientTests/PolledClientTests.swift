@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: one thread can drive as many clients as it likes, through everything that happens to one.
+/// Requirement: one thread can drive any number of clients through every event of a client's life.
 @Suite(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct PolledClientTests {
     private static func options(_ port: UInt16, id: String) -> MQTTOptions {
@@ -12,7 +12,7 @@ struct PolledClientTests {
         return options
     }
 
-    @Test("Two hundred of them connect, listen, publish, outlive their broker and leave, on one thread")
+    @Test("Two hundred clients connect, subscribe, publish, survive their broker and disconnect on one thread")
     func oneThreadForAll() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -41,7 +41,7 @@ struct PolledClientTests {
             try await broker.start()
             #expect(driver.drive { $0.allSatisfy { $0.connects == 2 && $0.subscribed == 2 } })
         }
-        // Other tests have threads of their own, but not as many as there are clients.
+        // Other tests have threads of their own, but fewer than there are clients.
         #expect(Self.threadCount < threads + 100)
 
         var observer = PolledDriver()
@@ -49,7 +49,7 @@ struct PolledClientTests {
         try listener.subscribe(to: "gone/#", qos: .atLeastOnce)
         observer.add(listener)
         #expect(observer.drive { $0.allSatisfy { $0.subscribed == 1 } })
-        // One goes without a word; the others say goodbye.
+        // One is dropped without a DISCONNECT; the others disconnect gracefully.
         driver.forget(7)
         for member in driver.members { member.client.stop(within: .seconds(20)) }
         #expect(driver.drive { $0.allSatisfy { $0.stopped == [] && $0.client.isFinished } })
@@ -58,7 +58,7 @@ struct PolledClientTests {
         #expect(observer.members.first?.messages.map(\.topic) == ["gone/c7"])
     }
 
-    @Test("Nothing is taken without a connection, and after the end nothing happens")
+    @Test("Accepts no message without a connection, and does nothing after the end")
     func limits() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -82,7 +82,7 @@ struct PolledClientTests {
         #expect(client.statistics.acknowledged == 3)
     }
 
-    @Test("A burst larger than the window goes out, though nothing comes in between, and the farewell after it")
+    @Test("Sends a burst larger than the window without incoming traffic, and the farewell after it")
     func burst() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -99,7 +99,7 @@ struct PolledClientTests {
         #expect(client.statistics.acknowledged == 121)
     }
 
-    @Test("Writing to a connection that is gone does not signal the thread that drives the client")
+    @Test("Writing to a closed connection does not signal the thread that drives the client")
     func brokenPipe() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -107,7 +107,7 @@ struct PolledClientTests {
         var driver = PolledDriver()
         driver.add(client)
         #expect(driver.drive { $0.allSatisfy { $0.connects == 1 } })
-        // By default the signal ends the process.
+        // By default the signal terminates the process.
         let previous = signal(SIGPIPE, SIG_DFL)
         defer { signal(SIGPIPE, previous) }
         #expect(Loopback.cutConnections(to: broker.port) == 1)
@@ -119,7 +119,7 @@ struct PolledClientTests {
         #expect(driver.drive { $0.allSatisfy { $0.connects == 2 } })
     }
 
-    @Test("What is under way when the time is up comes back with the end")
+    @Test("Messages in flight at the deadline are reported with the end")
     func undelivered() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -135,7 +135,7 @@ struct PolledClientTests {
         #expect(driver.members.first?.stopped == Array(0..<30))
     }
 
-    /// The threads of this process.
+    /// The number of threads in this process.
     private static var threadCount: Int {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }

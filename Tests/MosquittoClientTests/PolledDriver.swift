@@ -1,9 +1,9 @@
 import Glibc
 import MosquittoClient
 
-/// Drives clients on the thread that calls, and notes what they return.
+/// Drives clients on the calling thread, and records their events.
 struct PolledDriver {
-    /// A client, and what it returned.
+    /// A client, and its recorded events.
     final class Member {
         let client: MQTTPolledClient<Int>
         var connects = 0
@@ -36,12 +36,12 @@ struct PolledDriver {
         members.append(Member(client))
     }
 
-    /// Drops a client as it is.
+    /// Drops a client in its present state.
     mutating func forget(_ index: Int) {
         members.remove(at: index)
     }
 
-    /// Drives all until a condition holds; false if it does not within the time.
+    /// Drives all clients until a condition holds. Returns `false` if it does not in time.
     func drive(within limit: Duration = .seconds(45), until condition: ([Member]) -> Bool) -> Bool {
         let end = ContinuousClock.now + limit
         while !condition(members) {
@@ -63,7 +63,7 @@ struct PolledDriver {
         return true
     }
 
-    /// A time as `poll` wants it, rounded up.
+    /// A timeout for `poll`, rounded up.
     static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
         Int32(max(0, min(1000, (ContinuousClock.now.duration(to: deadline) / .milliseconds(1)).rounded(.up))))
     }

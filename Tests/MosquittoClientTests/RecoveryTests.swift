@@ -2,10 +2,10 @@ import BrokerTestSupport
 import MosquittoClient
 import Testing
 
-/// What can happen to a broker and to the way there is a state that passes.
+/// The client recovers from everything that can happen to a broker and to the network.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct RecoveryTests {
-    @Test("A broker that appears later is connected to")
+    @Test("Connects to a broker that appears later")
     func brokerAppears() async throws {
         let broker = try TestBroker()
         defer { broker.kill() }
@@ -19,7 +19,7 @@ struct RecoveryTests {
         #expect(client.client.statistics.connection?.broker.port == broker.port)
     }
 
-    @Test("After a broker's restart the client is back, subscribed, and was told which messages are in doubt")
+    @Test("After a broker's restart the client is connected and subscribed, and has reported undelivered messages")
     func brokerRestarts() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -45,7 +45,7 @@ struct RecoveryTests {
         #expect(statistics.connects == 2 && statistics.undelivered == 30 && statistics.inFlight == 0)
     }
 
-    @Test("A wrong password is told as such and tried again; the right one is let in")
+    @Test("Reports a wrong password and retries; connects with the right one")
     func wrongPassword() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("board:right\n", to: "passwords")
@@ -69,7 +69,7 @@ struct RecoveryTests {
         #expect(other.refusals.isEmpty)
     }
 
-    @Test("A frozen broker is noticed by the keep-alive and the time an answer may take, and found again")
+    @Test("Detects a frozen broker by keep-alive and response timeout, and reconnects to it")
     func frozenBroker() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -81,14 +81,14 @@ struct RecoveryTests {
         broker.freeze()
         #expect(await eventually(within: .seconds(20)) { !client.disconnections.isEmpty })
         #expect(client.disconnections.first?.failure == .silent)
-        // TCP still accepts in its name, but it does not answer: that has a time limit as well.
+        // The kernel still accepts its TCP connections, but it does not answer, which has a timeout too.
         #expect(await eventually { client.disconnections.count >= 2 })
         #expect(client.disconnections.dropFirst().first?.failure == .timedOut)
         broker.thaw()
         #expect(await eventually { client.connections.count >= 2 })
     }
 
-    @Test("A quiet connection stays longer than the silence that would end it: pings are sent and answered")
+    @Test("A connection without messages outlasts the silence limit: pings are sent and answered")
     func quiet() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -100,7 +100,7 @@ struct RecoveryTests {
         #expect(!isLost && client.connections.count == 1)
     }
 
-    @Test("The second broker is used while the first is down")
+    @Test("Uses the second broker while the first is down")
     func secondBroker() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -111,7 +111,7 @@ struct RecoveryTests {
         #expect(client.disconnections.count == 1)
     }
 
-    @Test("A name that may have an IPv6 address as well reaches a broker that only listens on IPv4")
+    @Test("A name that may have an IPv6 address too reaches a broker that listens only on IPv4")
     func localhost() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -119,7 +119,7 @@ struct RecoveryTests {
         #expect(client.connections.count == 1)
     }
 
-    @Test("A host that does not exist is a failure that says so, and is tried again")
+    @Test("Reports a host that does not exist, and retries")
     func hostNotFound() async throws {
         let client = try RecordedClient(.local(1, id: "nowhere", host: "no-such-host.invalid"))
         try client.client.start()
@@ -130,7 +130,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("A session that outlives the connection keeps the messages that come meanwhile")
+    @Test("A session that outlives the connection keeps the messages that arrive meanwhile")
     func session() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -148,18 +148,18 @@ struct RecoveryTests {
         #expect(await eventually { second.messages.map(\.text) == ["late"] })
     }
 
-    @Test("Of two clients with one name the first is thrown out, and knows it")
+    @Test("Of two clients with the same id the first is disconnected, and reports why")
     func takeover() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "twin")
-        // Else they would throw each other out in turn.
+        // Otherwise they would disconnect each other in turn.
         options.backoff.base = .seconds(3600)
         options.backoff.cap = .seconds(3600)
         let first = try await RecordedClient.connected(options)
         let second = try await RecordedClient.connected(options)
         #expect(await eventually { first.disconnections.count == 1 })
-        // mosquitto 2.0.11 hangs up without the reason that MQTT 5 has for it.
+        // mosquitto 2.0.11 closes the connection without MQTT 5's reason for it.
         let failures = [MQTTFailure.closed, .closedByBroker(.sessionTakenOver)]
         #expect(first.disconnections.first.map { $0.wasConnected && failures.contains($0.failure) } == true)
         #expect(second.disconnections.isEmpty)

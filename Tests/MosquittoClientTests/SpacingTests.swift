@@ -3,7 +3,7 @@ import Testing
 
 @testable import MosquittoClient
 
-/// Requirement: messages of one topic can be kept apart; others, and the order, are left alone.
+/// Requirement: messages on a topic can be spaced in time; other topics, and the order, are not affected.
 @Suite struct SpacingTests {
     private let start = ContinuousClock.now
     private func after(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
@@ -15,7 +15,7 @@ import Testing
         #expect(pacer.delay(of: "e/b", at: after(5)) == nil)
         #expect(pacer.delay(of: "other", at: after(5)) == nil)
         #expect(pacer.delay(of: "other", at: after(5)) == nil)
-        // Having waited it goes, and the next waits from then on.
+        // A delayed message is sent when due, and the next one waits from then on.
         #expect(pacer.delay(of: "e/a", at: after(20)) == nil)
         #expect(pacer.delay(of: "e/a", at: after(39)) == after(40))
         #expect(pacer.delay(of: "e/a", at: after(90)) == nil)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
-    func aBurstArrivesInOrderAndNotAtOnce() async throws {
+    func aBurstArrivesInOrderAndSpaced() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "burst")
@@ -45,9 +45,9 @@ import Testing
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
-    /// What need not be kept apart, and what is left at the end, does not wait.
+    /// Messages without spacing, and those left at the end, do not wait.
     @Test(.enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
-    func whatIsNotSpacedAndTheRestAtTheEndGoAtOnce() async throws {
+    func unspacedMessagesAndTheRestAtTheEndAreSentAtOnce() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         var options = MQTTOptions.local(broker.port, id: "hurry")

@@ -3,10 +3,10 @@ import MosquittoClient
 import Synchronization
 import Testing
 
-/// The end of a client, wanted or not: what the broker says of it, and how long it takes.
+/// The end of a client, intended or not: what the broker publishes, and how long it takes.
 @Suite(.serialized, .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
 struct StopTests {
-    @Test("The will is published when the connection is cut, and the client comes back")
+    @Test("The will is published when the connection is cut, and the client reconnects")
     func will() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -20,7 +20,7 @@ struct StopTests {
         #expect(await eventually { observer.messages.map(\.text) == ["offline"] })
     }
 
-    @Test("A client that stops in order says farewell, and its will is not published")
+    @Test("A client that stops gracefully publishes its farewell, and its will is not published")
     func farewell() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -28,7 +28,7 @@ struct StopTests {
         for round in 0..<10 {
             var options = MQTTOptions.local(broker.port, id: "polite")
             options.will = MQTTMessage(topic: "will", text: "\(round)", qos: .atLeastOnce)
-            // Something unread at the moment of leaving is what turns a careless close into a reset.
+            // Unread data at the moment of the disconnect turns a careless close into a reset.
             let client = try await RecordedClient.connected(options, subscribingTo: ["chatter"])
             for _ in 0..<20 { try observer.client.publish(MQTTMessage(topic: "chatter", text: "")) }
             let farewell = MQTTMessage(topic: "farewell", text: "\(round)", qos: .atLeastOnce)
@@ -40,7 +40,7 @@ struct StopTests {
         #expect(!observer.messages.contains { $0.topic == "will" })
     }
 
-    @Test("Where the farewell cannot get through, stop keeps its deadline and the will speaks")
+    @Test("If the farewell cannot be delivered, stop keeps its deadline and the will is published")
     func frozenBroker() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -55,7 +55,7 @@ struct StopTests {
         }
         let start = ContinuousClock.now
         let result = client.client.stop(farewell: MQTTMessage(topic: "bye", text: "", qos: .atLeastOnce))
-        // The deadline is one second; the keep-alive, which would end it otherwise, is at 21 s.
+        // The deadline is one second; the keep-alive would end the connection only at 21 s.
         #expect(start.duration(to: .now) < .seconds(10))
         #expect(result == .stopped(undelivered: 4))
         #expect(client.stopped == [[0, 1, 2]])
@@ -63,16 +63,16 @@ struct StopTests {
         #expect(await eventually { observer.messages.map(\.text) == ["gone"] })
     }
 
-    @Test("A thread that is stuck is left behind at the deadline, is silent from then on, and ends by itself")
+    @Test("A stuck thread is detached at the deadline, reports nothing from then on, and ends by itself")
     func stuckThread() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let stuck = try StuckClient(.local(broker.port, id: "stuck"))
         let client = stuck.client
         #expect(try await stuck.start())
-        #expect(client.stop(within: .milliseconds(200)) == .leftBehind)
+        #expect(client.stop(within: .milliseconds(200)) == .detached)
         let count = stuck.log.all { $0 }.count
-        stuck.letGo()
+        stuck.release()
         #expect(await eventually { Loopback.connections(to: broker.port).isEmpty })
         #expect(stuck.log.all { $0 }.count == count)
         #expect(client.stop() == .stopping)
@@ -98,7 +98,7 @@ struct StopTests {
         holder.withLock { $0 = nil }
     }
 
-    @Test("A client that nobody holds any more ends by itself")
+    @Test("A deallocated client ends by itself")
     func forgotten() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -113,6 +113,6 @@ struct StopTests {
 }
 
 extension EventLog {
-    /// Whether the client said that it has come to its end.
+    /// Whether the client has reported its end.
     fileprivate var hasStopped: Bool { !all { if case .stopped = $0 { true } else { nil } }.isEmpty }
 }

@@ -2,7 +2,7 @@ import BrokerTestSupport
 import MosquittoClient
 import Testing
 
-/// Encrypted connections: only the right broker is spoken to, and what is wrong with another is said.
+/// Encrypted connections: only the right broker is accepted, and the fault of any other is reported.
 @Suite(
     .serialized,
     .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"),
@@ -21,7 +21,7 @@ struct TLSTests {
         return (broker, certificates, options)
     }
 
-    /// The failures that are not for want of a listener on IPv6, where `localhost` may lead first.
+    /// The failures, except those for lack of an IPv6 listener, to which `localhost` may resolve first.
     static func failures(_ client: RecordedClient) -> [MQTTFailure] {
         client.disconnections.map(\.failure).filter { $0 != .network(code: 111) }
     }
@@ -39,7 +39,7 @@ struct TLSTests {
         #expect(client.client.stop(within: .seconds(5)) == .stopped(undelivered: 0))
     }
 
-    @Test("A certificate for another name is refused, unless the check is switched off")
+    @Test("Refuses a certificate for another name, unless the check is disabled")
     func wrongHost() async throws {
         let (broker, _, options) = try await Self.broker(for: "other.example")
         defer { broker.kill() }
@@ -55,7 +55,7 @@ struct TLSTests {
         #expect(other.connections.count == 1)
     }
 
-    @Test("An authority that is not known here is not trusted")
+    @Test("Does not trust an unknown authority")
     func untrusted() async throws {
         let (broker, _, options) = try await Self.broker()
         defer { broker.kill() }
@@ -67,7 +67,7 @@ struct TLSTests {
         #expect(Set(Self.failures(client).map(\.description)) == [MQTTFailure.tls(.untrusted).description])
     }
 
-    @Test("A certificate that is not valid yet, or not any more, is tried again until there is a good one")
+    @Test("Retries with a certificate that is not valid yet or has expired, until there is a valid one")
     func validity() async throws {
         let cases: [(TestCertificates.Validity, TLSFault)] = [(.future, .notYetValid), (.past, .expired)]
         for (validity, fault) in cases {
@@ -85,7 +85,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A broker that wants a client certificate gets it, and refuses a client without")
+    @Test("Presents a client certificate to a broker that requires one, which refuses a client without")
     func clientCertificate() async throws {
         let (broker, certificates, options) = try await Self.broker(listener: "require_certificate true")
         defer { broker.kill() }
@@ -93,7 +93,7 @@ struct TLSTests {
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
         #expect(client.connections.isEmpty)
-        // Which words the alert has depends on the version of TLS.
+        // The text of the alert depends on the version of TLS.
         let failure = try #require(Self.failures(client).first)
         guard case .tls(.alert) = failure else {
             Issue.record("\(failure)")
@@ -109,7 +109,7 @@ struct TLSTests {
         #expect(other.connections.count == 1)
     }
 
-    @Test("A key with a passphrase is told as unusable; nobody is asked for it at a terminal")
+    @Test("Reports a key with a passphrase as unusable, and does not prompt at a terminal")
     func encryptedKey() async throws {
         let (broker, certificates, options) = try await Self.broker()
         defer { broker.kill() }
@@ -127,7 +127,7 @@ struct TLSTests {
             failure.description.contains("hidden.key") && failure.advice?.contains("passphrase") == true, "\(failure)")
     }
 
-    @Test("A CA file that is missing is named, and used once it is there")
+    @Test("Names a missing CA file, and uses it once it exists")
     func missingFile() async throws {
         let (broker, certificates, options) = try await Self.broker()
         defer { broker.kill() }
@@ -142,7 +142,7 @@ struct TLSTests {
         #expect(await eventually { client.connections.count == 1 })
     }
 
-    @Test("A plain port is no TLS port")
+    @Test("Reports a plain port as not a TLS port")
     func plainPort() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -154,7 +154,7 @@ struct TLSTests {
         #expect(client.connections.isEmpty)
     }
 
-    @Test("Authorities are also found in a directory")
+    @Test("Finds authorities in a directory")
     func authorityDirectory() async throws {
         let (broker, certificates, options) = try await Self.broker()
         defer { broker.kill() }
@@ -173,7 +173,7 @@ struct TLSTests {
         #expect(lost.disconnections.allSatisfy { $0.failure == .file(authorities.path("nowhere"), code: 2) })
     }
 
-    @Test("The application protocol that is set is the one that TLS asks for")
+    @Test("Offers the configured application protocol")
     func applicationProtocol() async throws {
         let certificates = try TestCertificates(directory: TemporaryDirectory())
         try certificates.makeServerCertificate(name: "localhost")

@@ -2,16 +2,16 @@ import Testing
 
 @testable import MosquittoClient
 
-/// Addresses, topics, options, errors: what can be wrong is told before anything is connected.
+/// Addresses, topics, options, errors: invalid values are reported before anything is connected.
 @Suite struct ValueTests {
-    @Test("An address has the usual port, and is told as a URL")
+    @Test("An address has the default port, and is printed as a URL")
     func address() {
         #expect("\(BrokerAddress(host: "pi.local"))" == "mqtt://pi.local:1883")
         #expect("\(BrokerAddress(host: "pi.local", usesTLS: true))" == "mqtts://pi.local:8883")
         #expect("\(BrokerAddress(host: "fe80::1%eth0", port: 443, usesTLS: true))" == "mqtts://[fe80::1%eth0]:443")
     }
 
-    @Test("Topic names: no wildcards, no control characters, 1 to 65,535 bytes")
+    @Test("Topic names have no wildcards or control characters, and 1 to 65,535 bytes")
     func names() throws {
         for name in ["jostle/washer-1/event/shake", "/", "ü/€", String(repeating: "x", count: 65_535)] {
             try MQTTTopic.validate(name: name)
@@ -25,7 +25,7 @@ import Testing
         #expect(throws: MQTTError.self) { try MQTTTopic.validate(name: String(repeating: "ü", count: 32_768)) }
     }
 
-    @Test("Topic filters: '+' is a whole level, '#' the whole rest")
+    @Test("In topic filters, '+' is a whole level and '#' the last one")
     func filters() throws {
         for filter in ["#", "+", "a/+/b", "a/#", "+/+", "/+", "$share/group/a/#", "a//#"] {
             try MQTTTopic.validate(filter: filter)
@@ -39,7 +39,7 @@ import Testing
         #expect(!MQTTTopic.matches("jostle/a/state", filter: "jostle/+/set/#"))
     }
 
-    @Test("A password shows in no description, dump or mirror")
+    @Test("A password appears in no description, dump or mirror")
     func password() {
         var options = MQTTOptions(brokers: [BrokerAddress(host: "pi")], clientID: "a")
         options.credentials = MQTTCredentials(userName: "me", password: MQTTCredentials.Secret("hunter2"))
@@ -48,7 +48,7 @@ import Testing
         #expect(text.contains("me") && !text.contains("hunter2"))
     }
 
-    @Test("Options that cannot work are refused when the client is made")
+    @Test("Invalid options are refused when the client is created")
     func options() {
         func error(_ change: (inout MQTTOptions) -> Void) -> MQTTError? {
             var options = MQTTOptions(brokers: [BrokerAddress(host: "pi")], clientID: "a")
@@ -73,7 +73,7 @@ import Testing
         #expect(error { $0.will = MQTTMessage(topic: "a/#", text: "") } == .invalidTopic("a/#", .wildcardInName))
     }
 
-    @Test("A client that is not connected takes no messages, and says so")
+    @Test("A client that is not connected refuses messages with an error")
     func notConnected() throws {
         let client = try MQTTClient<Int>(options: MQTTOptions(brokers: [BrokerAddress(host: "pi")], clientID: "a")) {
             _ in
@@ -89,7 +89,7 @@ import Testing
         #expect(throws: MQTTError.stopped) { try client.start() }
     }
 
-    @Test("What TLS complains of is told without libraries' decoration")
+    @Test("TLS errors are reported without the libraries' decoration")
     func complaints() {
         for (text, fault) in [
             (
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("Failures say what to do: the clock, the password, the name")
+    @Test("Failures come with advice: the clock, the password, the name")
     func advice() {
         #expect(MQTTFailure.tls(.notYetValid).advice == "check this board's clock")
         #expect(MQTTFailure.refused(.badUserNameOrPassword).advice?.contains("password") == true)
@@ -123,7 +123,7 @@ import Testing
         #expect(MQTTFailure.network(code: 111).description == "Connection refused")
     }
 
-    @Test("The queue keeps its order around its end, and takes no more than its capacity")
+    @Test("The queue keeps its order when it wraps, and respects its capacity")
     func queue() {
         var queue = BoundedQueue<Int>(capacity: 3)
         var next = 0
@@ -140,7 +140,7 @@ import Testing
         #expect(queue.isEmpty && queue.popFirst() == nil)
     }
 
-    @Test("Waits are rounded up to whole milliseconds, so that a timer never spins")
+    @Test("Timeouts are rounded up to whole milliseconds, so that a timer never spins")
     func milliseconds() {
         #expect(Duration.zero.pollMilliseconds == 0)
         #expect(Duration.nanoseconds(1).pollMilliseconds == 1)

@@ -2,7 +2,7 @@ import Foundation
 import MotionCore
 import Testing
 
-/// Normal numbers that are the same in every run: SplitMix64 and the Box-Muller transform.
+/// Normal numbers, the same in every run: SplitMix64 and the Box-Muller transform.
 private struct Noise {
     private var state: UInt64
 
@@ -33,8 +33,8 @@ private struct Noise {
         }
     }
 
-    /// Flicker noise of the instability B: processes of first order whose time constants are evenly spaced by logarithm add up
-    /// to a one-sided density of B²/(π·f) where they overlap.
+    /// Flicker noise of the instability B: first-order processes with logarithmically spaced time constants, whose
+    /// one-sided densities add up to B²/(π·f) where they overlap.
     mutating func flicker(_ b: Double, count: Int, period: Double) -> [Double] {
         let ratio = 4.0
         var sum = [Double](repeating: 0, count: count)
@@ -53,12 +53,12 @@ private struct Noise {
 
 private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 } }
 
-/// Requirement: the overlapping Allan deviation (IEEE Std 952-1997, annex C; NIST SP 1065) and what is read off it, against
-/// signals whose deviation is known.
+/// Requirement: the overlapping Allan deviation (IEEE Std 952-1997, annex C; NIST SP 1065) and the quantities read from
+/// it, for signals whose deviation is known.
 @Suite struct AllanDeviationTests {
     private static let period = 0.005
 
-    @Test("Samples that alternate: √2 at one sample, √2/n at odd lengths, nothing at even ones")
+    @Test("Alternating samples: √2 at one sample, √2/n at odd lengths, zero at even ones")
     func alternating() throws {
         let allan = try AllanDeviation(samples: (0..<1000).map { $0 % 2 == 0 ? 4 : 2 }, period: 0.5)
         #expect(allan.points.map(\.tau) == [0.5, 1, 2.5, 5, 10, 25, 50])
@@ -79,7 +79,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         #expect(allan.whiteNoise == nil && allan.biasWalk == nil)
     }
 
-    @Test("Samples that never change deviate by nothing, and nothing is read off", arguments: [0, 0.1, -9.80665e6])
+    @Test("Constant samples have zero deviation and no noise figures", arguments: [0, 0.1, -9.80665e6])
     func constant(value: Double) throws {
         let allan = try AllanDeviation(samples: [Double](repeating: value, count: 2000), period: 0.01)
         #expect(allan.points.count == 8 && allan.points.allSatisfy { $0.deviation == 0 })
@@ -87,7 +87,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
     }
 
     @Test(
-        "White noise: its density within 3 %, slope -1/2, and no more than a bound for the bias",
+        "White noise: density within 3 %, slope -1/2, and only an upper bound for the bias",
         arguments: [1, 2, 3, 4])
     func white(seed: UInt64) throws {
         var noise = Noise(seed: seed)
@@ -99,7 +99,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         #expect(allan.biasWalk == nil)
         let instability = try #require(allan.biasInstability)
         #expect(instability.isUpperBound && instability.tau > 10, "\(instability)")
-        // The deviations are where theory has them, within three times what they say of themselves.
+        // The deviations match the theory within three times their own standard errors.
         for point in allan.points {
             let expected = 0.02 / (2 * point.tau).squareRoot()
             #expect(abs(point.deviation / expected - 1) < 3 * point.relativeError, "\(point)")
@@ -117,7 +117,8 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
     }
 
     @Test(
-        "White noise and a random walk: both, and the minimum between them where theory has it", arguments: [1, 2, 3])
+        "White noise and a random walk: both are found, and the minimum between them matches the theory",
+        arguments: [1, 2, 3])
     func whiteAndWalk(seed: UInt64) throws {
         var noise = Noise(seed: seed)
         // σ² = N²/2τ + K²τ/3 is lowest at τ = √1.5·N/K, where it is N·K·√(2/3).
@@ -134,7 +135,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         #expect(abs(instability.value * 0.664 / lowest - 1) < 0.1, "\(instability)")
     }
 
-    @Test("White and flicker noise: the instability within 20 %, and not called a bound", arguments: [1, 2, 3])
+    @Test("White and flicker noise: the instability is within 20 % and not an upper bound", arguments: [1, 2, 3])
     func flicker(seed: UInt64) throws {
         var noise = Noise(seed: seed)
         let samples =
@@ -145,7 +146,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         #expect(abs(instability.value / 0.02 - 1) < 0.2, "\(instability)")
     }
 
-    @Test("The curve ends where its uncertainty is a quarter, and says how long a recording another one takes")
+    @Test("The curve ends at an uncertainty of a quarter; the duration for another one can be computed")
     func confidence() throws {
         var noise = Noise(seed: 1)
         let allan = try AllanDeviation(
@@ -156,7 +157,7 @@ private func + (a: [Double], b: [Double]) -> [Double] { zip(a, b).map { $0 + $1 
         #expect(abs(AllanDeviation.duration(for: 10, relativeError: 0.1) - 510) < 1e-9)
     }
 
-    @Test("What cannot be computed is an error that says why")
+    @Test("Unusable input throws an error with the reason")
     func errors() {
         #expect(throws: AllanDeviationError.tooShort(samples: 999, needed: 1000)) {
             try AllanDeviation(samples: [Double](repeating: 1, count: 999), period: 0.01)

@@ -1,7 +1,7 @@
 import MotionCore
 import Testing
 
-/// Attitude from rate and force: the vertical is found, the calibration is learnt, faults of the stream are survived.
+/// Attitude from rate and force: finds the vertical, estimates the calibration, and survives faults of the stream.
 @Suite struct AttitudeFilterTests {
     private let interval = 0.005
 
@@ -11,19 +11,19 @@ import Testing
             rotationRate: rate)
     }
 
-    /// Lets a filter see a board that lies in `pose`, its gyroscope showing `rate`.
+    /// Feeds a filter with a board that lies in `pose` while its gyroscope reads `rate`.
     private func rest(_ filter: inout AttitudeFilter, in pose: Quaternion, seconds: Double, rate: Vector3 = .zero) {
         for _ in 0..<Int(seconds / interval) { filter.update(sample(pose, rate: rate), interval: interval) }
     }
 
-    @Test func theFirstSampleSetsTheInclination() {
+    @Test func firstSampleSetsInclination() {
         var filter = AttitudeFilter()
         let pose = Quaternion(roll: 0.6, pitch: -0.4, yaw: 0)
         filter.update(sample(pose), interval: 0)
         #expect(filter.attitude.inclination(to: pose) < 1e-9)
     }
 
-    @Test func aFirstSampleThatIsABlowIsSoonForgotten() {
+    @Test func recoversFromBlowInFirstSample() {
         var filter = AttitudeFilter()
         var blow = sample(.identity)
         blow.acceleration = Vector3(3, -20, -30)
@@ -35,7 +35,7 @@ import Testing
         #expect(filter.attitude.inclination(to: .identity) < radiansPerDegree)
     }
 
-    @Test func aTurnIsFollowed() {
+    @Test func followsTurn() {
         var filter = AttitudeFilter()
         var truth = Quaternion(roll: 0.2, pitch: 0.1, yaw: 0)
         rest(&filter, in: truth, seconds: 2)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [Vector3(5, -4, 3), Vector3(-18, 12, 19)])
-    func theBiasOfAnMPU6050IsLearntAtRest(degrees: Vector3) {
+    func estimatesMPU6050BiasAtRest(degrees: Vector3) {
         var filter = AttitudeFilter()
         let bias = degrees * radiansPerDegree
         let pose = Quaternion(roll: -1, pitch: 0.5, yaw: 0)
@@ -69,14 +69,14 @@ import Testing
         #expect(filter.attitude.inclination(to: pose) < 0.1 * radiansPerDegree)
     }
 
-    @Test func aTurntableIsNoRest() {
+    @Test func doesNotTakeTurntableForRest() {
         var filter = AttitudeFilter()
         rest(&filter, in: .identity, seconds: 10, rate: Vector3(0, 0, 60 * radiansPerDegree))
         #expect((filter.isAtRest, filter.isMoving) == (false, true))
         #expect(filter.gyroscopeBias.length < 0.5 * radiansPerDegree)
     }
 
-    @Test func aBiasLearntOnASlowTurntableIsGotRidOf() {
+    @Test func recoversFromBiasEstimatedOnSlowTurntable() {
         var filter = AttitudeFilter()
         rest(&filter, in: .identity, seconds: 20, rate: Vector3(0, 0, 5 * radiansPerDegree))
         #expect(filter.gyroscopeBias.z > 4 * radiansPerDegree)
@@ -84,7 +84,7 @@ import Testing
         #expect(filter.gyroscopeBias.length < 0.1 * radiansPerDegree)
     }
 
-    @Test func samplesThatAreNotFiniteAreBridged() {
+    @Test func bridgesSamplesThatAreNotFinite() {
         var filter = AttitudeFilter()
         rest(&filter, in: .identity, seconds: 2)
         let start = filter.attitude
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [0.3, 0.5, 1.0, 2.0, 30])
-    func afterAGapTheVerticalIsFoundAgainAndTheBiasKept(gap: Double) {
+    func findsVerticalAndKeepsBiasAfterGap(gap: Double) {
         var filter = AttitudeFilter()
         let bias = Vector3(2, 1, -3) * radiansPerDegree
         rest(&filter, in: .identity, seconds: 5, rate: bias)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [25.0, 50, 95, 286, 1000])
-    func everySampleRateLearnsTheSame(rate: Double) {
+    func estimatesSameBiasAtEverySampleRate(rate: Double) {
         var filter = AttitudeFilter()
         let bias = Vector3(-1.5, 2.5, 0.7) * radiansPerDegree
         for _ in 0..<Int(8 * rate) { filter.update(sample(.identity, rate: bias), interval: 1 / rate) }
@@ -119,7 +119,7 @@ import Testing
         #expect(filter.attitude.inclination(to: .identity) < 0.1 * radiansPerDegree)
     }
 
-    @Test func samplesThatComeWhenTheyLikeAreTakenAsTheyCome() {
+    @Test func toleratesIrregularSamplePeriods() {
         var filter = AttitudeFilter()
         rest(&filter, in: .identity, seconds: 2)
         let start = filter.attitude
@@ -135,7 +135,7 @@ import Testing
         #expect((start.conjugate * filter.attitude).angle(to: truth) < 0.5 * radiansPerDegree)
     }
 
-    @Test func clippedRatesMakeTheTiltDoubtfulNotTheCalibrationWrong() {
+    @Test func clippedRatesAffectTiltButNotCalibration() {
         var filter = AttitudeFilter()
         rest(&filter, in: .identity, seconds: 5)
         let bias = filter.gyroscopeBias
@@ -155,7 +155,7 @@ import Testing
         #expect((filter.gyroscopeScale * Vector3(1, 0, 0) - scale * Vector3(1, 0, 0)).length < 0.003)
     }
 
-    @Test func whatIsKnownIsToldWithItsUncertainty() {
+    @Test func reportsUncertaintyOfEstimates() {
         var filter = AttitudeFilter()
         filter.update(sample(.identity), interval: 0)
         #expect(abs(filter.gyroscopeBiasDeviation - radiansPerDegree) < 1e-6)
@@ -165,7 +165,7 @@ import Testing
         #expect(filter.tiltDeviation < radiansPerDegree)
     }
 
-    @Test func withoutAGyroscopeTheInclinationHasHeadingZero() {
+    @Test func headingIsZeroWithoutGyroscope() {
         var filter = AttitudeFilter()
         let pose = Quaternion(roll: 0.5, pitch: -0.7, yaw: 1.4)
         for _ in 0..<600 {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import MotionCore
 
-/// The end of a range that nobody told is found in what the sensor shows.
+/// The end of an unknown range is found from the sensor's readings.
 @Suite struct ClippingDetectorTests {
-    @Test func theSameValueTwiceAtAUsualFullScaleIsTheEnd() {
+    @Test func repeatedValueAtUsualFullScaleIsEndOfRange() {
         var detector = ClippingDetector.gyroscope
         let end = 500 * radiansPerDegree * 0.999
         #expect(detector.clippedAxes(Vector3(0, end, 0)) == 0)
@@ -13,7 +13,7 @@ import Testing
         #expect(detector.clippedAxes(Vector3(0, 0.9 * end, 0)) == 0)
     }
 
-    @Test func aValueBeyondSaysThatItWasNot() {
+    @Test func largerValueRevokesEndOfRange() {
         var detector = ClippingDetector.accelerometer
         let seeming = 2 * standardGravity
         _ = detector.clippedAxes(Vector3(seeming, 0, 0))
@@ -22,18 +22,18 @@ import Testing
         #expect(detector.limit == nil)
     }
 
-    @Test func noiseAndOtherValuesAreNotTakenForIt() {
+    @Test func ignoresNoiseAndOtherRepeatedValues() {
         var detector = ClippingDetector.accelerometer
-        // Twice the same, but at no usual full scale.
+        // Repeated, but not at a usual full scale.
         for _ in 0..<3 { #expect(detector.clippedAxes(Vector3(0, 0, 2.6 * standardGravity)) == 0) }
-        // Near one, but never the same.
+        // Close to a usual full scale, but never repeated.
         for index in 0..<9 {
             let size = 4 * standardGravity * (1 - 0.001 * Double(9 - index))
             #expect(detector.clippedAxes(Vector3(size, 0, 0)) == 0)
         }
     }
 
-    @Test func aPipelineMarksThemOnlyWhereRangesAreUntold() {
+    @Test func clippedAxesBecomeFlags() {
         let end = MotionSample(
             timestamp: Timestamp(seconds: 1), acceleration: Vector3(0, 0, standardGravity),
             rotationRate: Vector3(250 * radiansPerDegree, 0, 0))

@@ -2,22 +2,22 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Falls: begun in the air where they are long enough, told by the blow where they are short, and closed in any case.
+/// Falls: a long one begins in the air, a short one at its impact, and every one is closed.
 @Suite struct FallRecognizerTests {
     private static let tilted = Posed(Quaternion(roll: 0.7, pitch: -0.4, yaw: 0.2))
     /// Sensor axes that are the body's in another order and with other signs.
     private static let mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
 
-    @Test func aDropBeginsInTheAirAndEndsAtTheImpact() throws {
+    @Test func dropBeginsInAirAndEndsAtImpact() throws {
         var feed = TrajectoryFeed()
         feed.rest(3)
         let start = feed.time
         feed.follow(Drop(height: 0.8, bounces: 0))
         feed.rest(1)
-        let told = feed.told(.fall)
-        #expect(told.map(\.phase) == [.began, .ended])
-        let began = try #require(told.first)
-        let ended = try #require(told.last)
+        let events = feed.events(of: .fall)
+        #expect(events.map(\.phase) == [.began, .ended])
+        let began = try #require(events.first)
+        let ended = try #require(events.last)
         // 0.8 m takes 0.404 s.
         #expect(began.timestamp.seconds - start > 0.15 && began.timestamp.seconds - start < 0.26)
         #expect(ended.timestamp.seconds - start > 0.404 && ended.timestamp.seconds - start < 0.65)
@@ -28,66 +28,66 @@ import VirtualIMU
     }
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
-    func everySampleRateTellsADrop(rate: Double) {
+    func recognisesDropAtEverySampleRate(rate: Double) {
         for height in rate < 25 ? [0.5, 1, 1.8] : [0.3, 0.5, 1, 1.8] {
             var feed = TrajectoryFeed(rate: rate, mount: Self.mount)
             feed.follow(Self.tilted, seconds: 3)
             feed.follow(Drop(height: height, bounces: 0))
             feed.rest(1.5)
-            let told = feed.told(.fall)
-            let phases = told.map(\.phase)
+            let events = feed.events(of: .fall)
+            let phases = events.map(\.phase)
             #expect(phases == [.began, .ended], "\(height) m at \(rate) Hz")
             let duration = (2 * height / standardGravity).squareRoot()
-            #expect(abs((told.last?.duration ?? 0) - duration) < 0.02 + 1 / rate, "\(height) m at \(rate) Hz")
+            #expect(abs((events.last?.duration ?? 0) - duration) < 0.02 + 1 / rate, "\(height) m at \(rate) Hz")
         }
     }
 
     @Test(arguments: [true, false])
-    func aShortDropIsToldByItsBlow(hasGyroscope: Bool) {
+    func recognisesShortDropByImpact(hasGyroscope: Bool) {
         var feed = TrajectoryFeed(hasGyroscope: hasGyroscope)
         feed.rest(3)
         let start = feed.time
         feed.follow(Drop(height: 0.1, bounces: 0))
         feed.rest(1)
-        let told = feed.told(.fall)
-        let phases = told.map(\.phase)
+        let events = feed.events(of: .fall)
+        let phases = events.map(\.phase)
         #expect(phases == [.began, .ended])
-        #expect((told.first?.timestamp.seconds ?? 0) - start > 0.142)
-        #expect(abs((told.last?.duration ?? 0) - 0.143) < 0.025)
+        #expect((events.first?.timestamp.seconds ?? 0) - start > 0.142)
+        #expect(abs((events.last?.duration ?? 0) - 0.143) < 0.025)
     }
 
-    @Test func aSmallDropOntoItsFeetIsNone() {
+    @Test func ignoresTinyDrop() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Drop(height: 0.005, bounces: 0))
         feed.rest(2)
-        #expect(feed.told(.fall).isEmpty)
+        #expect(feed.events(of: .fall).isEmpty)
     }
 
-    @Test func aBoardThatSpinsInTheAirIsSeen() {
+    @Test func recognisesFallOfSpinningBoard() {
         for radius in [0.005, 0.015, 0.025] {
             var feed = TrajectoryFeed()
             feed.rest(3)
             for _ in 0..<80 { feed.take(Vector3(10 * 10 * radius, 0.3, -0.2), Vector3(0, 7.07, 7.07)) }
             for _ in 0..<3 { feed.take(Vector3(0, 30, 70), .zero) }
             feed.rest(1)
-            let phases = feed.told(.fall).map(\.phase)
+            let phases = feed.events(of: .fall).map(\.phase)
             #expect(phases == [.began, .ended], "\(radius) m")
         }
     }
 
-    @Test func throwsAreFallsAndHopsAreNone() {
+    @Test func recognisesThrowsButNotHops() {
         for (height, spin, isFall) in [(0.03, 0.0, false), (0.05, 0, false), (0.5, 0, true), (0.8, 6.3, true)] {
             var feed = TrajectoryFeed()
             feed.rest(3)
             feed.follow(Throw(height: height, spin: spin))
             feed.rest(2)
-            let phases = feed.told(.fall).map(\.phase)
+            let phases = feed.events(of: .fall).map(\.phase)
             #expect(phases == (isFall ? [.began, .ended] : []), "\(height) m")
         }
     }
 
-    @Test func shakingAndWalkingAreNoFalls() {
+    @Test func doesNotTakeShakingOrWalkingForFall() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         for frequency in [2.0, 3, 5] {
@@ -97,10 +97,10 @@ import VirtualIMU
             }
         }
         feed.follow(Walk(duration: 20))
-        #expect(feed.told(.fall).isEmpty)
+        #expect(feed.events(of: .fall).isEmpty)
     }
 
-    @Test func aBounceThatFliesForLongIsAnotherFallUnlessACooldownForbids() {
+    @Test func longBounceIsAnotherFallWithoutCooldown() {
         for (cooldown, count) in [(0.0, 2), (1.0, 1)] {
             var settings = GestureSettings()
             settings.fall.common.cooldown = cooldown
@@ -108,7 +108,7 @@ import VirtualIMU
             feed.rest(3)
             feed.follow(Drop(height: 1.2, restitution: 0.5, bounces: 1))
             feed.rest(2)
-            let began = feed.told(.fall).filter { $0.phase == .began }.count
+            let began = feed.events(of: .fall).filter { $0.phase == .began }.count
             #expect(began == count)
         }
         // The usual bounce of a board does not fly for that long.
@@ -116,29 +116,29 @@ import VirtualIMU
         feed.rest(3)
         feed.follow(Drop(height: 0.5))
         feed.rest(2)
-        let phases = feed.told(.fall).map(\.phase)
+        let phases = feed.events(of: .fall).map(\.phase)
         #expect(phases == [.began, .ended])
     }
 
-    @Test func whatNeverLandsIsCancelled() {
+    @Test func cancelsFallWithoutLanding() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         for _ in 0..<60 { feed.take(Vector3(0.3, 0, 0.2), .zero) }
-        // Back to rest without a blow.
+        // Back to rest without an impact.
         feed.rest(2)
-        var told = feed.told(.fall)
-        #expect(told.map(\.phase) == [.began, .cancelled])
-        #expect(told.last?.reason == .tooWeak)
+        var events = feed.events(of: .fall)
+        #expect(events.map(\.phase) == [.began, .cancelled])
+        #expect(events.last?.reason == .tooWeak)
         feed.events = []
         feed.rest(2)
         for _ in 0..<500 { feed.take(Vector3(0.3, 0, 0.2), .zero) }
         feed.rest(2)
-        told = feed.told(.fall)
-        #expect(told.map(\.phase) == [.began, .cancelled])
-        #expect(told.last?.reason == .tooLong)
+        events = feed.events(of: .fall)
+        #expect(events.map(\.phase) == [.began, .cancelled])
+        #expect(events.last?.reason == .tooLong)
     }
 
-    @Test func aFallInterruptsAShake() {
+    @Test func fallInterruptsShake() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 2 * standardGravity, frequency: 5, cycles: 4))
@@ -152,7 +152,7 @@ import VirtualIMU
         }
     }
 
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         for height in [0.02, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5] {
             var caught = false
             for sensitivity in 1...10 {
@@ -162,14 +162,14 @@ import VirtualIMU
                 feed.rest(3)
                 feed.follow(Drop(height: height, contact: 0.03, bounces: 0))
                 feed.rest(1)
-                let now = !feed.told(.fall).isEmpty
+                let now = !feed.events(of: .fall).isEmpty
                 #expect(now || !caught, "\(height) m at sensitivity \(sensitivity)")
                 caught = caught || now
             }
         }
     }
 
-    @Test func settingsMayChangeInTheAir() {
+    @Test func appliesSettingsDuringFall() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Drop(height: 1, bounces: 0), seconds: 0.3)
@@ -179,21 +179,21 @@ import VirtualIMU
         for _ in 0..<30 { feed.take(.zero, .zero) }
         feed.take(Vector3(0, 0, 70), .zero)
         feed.rest(1)
-        let phases = feed.told(.fall).map(\.phase)
+        let phases = feed.events(of: .fall).map(\.phase)
         #expect(phases == [.began, .ended])
     }
 
-    @Test func nearMissesSayWhatWasLacking() {
+    @Test func reportsNearMissReasons() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         for _ in 0..<32 { feed.take(Vector3(0.5, 0, 0), .zero) }
         feed.rest(2)
         #expect(feed.misses.contains { $0.gesture == .fall && $0.reason == .tooShort && $0.value < $0.limit })
-        // Up and down with 3 g, then free: nobody let go of it out of rest.
+        // Up and down with 3 g, then free: the board was not released from rest.
         feed.misses = []
         for index in 0..<600 { feed.take(Vector3(0, 0, index / 20 % 2 == 0 ? 35 : 6), .zero) }
         for _ in 0..<90 { feed.take(Vector3(0.5, 0, 0), .zero) }
         #expect(feed.misses.contains { $0.gesture == .fall && $0.reason == .noQuietBefore && $0.value > $0.limit })
-        #expect(feed.told(.fall).isEmpty)
+        #expect(feed.events(of: .fall).isEmpty)
     }
 }

@@ -2,7 +2,7 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Flicks: one stroke with its brake, out of rest and back to rest, told with the direction of the stroke.
+/// Flicks: one stroke and its braking, from rest to rest, reported with the direction of the stroke.
 @Suite struct FlickRecognizerTests {
     private static let directions: [(VirtualTrajectory, MotionDirection)] = [
         (.flickLeft, .left), (.flickRight, .right), (.flickUp, .up), (.flickDown, .down), (.flickForward, .forward),
@@ -14,7 +14,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [true, false])
-    func theDirectionIsThatOfTheStroke(hasGyroscope: Bool) throws {
+    func directionIsThatOfStroke(hasGyroscope: Bool) throws {
         for (trajectory, direction) in Self.directions {
             var feed = MovementFeed(hasGyroscope: hasGyroscope)
             feed.move(trajectory.trajectory, seconds: 12)
@@ -23,16 +23,16 @@ import VirtualIMU
             let first = try #require(events.first)
             #expect(first.phase == .recognized)
             #expect(events.allSatisfy { $0.direction == direction }, "\(trajectory)")
-            // A cell of 20 ms rounds the top off a little.
+            // A cell of 20 ms rounds off the peak a little.
             #expect(abs((first.strength ?? 0) - 1.8 * standardGravity) < 0.15 * standardGravity)
             #expect(first.axis == nil && first.angle == nil && first.reason == nil)
-            // The stroke is over 1.68 s after the start; it is told within half a second.
+            // The stroke is over 1.68 s after the start and is reported within half a second.
             #expect(first.timestamp.seconds > 6.68 && first.timestamp.seconds < 7.2)
         }
     }
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
-    func everySampleRateDecidesAlike(rate: Double) {
+    func decidesAlikeAtEverySampleRate(rate: Double) {
         for (trajectory, direction) in Self.directions {
             // At 20 Hz a stroke of 0.09 s has two samples.
             var feed = MovementFeed(rate: rate)
@@ -51,7 +51,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [true, false])
-    func upIsAgainstGravityHoweverTheBoardIsHeld(hasGyroscope: Bool) {
+    func upIsAgainstGravityInEveryPose(hasGyroscope: Bool) {
         for pose in [
             Quaternion(roll: 0.6, pitch: -0.5, yaw: 2), Quaternion(roll: -1.6, pitch: 0.3, yaw: 0),
             Quaternion(roll: 0, pitch: 1.5, yaw: 1), Quaternion(roll: 3.1, pitch: 0.05, yaw: 0),
@@ -62,14 +62,14 @@ import VirtualIMU
         }
     }
 
-    @Test func leftAndForwardStayOnATiltedBoard() {
+    @Test func leftAndForwardHoldOnTiltedBoard() {
         let pose = Quaternion(roll: 0.5, pitch: -0.4, yaw: 1)
         #expect(direction(along: Vector3(0, 1, 0), in: pose) == [.left])
         #expect(direction(along: Vector3(-1, 0, 0), in: pose) == [.backward])
     }
 
-    @Test func aBoardOnItsFaceHasForwardWhereItWasAndLeftOnTheOtherSide() {
-        // Whichever way it is tilted by a trifle.
+    @Test func boardOnItsFaceKeepsForwardAndSwapsLeft() {
+        // In whichever direction it is slightly tilted.
         for roll in [3.0, -3.0] {
             for pitch in [0.1, -0.1] {
                 let pose = Quaternion(roll: roll, pitch: pitch, yaw: 0)
@@ -79,7 +79,7 @@ import VirtualIMU
         }
     }
 
-    @Test func theMountTurnsSensorAxesIntoBodyAxes() {
+    @Test func mountRotatesSensorAxesIntoBodyAxes() {
         var settings = MotionSettings()
         settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
         for (trajectory, direction) in Self.directions {
@@ -89,7 +89,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aWristThatTurnsWithTheFlickChangesNothing() {
+    @Test func toleratesWristRotationDuringFlick() {
         for hasGyroscope in [true, false] {
             var feed = MovementFeed(hasGyroscope: hasGyroscope)
             feed.rest(2)
@@ -105,7 +105,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [true, false])
-    func otherMovementIsNoFlick(hasGyroscope: Bool) {
+    func doesNotTakeOtherMovementForFlick(hasGyroscope: Bool) {
         let x = Vector3(1, 0, 0)
         let others: [(String, any Trajectory)] = [
             ("a shake", Shake(axis: x, amplitude: 20, frequency: 5, cycles: 6)),
@@ -128,7 +128,7 @@ import VirtualIMU
         #expect(feed.events(of: .flick).isEmpty)
     }
 
-    @Test func aFlickOfTheShakeThatComesIsNotTold() {
+    @Test func doesNotReportFlickAtStartOfShake() {
         var feed = MovementFeed()
         feed.move(VirtualTrajectory.shake.trajectory, seconds: 15)
         feed.move(VirtualTrajectory.gentleShake.trajectory, seconds: 15)
@@ -136,7 +136,7 @@ import VirtualIMU
         #expect(feed.events(of: .flick).isEmpty)
     }
 
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         var caughtAtFive: [Double] = []
         for peak in stride(from: 3.0, through: 30, by: 1.5) {
             var caught = false
@@ -153,11 +153,11 @@ import VirtualIMU
                 if now, sensitivity == 5 { caughtAtFive.append(peak) }
             }
         }
-        // Neither everything nor nothing: at 5 what the default strength says.
+        // The default strength determines what is recognised at 5.
         #expect(caughtAtFive.first == 10.5)
     }
 
-    @Test func settingsMayChangeInTheMiddle() {
+    @Test func appliesSettingsDuringFlick() {
         var feed = MovementFeed()
         feed.rest(2)
         let flick = Self.flick(peak: 9)
@@ -178,7 +178,7 @@ import VirtualIMU
         #expect(feed.events(of: .flick).count == 1)
     }
 
-    @Test func aGapForgetsTheMovement() {
+    @Test func gapResetsMovement() {
         var feed = MovementFeed()
         feed.rest(2)
         feed.move(Self.flick(), seconds: 0.1)
@@ -189,7 +189,7 @@ import VirtualIMU
         #expect(feed.events(of: .flick).count == 1)
     }
 
-    @Test func theGateSeesTheBoardBeforeTheFlick() {
+    @Test func gateChecksPostureBeforeFlick() {
         var settings = MotionSettings()
         settings.gestures.flick.common.gate.still = true
         var feed = MovementFeed(settings)
@@ -199,7 +199,7 @@ import VirtualIMU
         #expect(feed.events(of: .flick).count == 1)
     }
 
-    @Test func whatLackedIsTold() {
+    @Test func reportsNearMissReasons() {
         func reasons(
             _ movement: any Trajectory, before: any Trajectory = Rest(3), longest: Double = 0.9
         ) -> [NearMiss.Reason] {
@@ -243,7 +243,7 @@ private struct Later: Trajectory {
     func motion(at time: Double, from pose: Quaternion) -> TrueMotion { base.motion(at: time + offset, from: pose) }
 }
 
-/// A stroke of 14 m/s² along x for 0.08 s, and a twentieth of it against it for twenty times as long.
+/// A stroke of 14 m/s² along x for 0.08 s, then a twentieth of it in the opposite direction for twenty times as long.
 private struct SoftlyBraked: Trajectory {
     let duration = 1.68
 

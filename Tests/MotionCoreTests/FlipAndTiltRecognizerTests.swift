@@ -2,18 +2,18 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Flips: every held side once, half turns as one, nothing on an edge.
+/// Flips: every held side once, half turns as one flip, nothing on an edge.
 @Suite struct FlipRecognizerTests {
     private static let mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
     private static let axes = [Vector3(1, 0, 0), Vector3(-1, 0, 0), Vector3(0, 1, 0), Vector3(0, -1, 0)]
 
-    /// What is up after a turn of a flat board by `angle` about `axis`.
+    /// The upward side after a turn of a flat board by `angle` about `axis`.
     private static func side(after axis: Vector3, angle: Double) -> BodySide {
         BodySide(nearestTo: Quaternion(angle: angle, axis: axis).unrotate(Vector3(0, 0, 1)))
     }
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
-    func everySideIsTold(rate: Double) {
+    func reportsEverySide(rate: Double) {
         for hasGyroscope in [true, false] {
             for (axis, angle) in Self.axes.flatMap({ axis in [0.5, 1].map { (axis, $0 * Double.pi) } }) {
                 for duration in [0.4, 1.5] {
@@ -21,49 +21,49 @@ import VirtualIMU
                     feed.rest(2)
                     feed.follow(Turn(axis: axis, angle: angle, duration: duration))
                     feed.rest(2)
-                    let told = feed.told(.flip)
-                    #expect(told.count == 1, "\(rate) Hz, \(axis), \(angle), \(duration) s, \(hasGyroscope)")
-                    #expect(told.first?.phase == .recognized)
-                    #expect(told.first?.from == .plusZ)
-                    #expect(told.first?.to == Self.side(after: axis, angle: angle))
-                    #expect(abs((told.first?.angle ?? 0) - angle) < 1e-9)
+                    let events = feed.events(of: .flip)
+                    #expect(events.count == 1, "\(rate) Hz, \(axis), \(angle), \(duration) s, \(hasGyroscope)")
+                    #expect(events.first?.phase == .recognized)
+                    #expect(events.first?.from == .plusZ)
+                    #expect(events.first?.to == Self.side(after: axis, angle: angle))
+                    #expect(abs((events.first?.angle ?? 0) - angle) < 1e-9)
                 }
             }
         }
     }
 
-    @Test func slowFlipsAreFlips() {
+    @Test func recognisesSlowFlips() {
         for angle in [0.5 * Double.pi, .pi] {
             var feed = TrajectoryFeed()
             feed.rest(2)
             feed.follow(Turn(axis: Vector3(0, 1, 0), angle: angle, duration: 10))
             feed.rest(2)
-            let angles = feed.told(.flip).map(\.angle)
+            let angles = feed.events(of: .flip).map(\.angle)
             #expect(angles == [angle])
         }
     }
 
-    @Test func aSideThatIsHeldOnTheWayMakesTwo() {
+    @Test func sideHeldInBetweenMakesTwoFlips() {
         var feed = TrajectoryFeed()
         feed.rest(2)
         feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
         feed.rest(1)
         feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
         feed.rest(1)
-        let to = feed.told(.flip).map(\.to)
+        let to = feed.events(of: .flip).map(\.to)
         #expect(to == [.plusY, .minusZ])
         feed.events = []
-        // A shorter rest on the way is none.
+        // A shorter rest in between does not count.
         feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
         feed.rest(0.1)
         feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
         feed.rest(1)
-        let angles = feed.told(.flip).map(\.angle)
+        let angles = feed.events(of: .flip).map(\.angle)
         #expect(angles == [.pi])
         #expect(feed.misses.contains { $0.gesture == .flip && $0.reason == .tooShort })
     }
 
-    @Test func onAnEdgeNothingFlickers() {
+    @Test func reportsNothingOnEdge() {
         var feed = TrajectoryFeed(accelerationNoise: 0.3)
         feed.rest(2)
         feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 4, duration: 1))
@@ -74,31 +74,31 @@ import VirtualIMU
             feed.follow(Turn(axis: Vector3(1, 0, 0), angle: -0.04, duration: 0.5))
             feed.rest(1)
         }
-        #expect(feed.told(.flip).isEmpty)
+        #expect(feed.events(of: .flip).isEmpty)
     }
 
-    @Test func shakingAndTurningFlatAreNone() {
+    @Test func doesNotTakeShakingOrFlatTurnForFlip() {
         var feed = TrajectoryFeed()
         feed.rest(2)
         feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 30, frequency: 4, cycles: 12))
         feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 3, duration: 1))
         feed.rest(2)
-        #expect(feed.told(.flip).isEmpty)
+        #expect(feed.events(of: .flip).isEmpty)
     }
 
-    @Test func settingsAndSensitivity() {
-        // A hold time that nobody waits for, then a short one.
+    @Test func appliesHoldTimeAndSensitivity() {
+        // A hold time longer than the rest, then a short one.
         var settings = MotionSettings()
         settings.gestures.flip.holdTime = 3
         var feed = TrajectoryFeed(settings: settings.gestures)
         feed.rest(4)
         feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
         feed.rest(1)
-        #expect(feed.told(.flip).isEmpty)
+        #expect(feed.events(of: .flip).isEmpty)
         settings.gestures.flip.holdTime = 0.3
         feed.pipeline.apply(settings) { _ in }
         feed.rest(1)
-        #expect(feed.told(.flip).count == 1)
+        #expect(feed.events(of: .flip).count == 1)
         for wobble in [0.02, 0.05, 0.1, 0.15, 0.2, 0.3] {
             var caught = false
             for sensitivity in 1...10 {
@@ -107,7 +107,7 @@ import VirtualIMU
                 feed.rest(2)
                 feed.follow(Turn(axis: Vector3(1, 0, 0), angle: .pi / 2, duration: 0.5))
                 feed.follow(Oscillation(axis: Vector3(1, 0, 0), amplitude: wobble, frequency: 2, duration: 4))
-                let now = !feed.told(.flip).isEmpty
+                let now = !feed.events(of: .flip).isEmpty
                 #expect(now || !caught, "\(wobble) rad at sensitivity \(sensitivity)")
                 caught = caught || now
             }
@@ -115,12 +115,12 @@ import VirtualIMU
     }
 }
 
-/// Tilts: begun beyond the angle, ended below it, with the true angle, whatever shakes.
+/// Tilts: begun beyond the angle, ended below it, with the true angle, even if the board is shaken.
 @Suite struct TiltRecognizerTests {
     private static let mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
-    func theAngleIsTrue(rate: Double) throws {
+    func reportsTrueAngle(rate: Double) throws {
         for hasGyroscope in [true, false] {
             for degrees in [35.0, 50, 120] {
                 var feed = TrajectoryFeed(rate: rate, mount: Self.mount, hasGyroscope: hasGyroscope)
@@ -131,77 +131,77 @@ import VirtualIMU
                 feed.rest(2)
                 feed.follow(Turn(axis: Vector3(1, -1, 0), angle: -degrees * radiansPerDegree, duration: 1))
                 feed.rest(1.5)
-                let told = feed.told(.tilt)
-                #expect(told.map(\.phase) == [.began, .ended], "\(rate) Hz, \(degrees)°")
-                let began = try #require(told.first)
+                let events = feed.events(of: .tilt)
+                #expect(events.map(\.phase) == [.began, .ended], "\(rate) Hz, \(degrees)°")
+                let began = try #require(events.first)
                 let now = turn.motion(at: began.timestamp.seconds - start).attitude.inclination(to: .identity)
-                // The accelerometer alone waits until its angle has settled.
+                // Without a gyroscope it waits until the angle has settled.
                 let error = (hasGyroscope ? 3.0 : 5) * radiansPerDegree
                 #expect(abs((began.angle ?? 0) - now) < error, "\(rate) Hz, \(degrees)°")
-                #expect((told.last?.angle ?? 1) < 25 * radiansPerDegree)
-                #expect((told.last?.duration ?? 0) > 2 && (told.last?.duration ?? 0) < 4)
+                #expect((events.last?.angle ?? 1) < 25 * radiansPerDegree)
+                #expect((events.last?.duration ?? 0) > 2 && (events.last?.duration ?? 0) < 4)
             }
         }
     }
 
-    @Test func shakingWalkingAndALimitDoNotFlicker() {
+    @Test func staysSteadyWhileShakingWalkingAndAtLimit() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 20, frequency: 4, cycles: 12))
         feed.follow(Walk(duration: 10))
         feed.rest(2)
-        #expect(feed.told(.tilt).isEmpty)
+        #expect(feed.events(of: .tilt).isEmpty)
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 33 * radiansPerDegree, duration: 1))
         feed.rest(1)
         for _ in 0..<5 {
             feed.follow(Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.07, frequency: 1, duration: 3))
             feed.follow(Shake(axis: Vector3(1, 0, 0), amplitude: 15, frequency: 4, cycles: 8))
         }
-        let phases = feed.told(.tilt).map(\.phase)
+        let phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began])
     }
 
-    @Test func anotherReferenceEndsItAndMeasuresFromThere() {
+    @Test func newReferenceEndsTilt() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 1, duration: 1))
         feed.rest(1)
         feed.pipeline.takeReference()
         feed.rest(1)
-        var phases = feed.told(.tilt).map(\.phase)
+        var phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began, .ended])
-        // Heading plays no part; another tilt does.
+        // Heading does not matter; another tilt does.
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -1, duration: 1))
         feed.rest(1)
-        phases = feed.told(.tilt).map(\.phase)
+        phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began, .ended, .began])
-        #expect(abs((feed.told(.tilt).last?.angle ?? 0) - 1) < 0.6)
+        #expect(abs((feed.events(of: .tilt).last?.angle ?? 0) - 1) < 0.6)
     }
 
-    @Test func headingIsNoTilt() {
+    @Test func doesNotTakeHeadingForTilt() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Turn(axis: Vector3(0, 0, 1), angle: 3, duration: 1))
         feed.rest(1)
-        #expect(feed.told(.tilt).isEmpty)
+        #expect(feed.events(of: .tilt).isEmpty)
     }
 
-    @Test func theSettingsCount() {
+    @Test func appliesSettings() {
         var settings = MotionSettings()
         settings.gestures.tilt.angle = 60 * radiansPerDegree
         var feed = TrajectoryFeed(settings: settings.gestures)
         feed.rest(3)
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 50 * radiansPerDegree, duration: 1))
         feed.rest(1)
-        #expect(feed.told(.tilt).isEmpty)
+        #expect(feed.events(of: .tilt).isEmpty)
         settings.gestures.tilt.angle = 40 * radiansPerDegree
         feed.pipeline.apply(settings) { _ in }
         feed.rest(1)
-        let phases = feed.told(.tilt).map(\.phase)
+        let phases = feed.events(of: .tilt).map(\.phase)
         #expect(phases == [.began])
     }
 
-    @Test func nearMissesSayWhatWasLacking() {
+    @Test func reportsNearMissReasons() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: 28 * radiansPerDegree, duration: 1))
@@ -211,10 +211,10 @@ import VirtualIMU
         feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -34 * radiansPerDegree, duration: 0.25))
         feed.rest(1)
         #expect(feed.misses.contains { $0.gesture == .tilt && $0.reason == .tooShort && $0.value < $0.limit })
-        #expect(feed.told(.tilt).isEmpty)
+        #expect(feed.events(of: .tilt).isEmpty)
     }
 
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         for seconds in [0.05, 0.1, 0.2, 0.4, 0.8] {
             var caught = false
             for sensitivity in 1...10 {
@@ -226,7 +226,7 @@ import VirtualIMU
                 feed.rest(seconds)
                 feed.follow(Turn(axis: Vector3(0, 1, 0), angle: -0.8, duration: 0.2))
                 feed.rest(1)
-                let now = !feed.told(.tilt).isEmpty
+                let now = !feed.events(of: .tilt).isEmpty
                 #expect(now || !caught, "\(seconds) s at sensitivity \(sensitivity)")
                 caught = caught || now
             }

@@ -2,19 +2,19 @@ import Testing
 
 @testable import MotionCore
 
-/// Which proposals of recognizers are told: phases are always paired, and precedence, gates and cooldowns hold.
+/// Which proposals of recognizers are reported: phases are always paired, and precedence, gates and cooldowns apply.
 @Suite struct GestureArbiterTests {
-    /// An arbiter, its near misses, and what it told.
+    /// An arbiter, its near misses, and its events.
     private struct Rig: ~Copyable {
         var arbiter: GestureArbiter
         var misses = NearMisses()
-        var told: [GestureEvent] = []
+        var events: [GestureEvent] = []
         var undecided: GestureSet = []
         private var cells = 0
 
         init(_ settings: GestureSettings = GestureSettings()) {
             arbiter = GestureArbiter(settings: settings)
-            misses.isWanted = true
+            misses.isEnabled = true
         }
 
         mutating func propose(_ gesture: Gesture, _ phase: GesturePhase, at seconds: Double, duration: Double? = nil) {
@@ -22,28 +22,28 @@ import Testing
             event.duration = duration
             var new: [GestureEvent] = []
             arbiter.propose(event, undecided: undecided, &misses) { new.append($0) }
-            told += new
+            events += new
         }
 
         mutating func release(at seconds: Double) {
             var new: [GestureEvent] = []
             arbiter.release(at: Timestamp(seconds: seconds), undecided: undecided, &misses) { new.append($0) }
-            told += new
+            events += new
         }
 
         mutating func cancelAll(_ reason: CancellationReason, at seconds: Double) {
             var new: [GestureEvent] = []
             arbiter.cancelAll(reason, at: Timestamp(seconds: seconds)) { new.append($0) }
-            told += new
+            events += new
         }
 
         mutating func apply(_ settings: GestureSettings, at seconds: Double) {
             var new: [GestureEvent] = []
             arbiter.apply(settings, at: Timestamp(seconds: seconds)) { new.append($0) }
-            told += new
+            events += new
         }
 
-        /// Cells of a body that is held with `up` pointing up.
+        /// Adds cells of a body that is held with `up` pointing up.
         mutating func hold(_ up: Vector3, moving: Bool, seconds: Double, referenceUp: Vector3 = Vector3(0, 0, 1)) {
             for _ in 0..<Int((seconds / CellGrid.cell).rounded()) {
                 cells += 1
@@ -59,7 +59,7 @@ import Testing
         }
 
         /// "shake began", …
-        var words: [String] { told.map { "\($0.gesture) \($0.phase)" } }
+        var words: [String] { events.map { "\($0.gesture) \($0.phase)" } }
 
         mutating func missReasons() -> [NearMiss.Reason] {
             var reasons: [NearMiss.Reason] = []
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func aBeginningHasExactlyOneEnd() {
+    @Test func everyBeginningHasExactlyOneEnd() {
         var rig = Rig()
         rig.propose(.turn, .changed, at: 0.5)
         rig.propose(.turn, .ended, at: 0.6)
@@ -82,46 +82,46 @@ import Testing
         #expect(rig.arbiter.open.isEmpty)
     }
 
-    @Test func gesturesOfDifferentKindsAreOpenSideBySide() {
+    @Test func differentGesturesRunSideBySide() {
         var rig = Rig()
         for gesture in [Gesture.motion, .vibration, .tilt, .turn] { rig.propose(gesture, .began, at: 1) }
         rig.propose(.tap, .recognized, at: 1.1)
         rig.propose(.flip, .recognized, at: 1.2)
-        #expect(rig.told.count == 6)
+        #expect(rig.events.count == 6)
         rig.cancelAll(.sensorLost, at: 2)
-        let ends = Array(rig.told.suffix(4))
+        let ends = Array(rig.events.suffix(4))
         #expect(ends.allSatisfy { $0.phase == .cancelled && $0.reason == .sensorLost && $0.timestamp.seconds == 2 })
         #expect(Set(ends.map(\.gesture)) == [.motion, .vibration, .tilt, .turn])
         rig.cancelAll(.stopped, at: 3)
-        #expect(rig.told.count == 10)
+        #expect(rig.events.count == 10)
     }
 
-    @Test func aShakeInterruptsATurnAndSilencesWhatLooksLikeIt() {
+    @Test func shakeInterruptsTurnAndExcludesSimilarGestures() {
         var rig = Rig()
         rig.propose(.turn, .began, at: 1)
         rig.propose(.shake, .began, at: 1.5)
         #expect(rig.words == ["turn began", "turn cancelled", "shake began"])
-        #expect(rig.told[1].reason == .interrupted)
+        #expect(rig.events[1].reason == .interrupted)
         for gesture in [Gesture.tap, .flick] { rig.propose(gesture, .recognized, at: 1.6) }
         rig.propose(.turn, .began, at: 1.6)
         rig.propose(.shake, .ended, at: 2)
-        // What is left of the movement, just after.
+        // The rest of the movement, just after the shake.
         rig.propose(.flick, .recognized, at: 2.1)
         #expect(rig.words == ["turn began", "turn cancelled", "shake began", "shake ended"])
         #expect(rig.missReasons() == [.excluded, .excluded, .excluded, .excluded])
         rig.propose(.flick, .recognized, at: 2.5)
-        #expect(rig.told.last?.gesture == .flick)
+        #expect(rig.events.last?.gesture == .flick)
     }
 
-    @Test func whatIsCancelledSaysHowLongItLasted() throws {
+    @Test func cancellationReportsDuration() throws {
         var rig = Rig()
         rig.propose(.turn, .began, at: 1, duration: 0.25)
         rig.cancelAll(.sensorLost, at: 3)
-        let cancelled = try #require(rig.told.last)
+        let cancelled = try #require(rig.events.last)
         #expect(abs((cancelled.duration ?? 0) - 2.25) < 1e-9)
     }
 
-    @Test func aFallInterruptsAShake() {
+    @Test func fallInterruptsShake() {
         var rig = Rig()
         rig.propose(.shake, .began, at: 1)
         rig.propose(.fall, .began, at: 1.4)
@@ -135,22 +135,22 @@ import Testing
         #expect(rig.words.last == "shake began")
     }
 
-    @Test func aFlickWaitsForAShakeToFail() {
+    @Test func flickWaitsForShakeToFail() {
         var rig = Rig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
         rig.release(at: 1.1)
-        #expect(rig.told.isEmpty)
+        #expect(rig.events.isEmpty)
         rig.undecided = []
         rig.release(at: 1.2)
         #expect(rig.words == ["flick recognized"])
         // Never back-dated.
-        #expect(rig.told[0].timestamp == Timestamp(seconds: 1.2))
+        #expect(rig.events[0].timestamp == Timestamp(seconds: 1.2))
         rig.release(at: 1.3)
-        #expect(rig.told.count == 1)
+        #expect(rig.events.count == 1)
     }
 
-    @Test func aFlickThatWaitsIsDroppedWhereTheShakeComes() {
+    @Test func dropsWaitingFlickWhenShakeBegins() {
         var rig = Rig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
@@ -163,7 +163,7 @@ import Testing
         #expect(rig.missReasons() == [.excluded])
     }
 
-    @Test func nothingWaitsForEver() {
+    @Test func waitingIsLimited() {
         var rig = Rig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
@@ -172,7 +172,7 @@ import Testing
         #expect(rig.words == ["flick recognized"])
     }
 
-    @Test func whatWaitsIsForgottenWhereEverythingIsCancelledOrSwitchedOff() {
+    @Test func cancellingOrDisablingDropsWaitingEvents() {
         var rig = Rig()
         rig.undecided = .shake
         rig.propose(.flick, .recognized, at: 1)
@@ -183,10 +183,10 @@ import Testing
         settings.flick.common.isEnabled = false
         rig.apply(settings, at: 4.1)
         rig.release(at: 6)
-        #expect(rig.told.isEmpty)
+        #expect(rig.events.isEmpty)
     }
 
-    @Test func cooldownCountsFromTheEndAndIdenticalSuccessorsAreNotSwallowed() {
+    @Test func cooldownCountsFromLastReportedEnd() {
         var settings = GestureSettings()
         settings.tap.common.cooldown = 0.5
         var rig = Rig(settings)
@@ -194,11 +194,11 @@ import Testing
         rig.propose(.tap, .recognized, at: 1.4)
         rig.propose(.tap, .recognized, at: 1.6)
         rig.propose(.tap, .recognized, at: 2.2)
-        #expect(rig.told.map(\.timestamp.seconds) == [1, 1.6, 2.2])
+        #expect(rig.events.map(\.timestamp.seconds) == [1, 1.6, 2.2])
         #expect(rig.missReasons() == [.tooSoon])
     }
 
-    @Test func minimumIntervalCountsFromTheBeginning() {
+    @Test func minimumIntervalCountsFromBeginning() {
         var settings = GestureSettings()
         settings.vibration.common.gate.minimumInterval = 10
         var rig = Rig(settings)
@@ -207,10 +207,10 @@ import Testing
         rig.propose(.vibration, .began, at: 10)
         rig.propose(.vibration, .ended, at: 10.5)
         rig.propose(.vibration, .began, at: 11.5)
-        #expect(rig.told.map(\.timestamp.seconds) == [1, 8, 11.5])
+        #expect(rig.events.map(\.timestamp.seconds) == [1, 8, 11.5])
     }
 
-    @Test func whatIsSwitchedOffIsCancelledAndSilent() {
+    @Test func disablingCancelsAndSuppresses() {
         var rig = Rig()
         rig.propose(.tilt, .began, at: 1)
         rig.propose(.motion, .began, at: 1)
@@ -218,21 +218,21 @@ import Testing
         settings.tilt.common.isEnabled = false
         rig.apply(settings, at: 2)
         #expect(rig.words == ["tilt began", "motion began", "tilt cancelled"])
-        #expect(rig.told[2].reason == .disabled)
+        #expect(rig.events[2].reason == .disabled)
         rig.propose(.tilt, .began, at: 3)
         rig.propose(.tilt, .ended, at: 4)
-        #expect(rig.told.count == 3)
+        #expect(rig.events.count == 3)
         settings.tilt.common.isEnabled = true
         rig.apply(settings, at: 5)
         rig.propose(.tilt, .began, at: 6)
         #expect(rig.words.last == "tilt began")
     }
 
-    @Test func whatIsSilencedEndsAndDoesNotBegin() {
+    @Test func silencedGestureMayEndButNotBegin() {
         var rig = Rig()
         rig.propose(.shake, .began, at: 1)
         rig.arbiter.silenced = .shake
-        // No setting: others leave it as it is.
+        // It is not a setting, so other settings do not change it.
         var settings = GestureSettings()
         settings.tap.common.sensitivity = 7
         rig.apply(settings, at: 1.5)
@@ -243,22 +243,22 @@ import Testing
         #expect(rig.words == ["shake began", "shake ended", "tap recognized"])
     }
 
-    @Test func aGateLooksAtTheSideBeforeTheMovement() {
+    @Test func gateChecksSideBeforeMovement() {
         var settings = GestureSettings()
         settings.shake.common.gate.sides = BodySides(.minusZ)
         settings.shake.common.cooldown = 0
         var rig = Rig(settings)
         rig.hold(Vector3(0, 0, 1), moving: false, seconds: 1)
         rig.propose(.shake, .began, at: 1)
-        #expect(rig.told.isEmpty && rig.missReasons() == [.gateClosed])
+        #expect(rig.events.isEmpty && rig.missReasons() == [.gateClosed])
         rig.hold(Vector3(0, 0, -1), moving: false, seconds: 1)
-        // Gravity is poorly known in the midst of a shake.
+        // During a shake, gravity is poorly known.
         rig.hold(Vector3(1, 0, 0), moving: true, seconds: 0.5)
         rig.propose(.shake, .began, at: 2.5, duration: 0.5)
         #expect(rig.words == ["shake began"])
     }
 
-    @Test func aGateLooksAtTheTiltFromTheReference() {
+    @Test func gateChecksTiltFromReference() {
         var settings = GestureSettings()
         settings.shake.common.gate.tiltAbove = 20 * radiansPerDegree
         settings.shake.common.gate.tiltBelow = 60 * radiansPerDegree
@@ -266,17 +266,17 @@ import Testing
         var rig = Rig(settings)
         let reference = Vector3(0, 1, 0)
         for (degrees, isOpen) in [(0.0, false), (19, false), (21, true), (59, true), (61, false)] {
-            let told = rig.told.count
+            let events = rig.events.count
             let up = Quaternion(angle: degrees * radiansPerDegree, axis: Vector3(1, 0, 0)).rotate(reference)
             rig.hold(up, moving: false, seconds: 1, referenceUp: reference)
             rig.propose(.shake, .began, at: degrees + 1)
             rig.propose(.shake, .ended, at: degrees + 1.5)
-            #expect((rig.told.count > told) == isOpen, "\(degrees)°")
+            #expect((rig.events.count > events) == isOpen, "\(degrees)°")
         }
     }
 
     @Test(arguments: [true, false])
-    func aGateLooksAtStillnessBeforeTheMovement(still: Bool) {
+    func gateChecksStillnessBeforeMovement(still: Bool) {
         var settings = GestureSettings()
         settings.shake.common.gate.still = still
         settings.shake.common.cooldown = 0
@@ -288,7 +288,7 @@ import Testing
         rig.propose(.shake, .ended, at: 2)
         rig.hold(up, moving: true, seconds: 5)
         rig.propose(.shake, .began, at: 6.6, duration: 0.6)
-        #expect(rig.told.first?.timestamp == Timestamp(seconds: still ? 1.6 : 6.6))
-        #expect(rig.told.filter { $0.phase == .began }.count == 1)
+        #expect(rig.events.first?.timestamp == Timestamp(seconds: still ? 1.6 : 6.6))
+        #expect(rig.events.filter { $0.phase == .began }.count == 1)
     }
 }

@@ -2,16 +2,16 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// The movements that can be simulated by name bring about the gesture that they are named after, once a period.
+/// Movements that can be simulated by name cause the gesture after which they are named, once per period.
 @Suite struct HandlingTrajectoryTests {
     @Test(arguments: [
         (VirtualTrajectory.toss, Gesture.fall, 5.0), (.drop, .fall, 5), (.bump, .impact, 4), (.flip, .flip, 2.5),
         (.flip180, .flip, 3), (.tilt, .tilt, 7), (.carry, .motion, 20),
     ])
-    func eachBringsAboutItsGesture(name: VirtualTrajectory, gesture: Gesture, period: Double) {
+    func trajectoryCausesItsGesture(name: VirtualTrajectory, gesture: Gesture, period: Double) {
         var feed = TrajectoryFeed()
         feed.follow(name.trajectory, seconds: 4 * period + 0.9)
-        let starts = feed.told(gesture).filter { $0.phase == .began || $0.phase == .recognized }
+        let starts = feed.events(of: gesture).filter { $0.phase == .began || $0.phase == .recognized }
         let count = starts.count
         #expect(count == 4)
         if gesture == .flip {

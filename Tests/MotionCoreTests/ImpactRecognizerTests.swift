@@ -2,7 +2,7 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Blows: told with their height and the side that was hit, and told apart from shakes, steps and handling.
+/// Impacts: reported with their strength and the side that was hit, and distinguished from shakes, steps and handling.
 @Suite struct ImpactRecognizerTests {
     private static let mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
 
@@ -13,7 +13,7 @@ import VirtualIMU
     @Test(arguments: [
         (0, BodySide.minusX), (1, .plusX), (2, .minusY), (3, .plusY), (4, .minusZ), (5, .plusZ),
     ])
-    func theSideThatWasHitIsTheOneAgainstTheAcceleration(index: Int, side: BodySide) {
+    func hitSideIsOppositeToAcceleration(index: Int, side: BodySide) {
         let axes = [
             Vector3(1, 0.2, 0), Vector3(-1, 0.2, 0.1), Vector3(0, 1, 0.2), Vector3(0.1, -1, 0), Vector3(0, 0, 1),
             Vector3(0, 0.2, -1),
@@ -22,37 +22,37 @@ import VirtualIMU
         feed.follow(Posed(Quaternion(roll: 0.3, pitch: 0.2, yaw: 1)), seconds: 3)
         feed.follow(Self.blow(axes[index]))
         feed.rest(1)
-        let told = feed.told(.impact)
-        #expect(told.count == 1)
-        #expect(told.first?.phase == .recognized)
-        #expect(told.first?.side == side)
-        #expect(abs((told.first?.strength ?? 0) / standardGravity - 6) < 1.3)
+        let events = feed.events(of: .impact)
+        #expect(events.count == 1)
+        #expect(events.first?.phase == .recognized)
+        #expect(events.first?.side == side)
+        #expect(abs((events.first?.strength ?? 0) / standardGravity - 6) < 1.3)
     }
 
     @Test(arguments: [50.0, 100, 200, 400, 1000])
-    func everySampleRateTellsAHeavyBlow(rate: Double) {
+    func recognisesHeavyBlowAtEverySampleRate(rate: Double) {
         for hasGyroscope in [true, false] {
             var feed = TrajectoryFeed(rate: rate, hasGyroscope: hasGyroscope, range: 16 * standardGravity)
             feed.rest(3)
-            // 30 g for 10 ms is 1.9 m/s: at 50 Hz two samples of 5 g at least.
+            // 30 g for 10 ms is 1.9 m/s: at 50 Hz two samples of at least 5 g.
             feed.follow(Self.blow(Vector3(0, -1, 0), g: 30, width: 0.01))
             feed.rest(1)
-            let sides = feed.told(.impact).map(\.side)
+            let sides = feed.events(of: .impact).map(\.side)
             #expect(sides == [.plusY], "\(rate) Hz")
         }
     }
 
-    @Test func whatIsCutOffIsAtLeastAsStrongAsTheRange() {
+    @Test func clippedBlowIsAtLeastAsStrongAsRange() {
         var feed = TrajectoryFeed(range: 4 * standardGravity)
         feed.rest(3)
         feed.follow(Self.blow(Vector3(1, 0, 0), g: 20))
         feed.rest(1)
-        let told = feed.told(.impact)
-        #expect(told.count == 1)
-        #expect((told.first?.strength ?? 0) >= 4 * standardGravity)
+        let events = feed.events(of: .impact)
+        #expect(events.count == 1)
+        #expect((events.first?.strength ?? 0) >= 4 * standardGravity)
     }
 
-    @Test func shakingWalkingTappingAndPuttingDownAreNoBlows() {
+    @Test func doesNotTakeOtherMovementForImpact() {
         var feed = TrajectoryFeed()
         feed.rest(2)
         for frequency in [2.0, 3, 4, 5, 6] {
@@ -66,10 +66,10 @@ import VirtualIMU
         feed.follow(Slide(axis: Vector3(0, 0, -1), distance: 0.3, duration: 0.5))
         feed.follow(Drop(height: 0.004, contact: 0.02, bounces: 0))
         feed.rest(1)
-        #expect(feed.told(.impact).isEmpty)
+        #expect(feed.events(of: .impact).isEmpty)
     }
 
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         for g in [1.0, 2, 3, 4, 5, 7, 9] {
             var caught = false
             for sensitivity in 1...10 {
@@ -79,14 +79,14 @@ import VirtualIMU
                 feed.rest(2)
                 feed.follow(Self.blow(Vector3(0, 1, 0), g: g))
                 feed.rest(0.5)
-                let now = !feed.told(.impact).isEmpty
+                let now = !feed.events(of: .impact).isEmpty
                 #expect(now || !caught, "\(g) g at sensitivity \(sensitivity)")
                 caught = caught || now
             }
         }
     }
 
-    @Test func settingsMayChangeBetweenBlows() {
+    @Test func appliesSettingsBetweenBlows() {
         var feed = TrajectoryFeed()
         feed.rest(2)
         feed.follow(Self.blow(Vector3(0, 1, 0), g: 2.5))
@@ -96,10 +96,10 @@ import VirtualIMU
         feed.pipeline.apply(settings) { _ in }
         feed.follow(Self.blow(Vector3(0, 1, 0), g: 2.5))
         feed.rest(1)
-        #expect(feed.told(.impact).count == 1)
+        #expect(feed.events(of: .impact).count == 1)
     }
 
-    @Test func nearMissesSayWhatWasLacking() {
+    @Test func reportsNearMissReasons() {
         var feed = TrajectoryFeed()
         feed.rest(3)
         feed.follow(Self.blow(Vector3(1, 0, 0), g: 3.3))
@@ -108,6 +108,6 @@ import VirtualIMU
         feed.follow(Shake(axis: Vector3(0, 1, 0), amplitude: 6 * standardGravity, frequency: 3, cycles: 2))
         feed.rest(1)
         #expect(feed.misses.contains { $0.gesture == .impact && $0.reason == .tooSlow && $0.value > $0.limit })
-        #expect(feed.told(.impact).isEmpty)
+        #expect(feed.events(of: .impact).isEmpty)
     }
 }

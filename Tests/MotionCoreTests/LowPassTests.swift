@@ -1,11 +1,11 @@
 import MotionCore
 import Testing
 
-/// The low-passes that a user sets: cut-off in Hz, right from the first sample, no jump where the cut-off changes.
+/// The low-passes that a user sets: cut-off in Hz, right from the first sample, no jump when the cut-off changes.
 @Suite struct LowPassTests {
     private let rate = 200.0
 
-    /// The amplitude that a sine of `frequency` has after the filter.
+    /// The amplitude of a sine of `frequency` after the filter.
     private func gain(cutoff: Double, frequency: Double) -> Double {
         var filter = VectorLowPass(cutoff: cutoff)
         var peak = 0.0
@@ -26,7 +26,7 @@ import Testing
         #expect(abs(gain(cutoff: 5, frequency: 20) - 1.0 / 16) < 0.01)
     }
 
-    @Test func beginsAtItsFirstInput() {
+    @Test func startsAtFirstInput() {
         var filter = VectorLowPass(cutoff: 1)
         let input = Vector3(1, -2, 9.8)
         for _ in 0..<10 {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func anotherCutoffCausesNoJump() {
+    @Test func newCutoffCausesNoJump() {
         var filter = VectorLowPass(cutoff: 20)
         var last = Vector3.zero
         for index in 0..<400 {
@@ -47,26 +47,26 @@ import Testing
         }
     }
 
-    @Test func withoutCutoffEverythingPasses() {
+    @Test func zeroCutoffPassesEverything() {
         var filter = VectorLowPass(cutoff: 0)
         #expect(filter.update(Vector3(1, 2, 3), interval: 0.01) == Vector3(1, 2, 3))
         #expect(filter.update(Vector3(-4, 5, 6), interval: 0.01) == Vector3(-4, 5, 6))
     }
 
-    @Test func anAttitudeIsFilteredAcrossTheWrapOfItsAngle() {
+    @Test func filtersAttitudeAcrossAngleWrap() {
         var filter = AttitudeLowPass(cutoff: 1)
         let before = Quaternion(angle: 179 * radiansPerDegree, axis: Vector3(0, 0, 1))
         let after = Quaternion(angle: -179 * radiansPerDegree, axis: Vector3(0, 0, 1))
         filter.update(before, interval: 0.01)
         for _ in 0..<1000 {
             let output = filter.update(after, interval: 0.01)
-            // The way from 179° to -179° is 2° long; a filter of angles would swing through zero.
+            // The way from 179° to -179° is 2° long; filtered angles would swing through zero.
             #expect(output.angle(to: after) < 2.1 * radiansPerDegree)
         }
         #expect(filter.output.angle(to: after) < 0.01 * radiansPerDegree)
     }
 
-    @Test func anAttitudeLowPassHasTheTimeConstantOfItsCutoff() {
+    @Test func attitudeLowPassHasTimeConstantOfCutoff() {
         var filter = AttitudeLowPass(cutoff: 1 / (2 * Double.pi))
         filter.update(.identity, interval: 0.001)
         let target = Quaternion(angle: 1, axis: Vector3(0, 1, 0))

@@ -1,7 +1,7 @@
 import MotionCore
 import Testing
 
-/// The way of a sample through the core, its reference attitude and its commands.
+/// The path of a sample through the core, its reference attitude and its commands.
 @Suite struct MotionPipelineTests {
     private struct Feed: ~Copyable {
         var pipeline: MotionPipeline
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func gravityAndLinearAccelerationAddUpToWhatWasMeasured() {
+    @Test func gravityPlusLinearAccelerationIsMeasuredForce() {
         var settings = MotionSettings()
         settings.accelerationLowPass = 0
         var feed = Feed(settings)
@@ -40,9 +40,9 @@ import Testing
         #expect(feed.pipeline.state.temperature == 31.5)
     }
 
-    @Test func theMountTurnsSensorAxesIntoBodyAxes() {
+    @Test func mountRotatesSensorAxesIntoBodyAxes() {
         var settings = MotionSettings()
-        // Sensor x points down the body's z axis: body = (y, -x, z) of … the rows say which sensor axis each is.
+        // Sensor x points along the body's z axis: each row of the mount gives the sensor axis of one body axis.
         settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(0, 1, 0), Vector3(1, 0, 0))
         var feed = Feed(settings)
         let sensor = Quaternion(roll: 0, pitch: -.pi / 2, yaw: 0)
@@ -63,7 +63,7 @@ import Testing
         #expect(turned.flags == [.rotationRate, .accelerationClipped(axis: 2), .rotationRateClipped(axis: 0)])
     }
 
-    @Test func aReferenceMakesThePresentAttitudeZero() {
+    @Test func referenceMakesCurrentAttitudeZero() {
         var feed = Feed()
         let pose = Quaternion(roll: 0.5, pitch: 0.3, yaw: 0)
         feed.feed(seconds: 2, attitude: pose)
@@ -78,12 +78,12 @@ import Testing
         #expect(feed.pipeline.state.tilt > 0.5)
     }
 
-    /// Requirement: a heading alone can be made zero, and roll and pitch keep telling the vertical.
-    @Test func aReferenceOfTheHeadingAloneLeavesTheVertical() {
+    /// Requirement: the heading alone can be set to zero, while roll and pitch stay relative to the vertical.
+    @Test func headingOnlyReferenceKeepsVertical() {
         var feed = Feed()
         let pose = Quaternion(roll: 0.5, pitch: -0.3, yaw: 0)
         feed.feed(seconds: 2, attitude: pose)
-        // A turn about the vertical by 0.8 rad, as the tilted gyroscope sees it.
+        // A turn about the vertical by 0.8 rad, as the tilted gyroscope measures it.
         let turned = Quaternion(roll: 0.5, pitch: -0.3, yaw: 0.8)
         feed.feed(seconds: 0.2, attitude: pose, rate: pose.unrotate(Vector3(0, 0, 4)))
         feed.feed(seconds: 2, attitude: turned)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [-1.5, -0.2, 0.7, 1.5])
-    func theHeadingOfAReferenceIsTheYawThatIsPublished(pitch: Double) {
+    func headingOfReferenceIsPublishedYaw(pitch: Double) {
         var reference = ReferenceAttitude(policy: .none)
         let attitude = Quaternion(roll: 2.5, pitch: pitch, yaw: -1.9)
         reference.take(attitude, headingOnly: true)
@@ -108,19 +108,19 @@ import Testing
         #expect(abs(angles.yaw) < 1e-9 && abs(angles.roll - 2.5) < 1e-9 && abs(angles.pitch - pitch) < 1e-9)
     }
 
-    @Test func theStartPolicyTakesAReferenceByItself() {
+    @Test func startPolicyTakesReferenceAutomatically() {
         var settings = MotionSettings()
         settings.reference = .start
         var feed = Feed(settings)
         let pose = Quaternion(roll: -0.8, pitch: 0.1, yaw: 0)
-        feed.feed(seconds: 0.5, attitude: pose)
+        feed.feed(seconds: 2.5, attitude: pose)
         #expect(!feed.pipeline.state.hasReference)
         feed.feed(seconds: 1.5, attitude: pose)
         #expect(feed.pipeline.state.hasReference)
         #expect(feed.pipeline.state.tilt < 1e-3)
     }
 
-    @Test func theStoredPolicyBeginsWithWhatWasKept() {
+    @Test func storedPolicyStartsWithStoredReference() {
         var settings = MotionSettings()
         settings.reference = .stored
         let kept = Quaternion(roll: 0.3, pitch: 0, yaw: 0)
@@ -133,7 +133,7 @@ import Testing
         #expect(abs(other.pipeline.state.tilt - 0.3) < 1e-3)
     }
 
-    @Test func anotherMountingForgetsTheReference() {
+    @Test func newMountingClearsReference() {
         var feed = Feed()
         feed.feed(seconds: 1, attitude: Quaternion(roll: 0.5, pitch: 0, yaw: 0))
         feed.pipeline.takeReference()
@@ -144,11 +144,11 @@ import Testing
         #expect(!feed.pipeline.state.hasReference)
     }
 
-    @Test func sidesChangeOnlyWhereAnotherIsClearlyUp() {
+    @Test func sideChangesOnlyIfAnotherIsClearlyUp() {
         var feed = Feed()
         feed.feed(seconds: 1, attitude: Quaternion(roll: 44 * radiansPerDegree, pitch: 0, yaw: 0))
         #expect(feed.pipeline.state.side == .plusZ)
-        // At 46° the y axis is a little more up than z, which is no reason to leave z.
+        // At 46° the y axis is a little more upward than z, which is not enough to leave z.
         var edge = Feed()
         edge.feed(seconds: 0.1)
         edge.feed(seconds: 3, attitude: Quaternion(roll: 46 * radiansPerDegree, pitch: 0, yaw: 0))
@@ -157,7 +157,7 @@ import Testing
         #expect(edge.pipeline.state.side == .plusY)
     }
 
-    @Test func timeThatDoesNotIncreaseIsLeftOut() {
+    @Test func ignoresSampleWhoseTimeDoesNotIncrease() {
         var feed = Feed()
         feed.feed(seconds: 1)
         let before = feed.pipeline.state.timestamp
@@ -168,7 +168,7 @@ import Testing
         #expect(feed.pipeline.state.attitude.angle(to: .identity) < 1e-9)
     }
 
-    @Test func aShakeIsReportedAndALostSensorCancelsIt() {
+    @Test func reportsShakeAndCancelsItWhenSensorIsLost() {
         var feed = Feed()
         feed.feed(seconds: 2)
         feed.feed(

@@ -1,7 +1,7 @@
 import MotionCore
 import VirtualIMU
 
-/// Feeds a pipeline with what a perfect sensor measures along trajectories, and keeps the events.
+/// Feeds a pipeline with the readings of a perfect sensor along trajectories, and records the events.
 struct MovementFeed: ~Copyable {
     var pipeline: MotionPipeline
     var time = 5.0
@@ -12,7 +12,7 @@ struct MovementFeed: ~Copyable {
     private var pose: Quaternion
     private let mount: Matrix3
 
-    /// Makes a feed of samples along the axes of a sensor that is mounted as `settings.mount` says.
+    /// Samples are along the axes of a sensor mounted by `settings.mount`.
     init(
         _ settings: MotionSettings = MotionSettings(), rate: Double = 200, hasGyroscope: Bool = true,
         pose: Quaternion = .identity
@@ -43,7 +43,7 @@ struct MovementFeed: ~Copyable {
 
     mutating func rest(_ seconds: Double) { move(Rest(), seconds: seconds) }
 
-    /// Hands over one sample along the sensor's axes.
+    /// Processes one sample along the sensor's axes.
     mutating func take(_ sample: MotionSample) {
         var new: [GestureEvent] = []
         pipeline.process(sample) { new.append($0) }
@@ -54,10 +54,10 @@ struct MovementFeed: ~Copyable {
     /// The events of one gesture.
     func events(of gesture: Gesture) -> [GestureEvent] { events.filter { $0.gesture == gesture } }
 
-    /// Why there was almost such a gesture.
+    /// The reasons of the near misses of one gesture.
     func reasons(_ gesture: Gesture) -> [NearMiss.Reason] { misses.filter { $0.gesture == gesture }.map(\.reason) }
 
-    /// The mount turns sensor axes into body axes; its transpose back.
+    /// The mount rotates sensor axes into body axes; its transpose rotates back.
     private func alongSensor(_ body: Vector3) -> Vector3 {
         body.x * mount.row0 + body.y * mount.row1 + body.z * mount.row2
     }

@@ -5,13 +5,13 @@ import Testing
 @Suite struct QuaternionTests {
     private func close(_ a: Vector3, _ b: Vector3, _ tolerance: Double = 1e-12) -> Bool { (a - b).length <= tolerance }
 
-    @Test func turnsBodyVectorsIntoEarthVectors() {
+    @Test func rotatesBodyVectorsIntoEarthVectors() {
         let yaw90 = Quaternion(angle: .pi / 2, axis: Vector3(0, 0, 1))
         #expect(close(yaw90.rotate(Vector3(1, 0, 0)), Vector3(0, 1, 0)))
         #expect(close(yaw90.unrotate(Vector3(0, 1, 0)), Vector3(1, 0, 0)))
     }
 
-    @Test func theProductTurnsByItsRightFactorFirst() {
+    @Test func productAppliesRightFactorFirst() {
         let yaw = Quaternion(angle: 0.7, axis: Vector3(0, 0, 1))
         let roll = Quaternion(angle: -1.1, axis: Vector3(1, 0, 0))
         let v = Vector3(0.3, -2, 1.5)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [(0.3, -0.5, 2.9), (-2.8, 1.2, -0.4), (1.5, -1.5, 0.1), (0, 0, -3.1)])
-    func anglesSurviveTheWayToAQuaternionAndBack(roll: Double, pitch: Double, yaw: Double) {
+    func anglesSurviveRoundTrip(roll: Double, pitch: Double, yaw: Double) {
         let angles = Quaternion(roll: roll, pitch: pitch, yaw: yaw).eulerAngles
         #expect(abs(angles.roll - roll) < 1e-9)
         #expect(abs(angles.pitch - pitch) < 1e-9)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [Double.pi / 2, -Double.pi / 2])
-    func atThePolesTheAnglesStillTellTheAttitude(pitch: Double) {
+    func anglesDescribeAttitudeAtPoles(pitch: Double) {
         let attitude = Quaternion(roll: 0.4, pitch: pitch, yaw: 1.9)
         let angles = attitude.eulerAngles
         #expect(angles.roll == 0)
@@ -37,12 +37,12 @@ import Testing
     }
 
     @Test(arguments: [1e-9, 0.01, 0.0999, 0.1001, 1.0, 3.1])
-    func rotationVectorsSurviveTheWayToAQuaternionAndBack(angle: Double) {
+    func rotationVectorsSurviveRoundTrip(angle: Double) {
         let vector = Vector3(0.36, -0.48, 0.8) * angle
         #expect(close(Quaternion(rotationVector: vector).rotationVector, vector, 1e-12 * max(1, angle)))
     }
 
-    @Test func theShortestRotationTurnsOneDirectionIntoTheOther() {
+    @Test func shortestRotationMapsOneDirectionToOther() {
         let pairs = [
             (Vector3(1, 2, -3), Vector3(-4, 0.5, 2)), (Vector3(0, 0, 1), Vector3(0, 0, -1)),
             (Vector3(-1, 0, 0), Vector3(1, 0, 0)), (Vector3(0, 5, 0), Vector3(0, 2, 0)),

@@ -1,8 +1,8 @@
 import MotionCore
 import Testing
 
-/// Shakes: begun where three swings out of quiet qualify, ended, or cancelled with the reason; every beginning has
-/// exactly one end.
+/// Shakes: a shake begins when three swings after a quiet period qualify, and ends or is cancelled with a reason. Every
+/// `began` has exactly one end.
 @Suite struct ShakeRecognizerTests {
     /// Feeds a recognizer with acceleration along a tilted board's x axis.
     private struct Feed: ~Copyable {
@@ -64,7 +64,7 @@ import Testing
         var phases: [GesturePhase] { events.map(\.phase) }
     }
 
-    @Test func aShakeOutOfRestBeginsAndEnds() throws {
+    @Test func shakeFromRestBeginsAndEnds() throws {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2)
@@ -75,7 +75,7 @@ import Testing
         #expect(began.axis == .x)
         #expect(began.timestamp.seconds > 2.1 && began.timestamp.seconds < 2.6)
         #expect(abs((ended.strength ?? 0) - 2 * standardGravity) < 0.2 * standardGravity)
-        // 1.2 s at 5 Hz are twelve swings, eleven turns.
+        // 1.2 s at 5 Hz are twelve swings and eleven reversals.
         #expect((9...12).contains(ended.reversals ?? 0))
         #expect(abs((ended.duration ?? 0) - 1.2) < 0.25)
         #expect(ended.reason == nil)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
-    func everySampleRateDecidesAlike(rate: Double) {
+    func decidesAlikeAtEverySampleRate(rate: Double) {
         var feed = Feed(rate: rate)
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2, frequency: 3.7)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [2.0, 2.5, 3, 4, 5, 6])
-    func slowAndQuickShakesAreFound(frequency: Double) {
+    func recognisesSlowAndFastShakes(frequency: Double) {
         var feed = Feed(rate: 100)
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.6, frequency: frequency)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [50.0, 100, 200])
-    func ratesDecideAtTheSameMoment(rate: Double) throws {
+    func decidesAtSameTimeAtEverySampleRate(rate: Double) throws {
         var feed = Feed(rate: rate)
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2, frequency: 3.1, peak: 1.6 * standardGravity, axis: Vector3(0.6, -0.64, 0.48))
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [1.5, 1.8, 2.2])
-    func aShakeWhileWalkingBeginsAndEnds(steps: Double) {
+    func shakeWhileWalkingBeginsAndEnds(steps: Double) {
         var feed = Feed(rate: 100)
         feed.rest(seconds: 1)
         let walk = Feed.steps(perSecond: steps, peak: 0.45 * standardGravity)
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [0.25, 0.4])
-    func aDropIsNoShake(height: Double) {
+    func doesNotTakeDropForShake(height: Double) {
         var feed = Feed()
         feed.rest(seconds: 2)
         // Free fall, then three bounces to and fro, each weaker.
@@ -148,7 +148,7 @@ import Testing
         #expect(refusal != nil)
     }
 
-    @Test func aBlowIsNoShake() {
+    @Test func doesNotTakeBlowForShake() {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.feed(seconds: 0.03) { _ in Vector3(60, 0, 0) }
@@ -156,7 +156,7 @@ import Testing
         #expect(feed.events.isEmpty)
     }
 
-    @Test func weakMovementIsNoShake() {
+    @Test func doesNotTakeWeakMovementForShake() {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 2, peak: 0.3 * standardGravity)
@@ -164,26 +164,26 @@ import Testing
         #expect(feed.events.isEmpty)
     }
 
-    @Test func movementThatHasGoneOnForLongIsNoShake() {
+    @Test func doesNotTakeLongMovementForShake() {
         var feed = Feed()
         // Half a minute of jogging-like bounces along the vertical, with a stronger one now and then.
         feed.shake(seconds: 30, frequency: 2.6, peak: 1.2 * standardGravity, axis: Vector3(0, 0, 1))
         #expect(feed.events.isEmpty)
     }
 
-    @Test func aShakeThatFadesUnconfirmedIsTooWeak() {
+    @Test func unconfirmedShakeIsCancelledAsTooWeak() {
         var settings = ShakeSettings()
         settings.common.sensitivity = 9
         var feed = Feed(settings: settings)
         feed.rest(seconds: 2)
-        // Three swings and no more, so strong that they are believed at once.
+        // Only three swings, but so strong that they qualify at once.
         feed.shake(seconds: 0.5, frequency: 3, peak: 6 * standardGravity)
         feed.rest(seconds: 1.5)
         #expect(feed.phases == [.began, .cancelled])
         #expect(feed.events.last?.reason == .tooWeak)
     }
 
-    @Test func aShakeThatLastsTooLongIsCancelledAndNeedsQuiet() {
+    @Test func longShakeIsCancelledAndNeedsQuiet() {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 9)
@@ -195,7 +195,7 @@ import Testing
         #expect(feed.phases == [.began, .cancelled, .began, .ended])
     }
 
-    @Test func switchingItOffCancelsWhatIsUnderWay() {
+    @Test func disablingCancelsShakeInProgress() {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 0.8)
@@ -212,7 +212,7 @@ import Testing
         #expect(feed.events.isEmpty)
     }
 
-    @Test func aGapInTheSamplesInterrupts() {
+    @Test func gapInterruptsShake() {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 0.8)
@@ -222,7 +222,7 @@ import Testing
         #expect(feed.events.last?.reason == .interrupted)
     }
 
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         for peak in stride(from: 0.4, through: 4, by: 0.2) {
             var caught = false
             for sensitivity in 1...10 {
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func aNearMissSaysThatItWasTooWeak() throws {
+    @Test func reportsNearMissTooWeak() throws {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2, peak: 0.42 * standardGravity)
@@ -254,7 +254,7 @@ import Testing
         #expect(refusal.timestamp.seconds > 2 && refusal.timestamp.seconds < 3.3)
     }
 
-    @Test func aNearMissSaysThatItCameOutOfMovement() throws {
+    @Test func reportsNearMissWithoutQuietBefore() throws {
         var feed = Feed()
         feed.shake(seconds: 14, frequency: 2.6, peak: 1.3 * standardGravity, axis: Vector3(0, 0, 1))
         // A wobble too weak for a swing, so that another movement begins, and too strong for quiet.
@@ -269,7 +269,7 @@ import Testing
         #expect(refusal.value > refusal.limit)
     }
 
-    @Test func twoStrongSwingsAreTooFew() throws {
+    @Test func reportsNearMissForTwoStrongSwings() throws {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 0.2, peak: 2.5 * standardGravity)
@@ -280,7 +280,7 @@ import Testing
         #expect(refusal.reason == .tooFewReversals)
     }
 
-    @Test func aShakeLeavesNoRefusal() {
+    @Test func recognisedShakeLeavesNoNearMiss() {
         var feed = Feed()
         feed.rest(seconds: 2)
         feed.shake(seconds: 1.2)
@@ -289,7 +289,7 @@ import Testing
         #expect(last == nil)
     }
 
-    @Test func duringTheCooldownNoOtherShakeBegins() {
+    @Test func noShakeBeginsDuringCooldown() {
         var settings = ShakeSettings()
         settings.common.cooldown = 4
         var feed = Feed(settings: settings)

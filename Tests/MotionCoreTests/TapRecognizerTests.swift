@@ -2,9 +2,9 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Taps: told once, with their number and side, and never before a higher number could still come of them.
+/// Taps: reported once, with their count and side, and never while a higher count is still possible.
 @Suite struct TapRecognizerTests {
-    /// Feeds a pipeline with what a noisy sensor measures along a trajectory.
+    /// Feeds a pipeline with the readings of a noisy sensor along a trajectory.
     private final class Feed {
         var pipeline: MotionPipeline
         var settings: MotionSettings
@@ -25,7 +25,7 @@ import VirtualIMU
             pipeline.explainsNearMisses = true
         }
 
-        /// Takes over other settings between two samples.
+        /// Applies changed settings between two samples.
         func apply(_ change: (inout MotionSettings) -> Void) {
             change(&settings)
             pipeline.apply(settings) { _ in }
@@ -37,7 +37,8 @@ import VirtualIMU
             return Double(Int64(bitPattern: random) >> 11) / Double(1 << 52)
         }
 
-        /// What the sensor reads: means over the sample period, as an anti-aliasing filter gives them, and noise.
+        /// Moves along the trajectory. Readings are means over the sample period, as with an anti-aliasing filter, plus
+        /// noise.
         func follow(_ trajectory: any Trajectory, seconds: Double, sensor: Quaternion = .identity) {
             let parts = 8
             for index in 0..<Int((seconds * rate).rounded()) {
@@ -83,7 +84,7 @@ import VirtualIMU
         settings.gestures.tap.counts = .all
     }
 
-    @Test func aTapIsToldOnceWithItsSideAndStrength() throws {
+    @Test func reportsTapOnceWithSideAndStrength() throws {
         let feed = Feed()
         feed.follow(VirtualTrajectory.tap.trajectory, seconds: 12)
         #expect(feed.counts == [1, 1, 1, 1])
@@ -92,14 +93,14 @@ import VirtualIMU
             #expect(event.side == .plusZ)
             let strength = try #require(event.strength)
             #expect(strength > 1.5 * standardGravity && strength < 3.3 * standardGravity)
-            // Told within 0.15 s, and never before it happened.
+            // Reported within 0.15 s, and not before it happened.
             let late = event.timestamp.seconds - 10 - (1.5 + 3 * Double(index))
             #expect(late > 0 && late < 0.15)
         }
     }
 
     @Test(arguments: [50.0, 100, 200, 400, 1000])
-    func everySampleRateFromFiftyHertzDecidesAlike(rate: Double) {
+    func decidesAlikeAtEverySampleRateFromFiftyHertz(rate: Double) {
         let feed = Feed(rate: rate)
         feed.follow(VirtualTrajectory.sideTaps.trajectory, seconds: 12)
         #expect(feed.counts == [1, 1, 1, 1, 1, 1])
@@ -107,15 +108,15 @@ import VirtualIMU
     }
 
     @Test(arguments: [20.0, 25])
-    func belowFortyHertzNothingIsATap(rate: Double) {
+    func recognisesNoTapsBelowFortyHertz(rate: Double) {
         let feed = Feed(rate: rate)
         feed.taps(at: [2, 4, 6, 8], until: 10, amplitude: 60, width: 0.03)
         #expect(feed.events.isEmpty)
     }
 
-    @Test func theSideIsTheBodysHoweverItLiesAndIsMounted() {
+    @Test func reportsBodySideInEveryPoseAndMounting() {
         let pose = Quaternion(roll: 1.1, pitch: -0.6, yaw: 2)
-        // A quarter turn and a half: the sensor's y is the body's -x, its z the body's -z.
+        // A quarter turn and a half turn: the sensor's y is the body's -x, its z the body's -z.
         let mount = Quaternion(roll: .pi, pitch: 0, yaw: .pi / 2)
         let feed = Feed {
             $0.mount = Matrix3(
@@ -125,13 +126,13 @@ import VirtualIMU
         #expect(feed.events.map(\.side) == [.plusX, .minusX, .plusY, .minusY, .plusZ, .minusZ])
     }
 
-    @Test func anAccelerometerAloneIsEnough() {
+    @Test func recognisesTapsWithoutGyroscope() {
         let feed = Feed(gyroscope: false)
         feed.follow(VirtualTrajectory.softTap.trajectory, seconds: 12)
         #expect(feed.counts == [1, 1, 1, 1])
     }
 
-    @Test func takenForOneByNobody() {
+    @Test func doesNotTakeOtherMovementForTap() {
         let others: [VirtualTrajectory] = [
             .rest, .walk, .tapWalking, .putDown, .shake, .gentleShake, .fastTurn, .slowTurn, .drop, .demo,
         ]
@@ -142,7 +143,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aMachineThatStartsAndRunsIsNone() {
+    @Test func doesNotTakeMachineForTap() {
         for frequency in [25.0, 40, 70] {
             let feed = Feed()
             feed.follow(Rest(), seconds: 2)
@@ -155,23 +156,23 @@ import VirtualIMU
 
     // MARK: - How many
 
-    @Test func whereSinglesAloneAreWantedEveryTapIsToldAtOnce() {
+    @Test func reportsEveryTapAtOnceIfOnlySinglesCount() {
         let feed = Feed()
         feed.taps(at: [2, 2.25, 2.5, 2.75], until: 4)
         #expect(feed.counts == [1, 1, 1, 1])
         #expect(feed.events.map { $0.timestamp.seconds - 10 < 2.95 } == [true, true, true, true])
     }
 
-    @Test func noSingleIsToldBeforeItsDouble() {
+    @Test func doesNotReportSingleBeforeDouble() {
         let feed = Feed { $0.gestures.tap.counts = [.single, .double] }
         feed.follow(VirtualTrajectory.doubleTap.trajectory, seconds: 12)
         #expect(feed.counts == [2, 2, 2, 2])
-        // The double waits for nothing more.
+        // The double tap need not wait any longer.
         let first = feed.events.first.map { $0.timestamp.seconds - 10 } ?? 0
         #expect(first > 1.7 && first < 1.7 + 0.15)
     }
 
-    @Test func aSingleIsToldWhenTheWindowHasPassed() {
+    @Test func reportsSingleAfterWindow() {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2, 4], until: 6)
         #expect(feed.counts == [1, 1])
@@ -179,7 +180,7 @@ import VirtualIMU
         #expect(first > 2.4 && first < 2.43)
     }
 
-    @Test func aTripleIsOneEvent() {
+    @Test func tripleIsOneEvent() {
         let feed = Feed(Self.everyCount)
         feed.follow(VirtualTrajectory.tripleTap.trajectory, seconds: 12)
         #expect(feed.counts == [3, 3, 3])
@@ -187,13 +188,13 @@ import VirtualIMU
     }
 
     @Test(arguments: [0.15, 0.2, 0.3, 0.39])
-    func aDoubleMayBeQuickOrSlow(pause: Double) {
+    func recognisesFastAndSlowDoubles(pause: Double) {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2, 2 + pause, 4, 4 + pause], until: 6)
         #expect(feed.counts == [2, 2])
     }
 
-    @Test func furtherApartThanTheWindowTheyAreSingles() {
+    @Test func tapsFartherApartThanWindowAreSingles() {
         let feed = Feed {
             Self.everyCount(&$0)
             $0.gestures.tap.window = 0.3
@@ -202,14 +203,14 @@ import VirtualIMU
         #expect(feed.counts == [1, 1, 1])
     }
 
-    @Test func whatFollowsATripleBelongsToItUntilAPause() {
+    @Test func tapsAfterTripleBelongToItUntilPause() {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2, 2.25, 2.5, 2.75, 3.0, 4.5], until: 6)
         #expect(feed.counts == [3, 1])
         #expect(feed.reasons == [.tooSoon, .tooSoon])
     }
 
-    @Test func withDoublesAloneSinglesAreNeverTold() {
+    @Test func reportsNoSinglesIfOnlyDoublesCount() {
         let feed = Feed { $0.gestures.tap.counts = .double }
         feed.taps(at: [2, 4, 4.25], until: 6)
         #expect(feed.counts == [2])
@@ -218,13 +219,13 @@ import VirtualIMU
         #expect(feed.misses.first?.limit == 2)
     }
 
-    @Test func twoTapsAreNotOneWhereDoublesAreNotTold() {
+    @Test func doubleIsNotReportedAsSingle() {
         let feed = Feed { $0.gestures.tap.counts = [.single, .triple] }
         feed.taps(at: [2, 2.25, 4, 4.25, 4.5, 6], until: 8)
         #expect(feed.counts == [3, 1])
     }
 
-    @Test func withoutAnyCountNothingIsTold() {
+    @Test func reportsNothingWithoutCounts() {
         let feed = Feed { $0.gestures.tap.counts = [] }
         feed.taps(at: [2, 2.25, 4], until: 6)
         #expect(feed.events.isEmpty)
@@ -250,7 +251,7 @@ private struct Buzz: Trajectory {
 // MARK: - Settings and explanations
 
 extension TapRecognizerTests {
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         var caughtAtAll: Set<Int> = []
         for step in 1...14 {
             let amplitude = 0.35 * Double(step)
@@ -264,7 +265,7 @@ extension TapRecognizerTests {
                 if now == 3 { caughtAtAll.insert(sensitivity) }
             }
         }
-        // Each is a threshold of its own, within what was tried.
+        // Each sensitivity has its own threshold within the range tried.
         #expect(caughtAtAll.count == 10)
         let gentle = Feed { $0.gestures.tap.common.sensitivity = 10 }
         gentle.taps(at: [2, 3.2, 4.4], until: 6, amplitude: 1.1)
@@ -274,7 +275,7 @@ extension TapRecognizerTests {
         #expect(usual.events.isEmpty)
     }
 
-    @Test func theThresholdIsInMetresPerSecondSquared() {
+    @Test func thresholdIsInMetresPerSecondSquared() {
         let feed = Feed { $0.gestures.tap.threshold = 12 }
         feed.taps(at: [2], until: 4, amplitude: 10)
         feed.taps(at: [2], until: 4, amplitude: 30)
@@ -282,14 +283,14 @@ extension TapRecognizerTests {
         #expect((feed.events.first?.timestamp.seconds ?? 0) > 15)
     }
 
-    @Test func moreStillnessOnDemand() {
+    @Test func largerStillnessRecognisesTapsWhileWalking() {
         let feed = Feed { $0.gestures.tap.stillness = 4 }
         feed.follow(VirtualTrajectory.tapWalking.trajectory, seconds: 30)
-        // Not all: a footstep just before a tap, or an arm that is just turning round, hides it.
+        // Not all of them: a footstep just before a tap, or the turning point of the arm, hides it.
         #expect(feed.events.count >= 3)
     }
 
-    @Test func aWaitingSingleIsToldAtOnceWhenDoublesAreNoLongerWanted() {
+    @Test func reportsWaitingSingleWhenDoublesAreDisabled() {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2], until: 2.2)
         #expect(feed.events.isEmpty)
@@ -300,7 +301,7 @@ extension TapRecognizerTests {
         #expect(feed.counts == [1])
     }
 
-    @Test func otherSettingsDoNotInterruptADouble() {
+    @Test func settingsChangeDoesNotInterruptDouble() {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2], until: 2.2)
         feed.apply { $0.gestures.tap.common.sensitivity = 7 }
@@ -308,7 +309,7 @@ extension TapRecognizerTests {
         #expect(feed.counts == [2])
     }
 
-    @Test func switchedOffItTellsNothingAndForgets() {
+    @Test func disablingSuppressesAndResets() {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2], until: 2.2)
         feed.apply { $0.gestures.tap.common.isEnabled = false }
@@ -320,7 +321,7 @@ extension TapRecognizerTests {
         #expect(feed.counts == [1])
     }
 
-    @Test func aGapInTheSamplesForgetsWhatWaits() {
+    @Test func gapDropsWaitingTap() {
         let feed = Feed(Self.everyCount)
         feed.taps(at: [2], until: 2.2)
         feed.time += 1
@@ -328,7 +329,7 @@ extension TapRecognizerTests {
         #expect(feed.counts == [1])
     }
 
-    @Test func aSoftTapIsTooWeak() throws {
+    @Test func reportsNearMissForSoftTap() throws {
         let feed = Feed { $0.gestures.tap.common.sensitivity = 1 }
         feed.taps(at: [2], until: 4, amplitude: 3)
         #expect(feed.events.isEmpty)
@@ -337,7 +338,7 @@ extension TapRecognizerTests {
         #expect(miss.value > 1 && miss.value < miss.limit)
     }
 
-    @Test func aPushIsTooSlow() throws {
+    @Test func reportsNearMissForPush() throws {
         let feed = Feed()
         feed.taps(at: [2], until: 4, amplitude: 8, width: 0.06)
         #expect(feed.events.isEmpty)
@@ -345,7 +346,7 @@ extension TapRecognizerTests {
         #expect(miss.reason == .tooSlow || miss.reason == .noQuietAfter)
     }
 
-    @Test func whereTheBodyMovesTheReasonIsGivenOnceForAMovement() {
+    @Test func reportsNearMissOncePerMovement() {
         let feed = Feed()
         feed.follow(VirtualTrajectory.tapWalking.trajectory, seconds: 8)
         #expect(feed.events.isEmpty)
@@ -354,7 +355,7 @@ extension TapRecognizerTests {
         #expect(feed.misses.allSatisfy { $0.value.isNaN || $0.value > $0.limit })
     }
 
-    @Test func whatKeepsVibratingHasNoQuietAfter() {
+    @Test func reportsNearMissForContinuedVibration() {
         let feed = Feed()
         feed.follow(Rest(), seconds: 2)
         feed.follow(Buzz(amplitude: 5 / (4 * .pi * .pi * 1600), frequency: 40), seconds: 3)
@@ -362,15 +363,15 @@ extension TapRecognizerTests {
         #expect(feed.reasons.contains(.noQuietAfter))
     }
 
-    /// Taps that come too soon after a movement are none, but they are no movement either.
-    @Test func tapsSoonAfterAMovementAreHeardAsSoonAsItIsCalm() {
+    /// Taps too soon after a movement do not count as taps, but not as movement either.
+    @Test func recognisesTapsAfterMovementOnceCalm() {
         let feed = Feed()
         feed.follow(VirtualTrajectory.walk.trajectory, seconds: 8)
         feed.taps(at: (0..<10).map { 0.5 + 0.4 * Double($0) }, until: 5)
         #expect(feed.events.count >= 4)
     }
 
-    @Test func duringTheCooldownNoOtherIsTold() {
+    @Test func reportsNoTapDuringCooldown() {
         let feed = Feed { $0.gestures.tap.common.cooldown = 1 }
         feed.taps(at: [2, 2.5, 3.5], until: 5)
         #expect(feed.counts == [1, 1])

@@ -1,8 +1,8 @@
 import MotionCore
 import VirtualIMU
 
-/// Leads a pipeline along a trajectory, sampled as a chip with a low-pass does it: each sample is the mean of the
-/// readings since the one before, in steps of a millisecond, cut off at the accelerometer's range.
+/// Feeds a pipeline along a trajectory, sampled like a chip with a low-pass. Each sample is the mean of the readings
+/// since the previous one, in steps of a millisecond, clipped at the accelerometer's range.
 struct TrajectoryFeed: ~Copyable {
     var pipeline: MotionPipeline
     var events: [GestureEvent] = []
@@ -12,7 +12,7 @@ struct TrajectoryFeed: ~Copyable {
     var time = 100.0
 
     let rate: Double
-    /// Where the sensor sits: turns body vectors into sensor vectors.
+    /// The mounting of the sensor: rotates body vectors into sensor vectors.
     let mount: Matrix3
     let hasGyroscope: Bool
     /// Full scale of the accelerometer, m/s².
@@ -65,7 +65,7 @@ struct TrajectoryFeed: ~Copyable {
         follow(Rest(seconds))
     }
 
-    /// Takes a sample in the body's axes.
+    /// Processes a sample in body axes.
     mutating func take(_ acceleration: Vector3, _ rotationRate: Vector3) {
         time += 1 / rate
         let back = mount.transposed
@@ -84,7 +84,7 @@ struct TrajectoryFeed: ~Copyable {
     }
 
     /// The events of one gesture.
-    func told(_ gesture: Gesture) -> [GestureEvent] {
+    func events(of gesture: Gesture) -> [GestureEvent] {
         events.filter { $0.gesture == gesture }
     }
 

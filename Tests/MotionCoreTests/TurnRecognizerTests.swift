@@ -2,7 +2,7 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Turns: begun, followed and ended with the angle within 3°, whatever the axis, the pose and the pace.
+/// Turns: begun, followed and ended with an angle right within 3°, whatever the axis, the pose and the speed.
 @Suite struct TurnRecognizerTests {
     private static let degree = radiansPerDegree
     private static let axes: [(Vector3, BodyAxis)] = [
@@ -14,7 +14,7 @@ import VirtualIMU
         Turn(axis: axis, angle: degrees * degree, duration: seconds)
     }
 
-    @Test func everyPhaseAndField() throws {
+    @Test func reportsEveryPhaseAndField() throws {
         var feed = MovementFeed()
         feed.rest(2)
         feed.move(Self.turn(90, within: 1))
@@ -27,7 +27,7 @@ import VirtualIMU
         #expect(events.allSatisfy { $0.axis == .z && $0.direction == .left })
         let began = try #require(events.first)
         let ended = try #require(events.last)
-        // It began a third of the way round, and says how long ago the movement began.
+        // It began a third of the way round, and reports how long ago the movement began.
         #expect((began.angle ?? 0) > 29 * Self.degree && (began.angle ?? 0) < 40 * Self.degree)
         #expect(abs(began.timestamp.seconds - (began.duration ?? 0) - 7) < 0.15)
         #expect(abs((ended.angle ?? 0) - 90 * Self.degree) < 1 * Self.degree)
@@ -40,7 +40,7 @@ import VirtualIMU
         }
     }
 
-    @Test func theAngleIsRightWhateverThePaceThePoseAndTheAxis() throws {
+    @Test func reportsAngleAtEverySpeedPoseAndAxis() throws {
         let poses = [Quaternion.identity, Quaternion(roll: 0.7, pitch: -0.4, yaw: 1)]
         for (axis, name) in Self.axes {
             for pose in poses {
@@ -61,7 +61,7 @@ import VirtualIMU
         }
     }
 
-    @Test func theAngleIsRightOnAChipWithNoiseAndBiasOnceThatIsKnown() throws {
+    @Test func reportsAngleOnNoisyChipOnceBiasIsKnown() throws {
         var chip = Imperfections.typical
         chip.gyroscopeMatrix = .identity
         let z = Vector3(0, 0, 1)
@@ -85,7 +85,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [20.0, 25, 50, 100, 400, 1000])
-    func everySampleRateDecidesAlike(rate: Double) throws {
+    func decidesAlikeAtEverySampleRate(rate: Double) throws {
         var feed = MovementFeed(rate: rate)
         feed.rest(2)
         feed.move(Self.turn(-90, within: 0.5))
@@ -97,7 +97,7 @@ import VirtualIMU
         #expect(abs((ended.angle ?? 0) * degreesPerRadian + 90) < 3)
     }
 
-    @Test func theMountTurnsSensorAxesIntoBodyAxes() {
+    @Test func mountRotatesSensorAxesIntoBodyAxes() {
         var settings = MotionSettings()
         settings.mount = Matrix3(Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, 1, 0))
         for (axis, name) in Self.axes {
@@ -111,7 +111,7 @@ import VirtualIMU
         }
     }
 
-    @Test func turningRoundEndsOneAndBeginsAnother() {
+    @Test func reversalEndsTurnAndBeginsNext() {
         var feed = MovementFeed()
         feed.move(VirtualTrajectory.twist.trajectory, seconds: 4)
         let ends = feed.events(of: .turn).filter { $0.phase != .changed }
@@ -122,8 +122,8 @@ import VirtualIMU
         #expect(abs((ends[3].angle ?? 0) * degreesPerRadian + 60) < 1)
     }
 
-    @Test func whatSwingsAndWhatShakesIsNoTurn() {
-        // An arm in walking: ±35° with 0.95 Hz, for half a minute.
+    @Test func doesNotTakeSwingingOrShakingForTurn() {
+        // The arm of a person who walks: ±35° at 0.95 Hz, for half a minute.
         var feed = MovementFeed()
         feed.rest(2)
         feed.move(Oscillation(axis: Vector3(0, 1, 0), amplitude: 0.6, frequency: 0.95, duration: 30))
@@ -139,7 +139,7 @@ import VirtualIMU
         #expect(feed.events(of: .turn).isEmpty)
     }
 
-    @Test func aShakeCancelsTheTurn() {
+    @Test func shakeCancelsTurn() {
         var feed = MovementFeed()
         feed.rest(2)
         let shake = MotionSequence([Rest(1.3), Shake(axis: Vector3(0, 0, 1), amplitude: 30, frequency: 5, cycles: 6)])
@@ -150,7 +150,7 @@ import VirtualIMU
         #expect(turn.dropFirst().first?.reason == .interrupted)
     }
 
-    @Test func whatIsTooSmallTooSlowOrTooLongIsNoTurn() {
+    @Test func rejectsSmallSlowAndLongRotations() {
         var feed = MovementFeed()
         feed.rest(2)
         feed.move(Self.turn(25, within: 0.5))
@@ -178,7 +178,7 @@ import VirtualIMU
         #expect(events.dropFirst().first?.reason == .tooLong)
     }
 
-    @Test func higherSensitivityNeverMissesWhatALowerOneCatches() {
+    @Test func higherSensitivityCatchesAllThatLowerDoes() {
         for degrees in stride(from: 12.0, through: 60, by: 4) {
             var caught = false
             for sensitivity in 1...10 {
@@ -196,7 +196,7 @@ import VirtualIMU
         }
     }
 
-    @Test func settingsMayChangeInTheMiddle() throws {
+    @Test func appliesSettingsDuringTurn() throws {
         var feed = MovementFeed()
         feed.rest(2)
         let turn = Self.turn(120, within: 2)
@@ -223,7 +223,7 @@ import VirtualIMU
         #expect(feed.events(of: .turn).isEmpty)
     }
 
-    @Test func withoutAGyroscopeThereAreNoTurns() {
+    @Test func recognisesNoTurnsWithoutGyroscope() {
         #expect(Gesture.needingGyroscope == .turn)
         var feed = MovementFeed(hasGyroscope: false)
         for (axis, _) in Self.axes {
@@ -234,7 +234,7 @@ import VirtualIMU
         #expect(feed.events(of: .turn).isEmpty)
     }
 
-    @Test func aGyroscopeThatIsLostCancels() {
+    @Test func losingGyroscopeCancelsTurn() {
         var feed = MovementFeed()
         feed.rest(2)
         feed.move(Self.turn(180, within: 2), seconds: 1)

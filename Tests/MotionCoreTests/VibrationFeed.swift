@@ -5,17 +5,17 @@ import VirtualIMU
 /// A sine of `frequency`, Hz, at `time`, s.
 func sine(_ frequency: Double, _ time: Double) -> Double { sin(2 * .pi * frequency * time) }
 
-/// Feeds a pipeline with what a board on a machine measures, and keeps what it tells of vibration.
+/// Feeds a pipeline with the readings of a board on a machine, and records its vibration events.
 final class VibrationFeed {
     var pipeline: MotionPipeline
     var settings: GestureSettings
-    /// Samples a second, the share of a period by which they are uneven, and the share of them that is missing.
+    /// Samples per second, the share of a period by which they are uneven, and the share of missing samples.
     var rate: Double
     var jitter = 0.0
     var missing = 0.0
-    /// RMS of the noise on each axis, m/s²: an MPU-6050's in 98 Hz.
+    /// RMS of the noise on each axis, m/s²: that of an MPU-6050 in 98 Hz.
     var noise = 0.039
-    /// Where up is, and along what the machine vibrates, in the body's axes.
+    /// The directions of up and of the vibration, in body axes.
     var up = Vector3(0, 0, 1)
     var direction = Vector3(0.64, -0.6, 0.48)
     var hasGyroscope = false
@@ -33,7 +33,7 @@ final class VibrationFeed {
         pipeline.explainsNearMisses = true
     }
 
-    /// The linear acceleration, m/s², as a function of the seconds since the call.
+    /// Feeds linear acceleration, m/s², as a function of the seconds since the call.
     func feed(seconds: Double, _ linear: (Double) -> Vector3) {
         let start = time
         for index in 1...max(1, Int((seconds * rate).rounded())) {
@@ -66,7 +66,7 @@ final class VibrationFeed {
         }
     }
 
-    /// Hands the changed settings to the pipeline.
+    /// Applies the changed settings to the pipeline.
     func apply() {
         var all = pipeline.settings
         all.gestures = settings
@@ -91,11 +91,11 @@ final class VibrationFeed {
     var isVibrating: Bool { pipeline.state.isVibrating }
     var level: Double { pipeline.state.vibrationLevel }
 
-    /// Random numbers that are the same in every run.
+    /// Random numbers, the same in every run.
     private struct Numbers {
         private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-        /// Evenly distributed from 0 to 1.
+        /// Uniformly distributed from 0 to 1.
         mutating func even() -> Double {
             state ^= state << 13
             state ^= state >> 7
@@ -103,7 +103,7 @@ final class VibrationFeed {
             return Double(state >> 11) * 0x1p-53
         }
 
-        /// Of mean 0 and variance 1.
+        /// With mean 0 and variance 1.
         mutating func normal() -> Double {
             (-2 * log(even() + 1e-300)).squareRoot() * cos(2 * .pi * even())
         }

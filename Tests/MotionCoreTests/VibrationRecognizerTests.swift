@@ -3,19 +3,19 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// A machine that runs and is done: one beginning and one end a cycle, level and frequency, at every sample rate and
-/// however the board is mounted; not hands, blows and the sensor's noise.
+/// A running machine: one `began` and one `ended` per cycle, with level and frequency, at every sample rate and in
+/// every mounting; not for hands, blows or sensor noise.
 @Suite struct VibrationRecognizerTests {
-    /// A feed with a machine that ran for 20 s: 17 Hz, RMS 0.5 m/s².
-    private func afterAMachine(_ settings: VibrationSettings = VibrationSettings()) -> VibrationFeed {
+    /// A feed after a machine has run for 20 s: 17 Hz, RMS 0.5 m/s².
+    private func feedAfterMachine(_ settings: VibrationSettings = VibrationSettings()) -> VibrationFeed {
         let feed = VibrationFeed(settings: settings)
         feed.rest(seconds: 3)
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
         return feed
     }
 
-    @Test func aMachineThatRunsBeginsAndEndsOnce() throws {
-        let feed = afterAMachine()
+    @Test func runningMachineBeginsAndEndsOnce() throws {
+        let feed = feedAfterMachine()
         #expect(feed.phases == [.began])
         #expect(feed.isVibrating)
         #expect(abs(feed.level - 0.5) < 0.05)
@@ -40,7 +40,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [20.0, 26, 50, 104, 200, 333, 500, 833, 1000])
-    func everySampleRateTellsLevelAndFrequency(rate: Double) throws {
+    func reportsLevelAndFrequencyAtEverySampleRate(rate: Double) throws {
         for frequency in [5.0, 7.3, 13, 20, 33, 49, 77, 98] where frequency < 0.48 * rate {
             let feed = VibrationFeed(rate: rate)
             feed.vibrate(seconds: 20, frequency: frequency, rms: 0.3)
@@ -50,7 +50,7 @@ import VirtualIMU
         }
     }
 
-    @Test func tenSamplesASecondTellWhatIsBelowTheirHalf() throws {
+    @Test func measuresBelowHalfOfTenHertz() throws {
         let feed = VibrationFeed(rate: 9.6)
         feed.rest(seconds: 30)
         feed.vibrate(seconds: 40, frequency: 3.6, rms: 0.5)
@@ -59,7 +59,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [(0.1, 0.0), (0.6, 0.0), (0, 0.03), (0.3, 0.1)])
-    func unevenAndMissingSamplesAreBorne(jitter: Double, missing: Double) throws {
+    func toleratesJitterAndMissingSamples(jitter: Double, missing: Double) throws {
         for frequency in [5.0, 13, 41, 70] {
             let feed = VibrationFeed()
             feed.jitter = jitter
@@ -70,7 +70,7 @@ import VirtualIMU
         }
     }
 
-    @Test func theStrongestOfSeveralFrequenciesIsTold() throws {
+    @Test func reportsStrongestFrequency() throws {
         let feed = VibrationFeed()
         feed.feed(seconds: 20) { t in
             Vector3(0.4 * sine(12, t), 0.8 * sine(31, t), 0) + Vector3(0, 0.3, -0.5) * sine(62, t)
@@ -81,7 +81,7 @@ import VirtualIMU
         #expect(abs((began.level ?? 0) - power.squareRoot()) < 0.05)
     }
 
-    @Test func aChangedSampleRateIsFollowed() throws {
+    @Test func followsChangedSampleRate() throws {
         let feed = VibrationFeed(rate: 200)
         feed.rest(seconds: 10)
         for rate in [50.0, 400, 100] {
@@ -94,7 +94,7 @@ import VirtualIMU
         }
     }
 
-    @Test func otherMountingsTellTheSame() throws {
+    @Test func resultIsIndependentOfMounting() throws {
         for up in [Vector3(1, 0, 0), Vector3(0, -1, 0), Vector3(0.6, 0.48, -0.64)] {
             let feed = VibrationFeed()
             feed.up = up
@@ -107,7 +107,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aGyroscopeChangesNothing() {
+    @Test func resultIsIndependentOfGyroscope() {
         let with = VibrationFeed()
         with.hasGyroscope = true
         let without = VibrationFeed()
@@ -117,7 +117,7 @@ import VirtualIMU
         #expect(with.phases == [.began])
     }
 
-    @Test func pausesDoNotEndACycleAndCountAgainstItsBeginning() {
+    @Test func pausesDoNotEndCycleButDelayItsBeginning() {
         let feed = VibrationFeed()
         // A drum that turns to and fro for four seconds, and stands still for six.
         for _ in 0..<12 {
@@ -129,11 +129,11 @@ import VirtualIMU
         feed.vibrate(seconds: 30, frequency: 21, rms: 2)
         feed.rest(seconds: 200)
         #expect(feed.phases == [.began, .ended])
-        // What spins is by far the strongest.
+        // The spin is by far the strongest.
         #expect(abs((feed.events.last?.frequency ?? 0) - 21) < 0.03 * 21)
     }
 
-    @Test func shortTimesAreKept() {
+    @Test func appliesShortTimes() {
         var settings = VibrationSettings()
         settings.runTime = 2
         settings.doneAfter = 5
@@ -149,11 +149,11 @@ import VirtualIMU
     }
 }
 
-/// What is no machine, and what settings and interruptions do to one.
+/// What does not count as a machine, and the effect of settings and interruptions.
 @Suite struct VibrationRecognizerLimitTests {
     @Test(arguments: [0.02, 0.063, 0.15])
-    func theSensorsNoiseIsNoVibration(noise: Double) {
-        // Below 50 samples a second not more than an MPU-6050's 400 µg/√Hz in 260 Hz is taken for noise.
+    func doesNotTakeSensorNoiseForVibration(noise: Double) {
+        // Below 50 samples a second, at most an MPU-6050's 400 µg/√Hz in 260 Hz is taken for noise.
         for rate in [9.6, 20, 100, 200, 1000] where noise < 0.1 || rate > 50 {
             let feed = VibrationFeed(rate: rate)
             feed.noise = noise
@@ -162,7 +162,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aBuzzIsTooShort() {
+    @Test func rejectsShortBuzz() {
         let feed = VibrationFeed()
         feed.rest(seconds: 3)
         feed.vibrate(seconds: 6, frequency: 90, rms: 1)
@@ -172,7 +172,7 @@ import VirtualIMU
         #expect(feed.misses.map(\.reason) == [.tooShort])
     }
 
-    @Test func knocksAreNoVibration() {
+    @Test func doesNotTakeKnocksForVibration() {
         let feed = VibrationFeed()
         // Two blows a second that ring for 0.05 s.
         feed.feed(seconds: 120) { t in
@@ -182,9 +182,9 @@ import VirtualIMU
         #expect(feed.events.isEmpty)
     }
 
-    @Test func typingBesideItIsNoVibration() {
+    @Test func doesNotTakeTypingForVibration() {
         let feed = VibrationFeed()
-        // Six keys a second for a minute, not quite in time.
+        // Six keystrokes a second for a minute, slightly irregular.
         feed.feed(seconds: 60) { t in
             let key = (6 * t).rounded(.down)
             let since = t - key / 6 - 0.06 * (1 + sine(0.37, key))
@@ -193,23 +193,23 @@ import VirtualIMU
         #expect(feed.events.isEmpty)
     }
 
-    @Test func slowSwayingIsNoVibration() {
+    @Test func doesNotTakeSlowSwayingForVibration() {
         let feed = VibrationFeed()
         feed.feed(seconds: 60) { t in Vector3(3 * sine(0.8, t), 0, sine(1.7, t)) }
         #expect(feed.events.isEmpty)
     }
 
-    @Test func whatSomebodyCarriesIsNoMachine() {
+    @Test func doesNotTakeCarriedBoardForMachine() {
         let feed = VibrationFeed()
         feed.feed(seconds: 60) { t in
-            // Steps with their overtones, and an arm that swings.
+            // Steps with their harmonics, and a swinging arm.
             Vector3(2 * sine(0.95, t), 0.7 * sine(5.7, t), 3 * sine(1.9, t) + sine(3.8, t))
         }
         #expect(feed.events.isEmpty)
         #expect(feed.misses.map(\.reason) == [.notStill])
     }
 
-    @Test func aWeakVibrationIsTooWeakAndSensitivityFindsIt() {
+    @Test func sensitivityFindsWeakVibration() {
         let feed = VibrationFeed()
         feed.noise = 0.01
         feed.vibrate(seconds: 60, frequency: 20, rms: 0.1)
@@ -232,7 +232,7 @@ import VirtualIMU
         }
     }
 
-    @Test func whatIsSlowerThanAskedForIsNoVibration() {
+    @Test func ignoresFrequenciesBelowMinimum() {
         var settings = VibrationSettings()
         settings.minimumFrequency = 10
         let feed = VibrationFeed(settings: settings)
@@ -242,7 +242,7 @@ import VirtualIMU
         #expect(feed.phases == [.began])
     }
 
-    @Test func newSettingsTakeEffectInTheMiddle() {
+    @Test func appliesSettingsWhileRunning() {
         let feed = VibrationFeed()
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
         feed.settings.vibration.threshold = 0.3
@@ -257,14 +257,14 @@ import VirtualIMU
         #expect(feed.phases == [.began, .ended])
     }
 
-    @Test func theStateIsToldWithTheGestureSwitchedOff() {
+    @Test func updatesStateWhileGestureIsDisabled() {
         let feed = VibrationFeed()
         feed.settings.vibration.common.isEnabled = false
         feed.apply()
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
         #expect(feed.events.isEmpty)
         #expect(feed.isVibrating)
-        // Switched on, it tells of the machine that runs, and since when.
+        // When turned on, it reports the running machine and how long it has been running.
         feed.settings.vibration.common.isEnabled = true
         feed.apply()
         #expect(feed.isVibrating)
@@ -278,7 +278,7 @@ import VirtualIMU
         #expect(feed.isVibrating)
     }
 
-    @Test func aGapInTheSamplesInterrupts() {
+    @Test func gapInterruptsVibration() {
         let feed = VibrationFeed()
         feed.vibrate(seconds: 20, frequency: 17, rms: 0.5)
         feed.time += 2
@@ -291,7 +291,7 @@ import VirtualIMU
     }
 
     @Test(arguments: [VirtualTrajectory.walk, .shake, .gentleShake, .tap, .doubleTap, .demo, .drop, .fastTurn, .rest])
-    func noOtherMovementIsAMachine(trajectory: VirtualTrajectory) {
+    func doesNotTakeOtherMovementForMachine(trajectory: VirtualTrajectory) {
         let movement = trajectory.trajectory
         let feed = VibrationFeed(rate: 100)
         feed.follow(movement, seconds: 60)
@@ -299,7 +299,7 @@ import VirtualIMU
         #expect(!feed.isVibrating)
     }
 
-    @Test func aWashingMachineIsDoneOnceACycle() throws {
+    @Test func washingMachineIsDoneOncePerCycle() throws {
         let movement = VirtualTrajectory.machine.trajectory
         let feed = VibrationFeed(rate: 100)
         feed.follow(movement, seconds: 1150)
@@ -316,7 +316,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aFanOnAVirtualChipIsHeard() throws {
+    @Test func recognisesFanOnVirtualChip() throws {
         let rig = CalibrationRig(VirtualTrajectory.fan.trajectory, .typical)
         var pipeline = MotionPipeline()
         var events: [GestureEvent] = []

@@ -342,6 +342,6 @@ extension FakeIIO {
         } catch {
             message = "\(error)"
         }
-        #expect(message.contains("is called \"no such device\"") && message.contains("jostle scan"))
+        #expect(message.contains("is called \"no such device\"") && message.contains("ls /sys/bus/iio/devices"))
     }
 }

@@ -131,15 +131,15 @@ import Testing
             }
         }
         learn(0...9, bias: 0.05)
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         learn(10...10, bias: 0.05)
-        #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
+        #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
         try store.remove("chip")
         learn(11...60, bias: 0.05)
         saver.saveIfChanged()
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         learn(61...200, bias: 0.06)
-        #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
+        #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
     }
 
     @Test func namesOfChips() throws {

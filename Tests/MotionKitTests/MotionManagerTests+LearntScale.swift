@@ -142,26 +142,26 @@ import Testing
         let writer = StateWriter()
         let saver = CalibrationSaver(store: store, name: "chip", writer: writer)
         for minute in 0...9 { saver.learn(from: report(Double(minute), 0.01, deviation: 0.0009)) }
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         #expect(saver.calibration.learntScale?.scale.row1.z == 0.01)
         saver.learn(from: report(10, 0.01, deviation: 0.0009))
-        #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
+        #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
         try store.remove("chip")
         // Neither a rest nor a better scale is written before ten minutes are over, and no trifle at all.
         saver.learn(
             from: RestReport(bias: Vector3(0.1, 0, 0), temperature: 30, time: Timestamp(seconds: 60 * 15)))
         saver.learn(from: report(19, 0.011, deviation: 0.0006))
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         saver.learn(from: report(20, 0.011, deviation: 0.00059))
-        #expect(writer.settle(within: 30) && directory.calibrations == ["chip.txt"])
+        #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
         #expect(try store.load("chip")?.biasLine.hasBias == true)
         try store.remove("chip")
         saver.learn(from: report(40, 0.01101, deviation: 0.00058))
         saver.saveIfChanged()
-        #expect(writer.settle(within: 30) && directory.calibrations == [])
+        #expect(writer.flush(within: 30) && directory.calibrations == [])
         saver.learn(from: report(41, 0.012, deviation: 0.0005))
         saver.saveIfChanged()
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(try store.load("chip")?.learntScale?.scale.row0.y == 0.012)
     }
 

@@ -77,7 +77,7 @@ import Testing
         }
         #expect(writer.faults.map(\.path) == [path])
         try FileManager.default.removeItem(atPath: directory.path + "/calibration")
-        #expect(writer.settle(within: 60))
+        #expect(writer.flush(within: 60))
         #expect(try store.load("scripted") == calibration)
         #expect(writer.faults.isEmpty)
     }

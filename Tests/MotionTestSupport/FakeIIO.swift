@@ -1,16 +1,16 @@
 import Foundation
 
-/// A sysfs of made-up IIO devices in a temporary directory, with a FIFO for each device file: an end of it is a device that
-/// was unbound.
+/// A fake sysfs with IIO devices in a temporary directory. Each device file is a FIFO; its end of file means that the
+/// device was unbound.
 package final class FakeIIO {
-    /// The directories that stand for /sys and /dev.
+    /// The directories in place of /sys and /dev.
     package let system: String
     package let devices: String
 
     private let root: String
     private var streams: [Int: Int32] = [:]
 
-    /// Makes an empty one.
+    /// Creates it without devices.
     package init() throws {
         root = NSTemporaryDirectory() + "jostle-iio-\(UUID().uuidString)"
         system = root + "/sys"
@@ -25,7 +25,8 @@ package final class FakeIIO {
         try? FileManager.default.removeItem(atPath: root)
     }
 
-    /// Adds a device of some hardware, "i2c-1/1-0068", with its attributes; those below `/` may be in directories.
+    /// Adds a device of some hardware, for example "i2c-1/1-0068", with its attributes; attribute names with `/` are in
+    /// subdirectories.
     package func add(_ number: Int, hardware: String, _ attributes: [String: String]) throws {
         try makeNode("iio:device\(number)", below: hardware, attributes)
         let file = devices + "/iio:device\(number)"
@@ -40,14 +41,14 @@ package final class FakeIIO {
         try makeNode("trigger\(number)", below: hardware, attributes)
     }
 
-    /// Lets a device measure.
+    /// Writes a measurement of a device.
     package func feed(_ number: Int, _ bytes: [UInt8]) {
         guard let stream = streams[number] else { return }
         let written = bytes.withUnsafeBytes { write(stream, $0.baseAddress, $0.count) }
         precondition(written == bytes.count, "the FIFO is full")
     }
 
-    /// Unbinds a device: its file comes to an end, and sysfs forgets it.
+    /// Unbinds a device: its file ends, and sysfs removes it.
     package func remove(_ number: Int) throws {
         if let stream = streams.removeValue(forKey: number) { close(stream) }
         try FileManager.default.removeItem(atPath: devices + "/iio:device\(number)")
@@ -56,7 +57,7 @@ package final class FakeIIO {
         try FileManager.default.removeItem(atPath: link)
     }
 
-    /// What an attribute holds; `nil` where there is none.
+    /// The contents of an attribute; `nil` if it does not exist.
     package func value(_ node: String, _ attribute: String) -> String? {
         let text = try? String(contentsOfFile: "\(system)/bus/iio/devices/\(node)/\(attribute)", encoding: .utf8)
         return text?.trimmingCharacters(in: .newlines)
@@ -68,7 +69,7 @@ package final class FakeIIO {
         try (value + "\n").write(toFile: path, atomically: false, encoding: .utf8)
     }
 
-    /// Puts a link to another file in an attribute's place.
+    /// Replaces an attribute by a link to another file.
     package func link(_ node: String, _ attribute: String, to target: String) throws {
         let path = "\(system)/bus/iio/devices/\(node)/\(attribute)"
         try? FileManager.default.removeItem(atPath: path)
@@ -88,9 +89,9 @@ package final class FakeIIO {
     }
 }
 
-/// Attributes of usual devices.
+/// Attributes of common devices.
 extension FakeIIO {
-    /// Channels in the order of their indices, each with its type, switched off.
+    /// Channels in the order of their indices, each with its type, disabled.
     package static func channels(_ directory: String, _ channels: [(name: String, type: String)]) -> [String: String] {
         var attributes: [String: String] = [:]
         for (index, channel) in channels.enumerated() {
@@ -101,12 +102,12 @@ extension FakeIIO {
         return attributes
     }
 
-    /// A buffer as new kernels have it, `buffer0`, with a clock.
+    /// A buffer as in recent kernels, `buffer0`, with a clock.
     package static let buffer = [
         "buffer0/enable": "0", "buffer0/length": "2", "buffer0/watermark": "1", "current_timestamp_clock": "realtime",
     ]
 
-    /// Three axes of a quantity: values that can be read one by one, scales and rates to choose from.
+    /// Three axes of a quantity: values that can be read individually, scales and rates to choose from.
     package static func axes(_ prefix: String, scale: String, scales: String) -> [String: String] {
         [
             "\(prefix)_x_raw": "11", "\(prefix)_y_raw": "-12", "\(prefix)_z_raw": "13", "\(prefix)_scale": scale,
@@ -114,7 +115,7 @@ extension FakeIIO {
         ]
     }
 
-    /// An MPU-6050 as inv_mpu6050 has it: all of it in one device, big-endian, with a trigger of its own.
+    /// An MPU-6050 with the driver inv_mpu6050: a single device, big-endian, with its own trigger.
     package static let mpu6050: [String: String] = {
         var attributes = channels(
             "buffer0",
@@ -135,7 +136,7 @@ extension FakeIIO {
         return attributes
     }()
 
-    /// One of the two devices that st_lsm6dsx makes of a chip: little-endian, no trigger.
+    /// One of the two devices that st_lsm6dsx creates for a chip: little-endian, without a trigger.
     package static func lsm6dso(_ prefix: String, name: String, scale: String, scales: String) -> [String: String] {
         var attributes = channels(
             "buffer0",
@@ -157,14 +158,14 @@ extension FakeIIO {
         "in_anglvel", name: "lsm6dso_gyro", scale: "0.000152716",
         scales: "0.000152716 0.000305432 0.000610865 0.001221730")
 
-    /// An accelerometer without a buffer, as adxl345_core was before Linux 6.15.
+    /// An accelerometer without a buffer, as with adxl345_core before Linux 6.15.
     package static let adxl345: [String: String] = [
         "name": "adxl345", "in_accel_x_raw": "31", "in_accel_y_raw": "-62", "in_accel_z_raw": "256",
         "in_accel_scale": "0.038300", "in_accel_sampling_frequency": "100.000000",
         "in_accel_sampling_frequency_available": "25 50 100 200 400",
     ]
 
-    /// A frame of numbers as they lie in it.
+    /// The bytes of a frame with these values.
     package static func bytes(_ values: [Int16], bigEndian: Bool, padding: Int = 0, time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         for value in values {

@@ -1,23 +1,23 @@
 package import MotionCore
 
-/// A clock that stands still until a test turns it.
+/// A clock that a test advances.
 package final class ManualClock: MonotonicClock {
     private var instant: Timestamp
 
-    /// Makes a clock that shows `seconds`.
+    /// The clock starts at `seconds`.
     package init(seconds: Double = 100) {
         instant = Timestamp(seconds: seconds)
     }
 
-    /// The instant it was last turned to.
+    /// The current instant.
     package func now() -> Timestamp { instant }
 
-    /// Turns it on by `seconds`.
+    /// Advances the clock by `seconds`.
     package func advance(bySeconds seconds: Double) {
         instant = instant.advanced(bySeconds: seconds)
     }
 
-    /// Turns it to `timestamp`, never back.
+    /// Advances the clock to `timestamp`, never back.
     package func advance(to timestamp: Timestamp) {
         instant = max(instant, timestamp)
     }

@@ -1,9 +1,9 @@
 package import IMUDrivers
 package import Testing
 
-/// The transactions that a test expects on a bus, in their order, and the bus's answers.
+/// The transactions that a test expects on a bus, in order, and their answers.
 ///
-/// An unexpected transaction fails the test, and so does one that is still expected when the bus is given up.
+/// An unexpected transaction fails the test. So does one that is still expected when the bus is destroyed.
 package final class BusScript {
     private struct Step {
         var kind: Kind
@@ -19,23 +19,21 @@ package final class BusScript {
     private var next = 0
     private let clock: ManualClock?
 
-    /// How long every transaction takes, seconds; the clock is turned on by as much.
+    /// The duration of every transaction, seconds; the clock is advanced by it.
     package var transactionTime: Double = 0
 
-    /// Where the last transaction that failed the test stood in the script: after it, the bus answers nothing any more.
+    /// Whether a transaction has failed the test. From then on the bus does not answer.
     package private(set) var hasFailed = false
 
-    /// Makes an empty script.
-    ///
-    /// - Parameter clock: the clock that transactions take time of.
+    /// - Parameter clock: the clock to advance by `transactionTime`.
     package init(clock: ManualClock? = nil) {
         self.clock = clock
     }
 
-    /// How many transactions are still expected.
+    /// The number of transactions still expected.
     package var remaining: Int { steps.count - next }
 
-    /// Expects a read beginning at `register` of as many bytes as the answer has.
+    /// Expects a read from `register` on of as many bytes as the answer has.
     package func read(_ register: UInt8, _ answer: [UInt8], at location: SourceLocation = #_sourceLocation) {
         steps.append(Step(kind: .read(register, count: answer.count, .success(answer)), location: location))
     }
@@ -45,14 +43,14 @@ package final class BusScript {
         read(register, [answer], at: location)
     }
 
-    /// Expects a read of `count` bytes, which fails.
+    /// Expects a read of `count` bytes that fails.
     package func read(
         _ register: UInt8, count: Int = 1, failing error: BusError, at location: SourceLocation = #_sourceLocation
     ) {
         steps.append(Step(kind: .read(register, count: count, .failure(error)), location: location))
     }
 
-    /// Expects a write of one register, which succeeds, or fails with `error`.
+    /// Expects a write of one register that succeeds, or fails with `error`.
     package func write(
         _ register: UInt8, _ value: UInt8, failing error: BusError? = nil,
         at location: SourceLocation = #_sourceLocation
@@ -82,7 +80,7 @@ package final class BusScript {
     fileprivate func finish() {
         guard !hasFailed && remaining > 0 else { return }
         let step = steps[next]
-        Issue.record("\(remaining) expected transactions did not come: \(step.kind)", sourceLocation: step.location)
+        Issue.record("\(remaining) expected transactions were not made: \(step.kind)", sourceLocation: step.location)
     }
 
     private func take() -> Step? {
@@ -94,7 +92,7 @@ package final class BusScript {
     private func unexpected(_ what: String) -> BusError {
         if !hasFailed {
             hasFailed = true
-            // `take` has gone past the step that was expected instead.
+            // `take` has already passed the step that was expected instead.
             if let step = steps.indices.contains(next - 1) && next > 0 ? steps[next - 1] : nil {
                 Issue.record("unexpected \(what) at or after \(step.kind)", sourceLocation: step.location)
             } else {
@@ -112,7 +110,7 @@ package struct ScriptedBus: RegisterBus, ~Copyable {
     package let maximumReadLength: Int
     private let script: BusScript
 
-    /// Makes a bus that plays `script` and carries reads up to `maximumReadLength` bytes.
+    /// Reads may have up to `maximumReadLength` bytes.
     package init(_ script: BusScript, maximumReadLength: Int = 8192) {
         self.script = script
         self.maximumReadLength = maximumReadLength

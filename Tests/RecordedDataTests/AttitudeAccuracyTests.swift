@@ -5,7 +5,7 @@ import Testing
 /// Attitude against an optical reference: the trials of BROAD (Laidig et al., Data 6(7):72, 2021).
 @Suite(.enabled(if: !RecordedData.files(below: "broad", suffix: ".imu").isEmpty, "no BROAD trials here"))
 struct AttitudeAccuracyTests {
-    /// A trial: rate and force as measured, the reference, and whether a row counts.
+    /// A row of a trial: measured rate and force, the reference, and whether the row counts.
     struct Row {
         var sample: MotionSample
         var reference: Quaternion
@@ -34,9 +34,9 @@ struct AttitudeAccuracyTests {
         return (rows, period)
     }
 
-    /// The inclination's RMS error over the rows that count, degrees.
+    /// The RMS error of the inclination over the rows that count, degrees.
     static func inclinationError(_ rows: [Row], bias: Vector3 = .zero) -> Double {
-        var pipeline = MotionPipeline(untoldRanges: [.accelerometer, .gyroscope])
+        var pipeline = MotionPipeline(unknownRanges: [.accelerometer, .gyroscope])
         var squares = 0.0
         var count = 0.0
         for var row in rows {
@@ -50,8 +50,8 @@ struct AttitudeAccuracyTests {
         return (squares / count).squareRoot() * degreesPerRadian
     }
 
-    /// VQF has 0.63° on the open trials; a bias as of an MPU-6050 changes nothing.
-    @Test func inclinationIsBetterThanThatOfTheBestPublishedFilter() throws {
+    /// VQF has 0.63° on the open trials; a bias like an MPU-6050's makes no difference.
+    @Test func inclinationIsBetterThanBestPublishedFilter() throws {
         var native: [Double] = []
         var biased: [Double] = []
         for file in RecordedData.files(below: "broad", suffix: ".imu") {

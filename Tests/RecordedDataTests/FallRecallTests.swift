@@ -2,11 +2,11 @@ import Foundation
 import MotionCore
 import Testing
 
-/// Falls of the device in other people's recordings: found where it fell, and nowhere else.
+/// Falls of the device in public recordings: recognised when it fell, and at no other time.
 @Suite(
     .enabled(if: !RecordedData.files(below: "gestures", suffix: ".labels.csv").isEmpty, "no gesture recordings here"))
 struct FallRecallTests {
-    @Test func dropsAreFoundAndLittleElse() throws {
+    @Test func recognisesDropsAndLittleElse() throws {
         var fallen = 0
         var found = 0
         var hours = 0.0
@@ -19,7 +19,7 @@ struct FallRecallTests {
                 let wanted: [GesturePhase] = index % 2 == 0 ? [.began] : [.ended, .cancelled]
                 #expect(wanted.contains(fall.phase), "\(file.lastPathComponent) at \(fall.time) s")
             }
-            // A person who falls, with the device, is neither asked for nor wrong.
+            // A person who falls with the device counts neither as required nor as wrong.
             var unclaimed = falls.filter { $0.phase == .began }.map(\.time)
             for label in labels where label.name == "drop" || label.name == "free_fall" {
                 fallen += 1

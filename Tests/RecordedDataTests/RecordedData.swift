@@ -1,7 +1,7 @@
 import Foundation
 
 /// Real recordings, which are not part of the repository: in `$JOSTLE_DATA`, else in `shared/data` beside the checkout.
-/// Tests that need them are skipped, visibly, where there are none.
+/// Tests that need them are skipped, visibly, if there are none.
 enum RecordedData {
     static let directory: URL? = {
         let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -11,7 +11,7 @@ enum RecordedData {
         return FileManager.default.fileExists(atPath: place.path) ? place : nil
     }()
 
-    /// The files of a kind somewhere below a directory of the data, in alphabetical order.
+    /// The files with a suffix anywhere below a directory of the data, in alphabetical order.
     static func files(below name: String, suffix: String) -> [URL] {
         guard let directory else { return [] }
         let place = directory.appendingPathComponent(name)

@@ -3,7 +3,7 @@ import MotionCore
 import MotionKit
 import Testing
 
-/// Shakes in other people's recordings: found where somebody shook, and not in everyday life.
+/// Shakes in public recordings: recognised when a person shook the device, and not in everyday life.
 @Suite(
     .enabled(if: !RecordedData.files(below: "gestures", suffix: ".labels.csv").isEmpty, "no gesture recordings here"))
 struct ShakeRecallTests {
@@ -21,17 +21,17 @@ struct ShakeRecallTests {
         }
     }
 
-    /// The phases of all gestures of one kind in a recording, with their times.
+    /// The phases of one gesture in a recording, with their times.
     static func phases(of gesture: Gesture, in recording: String) throws -> [(time: Double, phase: GesturePhase)] {
         var reader = try RecordingReader(path: recording)
-        var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(unknownRanges: reader.unknownRanges)
         var events: [GestureEvent] = []
         while let sample = try reader.next() { pipeline.process(sample) { events.append($0) } }
         pipeline.cancelGestures(.stopped) { events.append($0) }
         return events.filter { $0.gesture == gesture }.map { ($0.timestamp.seconds, $0.phase) }
     }
 
-    /// What people do all day.
+    /// Everyday activities.
     static let everyday: Set<String> = [
         "act:idle", "act:walking", "act:still", "act:rest", "act:writing", "act:typing", "act:turning", "act:standing",
         "act:soup", "act:sitting", "act:sandwich", "act:pasta", "act:folding", "act:drinking", "act:chips",
@@ -39,7 +39,7 @@ struct ShakeRecallTests {
         "act:car_windshield",
     ]
 
-    @Test func shakesAreFoundAndEverydayLifeIsNone() throws {
+    @Test func recognisesShakesButNotEverydayLife() throws {
         var shaken = 0
         var found = 0
         var everydayHours = 0.0
@@ -48,7 +48,7 @@ struct ShakeRecallTests {
             let labels = try Self.labels(file)
             let shakes = try Self.phases(
                 of: .shake, in: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
-            // Every beginning has exactly one end.
+            // Every `began` has exactly one end.
             for (index, shake) in shakes.enumerated() {
                 let wanted: [GesturePhase] = index % 2 == 0 ? [.began] : [.ended, .cancelled]
                 #expect(wanted.contains(shake.phase), "\(file.lastPathComponent) at \(shake.time) s")

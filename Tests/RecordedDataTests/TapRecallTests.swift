@@ -3,7 +3,7 @@ import MotionCore
 import MotionKit
 import Testing
 
-/// Taps in other people's recordings: found where somebody tapped, and not in everyday life.
+/// Taps in public recordings: recognised when a person tapped, and not in everyday life.
 @Suite(
     .enabled(if: !RecordedData.files(below: "gestures", suffix: ".labels.csv").isEmpty, "no gesture recordings here"))
 struct TapRecallTests {
@@ -13,7 +13,7 @@ struct TapRecallTests {
         var reader = try RecordingReader(path: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
         var settings = MotionSettings()
         settings.gestures.tap.counts = counts
-        var pipeline = MotionPipeline(settings: settings, untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(settings: settings, unknownRanges: reader.unknownRanges)
         var taps: [Tap] = []
         while let sample = try reader.next() {
             pipeline.process(sample) {
@@ -23,7 +23,7 @@ struct TapRecallTests {
         return taps
     }
 
-    @Test func tapsAreFoundAndEverydayLifeIsNone() throws {
+    @Test func recognisesTapsButNotEverydayLife() throws {
         var tapped: [String: (labels: Int, found: Int)] = [:]
         var everydayHours = 0.0
         var falseTaps = 0
@@ -49,14 +49,14 @@ struct TapRecallTests {
         #expect(Double(falseTaps) <= 5 * everydayHours, "\(falseTaps) in \(everydayHours) h")
     }
 
-    /// Where somebody tapped twice, the two are one event, and no tap is lost for it.
-    @Test func countedTapsAreAsMany() throws {
+    /// Double taps are a single event, and no tap is lost because of that.
+    @Test func countingTapsLosesNone() throws {
         for file in RecordedData.files(below: "gestures", suffix: ".labels.csv") {
             guard try ShakeRecallTests.labels(file).contains(where: { $0.name == "tap" }) else { continue }
             let singles = try Self.taps(in: file, counts: .single)
             let counted = try Self.taps(in: file, counts: .all)
             let sum = counted.reduce(0) { $0 + $1.count }
-            // A fourth in a row is left out, and that is rare.
+            // A fourth tap in a row is left out, which is rare.
             #expect(sum <= singles.count && sum >= singles.count - singles.count / 20 - 1)
             let pairs = zip(singles, singles.dropFirst()).filter { $1.time - $0.time < 0.39 }
             #expect(counted.count <= singles.count - pairs.count + 2)

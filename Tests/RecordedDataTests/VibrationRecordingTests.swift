@@ -3,25 +3,25 @@ import MotionCore
 import MotionKit
 import Testing
 
-/// Machines in other people's recordings: a washing machine is noticed and is done, people and cars are none.
+/// Machines in public recordings: a washing machine is recognised and is done; people and cars are not machines.
 @Suite(
     .enabled(if: !RecordedData.files(below: "gestures", suffix: ".labels.csv").isEmpty, "no gesture recordings here"))
 struct VibrationRecordingTests {
-    /// What is told of vibration in a recording.
+    /// The vibration events in a recording.
     private static func vibrations(in recording: String) throws -> [GestureEvent] {
         var reader = try RecordingReader(path: recording)
-        var pipeline = MotionPipeline(untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(unknownRanges: reader.unknownRanges)
         var events: [GestureEvent] = []
         while let sample = try reader.next() { pipeline.process(sample) { events.append($0) } }
         pipeline.cancelGestures(.stopped) { events.append($0) }
         return events.filter { $0.gesture == .vibration }
     }
 
-    @Test func aWashingMachineIsDoneThreeMinutesAfterItStops() throws {
+    @Test func washingMachineIsDoneThreeMinutesAfterStop() throws {
         let files = RecordedData.files(below: "gestures/washing_rpi_mpu6050", suffix: "0.csv")
         for file in files where file.lastPathComponent == "2018-10-16-0.csv" {
             let events = try Self.vibrations(in: file.path)
-            // It stands still for twelve minutes after the first two, which no pause setting should bridge.
+            // It stands still for twelve minutes after the first two; no pause setting should bridge that.
             #expect(events.map(\.phase) == [.began, .ended, .began, .ended])
             let last = try #require(events.last)
             #expect(abs(last.timestamp.seconds - (2165 + 180)) < 20)
@@ -30,7 +30,7 @@ struct VibrationRecordingTests {
         }
     }
 
-    @Test func peopleAndCarsAreNoMachines() throws {
+    @Test func doesNotTakePeopleAndCarsForMachines() throws {
         for set in ["svet200", "st_mlc", "microbit", "geotec", "car", "uphony", "motionsense_esp"] {
             for file in RecordedData.files(below: "gestures/\(set)", suffix: ".labels.csv") {
                 let recording = file.path.replacingOccurrences(of: ".labels.csv", with: ".csv")

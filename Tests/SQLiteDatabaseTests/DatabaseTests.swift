@@ -2,7 +2,7 @@ import Foundation
 import SQLiteDatabase
 import Testing
 
-/// Requirement: what is bound comes back as it was, and what goes wrong is told by its kind. On real files.
+/// Requirement: bound values are returned unchanged, and errors are classified. Uses real files.
 @Suite struct DatabaseTests {
     private let directory: URL
 
@@ -15,7 +15,7 @@ import Testing
 
     private func remove() { try? FileManager.default.removeItem(at: directory) }
 
-    @Test func valuesComeBackAsTheyWereBound() throws {
+    @Test func returnsBoundValuesUnchanged() throws {
         defer { remove() }
         let database = try Database.open(path: path())
         try database.execute("CREATE TABLE t(a INTEGER, b TEXT, c BLOB, d TEXT, e TEXT)")
@@ -45,7 +45,7 @@ import Testing
         #expect(count == 2 && nobody == nil)
     }
 
-    @Test func whatGoesWrongIsToldByItsKind() throws {
+    @Test func classifiesErrors() throws {
         defer { remove() }
         #expect(kind { _ = try Database.open(path: path("none/a.sqlite3")) } == .denied)
         try Data("no database at all, but long enough to look at".utf8).write(to: URL(fileURLWithPath: path("text")))
@@ -64,7 +64,7 @@ import Testing
         #expect(kind { try second.execute("CREATE TABLE t(a)") } == .busy)
     }
 
-    @Test func aTransactionThatIsRolledBackLeavesNothing() throws {
+    @Test func aRolledBackTransactionChangesNothing() throws {
         defer { remove() }
         let database = try Database.open(path: path())
         try database.execute("CREATE TABLE t(a); BEGIN; INSERT INTO t VALUES(1)")

@@ -1,4 +1,4 @@
-// fsync, write, rename and their relatives in front of the C library's: see stalling_disk.h.
+// Replaces the C library's fsync, write, rename and related calls: see stalling_disk.h.
 #define _GNU_SOURCE
 #include "stalling_disk.h"
 
@@ -39,7 +39,7 @@ static void wait_for_file(int descriptor) {
     wait_for_path(path);
 }
 
-// Defines a function that waits before it does what the C library's does.
+// Defines a function that waits before it calls the C library's.
 #define WAITING(result, name, parameters, arguments, wait)                                    \
     result name parameters {                                                                  \
         static result(*real) parameters;                                                      \
@@ -62,7 +62,7 @@ WAITING(
 WAITING(int, rename, (const char *from, const char *to), (from, to), wait_for_path(to))
 WAITING(int, unlink, (const char *path), (path), wait_for_path(path))
 
-// Opening a file to make it, or to change it, waits as well.
+// Opening a file to create or change it waits too.
 #define OPENING(name)                                                                         \
     int name(const char *path, int flags, ...) {                                              \
         static int (*real)(const char *, int, ...);                                           \

@@ -4,12 +4,12 @@ import StateStorage
 import SystemTestSupport
 import Testing
 
-/// Requirement: what outlives a run is kept whole or not at all, and a failure says which.
+/// Requirement: a file that outlives a run is written as a whole or not at all, and errors are typed.
 @Suite struct StateDirectoryTests {
     private let directory = TemporaryDirectory()
     private var state: StateDirectory { StateDirectory(path: directory.path) }
 
-    @Test func aFileIsWrittenReadAndRemoved() throws {
+    @Test func writesReadsAndRemovesAFile() throws {
         #expect(state.read("name") == .none)
         try state.write("first", to: "name")
         #expect(state.read("name") == .text("first"))
@@ -22,14 +22,14 @@ import Testing
         #expect(state.read("name") == .none)
     }
 
-    @Test func whatCannotBeUsedIsPutAside() throws {
+    @Test func setsAnUnusableFileAside() throws {
         try state.write("torn", to: "name")
         #expect(state.setAside("name") == "name.bad")
         #expect(directory.names == ["name.bad"])
         #expect(state.setAside("name") == nil)
     }
 
-    @Test func failuresAreTyped() throws {
+    @Test func reportsTypedErrors() throws {
         try state.write("", to: "file")
         let below = StateDirectory(path: state.path(of: "file") + "/below")
         #expect(throws: SystemFailure(code: ENOTDIR)) { try below.write("text", to: "name") }

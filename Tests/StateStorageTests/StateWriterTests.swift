@@ -4,30 +4,30 @@ import StateStorage
 import SystemTestSupport
 import Testing
 
-/// Requirement: whoever orders a write never waits for the disk, and what could not be written is tried until it is.
+/// Requirement: a caller never waits for the disk, and a failed write is retried until it succeeds.
 @Suite struct StateWriterTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/below/file" }
 
     private func text(_ path: String) -> String? { FileContents.text(ofOptional: path, limit: 99) }
 
-    @Test func filesAreWrittenAndRemovedAndDirectoriesMade() throws {
+    @Test func writesAndRemovesFilesAndCreatesDirectories() throws {
         let writer = StateWriter()
         let results = Journal<Bool>()
-        #expect(writer.settle(within: 0))
+        #expect(writer.flush(within: 0))
         writer.write(Array("contents".utf8), to: path) { results.append($0.isSuccess) }
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(text(path) == "contents")
         #expect(results.entries == [true])
         writer.write(nil, to: path)
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(text(path) == nil)
         #expect(writer.finish(within: 30))
         #expect(writer.faults.isEmpty)
     }
 
-    /// Held up by a job, 100 orders for a file become one write; the caller has long gone on.
-    @Test func aDiskThatIsStuckHoldsUpNobodyAndIsAFault() async throws {
+    /// While a job blocks the thread, 100 requests for a file become one write, and the caller continues.
+    @Test func aStuckDiskBlocksNoCallerAndIsAFault() async throws {
         let writer = StateWriter()
         let gate = Gate()
         let attempts = Counter()
@@ -37,16 +37,16 @@ import Testing
             writer.write(Array("\(number)".utf8), to: path) { _ in attempts.countUp() }
         }
         #expect(await eventually { writer.faults.map(\.reason) == [.stuck] })
-        #expect(!writer.settle(within: 0.01))
+        #expect(!writer.flush(within: 0.01))
         gate.open()
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(text(path) == "100")
         #expect(attempts.value == 1)
         #expect(writer.faults.isEmpty)
     }
 
-    /// A reader does not take what is still on the disk for the latest.
-    @Test func whatIsNotOnTheDiskYetIsRead() async throws {
+    /// A reader does not mistake the outdated file on disk for the latest content.
+    @Test func readsPendingContents() async throws {
         let state = StateDirectory(path: directory.path)
         try state.write("old", to: "name")
         let writer = StateWriter()
@@ -59,17 +59,17 @@ import Testing
         #expect(state.read("name", pendingIn: writer) == .none)
         #expect(state.read("name") == .text("old"))
         gate.open()
-        #expect(writer.settle(within: 30))
+        #expect(writer.flush(within: 30))
         #expect(state.read("name", pendingIn: writer) == .none)
         #expect(state.read("name") == .none)
     }
 
-    @Test func aFailedWriteIsRetriedUntilItWorks() async throws {
+    @Test func retriesAFailedWriteUntilItSucceeds() async throws {
         let writer = StateWriter()
         let results = Journal<String>()
         let changes = Counter()
         writer.setObserver { changes.countUp() }
-        // A file where the directory is to be.
+        // A file is where the directory should be.
         try directory.write("", to: directory.path + "/below")
         writer.write(Array("contents".utf8), to: path) { result in
             switch result {
@@ -81,7 +81,7 @@ import Testing
         #expect(writer.faults.map(\.reason) == [.failed(SystemFailure(code: ENOTDIR))])
         #expect(writer.faults.map(\.description) == ["\(path): cannot be written: Not a directory"])
         try FileManager.default.removeItem(atPath: directory.path + "/below")
-        #expect(writer.settle(within: 40))
+        #expect(writer.flush(within: 40))
         #expect(text(path) == "contents")
         #expect(writer.faults.isEmpty)
         #expect(results.entries.first == "Not a directory" && results.entries.last == "written")
@@ -89,8 +89,8 @@ import Testing
         #expect(await eventually { changes.value == results.count })
     }
 
-    /// Reading it would wait for a writer for ever, and writing for a reader.
-    @Test func aFIFOInAFilesPlaceIsReplaced() throws {
+    /// Opening a FIFO to read would block for a writer, and to write for a reader.
+    @Test func replacesAFIFO() throws {
         try directory.write("", to: directory.path + "/other")
         let fifo = directory.path + "/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
@@ -100,7 +100,7 @@ import Testing
         #expect(try FileContents.bytes(of: fifo, limit: 9) == [7])
     }
 
-    @Test func whatIsLeftIsDoneAtTheEndAndNothingAfterIt() async throws {
+    @Test func completesPendingRequestsAtTheEndAndRefusesLaterOnes() async throws {
         let writer = StateWriter()
         let gate = Gate()
         let results = Journal<Bool>()
@@ -116,7 +116,7 @@ import Testing
         #expect(try FileContents.bytes(of: path, limit: 9) == [1])
     }
 
-    @Test func whatFailsAtTheEndIsSaid() throws {
+    @Test func reportsFailuresAtTheEnd() throws {
         try directory.write("", to: directory.path + "/below")
         let writer = StateWriter()
         writer.write([1], to: path)
@@ -124,7 +124,7 @@ import Testing
         #expect(writer.faults.map(\.path) == [path])
     }
 
-    @Test func aThreadThatIsStuckIsLeftBehind() async throws {
+    @Test func detachesAStuckThread() async throws {
         let writer = StateWriter()
         let gate = Gate()
         writer.perform { gate.pass() }
@@ -135,8 +135,8 @@ import Testing
         #expect(await eventually { text(path) != nil })
     }
 
-    /// Dropping the writer loses nothing.
-    @Test func aWriterThatIsDroppedDoesWhatIsLeft() async throws {
+    /// Deallocating the writer loses no request.
+    @Test func aDeallocatedWriterCompletesPendingRequests() async throws {
         do {
             let writer = StateWriter()
             writer.write([1], to: path)
@@ -144,12 +144,12 @@ import Testing
         #expect(await eventually { text(path) != nil })
     }
 
-    /// On its own thread there is nothing to wait for.
-    @Test func aJobThatWaitsForTheWriterIsNotStuck() throws {
+    /// On the writer's own thread there is nothing to wait for.
+    @Test func flushOnTheWriterThreadDoesNotBlock() throws {
         let writer = StateWriter()
         let answers = Journal<Bool>()
-        writer.perform { [weak writer] in answers.append(writer?.settle(within: 60) ?? true) }
-        #expect(writer.settle(within: 30))
+        writer.perform { [weak writer] in answers.append(writer?.flush(within: 60) ?? true) }
+        #expect(writer.flush(within: 30))
         #expect(answers.entries == [false])
     }
 }

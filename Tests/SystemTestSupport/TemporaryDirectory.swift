@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of a test that is not there yet, two levels deep, removed with it.
+/// A directory for a test, two levels deep. It does not exist at first, and is removed with this object.
 package final class TemporaryDirectory: Sendable {
     private let top = NSTemporaryDirectory() + "jostle-\(UUID().uuidString)"
 
@@ -9,7 +9,7 @@ package final class TemporaryDirectory: Sendable {
     package var path: String { top + "/state" }
     package var referenceFile: String { path + "/reference-attitude" }
 
-    /// What is in it, hidden files too.
+    /// Its entries, including hidden files.
     package var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 
     package func write(_ content: String, to path: String) throws {

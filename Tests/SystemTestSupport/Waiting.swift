@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Waits until `condition` holds, and for `seconds` at most.
+/// Waits until `condition` holds, for at most `seconds`.
 ///
 /// - Returns: whether it holds.
 package func eventually(within seconds: Double = 45, _ condition: () -> Bool) async -> Bool {
@@ -24,14 +24,14 @@ package func eventuallyBlocking(within seconds: Double = 45, _ condition: () -> 
     return true
 }
 
-/// Seconds of the monotonic clock.
+/// The monotonic time, seconds.
 package func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
-/// What handlers heard, on whichever thread they were called.
+/// A log of handler calls, on whichever thread they are made.
 package final class Journal<Entry: Sendable>: Sendable {
     private let storage = Mutex<[Entry]>([])
 
@@ -44,14 +44,15 @@ package final class Journal<Entry: Sendable>: Sendable {
     package var count: Int { storage.withLock { $0.count } }
 }
 
-/// A gate at which threads wait until the test opens it; open by itself after ten seconds, so that no thread stays.
+/// A gate at which threads wait until the test opens it. It opens by itself after ten seconds, so that no thread is
+/// stuck.
 package final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let reached = Atomic<Int>(0)
 
     package init() {}
 
-    /// How many threads have come to the gate.
+    /// The number of threads that have reached the gate.
     package var arrivals: Int { reached.load(ordering: .acquiring) }
 
     package func pass() {
@@ -62,7 +63,7 @@ package final class Gate: Sendable {
     package func open() { semaphore.signal() }
 }
 
-/// A number that threads count up and tests look at.
+/// A number that threads increment and tests read.
 package final class Counter: Sendable {
     private let number = Atomic<Int>(0)
 
@@ -72,7 +73,7 @@ package final class Counter: Sendable {
     package func countUp() { number.add(1, ordering: .releasing) }
 }
 
-/// Something that happens once.
+/// A one-time event.
 package final class Flag: Sendable {
     private let flag = Atomic<Bool>(false)
 

@@ -4,10 +4,10 @@ import Testing
 
 @testable import VirtualIMU
 
-/// The FIFO as RM-MPU-6000A-00 r4.2 describes it on pages 16, 38, 43 and 44: what a driver reads samples from.
+/// The FIFO from which a driver reads samples, as in RM-MPU-6000A-00 r4.2, pages 16, 38, 43 and 44.
 @Suite("Virtual MPU-6050: FIFO")
 struct FIFOTests {
-    /// Steady's outputs at ±8 g and ±2000 °/s.
+    /// The outputs of `Steady` at ±8 g and ±2000 °/s.
     private static let force = [2048, -1024, 3072]
     private static let rate = [1640, -820, 410]
 
@@ -40,7 +40,7 @@ struct FIFOTests {
         #expect(try rig.read(0x72, count: 2) == [1, 8])
     }
 
-    @Test("reading takes bytes without counting the address up; empty, it repeats the last")
+    @Test("reading removes bytes without incrementing the address; an empty FIFO repeats the last byte")
     func empty() throws {
         var rig = Rig(Steady())
         try rig.start(fifo: 0x08)
@@ -51,12 +51,12 @@ struct FIFOTests {
         #expect(try rig.fifoCount() == 1)
         #expect(try rig.read(0x74, count: 3) == [0x00, 0x00, 0x00])
         rig.wait(0.005)
-        // A burst from FIFO_COUNT_H goes on into the data and stays there.
+        // A burst from FIFO_COUNT_H continues into the data and stays there.
         #expect(try rig.read(0x72, count: 5) == [0, 6, 0x08, 0x00, 0xFC])
         #expect(try rig.read(0x74, count: 5) == [0x00, 0x0C, 0x00, 0x00, 0x00])
     }
 
-    @Test("overflow: 1024 bytes, the oldest gone, alignment lost, the status bit until it is read")
+    @Test("overflow: 1024 bytes, the oldest lost, no alignment, and the status bit is set until read")
     func overflow() throws {
         var rig = Rig(Steady())
         try rig.start(fifo: 0x78)
@@ -74,7 +74,7 @@ struct FIFOTests {
         #expect(Array(content.suffix(6)) == Self.force + Self.rate)
     }
 
-    @Test("reset only while disabled; disabled it is neither written nor read, and keeps its content")
+    @Test("resets only while disabled; while disabled it is neither written nor read and keeps its content")
     func control() throws {
         var rig = Rig(Steady())
         try rig.start(fifo: 0x78)
@@ -93,7 +93,7 @@ struct FIFOTests {
         #expect(try rig.read(0x6A) == 0)
     }
 
-    @Test("what is written to FIFO_R_W comes out of it")
+    @Test("bytes written to FIFO_R_W can be read back")
     func write() throws {
         var rig = Rig()
         try rig.write(0x6A, 0x40)
@@ -103,7 +103,7 @@ struct FIFOTests {
         #expect(try rig.read(0x74, count: 3) == [0xA5, 0x5A, 0x5A])
     }
 
-    @Test("a frame that is being written is counted in part")
+    @Test("a frame being written is partly counted")
     func partialFrame() throws {
         var imperfections = Imperfections.ideal
         imperfections.fifoWriteTime = 120e-6

@@ -4,12 +4,12 @@ import Testing
 
 @testable import VirtualIMU
 
-/// Every fault that the driver has to survive can be brought about, when and for as long as a test wants.
-@Suite("Virtual MPU-6050: faults on demand")
+/// Every fault that a driver must survive can be injected, at any time and for any duration.
+@Suite("Virtual MPU-6050: injected faults")
 struct FaultTests {
     private static let noAnswer = BusError(.notAcknowledged, code: 121)
 
-    /// A chip that streams, with distinct steady values.
+    /// A chip that streams distinct constant values.
     private static func streaming(_ trajectory: any Trajectory = Steady()) throws -> Rig {
         var rig = Rig(trajectory)
         try rig.start(fifo: 0x78)
@@ -18,7 +18,7 @@ struct FaultTests {
         return rig
     }
 
-    @Test("one transaction is not acknowledged, or several, reads and writes alike")
+    @Test("one or several transactions are not acknowledged, both reads and writes")
     func counted() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.notAcknowledged, lasting: .transactions(1))
@@ -29,11 +29,11 @@ struct FaultTests {
         #expect(throws: Self.noAnswer) { try rig.read(0x74, count: 24) }
         #expect(throws: Self.noAnswer) { try rig.read(0x19) }
         #expect(try rig.read(0x19) == 4)
-        // What was not acknowledged took nothing out of the FIFO.
+        // The rejected transactions removed nothing from the FIFO.
         #expect(try rig.fifoCount() == 240)
     }
 
-    @Test("a fault begins at its start and lasts its time")
+    @Test("a fault begins at its start and lasts for its duration")
     func timed() throws {
         var rig = try Self.streaming()
         let start = rig.clock.now().advanced(bySeconds: 0.5)
@@ -46,11 +46,11 @@ struct FaultTests {
         #expect(throws: BusError(.timedOut, code: 110)) { try rig.read(0x75) }
         rig.wait(0.0001)
         #expect(try rig.read(0x75) == 0x68)
-        // The chip went on meanwhile.
+        // The chip continued meanwhile.
         #expect(rig.chip.sampleCount == 170)
     }
 
-    @Test("a counted fault of the future counts from its start")
+    @Test("a scheduled counted fault counts from its start")
     func countedLater() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.notAcknowledged, from: rig.clock.now().advanced(bySeconds: 1), lasting: .transactions(1))
@@ -60,7 +60,7 @@ struct FaultTests {
         #expect(try rig.read(0x75) == 0x68)
     }
 
-    @Test("random failures come with their probability, the same with the same seed")
+    @Test("random failures have their probability and are the same for the same seed")
     func random() throws {
         func pattern() throws -> [Bool] {
             var rig = try Self.streaming()
@@ -75,7 +75,7 @@ struct FaultTests {
         #expect(try pattern() == failures)
     }
 
-    @Test("brown-out: defaults and asleep, without a word, at its instant")
+    @Test("brown-out: defaults and asleep at its instant, without a bus error")
     func brownOut() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.brownOut, at: rig.clock.now().advanced(bySeconds: 0.05))
@@ -86,7 +86,7 @@ struct FaultTests {
         #expect(rig.chip.sampleCount == 30)
     }
 
-    @Test("unplugged: no answer, then a chip that was just powered; the adapter gone: absent")
+    @Test("unplugged: no answer, then a freshly powered chip; without the adapter: absent")
     func unplugged() throws {
         for (condition, error) in [
             (FaultCondition.unplugged, Self.noAnswer), (.adapterAbsent, BusError(.absent, code: 19)),
@@ -103,7 +103,7 @@ struct FaultTests {
         }
     }
 
-    @Test("forced overflow: full, not aligned, and INT_STATUS says so")
+    @Test("forced overflow: full, not aligned, and set in INT_STATUS")
     func overflow() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.fifoOverflow)
@@ -125,7 +125,7 @@ struct FaultTests {
         #expect(try rig.fifoCount() == 12)
     }
 
-    @Test("frozen outputs: samples in time with the values of before")
+    @Test("frozen outputs: samples on time with the previous values")
     func frozen() throws {
         var rig = try Self.streaming(Ramp())
         let before = try rig.outputs()
@@ -143,7 +143,7 @@ struct FaultTests {
         #expect(try rig.outputs()[0] > still[0])
     }
 
-    @Test("no samples: the registers stand still, the settings are there, and it goes on afterwards")
+    @Test("stalled: the outputs do not change, the settings remain, and sampling resumes afterwards")
     func stalled() throws {
         var rig = try Self.streaming(Ramp())
         _ = try rig.drainFIFO()
@@ -159,7 +159,7 @@ struct FaultTests {
         #expect(try rig.fifoCount() == 252)
     }
 
-    @Test("all ones: whatever is read, while writes arrive")
+    @Test("all ones: reads return ones, writes work")
     func ones() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.onesRead, lasting: .seconds(0.1))
@@ -170,7 +170,7 @@ struct FaultTests {
         #expect(try rig.read(0x19) == 9)
     }
 
-    @Test("the thermometer jumps")
+    @Test("the temperature jumps")
     func temperature() throws {
         var rig = try Self.streaming()
         let before = try rig.read(0x41, count: 2)
@@ -183,7 +183,7 @@ struct FaultTests {
         #expect(abs(rig.chip.temperature - truth - 30) < 0.01)
     }
 
-    @Test("a wrong identity; what a burst reads from the FIFO behind it is left alone")
+    @Test("wrong identity: FIFO data in a longer burst is unchanged")
     func identity() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.wrongIdentity(0x70))
@@ -193,7 +193,7 @@ struct FaultTests {
         #expect(try rig.read(0x75) == 0x68)
     }
 
-    @Test("a flipped bit takes effect: another rate, another range, or sleep")
+    @Test("a flipped bit changes the rate or range, or puts the chip to sleep")
     func bitFlip() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.bitFlip(register: 0x1C, bit: 4))
@@ -210,7 +210,7 @@ struct FaultTests {
         #expect(try rig.read(0x19) == 0)
     }
 
-    @Test("cleared faults are over, also those to come")
+    @Test("clearing also removes scheduled faults")
     func clear() throws {
         var rig = try Self.streaming()
         rig.chip.inject(.notAcknowledged)
@@ -221,7 +221,7 @@ struct FaultTests {
         #expect(try rig.read(0x6B) == 0x01)
     }
 
-    @Test("faults may be brought about by other threads while the driver reads")
+    @Test("other threads may inject faults while the driver reads")
     func threads() async throws {
         let rig = try Self.streaming()
         let chip = rig.chip
@@ -237,12 +237,12 @@ struct FaultTests {
                 }
             }
         }
-        // Every one of the conditions is counted down by the same transaction.
+        // The same transaction counts down every condition.
         #expect(Self.failure(of: chip, at: start) == Self.noAnswer)
         #expect(Self.failure(of: chip, at: start) == nil)
     }
 
-    /// How a read of the identity fails, by the chip's own interface, which any thread may use.
+    /// The error of a read of the identity register through the chip's own interface, which any thread may use.
     private static func failure(of chip: VirtualMPU6050, at instant: Timestamp) -> BusError? {
         var identity: UInt8 = 0
         return withUnsafeMutableBytes(of: &identity) { buffer in

@@ -4,7 +4,7 @@ import MotionTestSupport
 import Testing
 import VirtualIMU
 
-/// Requirement: the virtual LSM6DS behaves as ST's register descriptions say, whoever drives it.
+/// Requirement: the virtual LSM6DS behaves according to ST's register descriptions, independently of the driver.
 @Suite struct LSM6DSTests {
     /// A chip on a bus, both sensors at 104 Hz and ±2 g, ±250 °/s, lying on its back.
     private final class Bench {
@@ -29,7 +29,7 @@ import VirtualIMU
 
         func write(_ register: UInt8, _ value: UInt8) throws { try bus.write(register, value) }
 
-        /// Sensors on, everything into the FIFO, and 50 samples to settle.
+        /// Turns on both sensors and the FIFO, and waits for 50 samples to settle.
         func start(isTagged: Bool) throws {
             try write(0x11, 0x40)
             try write(0x10, 0x40)
@@ -51,7 +51,7 @@ import VirtualIMU
         #expect(try bench.read(0x3A, 2) == [0, model == .lsm6dso ? 0 : 0x10])
     }
 
-    @Test("A reset brings the defaults back, and its bit clears itself", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("A reset restores the defaults, and its bit clears itself", arguments: VirtualPart.parts(of: .lsm6ds))
     func reset(model: VirtualPart) throws {
         let bench = Bench(model)
         try bench.start(isTagged: model == .lsm6dso)
@@ -64,7 +64,7 @@ import VirtualIMU
     }
 
     @Test(
-        "Untagged: three words a sensor, the gyroscope first, and the pattern says which is next",
+        "Untagged: three words per sensor, the gyroscope first, and the pattern shows which is next",
         arguments: [.lsm6ds3, .lsm6ds3trc] as [VirtualPart])
     func untagged(model: VirtualPart) throws {
         let bench = Bench(model)
@@ -80,7 +80,7 @@ import VirtualIMU
         #expect(Array(rest.suffix(2)) == [0x09, 0x40])
     }
 
-    @Test("Tagged: a word a sensor, with its number, that of the time slot, and even ones")
+    @Test("Tagged: one word per sensor, with its number, the time slot and even parity")
     func tagged() throws {
         let bench = Bench(.lsm6dso)
         try bench.start(isTagged: true)
@@ -95,7 +95,7 @@ import VirtualIMU
         #expect(try bench.read(0x3A, 2) == [0, 0])
     }
 
-    @Test("A FIFO that runs over says so; switched off it is empty", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("An overrun sets the flag; a disabled FIFO is empty", arguments: VirtualPart.parts(of: .lsm6ds))
     func overrun(model: VirtualPart) throws {
         let bench = Bench(model)
         let isTagged = model == .lsm6dso
@@ -103,7 +103,7 @@ import VirtualIMU
         bench.samples(isTagged ? 300 : 800)
         let flags = try bench.read(0x3A, 2)
         #expect(flags[1] & 0x60 == 0x60)
-        // As many words as it holds: in the bits that there are for them.
+        // The capacity in words, truncated to the bits of the status field.
         let mask: UInt8 = model == .lsm6ds3 ? 0x0F : model == .lsm6ds3trc ? 0x07 : 0x03
         #expect([flags[0], flags[1] & mask] == [0, isTagged ? 2 : 0])
         if isTagged {
@@ -117,7 +117,7 @@ import VirtualIMU
         #expect(try bench.read(0x3A) == [isTagged ? 2 : 6])
     }
 
-    @Test("Temperature counts from 25 °C", arguments: VirtualPart.parts(of: .lsm6ds))
+    @Test("Temperature counts start at 25 °C", arguments: VirtualPart.parts(of: .lsm6ds))
     func temperature(model: VirtualPart) throws {
         let clock = ManualClock()
         var imperfections = Imperfections.ideal

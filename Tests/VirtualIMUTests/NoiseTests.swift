@@ -4,7 +4,7 @@ import Testing
 
 @testable import VirtualIMU
 
-/// The imperfections have the size that they are said to have. Seeds are fixed: no run differs from another.
+/// The imperfections have the stated size. Seeds are fixed, so all runs are the same.
 @Suite("Virtual MPU-6050: noise, bias, scale")
 struct NoiseTests {
     private struct Statistics {
@@ -13,7 +13,7 @@ struct NoiseTests {
         var correlation = [Double](repeating: 0, count: 6)
     }
 
-    /// Mean, deviation and correlation of neighbours over 20,000 frames of raw words.
+    /// Mean, deviation and correlation of neighbouring values over 20,000 frames of raw words.
     private static func statistics(_ rig: inout Rig, divider: UInt8, lowPass: UInt8) throws -> Statistics {
         try rig.start(divider: divider, lowPass: lowPass, gyroscope: 0, accelerometer: 0, fifo: 0x78)
         rig.wait(2)
@@ -38,10 +38,11 @@ struct NoiseTests {
         return result
     }
 
-    @Test("white noise of the stated density within the band", arguments: [(4, 2), (0, 1), (0, 4)] as [(UInt8, UInt8)])
+    @Test(
+        "white noise has the stated density within the band", arguments: [(4, 2), (0, 1), (0, 4)] as [(UInt8, UInt8)])
     func density(divider: UInt8, lowPass: UInt8) throws {
         var imperfections = Imperfections.ideal
-        // Ten times the real chip's, so that quantisation does not matter.
+        // Ten times that of the real chip, so that quantisation does not matter.
         imperfections.accelerometerNoise = 4000e-6 * standardGravity
         imperfections.gyroscopeNoise = 0.05 * radiansPerDegree
         var rig = Rig(Posed(Quaternion(roll: 0.3, pitch: -0.6, yaw: 0)), imperfections, seed: 42)
@@ -106,7 +107,7 @@ struct NoiseTests {
         }
     }
 
-    @Test("the typical chip is plausible: within the specification, and nothing is zero (PS p. 12 to 14)")
+    @Test("the typical chip is plausible: within the specification, with no zero values (PS p. 12 to 14)")
     func plausible() {
         let it = Imperfections.typical
         for axis in 0..<3 {

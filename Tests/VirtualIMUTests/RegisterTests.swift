@@ -4,7 +4,7 @@ import Testing
 
 @testable import VirtualIMU
 
-/// The virtual chip answers as RM-MPU-6000A-00 r4.2 says: a driver that works on it works on the part.
+/// The virtual chip answers according to RM-MPU-6000A-00 r4.2, so a driver that works with it works with the real chip.
 @Suite("Virtual MPU-6050: registers")
 struct RegisterTests {
     @Test("defaults: 0x40 in PWR_MGMT_1, 0x68 in WHO_AM_I, the factory's trim, all others zero (RM p. 8)")
@@ -21,7 +21,7 @@ struct RegisterTests {
         #expect(try rig.read(0x75) == 0x68)
     }
 
-    @Test("asleep it takes no samples and keeps what is written")
+    @Test("while asleep it takes no samples but stores writes")
     func asleep() throws {
         var rig = Rig(Steady())
         try rig.write(0x19, 0x04)
@@ -32,7 +32,7 @@ struct RegisterTests {
         #expect(rig.chip.sampleCount == 0)
     }
 
-    @Test("reset: defaults at once, the bit until it is done, and no writes meanwhile (RM p. 41)")
+    @Test("reset: defaults at once, the bit set until it is done, and no writes meanwhile (RM p. 41)")
     func reset() throws {
         var rig = Rig(Steady())
         try rig.start(fifo: 0x78)
@@ -54,7 +54,7 @@ struct RegisterTests {
         #expect(try rig.fifoCount() == 0)
     }
 
-    @Test("reserved and self-clearing bits read zero; read-only registers keep what they say")
+    @Test("reserved and self-clearing bits read zero; read-only registers do not change")
     func masks() throws {
         var rig = Rig()
         for (register, kept) in [
@@ -70,7 +70,7 @@ struct RegisterTests {
         #expect(try rig.read(0x6B) == 0x6F)
     }
 
-    @Test("offsets and unnamed registers are storage; several bytes count the address up")
+    @Test("offsets and unnamed registers are storage; several bytes increment the address")
     func storage() throws {
         var rig = Rig()
         try rig.chip.write(0x06, 0x11, 0x22, 0x33, at: rig.clock.now())
@@ -107,7 +107,7 @@ struct RegisterTests {
         #expect(out[4] == -32768 && out[5] == 32767 && out[6] == 31440)
     }
 
-    @Test("INT_STATUS: set by a sample, cleared by reading it, by any read where INT_PIN_CFG says so")
+    @Test("INT_STATUS: set by a sample, cleared by reading it, or by any read if INT_PIN_CFG says so")
     func interruptStatus() throws {
         var rig = Rig()
         try rig.start()
@@ -155,7 +155,7 @@ struct RegisterTests {
         #expect(try rig.outputs() == out)
     }
 
-    @Test("a read longer than the bus carries, or of nothing, is refused")
+    @Test("a read that is empty or longer than the bus allows is rejected")
     func readLength() throws {
         var rig = Rig(maximumReadLength: 32)
         #expect(rig.bus.maximumReadLength == 32)
@@ -164,14 +164,14 @@ struct RegisterTests {
         #expect(throws: BusError(.unsupported, code: 22)) { try rig.read(0x3B, count: 0) }
     }
 
-    @Test("self-test moves the outputs by the factory's response, gyroscope y the other way (RM p. 9 to 11)")
+    @Test("self-test shifts the outputs by the factory response, with gyroscope y negative (RM p. 9 to 11)")
     func selfTest() throws {
         var imperfections = Imperfections.ideal
         imperfections.accelerometerTrim = SelfTestCodes(x: 10, y: 31, z: 5)
         imperfections.gyroscopeTrim = SelfTestCodes(x: 1, y: 20, z: 31)
         imperfections.selfTestDeviation = 0.1
         var rig = Rig(Rest(), imperfections)
-        // Upper three bits of the accelerometer's codes beside the gyroscope's, the lower two in SELF_TEST_A.
+        // The upper three bits of the accelerometer's codes are beside the gyroscope's, the lower two in SELF_TEST_A.
         #expect(try rig.read(0x0D, count: 4) == [0x41, 0xF4, 0x3F, 0x2D])
         try rig.start(lowPass: 2, gyroscope: 0, accelerometer: 2)
         rig.wait(0.3)

@@ -4,7 +4,7 @@ import MotionTestSupport
 
 @testable import VirtualIMU
 
-/// A chip on a bus with a clock that the test turns.
+/// A chip on a bus with a clock that the test advances.
 struct Rig {
     let clock: ManualClock
     let chip: VirtualMPU6050
@@ -35,7 +35,7 @@ struct Rig {
 
     func wait(_ seconds: Double) { clock.advance(bySeconds: seconds) }
 
-    /// Wakes the chip and sets rate, filter, ranges and what goes into the FIFO, as a driver does.
+    /// Wakes the chip and sets rate, filter, ranges and FIFO contents, as a driver does.
     mutating func start(
         divider: UInt8 = 4, lowPass: UInt8 = 3, gyroscope: UInt8 = 3, accelerometer: UInt8 = 2, fifo: UInt8? = nil
     ) throws {
@@ -73,7 +73,7 @@ func words(_ bytes: [UInt8]) -> [Int] {
     }
 }
 
-/// Readings that do not change, with a value of its own on every axis: specific force in g and rates in °/s.
+/// Constant readings, different on every axis: specific force in g and rates in °/s.
 struct Steady: Trajectory {
     var force = Vector3(0.5, -0.25, 0.75)
     var rate = Vector3(100, -50, 25)
@@ -85,8 +85,8 @@ struct Steady: Trajectory {
     }
 }
 
-/// The specific force along x (m/s²) is the time: what a sample holds tells when it was measured. So does the rate
-/// about z, with a slope (rad/s²) of its own.
+/// The specific force along x (m/s²) is the time, so the contents of a sample show when it was measured. The rate about
+/// z is the same with another slope (rad/s²).
 struct Ramp: Trajectory {
     var slope = 1.0
     var duration: Double { .infinity }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import VirtualIMU
 
-/// When samples are taken and what they hold: rates, filters, oscillator, determinism.
+/// When samples are taken and what they contain: rates, filters, oscillator, determinism.
 @Suite("Virtual MPU-6050: sampling")
 struct SamplingTests {
     @Test("rate = base/(1 + divider), base 8 kHz without the low-pass and 1 kHz with it (RM p. 11)")
@@ -50,7 +50,7 @@ struct SamplingTests {
         #expect(zip(rate, rate.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test("the oscillator is off by its error, and by another on the internal clock", arguments: [12_000.0, -8_500])
+    @Test("the oscillator has its own error, and the internal clock another one", arguments: [12_000.0, -8_500])
     func oscillator(error: Double) throws {
         var imperfections = Imperfections.ideal
         imperfections.oscillatorError = error
@@ -89,7 +89,7 @@ struct SamplingTests {
         #expect(abs(Double(warm[5]) + 0.25 * (expected - 25) * 16.4) < 1)
         rig.wait(950)
         _ = try rig.read(0x75)
-        // While it warms up the drift adds up to less: 8 °C·100 ppm·50 s·(1 - 1/e) of it is still to come.
+        // While it warms up, the drift adds up to less: 8 °C·100 ppm·50 s·(1 - 1/e) of it is still to come.
         let early = try #require(rig.chip.trueSampleTime(9_999))
         #expect(abs(early.seconds - 600 - 50 * (1 + 800e-6) + 800e-6 * 50 * 0.632121) < 1e-7)
         let last = rig.chip.sampleCount - 1
@@ -103,7 +103,7 @@ struct SamplingTests {
         #expect(abs(rig.chip.temperature - (25 + 8 * 0.367879)) < 1e-3)
     }
 
-    @Test("readings come late by the group delay of the datasheet (RM p. 13)")
+    @Test("readings lag by the group delay of the datasheet (RM p. 13)")
     func delay() throws {
         for (lowPass, force, rate) in [
             (0, 0.0, 0.98), (1, 2.0, 1.9), (2, 3.0, 2.8), (3, 4.9, 4.8), (4, 8.5, 8.3), (5, 13.8, 13.4), (6, 19, 18.6),
@@ -144,9 +144,9 @@ struct SamplingTests {
         #expect(abs(rms / input - 0.5.squareRoot()) < 0.02)
     }
 
-    @Test("a pulse between two samples is seen")
+    @Test("a pulse between two samples is not missed")
     func pulse() throws {
-        // 4 ms of push, all of it between the samples at 0.5 s and 0.505 s.
+        // A push of 4 ms, entirely between the samples at 0.5 s and 0.505 s.
         var rig = Rig(MotionSequence([Rest(0.5003), Tap(axis: Vector3(0, 1, 0), amplitude: 60, width: 0.004), Rest()]))
         try rig.start(lowPass: 2, fifo: 0x10 | 0x08)
         rig.wait(0.6)
@@ -173,7 +173,7 @@ struct SamplingTests {
 
 @Suite("Virtual MPU-6050: determinism")
 struct DeterminismTests {
-    /// Polls the FIFO every `interval` seconds until there are `frames` of it.
+    /// Polls the FIFO every `interval` seconds until it has delivered `frames` frames.
     private static func record(seed: UInt64, interval: Double, frames: Int) throws -> [Int] {
         var rig = Rig(VirtualTrajectory.demo.trajectory, .typical, seed: seed)
         try rig.start(fifo: 0xF8)
@@ -185,7 +185,7 @@ struct DeterminismTests {
         return Array(content.prefix(frames * 7))
     }
 
-    @Test("the same seed gives the same bytes, whenever they are read; another seed others")
+    @Test("the same seed gives the same bytes whenever they are read; another seed gives others")
     func seeds() throws {
         let reference = try Self.record(seed: 7, interval: 0.02, frames: 900)
         #expect(try Self.record(seed: 7, interval: 0.02, frames: 900) == reference)
@@ -193,7 +193,7 @@ struct DeterminismTests {
         #expect(try Self.record(seed: 8, interval: 0.02, frames: 900) != reference)
     }
 
-    @Test("a long pause changes neither instants nor content of what comes after", arguments: [1, 3, 6] as [UInt8])
+    @Test("a long pause changes neither times nor contents of later samples", arguments: [1, 3, 6] as [UInt8])
     func pause(lowPass: UInt8) throws {
         var patient = Rig(VirtualTrajectory.walk.trajectory, .typical, seed: 3)
         var diligent = Rig(VirtualTrajectory.walk.trajectory, .typical, seed: 3)
@@ -213,7 +213,7 @@ struct DeterminismTests {
         #expect(patient.chip.trueSampleTime(index + 1) == nil)
     }
 
-    @Test("instants are known across changes of the rate")
+    @Test("sample times are known across changes of the rate")
     func instants() throws {
         var rig = Rig()
         try rig.start()
@@ -232,7 +232,7 @@ struct DeterminismTests {
         #expect(rig.chip.trueSampleTime(30) == Timestamp(seconds: 101.2102))
     }
 
-    @Test("the truth is the trajectory's at that instant")
+    @Test("the truth is that of the trajectory at that instant")
     func truth() {
         let rig = Rig(VirtualTrajectory.turn360.trajectory)
         #expect(rig.chip.truth(at: Timestamp(seconds: 103)) == VirtualTrajectory.turn360.trajectory.motion(at: 3))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import VirtualIMU
 
-/// The truth must be consistent in itself, or nothing that is measured against it means anything.
+/// The truth must be consistent in itself, or measurements against it would mean nothing.
 @Suite("Trajectories: rates and forces are the derivatives of attitude and position")
 struct TrajectoryConsistencyTests {
     private static let pose = Quaternion(roll: 0.4, pitch: -0.7, yaw: 1.1)
@@ -37,7 +37,7 @@ struct TrajectoryConsistencyTests {
             let after = movement.motion(at: t + h, from: Self.pose)
             #expect(abs(now.attitude.normSquared - 1) < 1e-12)
             let rate = (before.attitude.conjugate * after.attitude).rotationVector * (0.5 / h)
-            // Where a segment ends, position starts anew; where a pulse does, the acceleration jumps.
+            // At the end of a segment the position restarts; at the end of a pulse the acceleration jumps.
             let jump = (after.position - before.position).length
             guard jump < 1e-3, (after.acceleration - before.acceleration).length < 0.5 else { continue }
             let acceleration = (after.position - 2 * now.position + before.position) * (1 / (h * h))
@@ -77,16 +77,16 @@ struct TrajectoryConsistencyTests {
     }
 }
 
-@Suite("Trajectories: each does what it says")
+@Suite("Trajectories: each moves as documented")
 struct TrajectoryTests {
-    @Test("a pose at rest reads gravity where it points")
+    @Test("a pose at rest reads gravity in its direction")
     func rest() {
         let motion = Posed(Quaternion(roll: .pi / 2, pitch: 0, yaw: 0.3)).motion(at: 5)
         #expect((motion.specificForce - Vector3(0, standardGravity, 0)).length < 1e-12)
         #expect(motion.rotationRate == .zero)
     }
 
-    @Test("a turn ends at its angle, right-handed, and goes on from where it began")
+    @Test("a turn ends at its angle, right-handed, relative to its initial pose")
     func turn() {
         let down = MotionSequence([
             Turn(axis: Vector3(0, 0, 2), angle: .pi / 2, duration: 1), Rest(0.5),
@@ -103,7 +103,7 @@ struct TrajectoryTests {
     func rotation() {
         let motion = Rotation(axis: Vector3(0, -1, 0), rate: 2, ramp: 0.5).motion(at: 10.25)
         #expect((motion.rotationRate - Vector3(0, -2, 0)).length < 1e-12)
-        // The ramp costs half its time.
+        // The ramp costs half its duration.
         #expect(motion.attitude.angle(to: Quaternion(angle: 20, axis: Vector3(0, -1, 0))) < 1e-9)
     }
 
@@ -125,7 +125,7 @@ struct TrajectoryTests {
         }
         // The ends of the envelope add a little to the outer strokes.
         #expect(peak > 19.9 && peak < 22)
-        // Two strokes a cycle, and one more at either end, where it comes from rest and to it.
+        // Two strokes per cycle, and one more at each end, from rest and to rest.
         #expect((12...14).contains(reversals))
     }
 
@@ -137,7 +137,7 @@ struct TrajectoryTests {
         #expect(tap.duration == 0.04)
     }
 
-    @Test("a throw flies weightless to its height, turns on the way, and comes back into the hand")
+    @Test("a throw is weightless up to its height, turns in flight, and returns to the hand")
     func toss() {
         let toss = Throw(height: 0.5, push: 0.2, spin: .pi, axis: Vector3(0, 1, 0))
         #expect(abs(toss.flight - 0.6386) < 1e-3)
@@ -165,7 +165,7 @@ struct TrajectoryTests {
         #expect(step.acceleration.z < -5)
     }
 
-    @Test("a drop is weightless for as long as the height takes, then hits hard")
+    @Test("a drop is weightless for as long as its height requires, then hits hard")
     func drop() {
         let drop = Drop(height: 0.5)
         let fall = (2 * 0.5 / standardGravity).squareRoot()
@@ -197,7 +197,7 @@ struct TrajectoryTests {
         #expect((spin - machine.motion(at: 280.05).acceleration).length < 1e-6)
     }
 
-    @Test("repetition goes on in the pose reached")
+    @Test("repetition continues in the pose reached")
     func repeating() {
         let steps = Repeating(MotionSequence([Turn(axis: Vector3(0, 0, 1), angle: .pi / 3, duration: 1), Rest(1)]))
         let wanted = Quaternion(angle: 4 * .pi / 3, axis: Vector3(0, 0, 1))
@@ -208,9 +208,9 @@ struct TrajectoryTests {
 }
 
 /// `sensor.trajectory` and the command line choose movements by name.
-@Suite("Trajectories: one round of them")
+@Suite("Trajectories: one round")
 struct RoundTests {
-    @Test("what repeats does not, and moves as in its first round")
+    @Test("one round of a repeating trajectory moves like its first round and ends")
     func once() {
         for kind in VirtualTrajectory.allCases {
             let once = kind.once
@@ -228,7 +228,7 @@ struct RoundTests {
         #expect(abs(VirtualTrajectory.shake.once.duration - 5) < 1e-12)
     }
 
-    @Test("also inside of others")
+    @Test("one round also works inside compositions")
     func nested() {
         let turn = Turn(axis: Vector3(0, 0, 1), angle: 1, duration: 0.5)
         let pose = Quaternion(roll: 0.3, pitch: 0, yaw: 0)
@@ -238,7 +238,7 @@ struct RoundTests {
             nested.once.motion(at: 3).attitude.angle(to: pose * Quaternion(angle: 1, axis: Vector3(0, 0, 1))) < 1e-12)
     }
 
-    @Test("what is broken off rests in the pose that it had")
+    @Test("a halted movement rests in its last pose")
     func halted() {
         let halted = Halted(Rotation(axis: Vector3(1, 0, 0), rate: 2, ramp: 0.5), after: 0.75)
         #expect(halted.duration == 0.75)
@@ -275,14 +275,14 @@ struct NamedTrajectoryTests {
         #expect(motion.attitude.angle(to: Quaternion(angle: .pi, axis: Vector3(0, 0, 1))) < 1e-9)
     }
 
-    @Test("an unknown name says which there are")
+    @Test("an unknown name lists the known ones")
     func unknown() {
         #expect(throws: UnknownTrajectory(name: "wobble")) { try VirtualTrajectory.named("wobble") }
         let text = UnknownTrajectory(name: "wobble").description
         #expect(text.contains("wobble") && text.contains("gentle-shake") && text.contains("demo"))
     }
 
-    @Test("the demonstration turns about every axis by tens of degrees and shakes, within 10 s, out of rest")
+    @Test("the demonstration turns about every axis by tens of degrees and shakes, from rest, within 10 s")
     func demo() {
         let demo = VirtualTrajectory.demo.trajectory
         var extent = Vector3.zero
@@ -303,7 +303,7 @@ struct NamedTrajectoryTests {
         }
     }
 
-    @Test("the poses of a calibration rest in ten orientations that are far apart")
+    @Test("the calibration poses rest in ten orientations that are far apart")
     func calibrationPoses() {
         let poses = VirtualTrajectory.calibrationPoses.trajectory
         var upward: [Vector3] = []
@@ -318,7 +318,7 @@ struct NamedTrajectoryTests {
         }
     }
 
-    @Test("the turns of a calibration go about each axis while it is level, and once round about the vertical")
+    @Test("the calibration turns go about each axis while it is level, and once round about the vertical")
     func calibrationTurns() {
         let turns = VirtualTrajectory.calibrationTurns.trajectory
         var isLevel = [false, false, false]
@@ -334,7 +334,7 @@ struct NamedTrajectoryTests {
         #expect(abs(heading - 2 * .pi) < 1e-3)
     }
 
-    @Test("all begin at rest, and all but rest, fan and the walks come again as often as they say")
+    @Test("all begin at rest, and all except rest, fan and the walks repeat with the stated period")
     func periods() {
         let periods: [VirtualTrajectory: Double] = [
             .slowTurn: 8, .fastTurn: 4, .turn360: 6, .tap: 3, .doubleTap: 3, .tripleTap: 4, .sideTaps: 12, .softTap: 3,
@@ -382,7 +382,7 @@ struct RecordedTrajectoryTests {
         #expect(abs(once.duration - 0.3) < 1e-9)
     }
 
-    @Test("the attitude begins with the recorded inclination and follows the rate")
+    @Test("the attitude starts at the recorded inclination and follows the rate")
     func attitude() {
         let once = RecordedTrajectory(Self.samples, isLooped: false)
         #expect(once.motion(at: 0).attitude.inclination(to: Quaternion(roll: .pi / 2, pitch: 0, yaw: 0)) < 1e-6)

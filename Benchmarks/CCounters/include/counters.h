@@ -5,18 +5,18 @@
 #include <stdint.h>
 
 /// Heap allocations of the whole program so far: calls of malloc, calloc, realloc, aligned_alloc, posix_memalign and
-/// their elder relatives. A program that links this target has all of them counted.
+/// the older variants. All calls in a program that links this target are counted.
 uint64_t counters_allocations(void);
 
-/// Begins to count this thread's instructions in user mode (perf_event_open(2)).
+/// Starts counting this thread's instructions in user mode (perf_event_open(2)).
 ///
-/// Returns a descriptor, to be closed by the caller, or -1 where the kernel or the processor does not count.
+/// Returns a descriptor, which the caller must close, or -1 if the kernel or the CPU does not support it.
 int counters_open_instructions(void);
 
-/// The instructions since `descriptor` was opened, or 0 where they cannot be read.
+/// The instructions since `descriptor` was opened; 0 if they cannot be read.
 uint64_t counters_instructions(int descriptor);
 
-/// Pretends to the optimiser that what `memory` points to, and all it knows to be in memory, is read and written here.
+/// Makes the optimiser assume that `memory` points to, and all other memory, is read and written here.
 static inline void counters_touch(void *memory) {
     __asm__ volatile("" : : "r"(memory) : "memory");
 }

@@ -3,34 +3,35 @@ internal import IMUDrivers
 internal import LinuxSensors
 internal import MotionCore
 
-/// Reads an MPU-6050 on one of this machine's buses, as an agent does it: driver, attitude filter and all ten gestures.
+/// Reads an MPU-6050 on one of this machine's buses as the agent does, with driver, attitude filter and all ten
+/// gestures.
 struct BusRun {
-    /// Samples a second, Hz, and seconds between two reads of the FIFO.
+    /// Sample rate, Hz, and interval between FIFO reads, seconds.
     static let rate = 1000.0
     static let batchInterval = 0.02
     static let address: UInt8 = 0x68
 
-    /// Seconds of a run where no number is given.
-    static let usualSeconds = 20.0
+    /// The default duration of a run, seconds.
+    static let defaultSeconds = 20.0
 
-    /// What was read after the chip had started.
+    /// The figures since the chip started delivering samples.
     private(set) var samples: UInt64 = 0
     private(set) var lost: UInt64 = 0
     private(set) var gaps: UInt64 = 0
     private(set) var busErrors: UInt64 = 0
     private(set) var gestures = 0
-    /// Whether it went before all ordinary threads of the machine.
+    /// Whether the thread has real-time priority.
     let hasRealTimePriority: Bool
-    /// Wall clock, and the processor's time, user and system, seconds.
+    /// Wall-clock time, and CPU time (user and system), seconds.
     private(set) var seconds = 0.0
     private(set) var processorTime = 0.0
 
-    /// Processor time for a sample, microseconds.
+    /// CPU time per sample, microseconds.
     var microsecondsPerSample: Double { 1e6 * processorTime / Double(max(1, samples)) }
 
-    /// Reads for so many seconds after the first samples.
+    /// Reads for `limit` seconds after the first samples.
     ///
-    /// - Throws: why the chip cannot be had.
+    /// - Throws: why the chip cannot be used.
     init(path: String, seconds limit: Double) throws(LinuxSensorsError) {
         var settings = IMUSettings()
         settings.rate = BusRun.rate
@@ -67,7 +68,7 @@ struct BusRun {
         do throws(BusError) {
             try driver.stop()
         } catch {
-            complain("the chip could not be put to sleep")
+            printError("the chip could not be put to sleep")
         }
     }
 
@@ -78,7 +79,7 @@ struct BusRun {
         busErrors = status.busErrors.total - before.busErrors.total
     }
 
-    /// Of this process, user and system (`getrusage`).
+    /// The CPU time of this process, user and system (`getrusage`).
     private static var processorTime: Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
@@ -87,14 +88,14 @@ struct BusRun {
     }
 }
 
-/// What a run came to, for people or as a JSON object.
+/// The result of a run, as text or as a JSON object.
 func report(_ run: BusRun, asJSON: Bool) -> String {
     let cost = fixed(run.microsecondsPerSample, decimals: 3)
     guard asJSON else {
         return """
             \(run.samples) samples in \(fixed(run.seconds, decimals: 1)) s, \(run.lost) lost in \(run.gaps) gaps, \
-            \(run.busErrors) bus errors, \(run.gestures) events of gestures
-            \(cost) µs of processor time a sample, user and system, \(run.hasRealTimePriority ? "with" : "without") \
+            \(run.busErrors) bus errors, \(run.gestures) gesture events
+            \(cost) µs of CPU time per sample, user and system, \(run.hasRealTimePriority ? "with" : "without") \
             real-time priority
 
             """

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The task and options on the command line.
 struct Options: Equatable {
     enum Task: Equatable {
         case help
@@ -12,11 +12,11 @@ struct Options: Equatable {
 
     let task: Task
 
-    /// The samples of `--once` where no number is given.
-    static let usualSamples = 100_000
+    /// The samples of `--once` by default.
+    static let defaultSamples = 100_000
 
-    /// A number of samples that ends within minutes on the slowest board.
-    static let mostSamples = 100_000_000
+    /// A number of samples that takes minutes at most on the slowest board.
+    static let largestSampleCount = 100_000_000
 
     static var usage: String {
         let width = Stage.allCases.map(\.rawValue.count).max() ?? 0
@@ -31,31 +31,32 @@ struct Options: Equatable {
                    jostle-bench --bus PATH [--seconds N] [--json]
                    jostle-bench --once STAGE [--samples N]
 
-            Without --once it measures what a sample costs in each stage on its way from the sensor's FIFO to an event:
-            nanoseconds of processor time and samples a second (of the middle repetition), instructions where the
-            processor's counter can be had, heap allocations. It takes about ten seconds.
+            Without --once it measures the cost of a sample in each stage on its way from the sensor's FIFO to an event:
+            nanoseconds of CPU time and samples per second (median of the repetitions), instructions if the CPU's
+            counter is available, heap allocations. It takes about ten seconds.
 
-              --json               the same as a JSON object
-              --check-allocations  only check that nothing is allocated on that way; status 1 where something is
-              --check-endurance    only check that the attitude filter stays sound for 100 million samples; status 1 if not
-              --faults             put every fault on a virtual chip of every family, and tell how long driver and pipeline
-                                   take to notice and to get over it; status 1 where a bound is broken
-              --verbose            also chip by chip
-              --bus PATH           read the MPU-6050 at 0x68 on a bus, /dev/i2c-1 say, at 1 kHz, through driver and pipeline:
-                                   samples lost, and processor time a sample; see Scripts/compare-with-python
-              --seconds N          for so many seconds, \(Int(BusRun.usualSeconds)) if not given
+              --json               print the figures as a JSON object
+              --check-allocations  only check that nothing is allocated on that way; exit status 1 if something is
+              --check-endurance    only check that the attitude filter stays sound for 100 million samples; exit
+                                   status 1 if not
+              --faults             inject every fault into virtual chips of every family, and print how long driver and
+                                   pipeline take to detect it and to recover; exit status 1 if a bound is exceeded
+              --verbose            also print the results chip by chip
+              --bus PATH           read the MPU-6050 at 0x68 on a bus such as /dev/i2c-1 at 1 kHz, through driver and
+                                   pipeline: samples lost, and CPU time per sample; see Scripts/compare-with-python
+              --seconds N          duration of --bus, by default \(Int(BusRun.defaultSeconds))
               --once STAGE         run one stage and print nothing, for a profiler; see Scripts/count-instructions
-              --samples N          of so many samples, \(usualSamples) if not given
-              --help               say this
+              --samples N          samples of --once, by default \(defaultSamples)
+              --help               print this text
 
             Stages:
             \(stages.joined())
             """
     }
 
-    /// Reads the words after the program's name.
+    /// Parses the words after the program's name.
     ///
-    /// - Throws: what is wrong with them.
+    /// - Throws: the error in them.
     init(parsing words: [String]) throws(UsageError) {
         var wantsJSON = false
         var wantsCheck = false
@@ -100,24 +101,24 @@ struct Options: Equatable {
                 if samples != nil { throw UsageError.repeated(word) }
                 samples = try Options.samples(try Options.value(of: word, in: &rest))
             default:
-                throw UsageError("there is no option \"\(word)\"")
+                throw UsageError("unknown option \"\(word)\"")
             }
         }
-        if samples != nil, stage == nil { throw UsageError("--samples goes with --once only") }
-        if seconds != nil, bus == nil { throw UsageError("--seconds goes with --bus only") }
+        if samples != nil, stage == nil { throw UsageError("--samples requires --once") }
+        if seconds != nil, bus == nil { throw UsageError("--seconds requires --bus") }
         if let bus {
             guard stage == nil, !wantsCheck, !wantsEndurance, !wantsFaults else { throw Options.exclusive }
-            task = .bus(path: bus, seconds: seconds ?? BusRun.usualSeconds, asJSON: wantsJSON)
+            task = .bus(path: bus, seconds: seconds ?? BusRun.defaultSeconds, asJSON: wantsJSON)
             return
         }
-        if isVerbose, !wantsFaults { throw UsageError("--verbose goes with --faults only") }
+        if isVerbose, !wantsFaults { throw UsageError("--verbose requires --faults") }
         if wantsFaults {
             guard stage == nil, !wantsCheck, !wantsEndurance, !wantsJSON else { throw Options.exclusive }
             task = .faults(isVerbose: isVerbose)
             return
         }
         switch (stage, wantsCheck, wantsEndurance, wantsJSON) {
-        case (let stage?, false, false, false): task = .once(stage, samples: samples ?? Options.usualSamples)
+        case (let stage?, false, false, false): task = .once(stage, samples: samples ?? Options.defaultSamples)
         case (nil, true, false, false): task = .checkAllocations
         case (nil, false, true, false): task = .checkEndurance
         case (nil, false, false, _): task = .measure(asJSON: wantsJSON)
@@ -126,7 +127,7 @@ struct Options: Equatable {
     }
 
     private static var exclusive: UsageError {
-        UsageError("--once, the checks, --faults, --bus and --json exclude one another; only --bus goes with --json")
+        UsageError("--once, the checks, --faults, --bus and --json exclude one another, except --bus with --json")
     }
 
     private static func value(of option: String, in rest: inout ArraySlice<String>) throws(UsageError) -> String {
@@ -137,7 +138,7 @@ struct Options: Equatable {
     private static func stage(named name: String) throws(UsageError) -> Stage {
         guard let stage = Stage(rawValue: name) else {
             let names = Stage.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError("there is no stage \"\(name)\"; there are \(names)")
+            throw UsageError("unknown stage \"\(name)\"; the stages are \(names)")
         }
         return stage
     }
@@ -150,14 +151,14 @@ struct Options: Equatable {
     }
 
     private static func samples(_ text: String) throws(UsageError) -> Int {
-        guard let number = Int(text), (1...mostSamples).contains(number) else {
-            throw UsageError("--samples is \"\(text)\", not a number from 1 to \(mostSamples)")
+        guard let number = Int(text), (1...largestSampleCount).contains(number) else {
+            throw UsageError("--samples is \"\(text)\", not a number from 1 to \(largestSampleCount)")
         }
         return number
     }
 }
 
-/// What is wrong with a command line.
+/// An error in the command line.
 struct UsageError: Error {
     let message: String
 
@@ -165,5 +166,5 @@ struct UsageError: Error {
         self.message = message
     }
 
-    static func repeated(_ option: String) -> UsageError { UsageError("\(option) is given twice") }
+    static func repeated(_ option: String) -> UsageError { UsageError("\(option) must not be repeated") }
 }

@@ -1,7 +1,7 @@
 internal import MotionCore
 internal import VirtualIMU
 
-/// What may happen to a chip, its bus or its host while it is read.
+/// A fault of a chip, its bus or its host while the chip is being read.
 enum Fault: String, CaseIterable {
     case oneNAK = "one NAK"
     case someNAKs = "1 % NAKs, 10 s"
@@ -27,17 +27,17 @@ enum Fault: String, CaseIterable {
     case fastOscillator = "oscillator 5 % fast"
     case slowOscillator = "oscillator 5 % slow"
 
-    /// What must not be exceeded.
+    /// The limits that must not be exceeded.
     struct Bounds {
-        /// Seconds from the fault until the driver tells; `nil` where there is nothing to tell.
+        /// Seconds from the fault until the driver reports it; `nil` if there is nothing to report.
         var detection: Double?
-        /// Seconds from the fault's end until a sample that was measured after it is handed on.
+        /// Seconds from the end of the fault until a sample that was measured after it is delivered.
         var recovery = 0.1
-        /// Sample periods without a sample outside the time that the fault holds.
+        /// Sample periods without a sample, not counting the duration of the fault.
         var lost = 0
     }
 
-    /// Seconds that it holds; zero for what happens at an instant.
+    /// The duration, seconds; zero for momentary faults.
     var duration: Double {
         switch self {
         case .someNAKs, .adapterGone: 10
@@ -48,7 +48,7 @@ enum Fault: String, CaseIterable {
         case .unplugged: 60
         case .wrongIdentity: 10
         case .brownOutAmidNAKs, .onesRead: 1
-        // Five seconds and the delay until the chip is being brought up.
+        // Five seconds, plus the delay until the bring-up has started.
         case .unpluggedInBringUp: 5.5
         case .oneNAK, .overflow, .slip, .brownOut, .resetBeforeData, .temperatureJump, .fastOscillator,
             .slowOscillator:
@@ -56,7 +56,7 @@ enum Fault: String, CaseIterable {
         }
     }
 
-    /// A chip that has to be brought up again is back within a pause between attempts, 0.2 s, and its start-up, 0.25 s.
+    /// A chip that must be brought up again recovers within a pause between attempts (0.2 s) and its start-up (0.25 s).
     private static let bringUp = 0.5
 
     var bounds: Bounds {
@@ -68,9 +68,9 @@ enum Fault: String, CaseIterable {
         case .overflow: Bounds(detection: 0.1, recovery: 0.2, lost: 20)
         case .hostStall: Bounds(detection: 4.1, recovery: 0.2, lost: 20)
         case .temperatureJump: Bounds(recovery: 0.2, lost: 20)
-        // At an instant at which the FIFO is empty nothing slips.
+        // While the FIFO is empty, its framing cannot be lost.
         case .slip: Bounds(recovery: 0.2, lost: 20)
-        // An adapter gives a stuck bus up after a second: the first to know, and the last to notice that it is over.
+        // An adapter gives a stuck bus up after one second, so both detection and recovery take that long.
         case .stuckBus: Bounds(detection: 1.1, recovery: 1 + Fault.bringUp, lost: Int(200 * (1 + Fault.bringUp)))
         case .longNAKs, .adapterGone, .unplugged, .wrongIdentity, .unpluggedInBringUp, .brownOutAmidNAKs, .onesRead,
             .noSamples, .frozen:
@@ -80,11 +80,11 @@ enum Fault: String, CaseIterable {
         }
     }
 
-    /// What happens between the driver's reading the FIFO's count and its data.
-    var ambush: FaultEvent? { self == .resetBeforeData ? .brownOut : nil }
+    /// The event to inject between the driver's reads of the FIFO's count and its data.
+    var eventBeforeData: FaultEvent? { self == .resetBeforeData ? .brownOut : nil }
 
-    /// What happens to the FIFO while nobody reads it. In the third of a millisecond between count and data, and without an
-    /// error of the bus, only tags, headers and temperature would tell.
+    /// The event to inject into the FIFO between polls. In the third of a millisecond between count and data, and
+    /// without a bus error, only tags, headers and temperature would reveal it.
     var betweenPolls: FaultEvent? {
         switch self {
         case .overflow: .fifoOverflow
@@ -93,7 +93,7 @@ enum Fault: String, CaseIterable {
         }
     }
 
-    /// By how much longer than nominal the chip's true period is, parts per million.
+    /// The deviation of the chip's true period from the nominal one, parts per million.
     var oscillatorError: Double {
         switch self {
         case .fastOscillator: -50_000
@@ -102,11 +102,11 @@ enum Fault: String, CaseIterable {
         }
     }
 
-    /// Whether the host does not get to poll while it holds.
+    /// Whether the host cannot poll during the fault.
     var stallsHost: Bool { self == .shortHostStall || self == .hostStall }
 
-    /// Puts it on a chip, from `start` on; `chance` from 0 to 1 decides what is left open.
-    func strike(_ chip: any FaultyChip, at start: Timestamp, chance: Double) {
+    /// Injects the fault into a chip at `start`; `chance` from 0 to 1 chooses the variable parts.
+    func inject(into chip: any FaultyChip, at start: Timestamp, chance: Double) {
         func hold(_ condition: FaultCondition, after delay: Double = 0, for seconds: Double? = nil) {
             chip.inject(
                 condition, from: start.advanced(bySeconds: delay), lasting: .seconds(seconds ?? duration))

@@ -1,9 +1,9 @@
-/// Every fault on every chip, at several instants: what was found, the worst of them, and what breaks a bound.
+/// Runs every fault on every chip at several points in time, and collects the worst results and the exceeded bounds.
 struct FaultCheck {
-    /// The worst of several runs.
+    /// The worst results of several runs.
     struct Finding {
         let fault: Fault
-        /// The chip; `nil` for all of them.
+        /// The chip; `nil` for all chips.
         let chip: FaultChip?
         private(set) var worst = FaultOutcome()
         private(set) var runs = 0
@@ -25,7 +25,7 @@ struct FaultCheck {
             worst.lost = max(worst.lost, outcome.lost)
             worst.wrong = max(worst.wrong, outcome.wrong)
             worst.gaps = max(worst.gaps, outcome.gaps)
-            worst.untoldGaps = max(worst.untoldGaps, outcome.untoldGaps)
+            worst.unreportedGaps = max(worst.unreportedGaps, outcome.unreportedGaps)
             if let detection = outcome.detection { worst.detection = max(worst.detection ?? 0, detection) }
             if outcome.wasOpenAtLoss { losses += 1 }
             if outcome.wasCancelled { cancelled += 1 }
@@ -33,8 +33,8 @@ struct FaultCheck {
         }
     }
 
-    /// Runs of every fault on every chip: several instants within a batch, amid a shake, amid turning and at rest.
-    static let usualRounds = 6
+    /// Runs of every fault on every chip: at several points within a batch, during a shake, during a turn and at rest.
+    static let defaultRounds = 6
 
     /// From power-on to the first sample, seconds.
     static let startBound = 0.3
@@ -44,7 +44,7 @@ struct FaultCheck {
 
     var complaints: [String] { findings.flatMap(\.complaints) }
 
-    init(rounds: Int = FaultCheck.usualRounds, chips: [FaultChip] = FaultChip.allCases) {
+    init(rounds: Int = FaultCheck.defaultRounds, chips: [FaultChip] = FaultChip.allCases) {
         for fault in Fault.allCases {
             var all = Finding(fault, nil)
             for chip in chips {
@@ -70,15 +70,15 @@ struct FaultCheck {
         if outcome.firstSample > startBound { complaints.append("the first sample took \(outcome.firstSample) s") }
         if let bound = bounds.detection {
             if let detection = outcome.detection {
-                if detection > bound { complaints.append("it was told after \(detection) s") }
+                if detection > bound { complaints.append("it was reported after \(detection) s") }
             } else {
-                complaints.append("it was not told")
+                complaints.append("it was not reported")
             }
         }
-        if outcome.recovery > bounds.recovery { complaints.append("samples came again after \(outcome.recovery) s") }
+        if outcome.recovery > bounds.recovery { complaints.append("samples resumed after \(outcome.recovery) s") }
         if outcome.lost > bounds.lost { complaints.append("\(outcome.lost) samples are lost") }
         if outcome.wrong > 0 { complaints.append("\(outcome.wrong) samples are wrong") }
-        if outcome.untoldGaps > 0 { complaints.append("\(outcome.untoldGaps) gaps are not told") }
+        if outcome.unreportedGaps > 0 { complaints.append("\(outcome.unreportedGaps) gaps are not reported") }
         if outcome.wasOpenAtLoss, !outcome.wasCancelled { complaints.append("an open gesture was not cancelled") }
         if outcome.wasLeftOpen { complaints.append("a gesture stayed open without samples") }
         if plan.isAmidShake, outcome.shakesBegun == 0 { complaints.append("the shake was not recognised") }

@@ -2,7 +2,7 @@ internal import IMUDrivers
 internal import MotionCore
 internal import VirtualIMU
 
-/// A virtual chip that faults can be put on, and that tells the truth to whoever checks.
+/// A virtual chip that supports fault injection and exposes the true motion.
 protocol FaultyChip: VirtualChip {
     func inject(_ condition: FaultCondition, from start: Timestamp?, lasting extent: FaultExtent)
     func inject(_ event: FaultEvent, at instant: Timestamp?)
@@ -11,11 +11,11 @@ protocol FaultyChip: VirtualChip {
 
 extension VirtualIMUChip: FaultyChip {}
 
-/// The chips that faults are put on: every family, and its members whose FIFOs differ.
+/// The chips used for the faults: every family, and its members with different FIFOs.
 typealias FaultChip = VirtualPart
 
 extension VirtualPart {
-    /// Puts it through one fault, or through none to see it start.
+    /// Runs a plan on this chip.
     func outcome(of plan: FaultPlan) -> FaultOutcome {
         switch family {
         case .mpu6050: FaultRun<MPUFamily>.outcome(self, plan)
@@ -26,7 +26,7 @@ extension VirtualPart {
         }
     }
 
-    /// The register at which its FIFO is read.
+    /// The register through which its FIFO is read.
     var dataRegister: UInt8 {
         switch self {
         case .mpu6050, .mpu6500, .icm20602, .icm20689: 0x74
@@ -38,7 +38,7 @@ extension VirtualPart {
         }
     }
 
-    /// Makes one that is powered at `start`.
+    /// Creates a chip that is powered on at `start`.
     func make(
         along trajectory: any Trajectory, _ imperfections: Imperfections, seed: UInt64, start: Timestamp
     ) -> any FaultyChip {

@@ -1,6 +1,6 @@
-/// The table of faults: the worst of all chips, and of each one where that is asked for.
+/// The table of faults: the worst results of all chips, and with `isVerbose` also of each chip.
 func report(_ check: FaultCheck, isVerbose: Bool) -> String {
-    let head = ["fault", "told", "back", "lost", "wrong", "gap", "shake", "runs"]
+    let head = ["fault", "detected", "recovered", "lost", "wrong", "gap", "shake", "runs"]
     var rows: [[String]] = []
     for finding in check.findings {
         rows.append(row(finding, title: finding.fault.rawValue))
@@ -23,10 +23,11 @@ func report(_ check: FaultCheck, isVerbose: Bool) -> String {
     return """
         \(lines.joined(separator: "\n"))
 
-        Worst of all chips and instants, at 200 Hz and 400 kHz. told: seconds until status, fault or event tell it; back:
-        seconds from the fault's end to a sample measured after it; lost: sample periods without a sample beyond the time
-        that the fault holds; wrong: samples that are not the truth at their timestamp; gap: whether every pause was told to
-        the filter; shake: cancelled as sensor_lost, of those under way when the stream ended.
+        Worst of all chips and times, at 200 Hz and 400 kHz. detected: seconds until status, fault or event report it;
+        recovered: seconds from the end of the fault to a sample measured after it; lost: sample periods without a
+        sample, not counting the duration of the fault; wrong: samples that differ from the truth at their timestamp;
+        gap: whether every pause was reported to the filter; shake: cancelled as sensor_lost, out of those in progress
+        when the stream ended.
 
         From power-on to the first sample:
         \(starts.joined(separator: "\n"))
@@ -41,7 +42,7 @@ private func row(_ finding: FaultCheck.Finding, title: String) -> [String] {
         worst.detection.map { fixed($0, decimals: 3) } ?? "-",
         worst.recovery.isFinite ? fixed(worst.recovery, decimals: 3) : "never",
         "\(worst.lost)", "\(worst.wrong)",
-        worst.gaps == 0 ? "-" : worst.untoldGaps == 0 ? "told" : "NOT TOLD",
+        worst.gaps == 0 ? "-" : worst.unreportedGaps == 0 ? "reported" : "NOT REPORTED",
         finding.losses == 0 ? "-" : "\(finding.cancelled)/\(finding.losses)",
         "\(finding.runs)",
     ]

@@ -2,20 +2,20 @@ internal import IMUDrivers
 internal import MotionCore
 internal import VirtualIMU
 
-/// What is done to a chip in one run.
+/// The plan of one run.
 struct FaultPlan {
     var fault: Fault
-    /// Which of the instants: amid a shake, amid turning, or at rest.
+    /// Selects the time of the fault: during a shake, during a turn, or at rest.
     var round: Int
 
-    /// Seconds after power-on that the fault begins.
+    /// When the fault starts, seconds after power-on.
     var start: Double {
         let instants = [FaultPlan.shakeStart + 0.9, FaultPlan.turningStart + 0.7, FaultPlan.shakeStart - 0.4]
-        // Within a batch the fault may meet any step of the driver.
+        // At varying points within a batch, so that the fault may hit any step of the driver.
         return instants[round % instants.count] + 0.0237 * FaultPlan.chance(round)
     }
 
-    /// The longest read of the bus, bytes: every other time a batch takes several.
+    /// The longest read of the bus, bytes. In every second round a batch takes several reads.
     var longestRead: Int { round % 2 == 0 ? 8192 : 32 }
 
     var isAmidShake: Bool { round % 3 == 0 }
@@ -23,7 +23,7 @@ struct FaultPlan {
     static let shakeStart = 2.4
     static let turningStart = 5.4
 
-    /// The board lies still, is shaken along x with 2 g, and then turned to and fro.
+    /// The board is at rest, is shaken along x with 2 g, and is then turned to and fro.
     static let trajectory: any Trajectory = MotionSequence([
         Rest(shakeStart),
         Shake(
@@ -32,42 +32,42 @@ struct FaultPlan {
         Oscillation(axis: Vector3(1, 2, 2), amplitude: 0.8, frequency: 1.5),
     ])
 
-    /// A number from 0 to 1 that looks like chance and is the same in every run.
+    /// A pseudo-random number from 0 to 1, the same in every run.
     static func chance(_ number: Int) -> Double {
         (0.618_033_988_75 * Double(number + 1)).truncatingRemainder(dividingBy: 1)
     }
 }
 
-/// What came of one run; seconds unless said.
+/// The result of one run, in seconds unless stated otherwise.
 struct FaultOutcome {
     /// From power-on and the first poll to the first sample.
     var firstSample = Double.infinity
-    /// From the fault's begin until the driver told; `nil` where it told nothing.
+    /// From the start of the fault until the driver reported it; `nil` if it did not.
     var detection: Double?
-    /// From the fault's end to the delivery of the first sample that was measured after it.
+    /// From the end of the fault to the delivery of the first sample that was measured after it.
     var recovery = Double.infinity
-    /// Sample periods without a sample, outside the time that the fault held.
+    /// Sample periods without a sample, not counting the duration of the fault.
     var lost = 0
-    /// Samples that are not the truth at their timestamp.
+    /// Samples that differ from the truth at their timestamp.
     var wrong = 0
-    /// Pauses longer than a sample period and a half, and those of them that no flag tells.
+    /// Pauses longer than one and a half sample periods, and those of them that no flag reports.
     var gaps = 0
-    var untoldGaps = 0
-    /// Whether a gesture was open when the stream ended, and whether it was then cancelled with `sensor_lost`.
+    var unreportedGaps = 0
+    /// Whether a gesture was in progress when the stream ended, and whether it was then cancelled with `sensor_lost`.
     var wasOpenAtLoss = false
     var wasCancelled = false
-    /// Whether a gesture stayed open a second and more after the last sample.
+    /// Whether a gesture stayed open for a second or more after the last sample.
     var wasLeftOpen = false
-    /// What the shake's recogniser said in a run in which nothing ended the stream.
+    /// Shakes begun, in a run in which the stream did not end.
     var shakesBegun = 0
 }
 
-/// A driver of `Part` on a virtual chip with a fault, and the pipeline behind it, as the sensor thread has them.
+/// A driver of `Part` on a virtual chip with a fault, followed by the pipeline, as on the sensor thread.
 struct FaultRun<Part: ChipPart>: ~Copyable {
-    private let clock = HandClock()
+    private let clock = ManualClock()
     private let chip: any FaultyChip
-    private let ambush: Ambush
-    private var driver: ChipDriver<Part, TimedBus, HandClock, NoDataReadyLine>
+    private let injector: FaultInjector
+    private var driver: ChipDriver<Part, TimedBus, ManualClock, NoDataReadyLine>
     private var pipeline = MotionPipeline()
     private var batch = SampleBatch(capacity: 128)
     private let plan: FaultPlan
@@ -79,13 +79,13 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     private var before: IMUStatus?
     private var outcome = FaultOutcome()
 
-    /// White noise as of a usual chip, m/s²/√Hz and rad/s/√Hz.
+    /// White noise of a typical chip, m/s²/√Hz and rad/s/√Hz.
     private static var accelerometerNoise: Double { 290e-6 * standardGravity }
     private static var gyroscopeNoise: Double { 0.007 * radiansPerDegree }
 
     static func outcome(_ chip: FaultChip, _ plan: FaultPlan) -> FaultOutcome {
         var run = FaultRun(chip, plan)
-        return run.carryOut()
+        return run.run()
     }
 
     private init(_ kind: FaultChip, _ plan: FaultPlan) {
@@ -94,7 +94,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         start = origin.advanced(bySeconds: plan.start)
         end = start.advanced(bySeconds: plan.fault.duration)
         var imperfections = Imperfections.ideal
-        // What a sample may differ from the truth by: noise as of a usual chip, and the gyroscope's start.
+        // The allowed deviations of a sample: a typical chip's noise, and the gyroscope's start-up.
         imperfections.accelerometerNoise = FaultRun.accelerometerNoise
         imperfections.gyroscopeNoise = FaultRun.gyroscopeNoise
         imperfections.gyroscopeStartUp = 0.03
@@ -102,15 +102,16 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         imperfections.oscillatorError = plan.fault.oscillatorError
         chip = kind.make(
             along: FaultPlan.trajectory, imperfections, seed: UInt64(7 + plan.round), start: origin)
-        ambush = Ambush(plan.fault.ambush, register: kind.dataRegister, from: start)
+        injector = FaultInjector(plan.fault.eventBeforeData, register: kind.dataRegister, from: start)
         driver = ChipDriver(
-            bus: TimedBus(maximumReadLength: plan.longestRead, chip: chip, clock: clock, ambush: ambush), clock: clock,
+            bus: TimedBus(maximumReadLength: plan.longestRead, chip: chip, clock: clock, injector: injector),
+            clock: clock,
             settings: IMUSettings())
         lateness = Lateness(seed: UInt32(truncatingIfNeeded: 2_463_534_242 &+ 97 &* plan.round))
-        plan.fault.strike(chip, at: start, chance: FaultPlan.chance(plan.round + 5))
+        plan.fault.inject(into: chip, at: start, chance: FaultPlan.chance(plan.round + 5))
     }
 
-    private mutating func carryOut() -> FaultOutcome {
+    private mutating func run() -> FaultOutcome {
         var isStalled = false
         var due = plan.fault.betweenPolls
         while clock.now() < end.advanced(bySeconds: 2.5) {
@@ -121,25 +122,25 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
             let status = driver.status
             batch.removeAll()
             let poll = driver.poll(into: &batch)
-            if let struck = ambush.struck {
-                start = struck
-                end = struck
-                ambush.struck = nil
+            if let injectedAt = injector.injectedAt {
+                start = injectedAt
+                end = injectedAt
+                injector.injectedAt = nil
             }
             if before == nil, clock.now() >= start { before = status }
             process(poll.event)
             noteDetection(poll.event)
             let next = max(clock.now(), poll.next)
-            clock.turn(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
+            clock.set(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
             if plan.fault.stallsHost, !isStalled, clock.now() >= start {
                 isStalled = true
-                clock.turn(to: clock.now().advanced(bySeconds: plan.fault.duration))
+                clock.set(to: clock.now().advanced(bySeconds: plan.fault.duration))
             }
         }
         return outcome
     }
 
-    /// Hands events and samples on as the sensor thread does: a stream that ends is told after its samples.
+    /// Processes events and samples as the sensor thread does: the end of a stream is reported after its samples.
     private mutating func process(_ event: SensorEvent) {
         for index in 0..<batch.count { check(batch[index]) }
         var outcome = self.outcome
@@ -154,7 +155,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
                 if event.reason == .sensorLost { outcome.wasCancelled = true }
             }
         }
-        // After a stall of the host the next sample ends them: nobody could have told earlier.
+        // After a host stall the next sample ends them; they could not have ended earlier.
         if let last, clock.now().seconds(since: last) > 1.2, !pipeline.openGestures.isEmpty, !plan.fault.stallsHost {
             outcome.wasLeftOpen = true
         }
@@ -164,10 +165,10 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
     private mutating func noteDetection(_ event: SensorEvent) {
         guard outcome.detection == nil, let before else { return }
         let status = driver.status
-        let isTold =
+        let isReported =
             event != .none || status.lastFault != before.lastFault || status.busErrors != before.busErrors
             || status.gaps != before.gaps
-        if isTold { outcome.detection = max(0, clock.now().seconds(since: start)) }
+        if isReported { outcome.detection = max(0, clock.now().seconds(since: start)) }
     }
 
     private mutating func check(_ sample: MotionSample) {
@@ -180,7 +181,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
             if pause <= 0 { outcome.wrong += 1 }
             if pause > 1.5 * period {
                 outcome.gaps += 1
-                if !sample.flags.contains(.afterGap) { outcome.untoldGaps += 1 }
+                if !sample.flags.contains(.afterGap) { outcome.unreportedGaps += 1 }
                 outcome.lost += missing(from: last, to: sample.timestamp, period)
             }
         }
@@ -188,15 +189,15 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
         if !isTrue(sample, period) { outcome.wrong += 1 }
     }
 
-    /// Sample periods between two samples, without those in which the fault held.
+    /// Sample periods between two samples, not counting the duration of the fault.
     private func missing(from: Timestamp, to: Timestamp, _ period: Double) -> Int {
         let all = to.seconds(since: from) / period - 1
         let held = max(0, min(to, end).seconds(since: max(from, start))) / period
         return max(0, Int((all - held).rounded()))
     }
 
-    /// Whether each value lies, give or take noise and low-pass, between those that the truth takes on from a period before
-    /// the timestamp to a period after it.
+    /// Whether each value lies, within noise and low-pass error, in the range of the true values from one period before
+    /// the timestamp to one period after it.
     private func isTrue(_ sample: MotionSample, _ period: Double) -> Bool {
         var lowest = (force: Vector3(.infinity, .infinity, .infinity), rate: Vector3(.infinity, .infinity, .infinity))
         var highest = (force: -lowest.force, rate: -lowest.rate)
@@ -210,7 +211,7 @@ struct FaultRun<Part: ChipPart>: ~Copyable {
             }
         }
         let hasRate = driver.info.gyroscopeRange > 0
-        // Seven deviations of the noise that the low-pass lets through, quantisation, and what the low-pass takes off.
+        // Seven standard deviations of the noise after the low-pass, quantisation, and the low-pass's attenuation.
         let noise = 7 * (1.6 * driver.info.bandwidth).squareRoot()
         let force = 0.1 + noise * FaultRun.accelerometerNoise
         let rate = 0.02 + noise * FaultRun.gyroscopeNoise

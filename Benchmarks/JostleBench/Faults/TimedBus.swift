@@ -2,25 +2,25 @@ internal import IMUDrivers
 internal import MotionCore
 internal import VirtualIMU
 
-/// A bus of 400 kHz on which a transaction takes its time, as on a board.
+/// A 400 kHz bus whose transactions take realistic time.
 struct TimedBus: RegisterBus {
-    /// A system call, the start and the stop, seconds.
+    /// A system call, a start and a stop, seconds.
     private static let overhead = 60e-6
-    /// Nine clocks a byte.
+    /// Nine clocks per byte.
     private static let byte = 9.0 / 400_000
-    /// What Linux' adapters wait for a bus that is held low: i2c-core's default, a second.
-    private static let patience = 1.0
+    /// How long Linux adapters wait for a bus that is held low: i2c-core's default, one second.
+    private static let stuckBusTimeout = 1.0
 
-    /// 8192 bytes as Linux' transfers, or 32 as an SMBus' blocks.
+    /// 8192 bytes, as with Linux transfers, or 32, as with SMBus blocks.
     let maximumReadLength: Int
     let chip: any FaultyChip
-    let clock: HandClock
-    let ambush: Ambush
+    let clock: ManualClock
+    let injector: FaultInjector
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
-        if register == ambush.register, let event = ambush.event, clock.now() >= ambush.start {
-            ambush.event = nil
-            ambush.struck = clock.now()
+        if register == injector.register, let event = injector.event, clock.now() >= injector.start {
+            injector.event = nil
+            injector.injectedAt = clock.now()
             chip.inject(event, at: clock.now())
         }
         do throws(BusError) {
@@ -41,23 +41,23 @@ struct TimedBus: RegisterBus {
     }
 
     private func failed(_ error: BusError) -> BusError {
-        pass(error.kind == .timedOut ? TimedBus.patience : TimedBus.overhead + TimedBus.byte)
+        pass(error.kind == .timedOut ? TimedBus.stuckBusTimeout : TimedBus.overhead + TimedBus.byte)
         return error
     }
 
     private func pass(_ seconds: Double) {
-        clock.turn(to: clock.now().advanced(bySeconds: seconds))
+        clock.set(to: clock.now().advanced(bySeconds: seconds))
     }
 }
 
-/// An event that waits for the driver to read a certain register.
-final class Ambush {
+/// An event to inject when the driver reads a certain register.
+final class FaultInjector {
     let register: UInt8
-    /// What is to happen from `start` on; `nil` where nothing is.
+    /// The event to inject from `start` on; `nil` if there is none.
     var event: FaultEvent?
     let start: Timestamp
-    /// When it happened.
-    var struck: Timestamp?
+    /// When it was injected.
+    var injectedAt: Timestamp?
 
     init(_ event: FaultEvent?, register: UInt8, from start: Timestamp) {
         self.event = event

@@ -2,18 +2,18 @@ internal import IMUDrivers
 internal import MotionCore
 internal import VirtualIMU
 
-/// What the stages are fed with: made before anything is measured, and the same in every run.
+/// The input of the stages: created before the measurement, and the same in every run.
 struct Material {
-    /// A board that lies still.
+    /// A board at rest.
     let rest: Recording
 
     /// A board that is turned about its axes and then shaken, six times.
     let movement: Recording
 
-    /// The same by a chip whose accelerometer goes to ±2 g, of which the shakes want more.
+    /// The same with an accelerometer range of ±2 g, which the shakes exceed.
     let clipped: Recording
 
-    /// Makes it.
+    /// Creates the recordings.
     init() {
         rest = Recording(of: .rest)
         movement = Recording(of: .demo)
@@ -21,28 +21,28 @@ struct Material {
     }
 }
 
-/// What a driver read of a virtual chip with the noise and the errors of a usual one.
+/// The data that a driver read from a virtual chip with typical noise and errors.
 struct Recording {
-    /// The driver's samples, 200 a second.
+    /// The driver's samples, 200 per second.
     let samples: [MotionSample]
 
-    /// The content of the FIFO that the driver made them of.
+    /// The FIFO data from which the driver made them.
     let frames: [UInt8]
 
-    /// What the driver was asked for.
+    /// The driver's settings.
     let settings: IMUSettings
 
     /// The chip's true sample period, seconds: 1.2 % longer than its datasheet says.
     let period: Double
 
-    /// Seconds that are recorded: six times the demonstration's 9.5 s, so that it can be repeated without a jump.
+    /// The duration, seconds: six times the demo trajectory's 9.5 s, so that it can be repeated without a jump.
     private static let duration = 57.0
 
     private static let seed: UInt64 = 20_260_101
 
-    /// Records the movement of a name; the accelerometer's range in m/s².
+    /// Records a trajectory; the accelerometer's range is in m/s².
     init(of trajectory: VirtualTrajectory, accelerometerRange: Double = IMUSettings().accelerometerRange) {
-        let clock = HandClock()
+        let clock = ManualClock()
         let imperfections = Imperfections.typical
         var settings = IMUSettings()
         settings.accelerometerRange = accelerometerRange
@@ -59,7 +59,7 @@ struct Recording {
             batch.removeAll()
             let next = driver.poll(into: &batch).next
             for index in 0..<batch.count { samples.append(batch[index]) }
-            clock.turn(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
+            clock.set(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
         }
         self.samples = samples
         self.settings = settings
@@ -68,26 +68,26 @@ struct Recording {
     }
 }
 
-/// The bytes that went over a bus, in their order.
+/// The bytes read from a bus, in order.
 private final class Tape {
     var bytes: [UInt8] = []
 }
 
-/// A bus that keeps what is read from the FIFO.
+/// A bus that records the data read from the FIFO.
 private struct RecordingBus: RegisterBus {
-    private var bus: VirtualBus<HandClock>
+    private var bus: VirtualBus<ManualClock>
     private let tape: Tape
 
     var maximumReadLength: Int { bus.maximumReadLength }
 
-    init(_ bus: VirtualBus<HandClock>, tape: Tape) {
+    init(_ bus: VirtualBus<ManualClock>, tape: Tape) {
         self.bus = bus
         self.tape = tape
     }
 
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         try bus.read(register, into: buffer)
-        if register == TapeBus.fifoData { tape.bytes.append(contentsOf: buffer) }
+        if register == ReplayBus.fifoData { tape.bytes.append(contentsOf: buffer) }
     }
 
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {

@@ -1,41 +1,41 @@
 /// Checks that nothing is allocated between the FIFO's bytes and the event.
 struct AllocationCheck {
-    /// What one stage did in the checked samples.
+    /// The result of one stage for the checked samples.
     struct Finding {
         let stage: Stage
         let samples: Int
         let events: Int
         let allocations: UInt64
 
-        /// What is wrong; `nil` where the stage is as it should be.
+        /// The fault found; `nil` if there is none.
         var complaint: String? {
-            if samples < AllocationCheck.samples { return "gave only \(samples) samples" }
+            if samples < AllocationCheck.samples { return "produced only \(samples) samples" }
             if stage.recognizesGestures, events == 0 { return "recognised no gesture, so that path was not checked" }
             if allocations > 0 { return "allocated \(allocations) times" }
             return nil
         }
     }
 
-    /// Samples that each stage is checked on: four minutes at 200 Hz, with twenty shakes and more.
+    /// Samples on which each stage is checked: four minutes at 200 Hz, with more than twenty shakes.
     static let samples = 48_000
 
     let findings: [Finding]
 
-    /// What the counter counted of `controlAllocations` deliberate ones: one that stands still would find no fault.
+    /// How many of the `controlAllocations` deliberate allocations the counter counted. A counter that does not work
+    /// would find no fault.
     let counted: UInt64
 
     static let controlAllocations = 100
 
-    /// Samples in the material of the worst case that an axis' range was too small for: without any, that path was not
-    /// checked.
+    /// Samples with a clipped axis in the worst-case material. Without any, that path would not have been checked.
     let clippedSamples: Int
 
-    /// Checks every stage that is to allocate nothing.
+    /// Checks every stage that must not allocate.
     ///
-    /// The first sample ends the set-up: the chip has been brought up for it, and Swift's runtime has looked up the
-    /// driver's type. Everything later, first gesture and first fault included, has to do without the heap. A debug
-    /// build looks up a type wherever it is first used, and so does the optimiser of Swift 6.0 here and there, once for each
-    /// in a process: there the set-up ends with the first whole recording.
+    /// The set-up ends with the first sample: for it the chip has been brought up and Swift's runtime has looked up the
+    /// driver's type. Everything later, including the first gesture and the first fault, must work without the heap. A
+    /// debug build looks up each type once per process, wherever it is first used, and so does the optimiser of Swift
+    /// 6.0 in some places. There the set-up ends with the first whole recording.
     init(material: Material) {
         counted = Self.countDeliberate()
         clippedSamples = material.clipped.samples.filter { !$0.flags.isDisjoint(with: .clipped) }.count
@@ -55,7 +55,8 @@ struct AllocationCheck {
         }
     }
 
-    /// Allocates as often as said, by malloc and by posix_memalign in turn, and returns what was counted of it.
+    /// Makes the deliberate allocations, alternately with malloc and posix_memalign, and returns the number that was
+    /// counted.
     private static func countDeliberate() -> UInt64 {
         let before = heapAllocations()
         for number in 0..<controlAllocations {

@@ -1,9 +1,9 @@
 internal import MotionCore
 
-/// Checks that the attitude filter stays sound for months: rounding that adds up, a covariance that loses its symmetry or
-/// runs away show within 10⁸ samples, which are half a year at 6 Hz and six days at 200 Hz.
+/// Checks that the attitude filter stays sound for months. Accumulated rounding errors, or a covariance that loses its
+/// symmetry or diverges, show within 10⁸ samples, which are half a year at 6 Hz and six days at 200 Hz.
 struct EnduranceCheck {
-    /// What is known of the filter after a round through the material.
+    /// The filter's state after a round through the material.
     private struct Mark {
         let attitude: Quaternion
         let bias: Vector3
@@ -20,12 +20,12 @@ struct EnduranceCheck {
 
     static let samples = 100_000_000
 
-    /// How many samples went through.
+    /// The number of processed samples.
     let count: Int
-    /// What is wrong, in words.
+    /// The faults found, as text.
     let complaints: [String]
 
-    /// Takes the material, in which the board is turned, shaken and left alone, round and round.
+    /// Processes the material repeatedly. In it, the board is turned, shaken and left at rest.
     init(material: Material, samples: Int = EnduranceCheck.samples) {
         let recording = material.movement
         var filter = AttitudeFilter()
@@ -38,7 +38,7 @@ struct EnduranceCheck {
             done += recording.samples.count
             rounds += 1
             let now = Mark(filter)
-            // After ten rounds everything is learnt that there is to learn.
+            // After ten rounds the filter has converged.
             if rounds == 10 { first = now }
             if let first { complaints = EnduranceCheck.complaints(now, first, round: rounds) }
         }
@@ -46,10 +46,10 @@ struct EnduranceCheck {
         self.complaints = complaints
     }
 
-    /// At the same place of the material the filter has to know the same, whatever the round.
+    /// At the same point of the material the filter must be in the same state in every round.
     private static func complaints(_ now: Mark, _ first: Mark, round: Int) -> [String] {
         var complaints: [String] = []
-        if !(abs(now.attitude.normSquared - 1) < 1e-9) { complaints.append("the attitude is no rotation any more") }
+        if !(abs(now.attitude.normSquared - 1) < 1e-9) { complaints.append("the attitude is no longer a rotation") }
         if !(now.attitude.inclination(to: first.attitude) < radiansPerDegree) { complaints.append("the tilt drifted") }
         if !((now.bias - first.bias).length < 0.2 * radiansPerDegree) { complaints.append("the bias drifted") }
         if !(now.tiltDeviation > 0 && now.tiltDeviation < 5 * radiansPerDegree) {

@@ -1,42 +1,43 @@
-/// What one stage costs, per sample.
+/// The cost of one stage per sample.
 struct Measurement {
     let stage: Stage
 
-    /// How often it was measured, and on how many samples each time.
+    /// The number of repetitions, and the samples in each.
     let repetitions: Int
     let samplesPerRepetition: Int
 
-    /// Nanoseconds of processor time a sample: of the middle repetition and of the quickest.
+    /// Nanoseconds of CPU time per sample: median and minimum of the repetitions.
     let median: Double
     let minimum: Double
 
-    /// Instructions a sample, where the processor's counter can be had.
+    /// Instructions per sample, if the CPU's counter is available.
     let instructions: Double?
 
-    /// Heap allocations a sample.
+    /// Heap allocations per sample.
     let allocations: Double
 
-    /// Samples that one core gets through in a second, going by the median.
+    /// Samples per second on one core, from the median.
     var samplesPerSecond: Double { 1e9 / median }
 }
 
 extension Measurement {
-    /// Processor time of a repetition, seconds: long against the clock's own cost, short against the whole.
+    /// CPU time of a repetition, seconds: long compared with the cost of reading the clock, short compared with the
+    /// whole measurement.
     private static let repetitionTime = 0.02
 
-    /// Repetitions of a stage, fewer where the time is up.
+    /// Repetitions of a stage, and the fewest if its time is up.
     private static let wantedRepetitions = 21
     private static let fewestRepetitions = 5
 
-    /// Processor time after which a stage is left, seconds: all of them together take about ten.
+    /// CPU time after which a stage ends, seconds. All stages together take about ten.
     private static let stageTime = 1.0
 
-    /// Measures a stage, set up anew and run warm.
+    /// Measures a stage after set-up and warm-up.
     ///
-    /// - Returns: `nil` where the stage gives no samples, which only a mistake in it can bring about.
+    /// - Returns: `nil` if the stage produces no samples, which only a bug can cause.
     init?(_ stage: Stage, material: Material) {
         let runner = stage.setUp(with: material)
-        // A whole recording brings every branch in; a second one tells how many fit into a repetition.
+        // A whole recording covers every branch. A second one determines how many fit into a repetition.
         let round = material.movement.samples.count
         guard runner.run(round) >= round else { return nil }
         let warmUp = Repetition(of: runner, samples: round)
@@ -71,7 +72,7 @@ extension Measurement {
     }
 }
 
-/// One run of a stage with the counters read before and after.
+/// One run of a stage, with the counters read before and after.
 struct Repetition {
     let samples: Int
     let seconds: Double

@@ -1,4 +1,4 @@
-/// How the program was built, which its figures depend on.
+/// The build configuration, on which the figures depend.
 private var build: String {
     #if DEBUG
         "debug"
@@ -7,9 +7,9 @@ private var build: String {
     #endif
 }
 
-/// The figures for people.
+/// The figures as a table.
 func table(_ measurements: [Measurement]) -> String {
-    let head = ["stage", "ns", "min ns", "samples/s", "instr.", "allocs", "what a sample goes through"]
+    let head = ["stage", "ns", "min ns", "samples/s", "instr.", "allocs", "path of a sample"]
     let rows = measurements.map { measurement in
         [
             measurement.stage.rawValue,
@@ -26,21 +26,21 @@ func table(_ measurements: [Measurement]) -> String {
     }
     let lines = ([head] + rows).map { row in
         row.indices.map { column in
-            // The first column and the last are words.
+            // The first and the last column are text.
             let isText = column == 0 || column == row.count - 1
             return column == row.count - 1
                 ? row[column] : padded(row[column], to: widths[column], isText ? .left : .right)
         }.joined(separator: "  ")
     }
     var text = lines.joined(separator: "\n") + "\n\nPer sample on one core, \(build) build. "
-    text += "ns: processor time of the middle repetition, min ns: of the quickest.\n"
+    text += "ns: CPU time, median of the repetitions, min ns: their minimum.\n"
     if measurements.contains(where: { $0.instructions == nil }) {
-        text += "The processor's instruction counter cannot be had here; Scripts/count-instructions asks callgrind.\n"
+        text += "The CPU's instruction counter is not available here; Scripts/count-instructions uses callgrind.\n"
     }
     return text
 }
 
-/// The figures for programs: a JSON object.
+/// The figures as a JSON object.
 func json(_ measurements: [Measurement]) -> String {
     let stages = measurements.map { measurement in
         let fields = [
@@ -58,7 +58,7 @@ func json(_ measurements: [Measurement]) -> String {
     return "{\n  \"build\": \"\(build)\",\n  \"stages\": [\n\(stages.joined(separator: ",\n"))\n  ]\n}\n"
 }
 
-/// What was found of allocations, a line a stage.
+/// The result of the allocation check, one line per stage.
 func report(_ check: AllocationCheck) -> String {
     let width = check.findings.map(\.stage.rawValue.count).max() ?? 0
     let lines = check.findings.map { finding in

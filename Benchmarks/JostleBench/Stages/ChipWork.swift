@@ -2,20 +2,20 @@ internal import IMUDrivers
 internal import MotionCore
 internal import VirtualIMU
 
-/// The virtual chip at 200 Hz along the demonstration, its FIFO read every 20 ms.
+/// The virtual chip at 200 Hz on the demo trajectory; its FIFO is read every 20 ms.
 struct ChipWork: StageWork, ~Copyable {
     private static let interval = 0.02
     private static let frameLength = 14
     private static let largestRead = 1024
 
-    private let clock: HandClock
-    private var bus: VirtualBus<HandClock>
+    private let clock: ManualClock
+    private var bus: VirtualBus<ManualClock>
     private let buffer: UnsafeMutableRawBufferPointer
     private var isSetUp = false
     var events: Int { 0 }
 
     init() {
-        clock = HandClock()
+        clock = ManualClock()
         let chip = VirtualMPU6050(trajectory: VirtualTrajectory.demo.trajectory, seed: 1, start: clock.now())
         bus = VirtualBus(chip, clock: clock)
         buffer = .allocate(byteCount: ChipWork.largestRead, alignment: 2)
@@ -30,19 +30,19 @@ struct ChipWork: StageWork, ~Copyable {
         do throws(BusError) {
             try setUp()
             var idle = 0
-            while done < count, idle < TapeHost.patience {
-                clock.turn(to: clock.now().advanced(bySeconds: ChipWork.interval))
+            while done < count, idle < ReplayHost.idleLimit {
+                clock.set(to: clock.now().advanced(bySeconds: ChipWork.interval))
                 let frames = try readFIFO()
                 idle = frames == 0 ? idle + 1 : 0
                 done += frames
             }
         } catch {
-            // No fault was asked for; should there be one, the missing samples tell.
+            // No fault was injected. If there is one anyway, the missing samples reveal it.
         }
         return done
     }
 
-    /// Wakes the chip: 200 Hz, 98 Hz low-pass, ±2000 °/s, ±8 g, everything into the FIFO.
+    /// Wakes the chip: 200 Hz, 98 Hz low-pass, ±2000 °/s, ±8 g, all sensors into the FIFO.
     private mutating func setUp() throws(BusError) {
         guard !isSetUp else { return }
         let registers: [(UInt8, UInt8)] = [
@@ -52,12 +52,12 @@ struct ChipWork: StageWork, ~Copyable {
         isSetUp = true
     }
 
-    /// Reads what there is; returns how many frames it were.
+    /// Reads the FIFO. Returns the number of frames.
     private mutating func readFIFO() throws(BusError) -> Int {
         try bus.read(0x72, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<2]))
         let bytes = min(Int(buffer[0]) << 8 | Int(buffer[1]), ChipWork.largestRead)
         guard bytes > 0 else { return 0 }
-        try bus.read(TapeBus.fifoData, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes]))
+        try bus.read(ReplayBus.fifoData, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes]))
         return bytes / ChipWork.frameLength
     }
 }

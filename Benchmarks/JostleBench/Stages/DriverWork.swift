@@ -1,48 +1,49 @@
 internal import IMUDrivers
 internal import MotionCore
 
-/// A host that looks at a chip on a tape whenever the driver wants it to.
-struct TapeHost: ~Copyable {
+/// A host that polls the driver of a replayed chip whenever it is due.
+struct ReplayHost: ~Copyable {
     var batch = SampleBatch(capacity: 128)
-    private var driver: MPU6050<TapeBus, HandClock>
-    private let clock: HandClock
+    private var driver: MPU6050<ReplayBus, ManualClock>
+    private let clock: ManualClock
     private var lateness = Lateness()
     private var next: Timestamp
 
-    /// Polls without a sample after which there will be none.
-    static let patience = 1000
+    /// Consecutive polls without a sample after which no more are expected.
+    static let idleLimit = 1000
 
-    init(_ recording: Recording, faults: TapeBus.Faults) {
-        clock = HandClock()
+    init(_ recording: Recording, faults: ReplayBus.Faults) {
+        clock = ManualClock()
         next = clock.now()
         driver = MPU6050(
-            bus: TapeBus(recording, clock: clock, faults: faults), clock: clock, settings: recording.settings)
+            bus: ReplayBus(recording, clock: clock, faults: faults), clock: clock, settings: recording.settings)
     }
 
-    /// Turns the clock to the next poll, and polls into the emptied batch.
+    /// Advances the clock to the next poll, and polls with an empty batch.
     mutating func poll() {
-        clock.turn(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
+        clock.set(to: Timestamp(nanoseconds: next.nanoseconds + lateness.next()))
         batch.removeAll()
         next = driver.poll(into: &batch).next
     }
 }
 
-/// The hot path: the FIFO's bytes through the driver and the pipeline.
+/// The hot path: from the FIFO's bytes through driver and pipeline to the event.
 struct HotPathWork: StageWork, ~Copyable {
-    private var host: TapeHost
+    private var host: ReplayHost
     private var pipeline: MotionPipeline
     private(set) var events = 0
 
-    /// Makes the path of a recording, through a pipeline of `settings`.
-    init(_ recording: Recording, faults: TapeBus.Faults = .none, settings: MotionSettings = MotionSettings()) {
-        host = TapeHost(recording, faults: faults)
+    /// Creates the path for a recording, with a pipeline of these settings.
+    init(_ recording: Recording, faults: ReplayBus.Faults = .none, settings: MotionSettings = MotionSettings()) {
+        host = ReplayHost(recording, faults: faults)
         pipeline = MotionPipeline(settings: settings)
     }
 
-    /// The path with everything on it that a user may set and a chip may suffer.
+    /// The same path with the most expensive settings, and with a chip and a bus that cause frequent faults.
     static func atWorst(_ recording: Recording) -> HotPathWork {
         var settings = MotionSettings()
-        // A third of a turn about the diagonal, and 3-4-5: every body axis is made of several of the sensor's.
+        // A third of a turn about the diagonal combined with a 3-4-5 rotation: every body axis depends on several
+        // sensor axes.
         settings.mount =
             Matrix3(Vector3(0, 1, 0), Vector3(0, 0, 1), Vector3(1, 0, 0))
             * Matrix3(Vector3(0.6, -0.8, 0), Vector3(0.8, 0.6, 0), Vector3(0, 0, 1))
@@ -54,7 +55,7 @@ struct HotPathWork: StageWork, ~Copyable {
         var events = 0
         var done = 0
         var idle = 0
-        while done < count, idle < TapeHost.patience {
+        while done < count, idle < ReplayHost.idleLimit {
             host.poll()
             idle = host.batch.isEmpty ? idle + 1 : 0
             for index in 0..<host.batch.count {
@@ -71,19 +72,19 @@ struct HotPathWork: StageWork, ~Copyable {
     }
 }
 
-/// The FIFO's bytes through the driver alone.
+/// From the FIFO's bytes through the driver only.
 struct DriverWork: StageWork, ~Copyable {
-    private var host: TapeHost
+    private var host: ReplayHost
     var events: Int { 0 }
 
     init(_ recording: Recording) {
-        host = TapeHost(recording, faults: .none)
+        host = ReplayHost(recording, faults: .none)
     }
 
     mutating func run(_ count: Int) -> Int {
         var done = 0
         var idle = 0
-        while done < count, idle < TapeHost.patience {
+        while done < count, idle < ReplayHost.idleLimit {
             host.poll()
             idle = host.batch.isEmpty ? idle + 1 : 0
             keep(&host)

@@ -4,13 +4,13 @@ internal import LinuxSensors
 internal import MotionCore
 internal import MotionKit
 
-/// Two devices of a kernel driver, an accelerometer and a gyroscope, made of files and FIFOs: their frames are read, paired
-/// and become samples.
+/// Two devices of a kernel driver, an accelerometer and a gyroscope, simulated with files and FIFOs. Their frames are
+/// read, paired and converted to samples.
 struct KernelWork: StageWork, ~Copyable {
     private static let framesAtOnce = 64
     private static let frameLength = 16
 
-    /// Files and directories in the order in which they were made.
+    /// Files and directories in the order of their creation.
     private let made: [String]
     private let device: (any SensorDevice)?
     private let streams: (Int32, Int32)
@@ -33,7 +33,7 @@ struct KernelWork: StageWork, ~Copyable {
         do throws(SensorError) {
             device = try SensorSelection.openKernelDevice(nil, IMUSettings(), in: places)
         } catch {
-            complain("\(error)")
+            printError("\(error)")
         }
         self.device = device
         frames = .allocate(byteCount: KernelWork.framesAtOnce * KernelWork.frameLength, alignment: 8)
@@ -60,7 +60,7 @@ struct KernelWork: StageWork, ~Copyable {
         return done
     }
 
-    /// Lets both devices measure, a microsecond apart up to now.
+    /// Makes both devices measure, at intervals of a microsecond up to now.
     private mutating func feed() {
         let end = clock.now().nanoseconds
         for index in 0..<KernelWork.framesAtOnce {
@@ -78,7 +78,7 @@ struct KernelWork: StageWork, ~Copyable {
 
     // MARK: The files
 
-    /// Makes a device; returns the end of its FIFO that it measures into.
+    /// Creates a device. Returns the writing end of its FIFO.
     private static func make(_ number: Int, _ prefix: String, _ places: IIOPlaces, _ made: inout [String]) -> Int32 {
         let chip = "\(places.system)/devices/1-006a"
         let path = "\(chip)/iio:device\(number)"
@@ -107,7 +107,7 @@ struct KernelWork: StageWork, ~Copyable {
         return open(file, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     }
 
-    /// Writes a file; returns its path.
+    /// Writes a file. Returns its path.
     private static func put(_ text: String, _ path: String) -> String {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         var line = text + "\n"

@@ -24,7 +24,7 @@ struct PipelineWork: StageWork, ~Copyable {
     }
 }
 
-/// Samples through the attitude filter alone.
+/// Samples through the attitude filter only.
 struct AttitudeWork: StageWork, ~Copyable {
     private var samples: SampleLoop
     private var filter = AttitudeFilter()

@@ -1,8 +1,9 @@
 internal import MotionCore
 
-/// Samples into the ring between the threads and out of it again, in batches as the sensor thread fills it.
+/// Samples through the ring between the threads, in batches of the sensor thread's size.
 ///
-/// `Ring.swift` beside this file is a link to MotionKit's: the ring is internal there, and compiled for its elements.
+/// `Ring.swift` in this directory is a symbolic link to MotionKit's file: the ring is internal there, and specialised
+/// for its elements.
 struct RingWork: StageWork, ~Copyable {
     private static let batch = 4
 

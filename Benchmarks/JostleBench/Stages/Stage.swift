@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// What is measured by itself.
+/// A stage that is measured separately.
 enum Stage: String, CaseIterable {
     case pipelineAtRest = "pipeline-rest"
     case pipelineInMotion = "pipeline-motion"
@@ -13,26 +13,26 @@ enum Stage: String, CaseIterable {
     case ring = "ring"
     case chip = "virtual-chip"
 
-    /// What it does with a sample, in a few words.
+    /// A short description of the stage.
     var title: String {
         switch self {
-        case .pipelineAtRest: "pipeline, the board lies still"
-        case .pipelineInMotion: "pipeline, the board is turned and shaken"
+        case .pipelineAtRest: "pipeline, board at rest"
+        case .pipelineInMotion: "pipeline, board turned and shaken"
         case .hotPath: "FIFO bytes -> driver -> pipeline -> event"
-        case .hotPathAtWorst: "the same mounted askew, clipping, on a bad bus"
+        case .hotPathAtWorst: "the same, tilted mounting, clipping, unreliable bus"
         case .driver: "FIFO bytes -> driver -> sample"
         case .kernel: "two kernel devices' frames -> pair -> sample"
-        case .attitude: "attitude filter alone"
+        case .attitude: "attitude filter only"
         case .gestures: "all recognizers, without the attitude filter"
         case .ring: "ring: push and pop of a sample"
-        case .chip: "virtual MPU-6050: a sample of its own"
+        case .chip: "virtual MPU-6050: generating a sample"
         }
     }
 
-    /// Whether it belongs to the way from the FIFO to the event, on which nothing may be allocated after set-up.
+    /// Whether it belongs to the path from the FIFO to the event, on which nothing may be allocated after set-up.
     var allocatesNothing: Bool { self != .chip }
 
-    /// Whether gestures come of it.
+    /// Whether it recognises gestures.
     var recognizesGestures: Bool {
         switch self {
         case .pipelineInMotion, .hotPath, .hotPathAtWorst, .gestures: true
@@ -40,7 +40,7 @@ enum Stage: String, CaseIterable {
         }
     }
 
-    /// Sets the stage up; it begins with no past.
+    /// Sets the stage up from scratch.
     func setUp(with material: Material) -> any StageRunner {
         switch self {
         case .pipelineAtRest: Runner(PipelineWork(material.rest))
@@ -57,18 +57,18 @@ enum Stage: String, CaseIterable {
     }
 }
 
-/// What is done with samples; one is set up for each measurement.
+/// The work of a stage; a new one is created for each measurement.
 protocol StageWork: ~Copyable {
-    /// Events of gestures that came of it so far.
+    /// Gesture events so far.
     var events: Int { get }
 
-    /// Goes on with `count` samples or a few more.
+    /// Processes `count` more samples, or a few more.
     ///
-    /// - Returns: how many it were; fewer than `count` where no more came.
+    /// - Returns: the number of processed samples; fewer than `count` if there are no more.
     mutating func run(_ count: Int) -> Int
 }
 
-/// A `StageWork` of whatever type: the dynamic dispatch happens once a measurement.
+/// A type-erased `StageWork`. The dynamic dispatch takes place once per measurement.
 protocol StageRunner: AnyObject {
     var events: Int { get }
     func run(_ count: Int) -> Int
@@ -85,7 +85,7 @@ private final class Runner<Work: StageWork & ~Copyable>: StageRunner {
     func run(_ count: Int) -> Int { work.run(count) }
 }
 
-/// Samples of a recording again and again, each time later, as a chip that never stops gives them.
+/// Repeats the samples of a recording with advancing timestamps, like a chip that never stops.
 struct SampleLoop {
     private let samples: [MotionSample]
     private let roundLength: Int64

@@ -1,13 +1,14 @@
-// Calls into libmosquitto that survive the library's own assertions.
+// Calls into libmosquitto that survive failed assertions in the library.
 //
-// libmosquitto 2.0.11 ends the process with assert() over a property that it does not know (property_mosq.c logs it
-// for no client, and logging_mosq.c asserts that there is one); 2.0.21 does not. assert() calls __assert_fail, which
-// the program defines in place of the C library's: an assertion of libmosquitto's that fails within one of the calls
-// below leaves the library with siglongjmp, and the call returns MOSQUITTO_GUARD_LEFT. Any other assertion ends the
-// process as before.
+// libmosquitto 2.0.11 terminates the process with assert() when it receives an unknown property (property_mosq.c logs
+// it for no client, and logging_mosq.c asserts that there is one); 2.0.21 does not. assert() calls __assert_fail, which
+// the program defines in place of the C library's. If an assertion in libmosquitto fails during one of the calls below,
+// that function leaves the library with siglongjmp, and the call returns MOSQUITTO_GUARD_ASSERTION_FAILED. Any other
+// assertion terminates the process as before.
 //
-// A client that was left so may hold locks and be half changed: it must not be used again, and not be destroyed.
-// A child process a connection would contain more, but costs a board memory and every message two copies.
+// After a failed assertion the client may hold locks and be in an inconsistent state, so it must be neither used again
+// nor destroyed. A child process per connection would isolate more, but it costs memory and two copies of every
+// message.
 #ifndef JOSTLE_MOSQUITTO_GUARD_H
 #define JOSTLE_MOSQUITTO_GUARD_H
 
@@ -16,20 +17,20 @@
 struct mosquitto;
 struct mqtt5__property;
 
-// What a call returns whose assertion failed; no MOSQ_ERR_.
-#define MOSQUITTO_GUARD_LEFT (-10000)
+// Returned by a call whose assertion failed; not one of the MOSQ_ERR_ codes.
+#define MOSQUITTO_GUARD_ASSERTION_FAILED (-10000)
 
-// Finds out which code is libmosquitto's. To be called once, before the calls below.
+// Determines which code belongs to libmosquitto. Must be called once, before the calls below.
 void mosquitto_guard_prepare(void);
 
-// Whether libmosquitto's assertions get here: whether the program's __assert_fail was linked and exported.
+// Whether libmosquitto's assertions are caught: whether the program's __assert_fail was linked and exported.
 bool mosquitto_guard_works(void);
 
-// Takes the guard off while libmosquitto calls back, for none but C functions may be jumped over, and puts it on again.
+// Suspends the guard while libmosquitto calls back, because siglongjmp must only skip C functions; then restores it.
 void *mosquitto_guard_suspend(void);
 void mosquitto_guard_resume(void *suspended);
 
-// The library's functions of these names.
+// The library's functions of the same names.
 int mosquitto_guard_loop_read(struct mosquitto *client, int packets);
 int mosquitto_guard_loop_write(struct mosquitto *client, int packets);
 int mosquitto_guard_loop_misc(struct mosquitto *client);

@@ -1,8 +1,8 @@
 internal import MotionCore
 
-/// What the settings come to in the ADXL345's registers.
+/// The ADXL345's register values for the settings.
 ///
-/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     /// BW_RATE.
     let rateCode: RegisterValue
@@ -10,7 +10,8 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     let rangeBits: RegisterValue
     let range: Double
 
-    /// What it comes to: the bandwidth is half of the rate (table 7), a count 1/256 g in full resolution (table 1).
+    /// The effective figures: the bandwidth is half of the rate (table 7), and a count is 1/256 g in full resolution
+    /// (table 1).
     let figures: ChipFigures
 
     /// INT_ENABLE.
@@ -18,11 +19,12 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
 
     init(_ settings: IMUSettings) {
         interrupts = settings.signalsDataReady ? ADXL345Value.dataReady : .none
-        // Settings that were converted from other units may exceed a step by a rounding error.
+        // Settings converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         let wanted = settings.rate * rounding
-        // 25 Hz has code 8, and each step doubles it (table 7). Slower than that, noise is too small beside a count of
-        // 3.9 mg to tell a living chip from a frozen one; 1600 and 3200 Hz are for SPI: 800 Hz is the most at 400 kHz.
+        // Code 8 is 25 Hz, and each step doubles the rate (table 7). At lower rates the noise is too small beside a
+        // count of 3.9 mg to distinguish a working chip from a frozen one. 1600 and 3200 Hz need SPI: 800 Hz is the
+        // most at 400 kHz.
         var code: UInt8 = 8
         var rate = 25.0
         while rate < wanted && code < 13 {
@@ -45,7 +47,7 @@ struct ADXL345Configuration: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// The registers that the driver uses; pages are those of the ADXL345 data sheet, Rev. E.
+/// The registers that the driver uses. Page numbers refer to the ADXL345 datasheet, Rev. E.
 enum ADXL345Register {
     /// DEVID.
     static var deviceID: RegisterAddress { RegisterAddress(0x00) }
@@ -55,11 +57,11 @@ enum ADXL345Register {
     static var powerControl: RegisterAddress { RegisterAddress(0x2D) }
     /// INT_ENABLE.
     static var interruptEnable: RegisterAddress { RegisterAddress(0x2E) }
-    /// INT_MAP: what goes to INT2 instead of INT1.
+    /// INT_MAP: routes interrupts to INT2 instead of INT1.
     static var interruptMap: RegisterAddress { RegisterAddress(0x2F) }
     /// DATA_FORMAT: INT_INVERT in bit 5, FULL_RES in bit 3, the range in 1…0.
     static var format: RegisterAddress { RegisterAddress(0x31) }
-    /// DATAX0 … DATAZ1; a read of all six takes an entry from the FIFO.
+    /// DATAX0 … DATAZ1. Reading all six bytes removes an entry from the FIFO.
     static var output: RegisterAddress { RegisterAddress(0x32) }
     /// FIFO_CTL: the mode in bits 7…6.
     static var fifoControl: RegisterAddress { RegisterAddress(0x38) }
@@ -77,7 +79,7 @@ enum ADXL345Value {
     static var bypass: RegisterValue { RegisterValue(0x00) }
     static var stream: RegisterValue { RegisterValue(0x80) }
     static var entryBits: UInt8 { 0x3F }
-    /// The FIFO's entries and the bytes of one.
+    /// The FIFO's entries, and the bytes per entry.
     static var entries: Int { 32 }
     static var entryLength: Int { 6 }
 }

@@ -1,11 +1,11 @@
 package import MotionCore
 
-/// Analog Devices' ADXL345, an accelerometer alone, as registers and scripts.
+/// Analog Devices' ADXL345, an accelerometer without a gyroscope, as registers and scripts.
 ///
-/// It has neither a reset nor a thermometer. A read of the output registers takes one entry from its FIFO, so that every
-/// sample is a transaction of its own. Registers, codes, ranges, FIFO and pin were compared to Linux
-/// adxl345.h and adxl345_core.c and to Zephyr's adxl345.h; bandwidth, noise and turn-on time are the data sheet's (Rev. E),
-/// which was not at hand to compare.
+/// It has neither a reset nor a thermometer. Reading the output registers removes one entry from its FIFO, so every
+/// sample needs a separate transaction. Registers, codes, ranges, FIFO and pin were checked against Linux adxl345.h and
+/// adxl345_core.c and Zephyr's adxl345.h. Bandwidth, noise and turn-on time come from the datasheet (Rev. E), which was
+/// not available for a check.
 package struct ADXL345Family: ChipPart {
     let configuration: ADXL345Configuration
 
@@ -25,19 +25,19 @@ package struct ADXL345Family: ChipPart {
     package static var largestFIFO: Int { ADXL345Value.entries * ADXL345Value.entryLength }
     package var name: StaticString { "ADXL345" }
     package var figures: ChipFigures { configuration.figures }
-    /// DATA_READY stays set while the FIFO has an entry, and so does the pin, which is not to be made to pulse (p. 20).
+    /// DATA_READY and the pin stay set while the FIFO has an entry; the pin cannot be made to pulse (p. 20).
     package var dataReadyPulse: DataReadyPulse { .whenFilled }
-    /// Two counts from the end of ten to thirteen bits.
+    /// Two counts below the end of a value of ten to thirteen bits.
     package var accelerometerLimit: Int16 { Int16(configuration.range) * 256 - 2 }
 
-    /// At 33 entries, the output registers being one, the oldest is gone with the next sample; at 32 a host is already
-    /// so late that no time is left to read them.
+    /// The FIFO and the output registers hold 33 entries together; with 33, the next sample overwrites the oldest. A
+    /// host that finds 32 is already too late to read them all.
     package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: Self.largestFIFO, frameLength: ADXL345Value.entryLength,
             count: ChipRegisters(first: ADXL345Register.fifoStatus, count: 1), data: ADXL345Register.output)
         fifo.longestRead = ADXL345Value.entryLength
-        fifo.tellsOverflow = true
+        fifo.reportsOverflow = true
         return fifo
     }
 
@@ -47,8 +47,8 @@ package struct ADXL345Family: ChipPart {
 
     package func celsius(_ raw: Int16) -> Double { .nan }
 
-    /// Three axes whose noise is about a count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), less at low rates: so many
-    /// repetitions come once in a thousand million frames at rest.
+    /// The noise of the three axes is about one count (table 1: 0.75 LSB at 100 Hz on x and y, 1.1 on z), and less at
+    /// low rates. At rest, this many repetitions occur about once in 10⁹ frames.
     package var longestRepetition: Int {
         switch rate {
         case 50...: 8
@@ -57,8 +57,8 @@ package struct ADXL345Family: ChipPart {
         }
     }
 
-    /// Zeros on every axis are free fall, or the output registers after a reset.
-    package func needsProof(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
+    /// Zeros on every axis mean free fall, or output registers after a reset.
+    package func mayFollowReset(_ frame: ChipFrame) -> Bool { frame.ax == 0 && frame.ay == 0 && frame.az == 0 }
 
     // MARK: Registers
 
@@ -73,7 +73,7 @@ package struct ADXL345Family: ChipPart {
 
     // MARK: Scripts
 
-    /// In standby registers may be set in any order; measuring begins last.
+    /// In standby, registers may be set in any order. Measuring starts last.
     package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(ADXL345Register.powerControl, .none))
@@ -81,7 +81,7 @@ package struct ADXL345Family: ChipPart {
         script.add(.enter(.configuring))
         script.add(.configure(.configuration))
         script.add(.configure(.sensors))
-        // Turn-on: a period and 1.1 ms (table 1, note 8).
+        // Turn-on time: one period plus 1.1 ms (table 1, note 8).
         script.add(.settle(1 / rate + 0.0011))
         script.add(.configure(.dataReady))
     }
@@ -98,7 +98,7 @@ package struct ADXL345Family: ChipPart {
 
     // MARK: Frames
 
-    /// Three values, low bytes first, sign-extended from thirteen bits at most: others cannot be one.
+    /// Three values, low byte first, sign-extended from at most thirteen bits. Larger values are not valid.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
@@ -109,6 +109,6 @@ package struct ADXL345Family: ChipPart {
     }
 }
 
-/// A driver of an ADXL345.
+/// A driver for an ADXL345.
 package typealias ADXL345<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<ADXL345Family, Bus, Clock, NoDataReadyLine>

@@ -1,12 +1,12 @@
 internal import MotionCore
 
-/// What the settings come to in the BMI160's registers, and what its numbers then mean.
+/// The BMI160's register values for the settings, and the resulting figures.
 ///
-/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
-    /// acc_odr and gyr_odr: both sensors need the same rate, since frames without headers have both.
+    /// acc_odr and gyr_odr. Both sensors need the same rate, because frames without headers contain both.
     let rateCode: RegisterValue
-    /// What it comes to; the accelerometer's bandwidth is within 30 % of the gyroscope's.
+    /// The effective figures. The accelerometer's bandwidth is within 30 % of the gyroscope's.
     let figures: ChipFigures
 
     /// Whether INT1 pulses with every sample.
@@ -29,13 +29,13 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
             gyroscopeScale: radiansPerDegree / gyroscope.countsPerDegree)
     }
 
-    /// Settings that were converted from other units may exceed a step by a rounding error.
+    /// Settings converted from other units may exceed a step by a rounding error.
     private static var rounding: Double { 1 - 1e-6 }
 
-    /// The slowest of the rates that both sensors have and that is not below `rate` Hz.
+    /// The lowest rate that both sensors support and that is not below `rate` Hz.
     ///
-    /// Rates: 100 Hz times two to the code less eight; the gyroscope has none below 25 Hz, the accelerometer none above
-    /// 1600 Hz (Linux `bmi160_accel_odr`, `bmi160_gyro_odr`). Bandwidths: data sheet, section 2.4, not compared.
+    /// A rate is 100 Hz · 2^(code - 8). The gyroscope has none below 25 Hz, the accelerometer none above 1600 Hz (Linux
+    /// `bmi160_accel_odr`, `bmi160_gyro_odr`). Bandwidths: datasheet, section 2.4, not verified.
     static func rate(for rate: Double) -> (code: UInt8, rate: Double, bandwidth: Double) {
         let wanted = rate * rounding
         if !(wanted > 25) { return (6, 25, 10.7) }
@@ -47,8 +47,8 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
         return (12, 1600, 523.9)
     }
 
-    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (Linux `bmi160_accel_scale`:
-    /// 598 µm/s² a count is 16384 a g).
+    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (Linux `bmi160_accel_scale`: 598 µm/s² per
+    /// count, which is 16384 counts per g).
     static func accelerometer(for range: Double) -> (bits: UInt8, full: Double) {
         let wanted = range / standardGravity * rounding
         if wanted <= 2 { return (0x3, 2) }
@@ -57,8 +57,8 @@ struct BMI160Configuration: Equatable, Sendable, BitwiseCopyable {
         return (0xC, 16)
     }
 
-    /// The smallest range of ±125 … 2000 °/s not less than `range` rad/s (Linux `bmi160_gyro_scale`:
-    /// 1065 µrad/s a count is 16.4 a °/s).
+    /// The smallest range of ±125 … 2000 °/s not less than `range` rad/s (Linux `bmi160_gyro_scale`: 1065 µrad/s per
+    /// count, which is 16.4 counts per °/s).
     static func gyroscope(for range: Double) -> (bits: UInt8, full: Double, countsPerDegree: Double) {
         let wanted = range * degreesPerRadian * rounding
         if wanted <= 125 { return (4, 125, 262.4) }

@@ -2,10 +2,10 @@ package import MotionCore
 
 /// Bosch's BMI160, as registers and scripts.
 ///
-/// Its FIFO is read without headers: twelve bytes a frame, the gyroscope first. It drops whole frames when it is full, and
-/// a length that is no multiple of a frame says that bytes were lost. Registers, codes, ranges, rates, pin and FIFO content were
-/// compared to Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1. Bandwidths and the thermometer's figures are the data
-/// sheet's (BST-BMI160-DS000), which was not at hand to compare.
+/// Its FIFO is read without headers: twelve bytes per frame, the gyroscope first. A full FIFO drops whole frames, so a
+/// length that is not a multiple of a frame means that bytes were lost. Registers, codes, ranges, rates, pin and FIFO
+/// content were checked against Linux bmi160_core.c and Bosch's BMI160_SensorAPI 3.8.1. Bandwidths and the
+/// thermometer's figures come from the datasheet (BST-BMI160-DS000), which was not available for a check.
 package struct BMI160Family: ChipPart {
     let configuration: BMI160Configuration
 
@@ -36,14 +36,14 @@ package struct BMI160Family: ChipPart {
 
     package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[1] & 0x07) << 8 | Int(registers[0]) }
 
-    /// 23 °C and 1/512 K a count (register 0x20).
+    /// 23 °C at zero counts, 1/512 K per count (register 0x20).
     package func celsius(_ raw: Int16) -> Double {
         raw == BMI160Value.invalid ? .nan : 23 + Double(raw) / 512
     }
 
     // MARK: Registers
 
-    /// The interrupt is enabled last, when its pin is as it should be.
+    /// The interrupt is enabled last, after its pin has been configured.
     package func addRegisters(to table: inout RegisterTable) {
         table.add(noFatalError, in: .observed)
         table.add(bothNormal, in: .observed)
@@ -73,7 +73,8 @@ package struct BMI160Family: ChipPart {
 
     // MARK: Scripts
 
-    /// The sensors wake first: while they are suspended, a write has to be followed by 450 µs of silence (section 3.2.1).
+    /// The sensors wake first: while they are suspended, each write must be followed by 450 µs without access (section
+    /// 3.2.1).
     package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(BMI160Register.command, BMI160Value.softReset))
@@ -102,9 +103,9 @@ package struct BMI160Family: ChipPart {
 
     // MARK: Frames
 
-    /// Gyroscope and accelerometer, low bytes first (section 2.5.2).
+    /// Gyroscope and accelerometer, low byte first (section 2.5.2).
     ///
-    /// A value that the chip does not have reads as -32768. All bits one on every axis is a bus that nobody drives.
+    /// A missing value reads as -32768. All bits set on every axis means that no device drives the bus.
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
@@ -119,6 +120,6 @@ package struct BMI160Family: ChipPart {
     }
 }
 
-/// A driver of a BMI160.
+/// A driver for a BMI160.
 package typealias BMI160<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<BMI160Family, Bus, Clock, NoDataReadyLine>

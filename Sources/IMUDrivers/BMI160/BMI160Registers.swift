@@ -10,7 +10,7 @@ enum BMI160Register {
     static var temperature: RegisterAddress { RegisterAddress(0x20) }
     /// FIFO_LENGTH_0, _1: bytes in the FIFO, low byte first, eleven bits.
     static var fifoLength: RegisterAddress { RegisterAddress(0x22) }
-    /// FIFO_DATA: takes bytes from the FIFO; does not advance to the next register.
+    /// FIFO_DATA: removes bytes from the FIFO; the address does not advance to the next register.
     static var fifoData: RegisterAddress { RegisterAddress(0x24) }
     /// ACC_CONF: acc_bwp in bits 6…4, acc_odr in 3…0.
     static var accelerometerConfiguration: RegisterAddress { RegisterAddress(0x40) }
@@ -20,17 +20,17 @@ enum BMI160Register {
     static var gyroscopeConfiguration: RegisterAddress { RegisterAddress(0x42) }
     /// GYR_RANGE in bits 2…0.
     static var gyroscopeRange: RegisterAddress { RegisterAddress(0x43) }
-    /// FIFO_DOWNS: filtered data and no downsampling, of either sensor.
+    /// FIFO_DOWNS: filtered data without downsampling, for both sensors.
     static var fifoDownsampling: RegisterAddress { RegisterAddress(0x45) }
-    /// FIFO_CONFIG_0: the watermark; FIFO_CONFIG_1: what goes into the FIFO, and whether frames have headers.
+    /// FIFO_CONFIG_0: the watermark. FIFO_CONFIG_1: the FIFO's content, and whether frames have headers.
     static var fifoWatermark: RegisterAddress { RegisterAddress(0x46) }
     static var fifoConfiguration: RegisterAddress { RegisterAddress(0x47) }
-    /// INT_EN_1: int_drdy_en in bit 4; INT_EN_2 has those of no motion.
+    /// INT_EN_1: int_drdy_en in bit 4. INT_EN_2: the no-motion interrupts.
     static var interruptEnable: RegisterAddress { RegisterAddress(0x51) }
     static var noMotionInterruptEnable: RegisterAddress { RegisterAddress(0x52) }
-    /// INT_OUT_CTRL: of INT1, output enable in bit 3, open drain in 2, active high in 1.
+    /// INT_OUT_CTRL for INT1: output enable in bit 3, open drain in 2, active high in 1.
     static var interruptOutput: RegisterAddress { RegisterAddress(0x53) }
-    /// INT_LATCH: zero is not latched.
+    /// INT_LATCH: zero means not latched.
     static var interruptLatch: RegisterAddress { RegisterAddress(0x54) }
     /// INT_MAP_1: int1_drdy in bit 7.
     static var interruptMap: RegisterAddress { RegisterAddress(0x56) }
@@ -48,16 +48,16 @@ enum BMI160Value {
     static var gyroscopeNormal: RegisterValue { RegisterValue(0x15) }
     static var gyroscopeSuspend: RegisterValue { RegisterValue(0x14) }
     static var fifoFlush: RegisterValue { RegisterValue(0xB0) }
-    /// PMU_STATUS with both sensors in normal mode, and the bits that say so.
+    /// PMU_STATUS with both sensors in normal mode, and the mask of its power bits.
     static var bothNormal: RegisterValue { RegisterValue(0x14) }
     static var powerBits: RegisterValue { RegisterValue(0x3C) }
     /// ERR_REG: fatal_err.
     static var fatalError: RegisterValue { RegisterValue(0x01) }
-    /// ACC_CONF, GYR_CONF: the filter in its normal mode, neither oversampled by two nor by four.
+    /// ACC_CONF, GYR_CONF: the filter in normal mode, without oversampling by two or four.
     static var normalBandwidth: RegisterValue { RegisterValue(0x20) }
-    /// FIFO_DOWNS: filtered data, every one; the reset value.
+    /// FIFO_DOWNS: filtered data, every sample; the reset value.
     static var filteredData: RegisterValue { RegisterValue(0x88) }
-    /// FIFO_CONFIG_0: the reset value; nobody waits for the watermark.
+    /// FIFO_CONFIG_0: the reset value; the watermark is not used.
     static var watermark: RegisterValue { RegisterValue(0x80) }
     /// FIFO_CONFIG_1: fifo_gyr_en and fifo_acc_en without fifo_header_en.
     static var motionWithoutHeaders: RegisterValue { RegisterValue(0xC0) }
@@ -65,17 +65,17 @@ enum BMI160Value {
     static var dataReady: RegisterValue { RegisterValue(0x10) }
     static var pushPullActiveHigh: RegisterValue { RegisterValue(0x0A) }
     static var dataReadyOnPin1: RegisterValue { RegisterValue(0x80) }
-    /// What a value is that the chip does not have: an empty FIFO's, a sleeping sensor's, the temperature's.
+    /// The value of missing data: from an empty FIFO, a sleeping sensor or the thermometer.
     static var invalid: Int16 { .min }
 }
 
-/// How long the chip may take, seconds (Linux bmi160_core.c waits alike).
+/// Timing of the chip, seconds (Linux bmi160_core.c uses similar values).
 enum BMI160Timing {
     /// From a reset to the first access: 1 ms in Linux, 15 ms in Bosch's API (`BMI160_SOFT_RESET_DELAY_MS`).
     static var reset: Double { 0.015 }
     /// The accelerometer's start: 3.8 ms.
     static var accelerometerStart: Double { 0.005 }
-    /// The gyroscope's start: 55 ms typical, 80 ms at most. It is looked for this often, and given up after that long.
+    /// The gyroscope's start: 55 ms typical, 80 ms at most. Interval between checks, and the deadline.
     static var gyroscopePoll: Double { 0.01 }
     static var gyroscopeDeadline: Double { 0.15 }
 }

@@ -1,23 +1,23 @@
-/// What a part's settings come to, in SI units: the figures that every chip has.
+/// The effective settings of a part in SI units: the figures that every chip has.
 package struct ChipFigures: Equatable, Sendable, BitwiseCopyable {
     /// The sample rate with a perfect oscillator, Hz.
     package let rate: Double
 
-    /// -3 dB bandwidth of the low-pass in the chip, Hz, and how much it delays the gyroscope (the accelerometer where
-    /// there is none), seconds.
+    /// -3 dB bandwidth of the chip's low-pass, Hz, and its delay, seconds: the gyroscope's, or the accelerometer's on a
+    /// part without a gyroscope.
     package let bandwidth: Double
     package let delay: Double
 
-    /// Full scales, m/s² and rad/s, the latter zero where there is no gyroscope; and of one count.
+    /// Full scales, m/s² and rad/s (the gyroscope's is zero if the part has none), and the size of one count.
     package let accelerometerRange: Double
     package let gyroscopeRange: Double
     package let accelerometerScale: Double
     package let gyroscopeScale: Double
 
-    /// Makes the figures.
+    /// Creates the figures.
     ///
-    /// Where no delay is told it is that of a Butterworth low-pass of second order with this bandwidth, √2/(2π·f); where no
-    /// scale is, a 2¹⁵th of the range.
+    /// If `delay` is `nil`, it is computed for a second-order Butterworth low-pass of this bandwidth, √2/(2π·f). A
+    /// scale that is `nil` is the range divided by 2¹⁵.
     package init(
         rate: Double, bandwidth: Double, delay: Double? = nil, accelerometerRange: Double, gyroscopeRange: Double,
         accelerometerScale: Double? = nil, gyroscopeScale: Double? = nil

@@ -1,7 +1,7 @@
 internal import MotionCore
 
 extension ChipPart {
-    /// A frame in SI units; `temperature` is that of a chip whose frames do not tell it, °C.
+    /// Converts a frame to SI units. `temperature`, °C, is used if the chip's frames do not carry one.
     func sample(of frame: ChipFrame, at timestamp: Timestamp, temperature: Double = .nan) -> MotionSample {
         let a = accelerometerScale
         let g = gyroscopeScale
@@ -17,7 +17,7 @@ extension ChipPart {
             if isClipped(frame.gy, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 1)) }
             if isClipped(frame.gz, gyroscopeLimit) { flags.insert(.rotationRateClipped(axis: 2)) }
         }
-        // No `map`: the method as a closure would be allocated, a sample each, where nothing is optimised.
+        // No `map`: in an unoptimised build the method passed as a closure is allocated once per sample.
         var celsius = temperature
         if let raw = frame.temperature { celsius = self.celsius(raw) }
         return MotionSample(

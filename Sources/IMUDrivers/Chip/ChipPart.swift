@@ -1,73 +1,75 @@
 internal import MotionCore
 
-/// What the driver has to know of a chip: its registers as a table, its bring-up as scripts, and what its bytes mean.
+/// What the driver needs to know about a chip: its register table, its bring-up scripts, and the layout of its data.
 ///
-/// A part is a plain value, made of the identity that the chip answered with and of the settings. `ChipDriver` carries
-/// out its scripts, holds the chip to the table, keeps deadlines, reads the FIFO and recovers; a part only describes.
-/// Adding a chip is writing one of these and naming it in `ChipRegistry`.
+/// A part is a plain value created from the chip's identity and the settings. It only describes: `ChipDriver` runs the
+/// scripts, checks the registers against the table, enforces deadlines, reads the FIFO and recovers from faults. To add
+/// a chip, implement this protocol and list the part in `ChipRegistry`.
 package protocol ChipPart: Sendable, BitwiseCopyable {
     /// The family's name in a configuration.
     static var family: IMUFamily { get }
 
-    /// The 7-bit addresses that a part of the family can have.
+    /// The 7-bit addresses that parts of the family use.
     static var addresses: [UInt8] { get }
 
-    /// The register that says who is there.
+    /// The register that identifies the chip.
     static var identityRegister: RegisterAddress { get }
 
-    /// The most bytes that the FIFO of any part of the family holds.
+    /// The largest FIFO of any part in the family, bytes.
     static var largestFIFO: Int { get }
 
-    /// The part that answers with `identity`; `nil` where it is none of the family.
+    /// The part that answers with `identity`; `nil` if it does not belong to the family.
     init?(identity: UInt8, settings: IMUSettings)
 
-    /// What the chip is taken for until it is asked.
+    /// The part assumed until the chip has been identified.
     init(settings: IMUSettings)
 
-    /// The part's name as its maker writes it.
+    /// The part's name as its manufacturer writes it.
     var name: StaticString { get }
 
-    /// Rate, bandwidth, delay, ranges and scales, as the settings set them.
+    /// The rate, bandwidth, delay, ranges and scales that the settings result in.
     var figures: ChipFigures { get }
 
-    /// The counts, without sign, from which on an axis counts as clipped.
+    /// The magnitude in counts from which an axis counts as clipped.
     var accelerometerLimit: Int16 { get }
     var gyroscopeLimit: Int16 { get }
 
-    /// The FIFO's measures.
+    /// The FIFO's layout.
     var fifo: ChipFIFO { get }
 
-    /// When its data-ready pin pulses, where the settings ask for that.
+    /// When the data-ready pin pulses, if the settings enable it.
     var dataReadyPulse: DataReadyPulse { get }
 
-    /// Adds the registers that the stream depends on, with what the settings come to.
+    /// Adds the registers that the stream depends on, with the values that the settings require.
     func addRegisters(to table: inout RegisterTable)
 
-    /// Adds the steps from the identified chip to one that is configured, without its FIFO.
+    /// Adds the steps that configure an identified chip, except for its FIFO.
     func addBringUp(to script: inout ChipScript)
 
-    /// Adds the steps that empty the FIFO and start it. For the first time, the driver then reads back the table's `fifo`.
+    /// Adds the steps that empty and start the FIFO. After the first start the driver reads the table's `fifo` stage
+    /// back.
     func addFIFOStart(to script: inout ChipScript)
 
-    /// Adds the steps that put the chip to sleep: writes alone.
+    /// Adds the steps that put the chip to sleep. Only writes are allowed.
     func addSleep(to script: inout ChipScript)
 
-    /// The number of bytes in the FIFO, of what its count registers hold; more than the FIFO's size where it ran over.
+    /// The number of bytes in the FIFO, decoded from its count registers; more than the FIFO's size if it overflowed.
     func fill(_ registers: UnsafeRawBufferPointer) -> Int
 
-    /// The frame that begins at `offset`; `nil` where that cannot be one.
+    /// The frame that begins at `offset`; `nil` if the bytes cannot be a frame.
     func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame?
 
-    /// How often in a row a living chip may repeat a frame bit for bit: by chance, where noise is smaller than a count.
+    /// How many times in a row a working chip may repeat a frame bit for bit, by chance, if the noise is below one
+    /// count.
     var longestRepetition: Int { get }
 
-    /// Whether a chip that was just reset may answer with this frame too, so that its settings have to prove it.
-    func needsProof(_ frame: ChipFrame) -> Bool
+    /// Whether a chip that has just been reset could also return this frame, so that its registers must be checked.
+    func mayFollowReset(_ frame: ChipFrame) -> Bool
 
-    /// Degrees Celsius of a raw temperature.
+    /// Converts a raw temperature to °C.
     func celsius(_ raw: Int16) -> Double
 
-    /// Degrees Celsius of what the FIFO's `temperature` registers hold.
+    /// Converts the content of the FIFO's `temperature` registers to °C.
     func temperature(_ registers: UnsafeRawBufferPointer) -> Double
 }
 
@@ -80,14 +82,14 @@ extension ChipPart {
     package var accelerometerScale: Double { figures.accelerometerScale }
     package var gyroscopeScale: Double { figures.gyroscopeScale }
 
-    /// Eight counts from the end of sixteen bits.
+    /// Eight counts below the end of the 16-bit range.
     package var accelerometerLimit: Int16 { .max - 8 }
     package var gyroscopeLimit: Int16 { .max - 8 }
 
-    /// With six axes the same frame twice is one in a thousand at most.
+    /// With six axes, the probability of an identical consecutive frame is at most one in a thousand.
     package var longestRepetition: Int { 4 }
 
-    package func needsProof(_ frame: ChipFrame) -> Bool { false }
+    package func mayFollowReset(_ frame: ChipFrame) -> Bool { false }
 
     package func temperature(_ registers: UnsafeRawBufferPointer) -> Double {
         celsius(Int16(littleEndian: registers.loadUnaligned(as: Int16.self)))
@@ -95,33 +97,33 @@ extension ChipPart {
 
     package var dataReadyPulse: DataReadyPulse { .everySample }
 
-    /// Edges that may queue up between two looks: those of the longest batch twice over, and what a late host adds.
+    /// Capacity of the edge queue between two FIFO reads: twice the longest batch, plus a margin for a late host.
     static var mostEdges: Int { 1024 }
 }
 
-/// The measures of a FIFO.
+/// The layout of a FIFO.
 package struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
     /// Bytes it holds.
     package var size: Int
 
-    /// Bytes of a frame: everything that was measured at one instant.
+    /// Bytes of a frame: all values measured at one instant.
     package var frameLength: Int
 
-    /// Where its count stands.
+    /// The count registers.
     package var count: ChipRegisters
 
-    /// The register at which its bytes are read, in one transaction as many as wanted up to `longestRead`.
+    /// The register through which the data is read. One transaction may read up to `longestRead` bytes.
     package var data: RegisterAddress
     package var longestRead = Int.max
 
-    /// Where the chip's temperature stands, if it is not in the frames; low byte first
-    /// unless the part says otherwise.
+    /// The chip's temperature registers if the frames do not carry the temperature. Low byte first unless the part says
+    /// otherwise.
     package var temperature: ChipRegisters?
 
-    /// Whether a count beyond its size says that it ran over; else such a count cannot be.
-    package var tellsOverflow = false
+    /// Whether a count beyond the FIFO's size reports an overflow; otherwise such a count is invalid.
+    package var reportsOverflow = false
 
-    /// Frames after the start that mean nothing.
+    /// Invalid frames after each start.
     package var discardedFrames = 2
 
     package init(size: Int, frameLength: Int, count: ChipRegisters, data: RegisterAddress) {
@@ -134,11 +136,11 @@ package struct ChipFIFO: Equatable, Sendable, BitwiseCopyable {
     /// Whole frames it holds.
     var mostFrames: Int { size / frameLength }
 
-    /// The longest batch: half of the FIFO, so that a host that is late by as much again loses nothing.
+    /// The longest batch: half of the FIFO. The host may then be late by the same time again without losing data.
     var longestBatch: Int { max(1, mostFrames / 2) }
 }
 
-/// What a chip measured at one instant, in counts.
+/// The raw counts that a chip measured at one instant.
 package struct ChipFrame: Equatable, Sendable, BitwiseCopyable {
     package var ax: Int16
     package var ay: Int16

@@ -1,34 +1,35 @@
 /// One step of a script.
 package enum ChipStep: Equatable, Sendable, BitwiseCopyable {
-    /// The chip's life goes on to another state. A register that does not keep its value before the deadline of the reset
-    /// sends the script back to `waking`: some parts take writes only a while after their reset.
+    /// Enters the next driver state. If a register does not keep its value before the reset deadline, the script
+    /// returns to `waking`: some parts accept writes only some time after a reset.
     case enter(IMUState)
-    /// Writes a register that is not to keep it: a command, or what comes before the table's value.
+    /// Writes a register that need not keep the value: a command, or a temporary value before the table's value.
     case write(RegisterAddress, RegisterValue)
-    /// Reads a register for what that does to the chip.
+    /// Reads a register for its side effect.
     case read(RegisterAddress)
     /// Writes the table's registers of a stage.
     case apply(RegisterStage)
-    /// Writes the table's registers of a stage, and reads each back.
+    /// Writes the table's registers of a stage and reads each one back.
     case configure(RegisterStage)
-    /// Reads the table's registers of a stage, which must be as they are there.
+    /// Reads the table's registers of a stage and checks their values.
     case verify(RegisterStage)
-    /// Reads a register, which must be so.
+    /// Reads a register and checks its value.
     case check(RegisterSetting)
-    /// Looks at a register every so many seconds until it is so, and fails after `within` seconds. A chip that does not
-    /// answer meanwhile is one in reset.
+    /// Reads a register every `every` seconds until it has the given value; fails after `within` seconds. A missing
+    /// acknowledgement is tolerated meanwhile, because a chip in reset may not answer.
     case waitFor(RegisterSetting, every: Double, within: Double)
     /// Waits, seconds.
     case wait(Double)
-    /// Reads the temperature, high byte first, that frames of a FIFO which has not slipped are near to.
+    /// Reads the chip's temperature, high byte first, as the reference that the temperatures in FIFO frames are checked
+    /// against.
     case noteTemperature(RegisterAddress)
-    /// From so many seconds after now on the sensors tell the truth.
+    /// Discards samples for this many seconds, until the sensors have settled.
     case settle(Double)
 }
 
-/// The steps of one thing that a driver does with a chip, in memory that is fixed at `init`.
+/// A sequence of steps, in memory that is fixed at `init`.
 package struct ChipScript: ~Copyable {
-    /// The most steps of a script.
+    /// The most steps in a script.
     static var capacity: Int { 24 }
 
     private let steps: UnsafeMutablePointer<ChipStep>
@@ -42,7 +43,7 @@ package struct ChipScript: ~Copyable {
         steps.deallocate()
     }
 
-    /// Adds a step after those that are there.
+    /// Appends a step.
     package mutating func add(_ step: ChipStep) {
         precondition(count < Self.capacity, "too many steps")
         steps[count] = step
@@ -58,22 +59,22 @@ package struct ChipScript: ~Copyable {
     mutating func removeAll() { count = 0 }
 }
 
-/// What a driver carries out with a part: the part's register table and its scripts.
+/// A part's register table and scripts, as the driver runs them.
 struct ChipPlan: ~Copyable {
     private(set) var registers = RegisterTable()
     private(set) var bringUp = ChipScript()
     private(set) var startFIFO = ChipScript()
     private(set) var sleep = ChipScript()
 
-    /// The plan of a part; the only one that allocates.
+    /// The plan of a part. This is the only method that allocates.
     static func of<Part: ChipPart>(_ part: Part) -> ChipPlan {
-        // Not in an initialiser: Swift 6.0.3 crashes on a mutating method there.
+        // Not an initialiser: Swift 6.0.3 crashes on a mutating method call there.
         var plan = ChipPlan()
         plan.replace(with: part)
         return plan
     }
 
-    /// Takes the plan of another part, in the same memory.
+    /// Replaces the plan with another part's, in the same memory.
     mutating func replace<Part: ChipPart>(with part: Part) {
         registers.removeAll()
         part.addRegisters(to: &registers)

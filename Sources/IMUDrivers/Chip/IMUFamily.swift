@@ -1,4 +1,4 @@
-/// A family of chips that one driver is for.
+/// A family of chips that share one driver.
 public enum IMUFamily: UInt8, CaseIterable, Sendable {
     case mpu6050
     case icm42688
@@ -23,7 +23,7 @@ public enum IMUFamily: UInt8, CaseIterable, Sendable {
         /// Its name in a configuration.
         public var name: String { "\(word)" }
 
-        /// The family of a name; `nil` where there is none.
+        /// The family with this name; `nil` if there is none.
         public init?(name: String) {
             guard let family = IMUFamily.allCases.first(where: { $0.name == name }) else { return nil }
             self = family

@@ -1,4 +1,4 @@
-/// What answers at an address of a bus, as far as an identity register tells.
+/// The result of reading an identity register at a bus address.
 package struct IMUIdentity: Sendable {
     /// The register that was read.
     package let register: UInt8
@@ -6,16 +6,16 @@ package struct IMUIdentity: Sendable {
     /// Its content.
     package let identity: UInt8
 
-    /// The part's name, or `nil` where the number is not known.
+    /// The part's name; `nil` if the identity is unknown.
     package let name: StaticString?
 
-    /// The family whose driver drives it; `nil` where none does.
+    /// The family whose driver supports the part; `nil` if no driver does.
     package let family: IMUFamily?
 
-    /// Whether there is a driver here for it.
+    /// Whether a driver supports the part.
     package var isSupported: Bool { family != nil }
 
-    /// A part of a family that there is a driver for.
+    /// A supported part.
     package init(register: UInt8, identity: UInt8, name: StaticString, family: IMUFamily) {
         self.register = register
         self.identity = identity
@@ -23,7 +23,7 @@ package struct IMUIdentity: Sendable {
         self.family = family
     }
 
-    /// What no driver drives, by its name where that is known.
+    /// An unsupported part, with its name if that is known.
     package init(register: UInt8, identity: UInt8) {
         self.register = register
         self.identity = identity
@@ -31,7 +31,7 @@ package struct IMUIdentity: Sendable {
         family = nil
     }
 
-    /// The name of a part that there need not be a driver for.
+    /// The name of a part, supported or not.
     ///
     /// Numbers: Linux inv_mpu_iio.h and Betaflight accgyro_mpu.h; 0x00 of bank 0: Pimoroni's icm20948.
     package static func knownName(of identity: UInt8, in register: UInt8) -> StaticString? {

@@ -1,41 +1,41 @@
-/// A register's address within a chip: a type of its own, so that an address cannot be given where a value belongs.
+/// A register's address within a chip. A separate type, so that an address cannot be passed as a value.
 package struct RegisterAddress: Equatable, Sendable, BitwiseCopyable {
     /// The number that goes over the bus.
     package let number: UInt8
 
-    /// Makes the address of a register with this number.
+    /// Creates the address of the register with this number.
     @inlinable
     package init(_ number: UInt8) {
         self.number = number
     }
 }
 
-/// What a register holds, or some of its bits.
+/// The content of a register, or some of its bits.
 package struct RegisterValue: Equatable, Sendable, BitwiseCopyable {
     /// The byte that goes over the bus.
     package let bits: UInt8
 
-    /// Makes a value of eight bits.
+    /// Creates a value from its eight bits.
     @inlinable
     package init(_ bits: UInt8) {
         self.bits = bits
     }
 
-    /// No bit, and all of them.
+    /// No bits, and all bits.
     package static var none: RegisterValue { RegisterValue(0x00) }
     package static var all: RegisterValue { RegisterValue(0xFF) }
 
-    /// The bits of either.
+    /// The bits that are set in either value.
     package static func | (a: RegisterValue, b: RegisterValue) -> RegisterValue { RegisterValue(a.bits | b.bits) }
 
-    /// The bits of both.
+    /// The bits that are set in both values.
     package static func & (a: RegisterValue, b: RegisterValue) -> RegisterValue { RegisterValue(a.bits & b.bits) }
 
-    /// The bits of `self` that `other` does not have.
+    /// The bits of `self` that are not set in `other`.
     package func subtracting(_ other: RegisterValue) -> RegisterValue { RegisterValue(bits & ~other.bits) }
 }
 
-/// Neighbouring registers.
+/// A run of adjacent registers.
 package struct ChipRegisters: Equatable, Sendable, BitwiseCopyable {
     package var first: RegisterAddress
     package var count: Int

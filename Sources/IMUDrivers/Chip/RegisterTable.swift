@@ -1,45 +1,46 @@
-/// What a register has to hold: the bits that are set and those that are clear; all others may be either.
+/// The required content of a register: the bits that must be set and those that must be clear. All other bits are
+/// ignored.
 package struct RegisterSetting: Equatable, Sendable, BitwiseCopyable {
     package let register: RegisterAddress
     package let set: RegisterValue
     package let clear: RegisterValue
 
-    /// Makes a setting of those bits that are told.
+    /// Creates a setting from the bits that must be set and those that must be clear.
     package init(_ register: RegisterAddress, set: RegisterValue = .none, clear: RegisterValue) {
         self.register = register
         self.set = set
         self.clear = clear.subtracting(set)
     }
 
-    /// Makes the setting of a whole register: all bits that are not set are clear.
+    /// Creates the setting of a whole register: all bits that are not set must be clear.
     package init(_ register: RegisterAddress, set: RegisterValue = .none) {
         self.init(register, set: set, clear: .all)
     }
 
-    /// Whether a register that reads as `found` is as it has to be.
+    /// Whether `found` satisfies the setting.
     package func holds(in found: RegisterValue) -> Bool { found & (set | clear) == set }
 }
 
-/// When a register of the table is written; the steps of a `ChipScript` name it.
+/// When a register of the table is written. The steps of a `ChipScript` refer to it.
 package enum RegisterStage: UInt8, Sendable, BitwiseCopyable {
-    /// First of all: what a chip needs before it keeps any other setting.
+    /// First: what a chip needs before it accepts any other setting.
     case waking
-    /// While the chip is configured.
+    /// During configuration.
     case configuration
-    /// After that: what makes the sensors measure.
+    /// After configuration: starts the sensors.
     case sensors
-    /// What lets the data-ready pin pulse, where a line is used.
+    /// Enables the data-ready pulse, if a line is used.
     case dataReady
-    /// Each time that the FIFO is started.
+    /// At each start of the FIFO.
     case fifo
-    /// Never: the register has to read so by itself, or after a command.
+    /// Never written: the register must have the value by default, or after a command.
     case observed
 }
 
-/// The registers that a chip's stream depends on: each with what it has to hold and when that is written.
+/// The registers that a chip's stream depends on, each with its required content and the stage at which it is written.
 ///
-/// The table is all that configuration, read-back and health check go by, after the manner of PX4's drivers (`_register_cfg`:
-/// register, bits to set, bits to clear). Its order is that of writing within a stage. Memory is fixed at `init`.
+/// Configuration, read-back and health check all work from this table, like `_register_cfg` in PX4's drivers (register,
+/// bits to set, bits to clear). Within a stage, registers are written in table order. Memory is fixed at `init`.
 package struct RegisterTable: ~Copyable {
     /// A register with its stage.
     struct Row: Equatable, BitwiseCopyable {
@@ -47,10 +48,10 @@ package struct RegisterTable: ~Copyable {
         var stage: RegisterStage
     }
 
-    /// The most registers in a table: those of the longest, an LSM6DSO with a data-ready line, and a few.
+    /// The most registers in a table: what the longest one needs (an LSM6DSO with a data-ready line), plus a few.
     static var capacity: Int { 24 }
 
-    /// The most registers that the health check reads at once.
+    /// The most registers that the health check reads in one transaction.
     static var longestGroup: Int { 4 }
 
     private let rows: UnsafeMutablePointer<Row>
@@ -68,7 +69,7 @@ package struct RegisterTable: ~Copyable {
         groups.deallocate()
     }
 
-    /// Adds what a register has to hold. A register has one row.
+    /// Adds the required content of a register. Each register has one row.
     package mutating func add(_ setting: RegisterSetting, in stage: RegisterStage) {
         precondition(count < Self.capacity, "too many registers")
         precondition(self.setting(of: setting.register.number) == nil, "a register with two settings")
@@ -76,7 +77,7 @@ package struct RegisterTable: ~Copyable {
         count += 1
     }
 
-    /// Adds what a whole register has to hold.
+    /// Adds the required content of a whole register.
     package mutating func add(_ register: RegisterAddress, _ value: RegisterValue, in stage: RegisterStage) {
         add(RegisterSetting(register, set: value), in: stage)
     }
@@ -87,7 +88,7 @@ package struct RegisterTable: ~Copyable {
         return rows[index]
     }
 
-    /// What the register with this number has to hold; `nil` where it is not in the table.
+    /// The required content of the register with this number; `nil` if it is not in the table.
     func setting(of number: UInt8) -> RegisterSetting? {
         for index in 0..<count where rows[index].setting.register.number == number { return rows[index].setting }
         return nil
@@ -102,13 +103,13 @@ package struct RegisterTable: ~Copyable {
 // MARK: The health check's groups
 
 extension RegisterTable {
-    /// Registers that are neighbours, at most four, which the health check reads in one transaction.
+    /// A run of at most four adjacent registers that the health check reads in one transaction.
     func group(_ number: Int) -> ChipRegisters {
         precondition(number >= 0 && number < groupCount, "group out of range")
         return groups[number]
     }
 
-    /// Puts neighbours into groups, in the order in which the table first names one of a group.
+    /// Groups adjacent registers, ordered by each group's first appearance in the table.
     mutating func formGroups() {
         groupCount = 0
         for index in 0..<count {
@@ -121,7 +122,7 @@ extension RegisterTable {
         }
     }
 
-    /// The group of a register: of a long run of neighbours those four that it is among.
+    /// The group that a register belongs to. A run longer than four registers is split into groups of four.
     private func neighbours(of number: UInt8) -> ChipRegisters {
         var start = number
         while start > 0 && setting(of: start - 1) != nil { start -= 1 }
@@ -133,7 +134,7 @@ extension RegisterTable {
         return ChipRegisters(first: RegisterAddress(start), count: length)
     }
 
-    /// The register of a group that does not hold what it should; `found` is what the group reads as.
+    /// The first register of a group whose content is wrong; `found` is the content read for the whole group.
     func changedRegister(in group: ChipRegisters, reading found: UnsafeRawBufferPointer) -> RegisterAddress? {
         for offset in 0..<group.count {
             let number = group.first.number + UInt8(offset)

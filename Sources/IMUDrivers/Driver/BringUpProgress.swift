@@ -1,45 +1,45 @@
 internal import MotionCore
 
-/// How far the bring-up of a chip has come, and how long it may take what it is at.
+/// The current step of a chip's bring-up, and its deadlines.
 struct BringUpProgress: BitwiseCopyable {
     /// The next step of the script.
     private(set) var step = 0
-    /// The step at which it begins again when registers do not keep their values yet, and until when that may be.
+    /// The step to return to while registers do not yet keep their values, and the deadline for that.
     private var wakingStep: Int?
-    private var patienceEnd: Timestamp?
-    /// Until when the step may look for what it waits for; `nil` when it is not waiting.
+    private var registerDeadline: Timestamp?
+    /// The deadline of the step's wait; `nil` if it is not waiting.
     private var waitEnd: Timestamp?
 
-    /// The chip has been identified: its script begins.
+    /// Starts the script, once the chip has been identified.
     mutating func begin() { self = BringUpProgress() }
 
-    /// The step is done.
+    /// Marks the current step as done.
     mutating func advance() {
         step += 1
         waitEnd = nil
     }
 
-    /// The step is where the chip wakes from its reset: from now on its registers may refuse their values for a while.
+    /// Records that the chip is waking from its reset; from now on its registers may reject values for a while.
     mutating func noteWaking(at now: Timestamp) {
         wakingStep = step
-        if patienceEnd == nil { patienceEnd = now.advanced(bySeconds: DriverTiming.registerPatience) }
+        if registerDeadline == nil { registerDeadline = now.advanced(bySeconds: DriverTiming.registerTimeout) }
     }
 
-    /// Goes back to where the chip wakes, if a register may still refuse its value; returns whether it may.
+    /// Returns to the waking step if a register may still reject its value. Returns whether it did.
     mutating func wakeAgain(at now: Timestamp) -> Bool {
-        guard let wakingStep, let patienceEnd, now < patienceEnd else { return false }
+        guard let wakingStep, let registerDeadline, now < registerDeadline else { return false }
         step = wakingStep
         return true
     }
 
-    /// Begins to wait, unless that has begun; returns whether it is the beginning.
+    /// Starts the step's wait if it is not already waiting. Returns whether it started.
     mutating func beginWaiting(from now: Timestamp, for seconds: Double) -> Bool {
         guard waitEnd == nil else { return false }
         waitEnd = now.advanced(bySeconds: seconds)
         return true
     }
 
-    /// Whether the step has waited for too long.
+    /// Whether the step has exceeded its deadline.
     func isOverdue(at now: Timestamp) -> Bool {
         guard let waitEnd else { return false }
         return now >= waitEnd

@@ -1,8 +1,8 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Looks for a chip that was lost: first for the way to it.
-    mutating func beginAgain() throws(IMUFault) -> IMUPoll {
+    /// Restarts the bring-up of a lost chip, after reopening the bus.
+    mutating func restartBringUp() throws(IMUFault) -> IMUPoll {
         do throws(BusError) {
             try bus.reopen()
         } catch {
@@ -12,7 +12,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return try identify()
     }
 
-    /// Identifying: asks who is there, and begins its script if it is one of the family.
+    /// Identifying: reads the identity and starts the bring-up script if the chip belongs to the family.
     mutating func identify() throws(IMUFault) -> IMUPoll {
         status.state = .identifying
         let identity = try get(Part.identityRegister).bits
@@ -29,16 +29,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         plan.replace(with: found)
         info = IMUInfo(found, identity: identity)
         bringUp.begin()
-        return try goOn()
+        return try runBringUp()
     }
 
-    /// What the user says that a chip of an unknown number is.
+    /// The part that the user's `assumedIdentity` setting names, for a chip with an unknown identity.
     private var assumedPart: Part? {
         settings.assumedIdentity.flatMap { Part(identity: $0, settings: settings) }
     }
 
-    /// Resetting, waking, configuring: carries out the script up to the next wait.
-    mutating func goOn() throws(IMUFault) -> IMUPoll {
+    /// Resetting, waking, configuring: runs the script up to the next wait.
+    mutating func runBringUp() throws(IMUFault) -> IMUPoll {
         let end = plan.bringUp.count
         while bringUp.step < end {
             switch plan.bringUp[bringUp.step] {
@@ -52,7 +52,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 if let poll = try look(for: wanted, every: interval, within: limit) { return poll }
             case let step:
                 do throws(IMUFault) {
-                    try carryOut(step)
+                    try perform(step)
                 } catch {
                     guard case .readBack = error, bringUp.wakeAgain(at: clock.now()) else { throw error }
                     continue
@@ -63,14 +63,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return try beginStream()
     }
 
-    /// A step that takes no time.
-    private mutating func carryOut(_ step: ChipStep) throws(IMUFault) {
+    /// Performs a step that does not wait.
+    private mutating func perform(_ step: ChipStep) throws(IMUFault) {
         switch step {
         case .write(let register, let value): try put(register, value)
         case .read(let register): _ = try get(register)
-        case .apply(let stage): try carryOut(stage, isWritten: true, isReadBack: false)
-        case .configure(let stage): try carryOut(stage, isWritten: true, isReadBack: true)
-        case .verify(let stage): try carryOut(stage, isWritten: false, isReadBack: true)
+        case .apply(let stage): try perform(stage, isWritten: true, isReadBack: false)
+        case .configure(let stage): try perform(stage, isWritten: true, isReadBack: true)
+        case .verify(let stage): try perform(stage, isWritten: false, isReadBack: true)
         case .check(let setting): try verify(setting)
         case .noteTemperature(let register): try noteTemperature(register)
         case .settle(let seconds): progress.settle(until: clock.now().advanced(bySeconds: seconds))
@@ -78,8 +78,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Writes the table's registers of a stage, reads them back, or both, one after the other.
-    private mutating func carryOut(_ stage: RegisterStage, isWritten: Bool, isReadBack: Bool) throws(IMUFault) {
+    /// Writes the table's registers of a stage, reads them back, or both, one register at a time.
+    private mutating func perform(_ stage: RegisterStage, isWritten: Bool, isReadBack: Bool) throws(IMUFault) {
         let count = plan.registers.count
         for index in 0..<count {
             let row = plan.registers[index]
@@ -89,18 +89,18 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Looks whether a register is as awaited: the next look if it is not yet, `nil` if it is.
+    /// Checks whether a register has the awaited value. Returns the next poll if not, `nil` if it has.
     private mutating func look(
         for wanted: RegisterSetting, every interval: Double, within limit: Double
     ) throws(IMUFault) -> IMUPoll? {
-        // Not at once: the first look comes after the first pause.
+        // The first read comes after the first pause, not immediately.
         if bringUp.beginWaiting(from: clock.now(), for: limit) {
             return IMUPoll(next: clock.now().advanced(bySeconds: interval))
         }
         do throws(BusError) {
             if wanted.holds(in: try read(wanted.register)) { return nil }
         } catch {
-            // A chip in reset may not answer; whether it comes back is for the deadline to tell.
+            // A chip in reset may not answer. If it never does, the deadline ends the wait.
             if error.isLasting { throw .bus(error) }
         }
         let now = clock.now()
@@ -108,22 +108,22 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return IMUPoll(next: now.advanced(bySeconds: interval))
     }
 
-    /// Starts the FIFO of a chip that is configured.
+    /// Starts the FIFO of a configured chip.
     private mutating func beginStream() throws(IMUFault) -> IMUPoll {
         try startFIFO()
-        try carryOut(.verify(.fifo))
+        try perform(.verify(.fifo))
         status.state = .settling
         repetition.reset()
         health.begin(at: clock.now())
         thermometer.begin(at: clock.now())
-        return IMUPoll(next: nextLook())
+        return IMUPoll(next: nextRead())
     }
 
-    /// Empties the FIFO and starts it: numbers and phase of the samples begin anew.
+    /// Empties and starts the FIFO. Sample numbering and phase restart.
     mutating func startFIFO() throws(IMUFault) {
-        thermometer.forgetStandard()
+        thermometer.forgetReference()
         let count = plan.startFIFO.count
-        for index in 0..<count { try carryOut(plan.startFIFO[index]) }
+        for index in 0..<count { try perform(plan.startFIFO[index]) }
         estimator.restart()
         restartLine()
         repetition.releaseHeld()
@@ -140,7 +140,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         thermometer.noteStart(raw: raw, celsius: part.celsius(raw))
     }
 
-    /// Reads a register, which must be so.
+    /// Reads a register and checks its value.
     private mutating func verify(_ setting: RegisterSetting) throws(IMUFault) {
         let found = try get(setting.register)
         guard setting.holds(in: found) else {
@@ -150,7 +150,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 }
 
 extension BusError {
-    /// Whether the failure lies with the adapter or with rights rather than with a chip that is busy or gone for a moment.
+    /// Whether the cause lies with the adapter or with permissions, rather than with a chip that is briefly busy or
+    /// absent.
     var isLasting: Bool {
         switch kind {
         case .notAcknowledged, .arbitrationLost, .timedOut, .inputOutput: false

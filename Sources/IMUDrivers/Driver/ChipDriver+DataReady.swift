@@ -1,17 +1,18 @@
 internal import MotionCore
 
-/// A data-ready line wakes nobody. At every look the edges that have queued up are taken along with the FIFO's count, held
-/// against it, and give the frames their instants; where there is no line, the compiler leaves nothing of this.
+/// Timing by a data-ready line. The line never wakes the driver: after each FIFO count the driver takes the queued
+/// edges, checks them against the count, and uses them to timestamp the frames. Without a line, the compiler removes
+/// this code.
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// The FIFO was emptied: which edge belongs to which frame has to be found out again.
+    /// The FIFO was emptied, so edges and frames must be matched again.
     mutating func restartLine() {
         guard Line.isWired else { return }
         matcher.pulse = part.dataReadyPulse
-        if part.dataReadyPulse == .never { matcher.refuse() } else { matcher.restart() }
+        if part.dataReadyPulse == .never { matcher.disable() } else { matcher.restart() }
         status.dataReady = matcher.status
     }
 
-    /// Learns from a look: the estimator from the count alone, which nothing that is wrong with a line can mislead.
+    /// Processes a FIFO count. The estimator only sees the count, so a faulty line cannot mislead it.
     mutating func observe(_ fill: Fill) {
         let completed = progress.taken + Int64(fill.frames)
         estimator.observe(completed: completed, from: fill.before, to: fill.after)
@@ -20,15 +21,15 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         let period = estimator.period
         let next = progress.taken + 1
         let expected = estimator.instant(ofSample: next)
-        let doubt = estimator.isSettled ? EdgeLimits.settledDoubt : EdgeLimits.unsettledDoubt
-        matcher.look(
+        let uncertainty = estimator.isSettled ? EdgeLimits.settledUncertainty : EdgeLimits.unsettledUncertainty
+        matcher.observe(
             completed: completed, taken: progress.taken, from: fill.before, to: fill.after, expecting: expected,
-            doubt: doubt * period, period: period)
-        matcher.judge(next, through: completed, period: period, now: fill.after)
+            uncertainty: uncertainty * period, period: period)
+        matcher.checkEdges(next, through: completed, period: period, now: fill.after)
         status.dataReady = matcher.status
     }
 
-    /// When frame `number` was complete: as the line tells, or the estimator.
+    /// When frame `number` was complete, according to the line if possible, otherwise to the estimator.
     mutating func completion(ofFrame number: Int64) -> Timestamp {
         guard Line.isWired, let completion = matcher.completion(ofFrame: number) else {
             return estimator.timestamp(ofSample: number)
@@ -39,7 +40,8 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return completion.time
     }
 
-    /// Notes the sample period, once it is known: of the edges where they are matched, else of the FIFO's fill.
+    /// Publishes the sample period once it is known: from the matched edges if possible, otherwise from the FIFO's
+    /// count.
     mutating func notePeriod() {
         let tracked = Line.isWired ? matcher.trackedPeriod : nil
         guard let period = tracked ?? (estimator.isSettled ? estimator.period : nil) else { return }

@@ -1,18 +1,18 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Makes frames of the bytes in the buffer, the first `count`; returns whether all of them can be frames, but for
-    /// those that will be left out and may be anything.
+    /// Parses the first `count` frames in the buffer. Returns whether all of them are valid; frames that will be
+    /// discarded anyway are not checked.
     func parseFrames(_ count: Int) -> Bool {
-        // A part is too large to be copied for every frame.
+        // A part is too large to copy for every frame.
         let part = part
         let length = fifo.frameLength
         let bytes = UnsafeRawBufferPointer(buffer.bytes)
-        var temperature = thermometer.standard
+        var temperature = thermometer.reference
         for index in 0..<count {
             let frame = part.frame(bytes, at: index * length)
             buffer.frames[index] = frame
-            if isLeftOut(progress.taken + 1 + Int64(index)) { continue }
+            if isDiscarded(progress.taken + 1 + Int64(index)) { continue }
             guard let frame else { return false }
             guard let raw = frame.temperature else { continue }
             let celsius = part.celsius(raw)
@@ -24,20 +24,21 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return true
     }
 
-    /// Whether any of the first `count` frames in the buffer may be what a chip that was just reset answers.
-    func needProof(_ count: Int) -> Bool {
+    /// Whether any of the first `count` frames in the buffer could come from a chip that has just been reset.
+    func mayFollowReset(_ count: Int) -> Bool {
         for index in 0..<count {
-            if let frame = buffer.frames[index], part.needsProof(frame) { return true }
+            if let frame = buffer.frames[index], part.mayFollowReset(frame) { return true }
         }
         return false
     }
 
-    /// Appends the first `count` frames in the buffer as samples; returns what their arrival means.
+    /// Appends the first `count` frames in the buffer as samples. Returns the resulting change of the stream.
     ///
-    /// A frame that is the same, bit for bit, as the one before is held back until another comes: a living sensor's noise
-    /// changes some bit nearly always. What was repeated for longer than chance allows is no measurement, and is left out.
+    /// A frame identical to the previous one is held back until a different frame arrives, because the noise of a
+    /// working sensor nearly always changes some bit. A repetition longer than chance allows is not a measurement, and
+    /// is discarded.
     ///
-    /// - Throws: `stalled` where the frames stay the same.
+    /// - Throws: `stalled` if the frames keep repeating.
     mutating func deliver(_ count: Int, into batch: inout SampleBatch) throws(IMUFault) -> SensorEvent {
         let part = part
         let certain = Double(part.longestRepetition) + DriverTiming.certainlyFrozen
@@ -51,22 +52,22 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                 repetition.countRepetition()
                 guard Double(repetition.repetitions) <= limit else { throw .stalled }
             } else {
-                let told = endRepetition(into: &batch)
-                if told != .none { event = told }
+                let change = endRepetition(into: &batch)
+                if change != .none { event = change }
                 repetition.begin(with: frame)
             }
-            guard !isLeftOut(progress.taken) else { continue }
+            guard !isDiscarded(progress.taken) else { continue }
             if isRepeated {
                 repetition.hold()
             } else {
-                let told = append(frame, of: part, number: progress.taken, to: &batch)
-                if told != .none { event = told }
+                let change = append(frame, of: part, number: progress.taken, to: &batch)
+                if change != .none { event = change }
             }
         }
         return event
     }
 
-    /// A frame that is another one has come: the repetitions before it were chance, or the chip was frozen.
+    /// A different frame has arrived: decides whether the repetitions before it were chance or a frozen chip.
     private mutating func endRepetition(into batch: inout SampleBatch) -> SensorEvent {
         guard repetition.held > 0 else { return .none }
         if repetition.repetitions <= part.longestRepetition {
@@ -77,29 +78,29 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return .none
     }
 
-    /// Frames that are held back and may yet be delivered.
-    var owedFrames: Int { repetition.repetitions <= part.longestRepetition ? repetition.held : 0 }
+    /// The number of held-back frames that may still be delivered.
+    var deliverableHeldFrames: Int { repetition.repetitions <= part.longestRepetition ? repetition.held : 0 }
 
-    /// Lets go of what is held back where a small batch has no room for it beside new frames.
+    /// Releases held-back frames if the batch would otherwise lack room for both them and new frames.
     mutating func releaseHeldFrames(thatLeaveNoRoomIn batch: inout SampleBatch) -> SensorEvent {
-        guard owedFrames > 0, owedFrames >= batch.capacity - batch.count else { return .none }
+        guard deliverableHeldFrames > 0, deliverableHeldFrames >= batch.capacity - batch.count else { return .none }
         return releaseHeldFrames(before: progress.taken + 1, into: &batch)
     }
 
-    /// Appends the frames that are held back, the last of which comes before frame `end`.
+    /// Appends the held-back frames, the last of which precedes frame `end`.
     private mutating func releaseHeldFrames(before end: Int64, into batch: inout SampleBatch) -> SensorEvent {
         guard let frame = repetition.frame, repetition.held > 0 else { return .none }
         let part = part
         var event = SensorEvent.none
         for number in end - Int64(repetition.held)..<end {
-            let told = append(frame, of: part, number: number, to: &batch)
-            if told != .none { event = told }
+            let change = append(frame, of: part, number: number, to: &batch)
+            if change != .none { event = change }
         }
         repetition.releaseHeld()
         return event
     }
 
-    /// Appends frame `number` as a sample; returns what its arrival means.
+    /// Appends frame `number` as a sample. Returns the resulting change of the stream.
     private mutating func append(
         _ frame: ChipFrame, of part: Part, number: Int64, to batch: inout SampleBatch
     ) -> SensorEvent {
@@ -110,28 +111,29 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             if !sample.flags.isDisjoint(with: .accelerationClipped) { status.clippedAccelerations += 1 }
             if !sample.flags.isDisjoint(with: .rotationRateClipped) { status.clippedRotationRates += 1 }
         }
-        let told = resume(at: sample.timestamp, flags: &sample.flags)
+        let change = resume(at: sample.timestamp, flags: &sample.flags)
         progress.noteSample(at: sample.timestamp)
         batch.append(sample)
         status.samples += 1
-        return told
+        return change
     }
 
-    /// Whether frame `number` was measured before the gyroscope had started up.
-    private func isLeftOut(_ number: Int64) -> Bool {
+    /// Whether frame `number` was measured before the gyroscope had settled.
+    private func isDiscarded(_ number: Int64) -> Bool {
         guard status.state == .settling else { return false }
         return number <= Int64(fifo.discardedFrames) || estimator.instant(ofSample: number) < progress.settledAt
     }
 
-    /// When frame `number` was measured: when it was complete, less what the low-pass held it back.
+    /// When frame `number` was measured: its completion minus the low-pass delay.
     ///
-    /// The gyroscope's delay is taken, whose error turns into an angle; the accelerometer's is up to 0.4 ms longer.
+    /// This is the gyroscope's delay, because a timing error of the gyroscope becomes an angle error. The
+    /// accelerometer's delay is up to 0.4 ms longer.
     private mutating func timestamp(ofFrame number: Int64) -> Timestamp {
         let completion = completion(ofFrame: number)
         return progress.following(completion.advanced(bySeconds: -part.delay))
     }
 
-    /// Ends an interruption or the start, if there was one, with the sample of `timestamp`.
+    /// Ends the start-up or an interruption, if there was one, at the sample with this timestamp.
     private mutating func resume(at timestamp: Timestamp, flags: inout MotionSample.Flags) -> SensorEvent {
         let isBroughtUp = status.state == .settling
         guard isBroughtUp || recovery.interruption != nil else { return .none }

@@ -1,12 +1,12 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Compares a group of registers with the table, when it is due: parts brown out, and flip registers.
+    /// Compares one group of registers with the table, if that is due: chips brown out, and registers flip bits.
     ///
-    /// It comes before the FIFO is read, so that samples of a chip found changed are not delivered.
+    /// It runs before the FIFO is read, so that samples of a misconfigured chip are not delivered.
     mutating func checkHealth() throws(IMUFault) {
         guard health.isDue(at: clock.now()) else { return }
-        // Slow polls look at several groups, so that none is left alone for half a second and more.
+        // Slow polls check several groups, so that no group goes unchecked for much more than half a second.
         let groups = min(4, max(1, Int((settings.batchInterval / DriverTiming.healthInterval).rounded(.up))))
         let count = plan.registers.groupCount
         guard count > 0 else { return }
@@ -16,29 +16,29 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Tells a chip that was reset from one that stands still, once no frame has come for too long.
+    /// If no frame has arrived for too long, distinguishes a chip that was reset from one that has stalled.
     mutating func checkForStall(at now: Timestamp) throws(IMUFault) {
-        let patience = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
-        guard now.seconds(since: progress.lastFill) > patience else { return }
+        let timeout = max(DriverTiming.shortestStall, DriverTiming.stalledPeriods * estimator.period)
+        guard now.seconds(since: progress.lastFill) > timeout else { return }
         try checkAllGroups()
         throw .stalled
     }
 
-    /// Whether the chip still is as it was set: what a reset chip answers is no frame.
+    /// Checks all registers. A chip that was reset does not send frames.
     mutating func checkAllGroups() throws(IMUFault) {
         let count = plan.registers.groupCount
         for number in 0..<count { try checkGroup(number) }
     }
 
     private mutating func checkGroup(_ number: Int) throws(IMUFault) {
-        // One odd reading may be the bus's fault.
+        // A single wrong reading may be a bus error.
         guard try changedRegister(inGroup: number) != nil, let register = try changedRegister(inGroup: number) else {
             return
         }
         throw .configurationLost(register: register.number)
     }
 
-    /// The first register of a group that does not hold what it should.
+    /// The first register of a group whose content is wrong.
     private mutating func changedRegister(inGroup number: Int) throws(IMUFault) -> RegisterAddress? {
         let group = plan.registers.group(number)
         do throws(BusError) {
@@ -49,7 +49,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return plan.registers.changedRegister(in: group, reading: UnsafeRawBufferPointer(buffer.registers))
     }
 
-    /// Asks for the temperature once a second, if the FIFO does not have it.
+    /// Reads the temperature once a second if the FIFO does not carry it.
     mutating func readTemperatureIfDue() throws(IMUFault) {
         guard let registers = fifo.temperature else { return }
         guard thermometer.isDue(at: clock.now()) else { return }

@@ -1,8 +1,8 @@
 internal import MotionCore
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Starts the FIFO again after its content was lost; the stream goes on with a gap. `event` is what samples of the same
-    /// poll have already told.
+    /// Restarts the FIFO after its content was lost; the stream continues with a gap. `event` is the change already
+    /// caused by samples of the same poll.
     mutating func interrupt(_ fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
         status.lastFault = fault
         switch fault {
@@ -12,24 +12,24 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         guard recovery.interrupt(by: fault) else { throw fault }
         try startFIFO()
-        return IMUPoll(next: nextLook(), event: event)
+        return IMUPoll(next: nextRead(), event: event)
     }
 
-    /// Gives the present attempt up; the chip is brought up from the start after a pause, each longer than the last.
+    /// Abandons the present attempt. The chip is brought up from scratch after a pause that grows with each failure.
     mutating func recover(from fault: IMUFault) -> IMUPoll {
         status.state = .recovering
         status.lastFault = fault
         forgetStream()
-        let isNews = recovery.fail(with: fault, at: clock.now())
-        return IMUPoll(next: recovery.retry, event: isNews ? .failed(fault) : .none)
+        let isNew = recovery.fail(with: fault, at: clock.now())
+        return IMUPoll(next: recovery.retry, event: isNew ? .failed(fault) : .none)
     }
 
-    /// Forgets what no longer holds once the chip is not sampling any more.
+    /// Discards the state that becomes invalid when the chip stops sampling.
     mutating func forgetStream() {
         estimator.restart()
         recovery.forgetInterruptions()
         progress.end()
         repetition.reset()
-        thermometer.forgetStandard()
+        thermometer.forgetReference()
     }
 }

@@ -1,20 +1,20 @@
 internal import MotionCore
 
-/// When reading the FIFO counts as failing.
+/// Limits beyond which reading the FIFO counts as a failure.
 enum StreamLimits {
-    /// The count is read between two frames for an instant only; so often in a row it means that the FIFO has slipped.
-    static var unevenLimit: Int { 3 }
+    /// A count may briefly show a partial frame. After this many in a row, the framing has been lost.
+    static var partialFrameLimit: Int { 3 }
 
-    /// A count that is no multiple of a frame is read again after this, seconds.
-    static var unevenPause: Double { 0.001 }
+    /// Delay before a count that shows a partial frame is read again, seconds.
+    static var partialFramePause: Double { 0.001 }
 
-    /// Interruptions in a row without a sample between them before the chip is brought up anew.
+    /// Interruptions without a sample in between after which the chip is brought up from scratch.
     static var interruptionLimit: Int { 3 }
 
-    /// How much earlier than a sample's instant to look, as a ratio of the period.
+    /// How long before a sample's completion to read the count, as a ratio of the period.
     ///
-    /// Looks just after a sample bound its instant from above, looks just before it from below: the estimator needs both,
-    /// and whatever delay the scheduler adds, one of these shifts makes up for it.
+    /// A read just after a sample bounds its completion from above; a read just before bounds it from below. The
+    /// estimator needs both, and for any scheduling delay one of these offsets compensates.
     static func lookAhead(_ number: Int) -> Double {
         switch number & 7 {
         case 1: 1.0 / 16
@@ -27,9 +27,9 @@ enum StreamLimits {
 }
 
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
-    /// Settling and streaming: takes what the FIFO holds.
+    /// Settling and streaming: reads the FIFO.
     mutating func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
-        progress.countLook()
+        progress.countRead()
         let fill: Fill
         do throws(IMUFault) {
             try checkHealth()
@@ -40,35 +40,35 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
         progress.noteAnswer(at: fill.after)
         guard fill.bytes <= fifo.size else {
-            return try interrupt(fifo.tellsOverflow ? .overflow : .misaligned)
+            return try interrupt(fifo.reportsOverflow ? .overflow : .misaligned)
         }
         guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
-        guard fill.isEven else {
-            if progress.noteUnevenLook() { return try interrupt(.misaligned) }
-            return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.unevenPause))
+        guard fill.isWholeFrames else {
+            if progress.notePartialFrame() { return try interrupt(.misaligned) }
+            return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.partialFramePause))
         }
-        progress.noteEvenLook()
+        progress.noteWholeFrames()
         observe(fill)
         guard fill.frames > 0 else {
             try checkForStall(at: fill.after)
-            return IMUPoll(next: nextLook())
+            return IMUPoll(next: nextRead())
         }
         progress.noteFrames(at: fill.after)
         return try take(fill, into: &batch)
     }
 
-    /// When to look next: when a batch is complete, as far as the estimator knows the chip's clock.
-    func nextLook() -> Timestamp {
+    /// When to read next: when a batch is expected to be complete according to the estimator.
+    func nextRead() -> Timestamp {
         let wanted = settings.batchInterval / estimator.period
         let samples = wanted >= 1 ? Int64(min(wanted, Double(fifo.longestBatch)).rounded()) : 1
         let now = clock.now()
         guard estimator.hasPhase else { return now.advanced(bySeconds: Double(samples) * estimator.period) }
         let look = estimator.instant(ofSample: progress.taken + samples)
-            .advanced(bySeconds: -StreamLimits.lookAhead(progress.looks) * estimator.period)
+            .advanced(bySeconds: -StreamLimits.lookAhead(progress.reads) * estimator.period)
         return look > now ? look : now.advanced(bySeconds: estimator.period)
     }
 
-    /// What the FIFO's count said, and when it was asked.
+    /// A FIFO count, and the interval in which it was read.
     struct Fill {
         var bytes: Int
         var frameLength: Int
@@ -76,27 +76,27 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         var after: Timestamp
 
         var frames: Int { bytes / frameLength }
-        var isEven: Bool { bytes % frameLength == 0 }
+        var isWholeFrames: Bool { bytes % frameLength == 0 }
     }
 
-    /// Looks again soon after the bus failed, as long as the FIFO holds what is measured meanwhile; then gives up.
+    /// After a bus failure, schedules another read soon while the FIFO can still hold the data; otherwise throws.
     private func wait(for fault: IMUFault, after event: SensorEvent = .none) throws(IMUFault) -> IMUPoll {
-        guard case .bus(let error) = fault, !error.isLasting, isBusPatient else { throw fault }
+        guard case .bus(let error) = fault, !error.isLasting, mayWaitForBus else { throw fault }
         return IMUPoll(next: clock.now().advanced(bySeconds: min(settings.batchInterval, 0.02)), event: event)
     }
 
-    /// Whether the bus has failed for a short time only.
-    private var isBusPatient: Bool {
+    /// Whether the bus failure is still recent.
+    private var mayWaitForBus: Bool {
         let held = Double(fifo.mostFrames) * estimator.period
-        let patience = max(DriverTiming.shortestBusPatience, min(held, DriverTiming.busPatience))
-        return clock.now().seconds(since: progress.lastAnswer) < patience
+        let timeout = max(DriverTiming.shortestBusTimeout, min(held, DriverTiming.busTimeout))
+        return clock.now().seconds(since: progress.lastAnswer) < timeout
     }
 
-    /// Reads the FIFO's count, twice where it looks as if a frame was just being written.
+    /// Reads the FIFO's count, twice if it shows a partial frame.
     private mutating func readFill() throws(IMUFault) -> Fill {
         do throws(BusError) {
             let fill = try readFillOnce()
-            return fill.isEven ? fill : try readFillOnce()
+            return fill.isWholeFrames ? fill : try readFillOnce()
         } catch {
             throw .bus(error)
         }
@@ -111,19 +111,19 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             before: before, after: after)
     }
 
-    /// Whether the FIFO may have run over between the count and `instant`, when `taken` bytes had been read.
+    /// Whether the FIFO may have overflowed between the count and `instant`, given that `taken` bytes had been read.
     private func mayHaveOverflowed(_ fill: Fill, taken: Int, by instant: Timestamp) -> Bool {
         let periods = instant.seconds(since: fill.before) / estimator.period
         let written = (Int(min(periods, Double(fifo.size))) + 1) * fifo.frameLength
         return fill.bytes - taken + written > fifo.size
     }
 
-    /// Reads the frames in transactions of whole frames as long as the bus carries them, and delivers what stands up to
-    /// the checks.
+    /// Reads the frames in transactions of whole frames, as long as the bus allows, and delivers those that pass the
+    /// checks.
     private mutating func take(_ fill: Fill, into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         var event = releaseHeldFrames(thatLeaveNoRoomIn: &batch)
-        let wanted = min(fill.frames, batch.capacity - batch.count - owedFrames)
-        // A host that is late reads in small bursts, each of which makes room before the next frames come.
+        let wanted = min(fill.frames, batch.capacity - batch.count - deliverableHeldFrames)
+        // A late host reads in small bursts, so that each burst makes room before the next frames arrive.
         let mostAtOnce = fill.frames > fifo.longestBatch ? fifo.mostFrames / 8 : fifo.mostFrames
         let atOnce = max(
             1, min(min(bus.maximumReadLength, fifo.longestRead) / fifo.frameLength, mostAtOnce))
@@ -134,15 +134,16 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             do throws(BusError) {
                 try readFrames(bytes: bytes)
             } catch {
-                // What was not acknowledged has taken nothing out of the FIFO, so that it can wait.
-                if error.kind == .notAcknowledged || !isBusPatient { return try wait(for: .bus(error), after: event) }
+                // A transaction that was not acknowledged has consumed nothing from the FIFO, so the data is still
+                // there.
+                if error.kind == .notAcknowledged || !mayWaitForBus { return try wait(for: .bus(error), after: event) }
                 return try interrupt(.bus(error), after: event)
             }
             guard !mayHaveOverflowed(fill, taken: done * fifo.frameLength, by: clock.now()) else {
                 return try interrupt(.overflow, after: event)
             }
             guard parseFrames(frames) else { return try interrupt(.misaligned, after: event) }
-            if needProof(frames) {
+            if mayFollowReset(frames) {
                 do throws(IMUFault) {
                     try checkAllGroups()
                 } catch {
@@ -150,14 +151,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
                     throw error
                 }
             }
-            let told = try deliver(frames, into: &batch)
-            if told != .none { event = told }
+            let change = try deliver(frames, into: &batch)
+            if change != .none { event = change }
             done += frames
         }
         notePeriod()
         matcher.forget(through: progress.taken)
-        // What found no room in the batch is fetched at once, unless there was no room at all.
+        // Frames that did not fit into the batch are read immediately, unless the batch had no room at all.
         let isMoreWaiting = wanted < fill.frames && wanted > 0
-        return IMUPoll(next: isMoreWaiting ? clock.now() : nextLook(), event: event)
+        return IMUPoll(next: isMoreWaiting ? clock.now() : nextRead(), event: event)
     }
 }

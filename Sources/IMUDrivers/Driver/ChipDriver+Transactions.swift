@@ -1,12 +1,12 @@
 internal import MotionCore
 
-/// Transactions that may be repeated at once: reading or writing these registers twice does no harm. Of the FIFO's data
-/// that holds only where the chip did not answer at all.
+/// Transactions with retries. Reading or writing these registers twice is harmless. FIFO reads may be retried only if
+/// the chip did not answer at all.
 extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
     /// Attempts at a transaction before it counts as failed.
     private var attempts: Int { 3 }
 
-    /// Writes a register, again where nobody answered or the bus was lost.
+    /// Writes a register; retries if the address was not acknowledged or arbitration was lost.
     mutating func write(_ register: RegisterAddress, _ value: RegisterValue) throws(BusError) {
         var attempt = 1
         while true {
@@ -18,13 +18,14 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Reads a register, again where nobody answered or the bus was lost.
+    /// Reads a register; retries if the address was not acknowledged or arbitration was lost.
     mutating func read(_ register: RegisterAddress) throws(BusError) -> RegisterValue {
         try readGroup(ChipRegisters(first: register, count: 1))
         return RegisterValue(buffer.registers[0])
     }
 
-    /// Reads neighbouring registers into `buffer.registers`, again where nobody answered or the bus was lost.
+    /// Reads adjacent registers into `buffer.registers`; retries if the address was not acknowledged or arbitration was
+    /// lost.
     mutating func readGroup(_ registers: ChipRegisters) throws(BusError) {
         var attempt = 1
         while true {
@@ -37,10 +38,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Reads whole frames from the FIFO into `buffer.bytes`, again where nobody answered.
+    /// Reads whole frames from the FIFO into `buffer.bytes`; retries if the address was not acknowledged.
     ///
-    /// A chip can refuse its address and the register's number, but not data it is sending: what was not acknowledged has
-    /// given no byte away. After any other failure nobody knows how many are gone, and repeating would slip the frames.
+    /// A chip can refuse its address or the register number, but not the data that it sends, so a transaction that was
+    /// not acknowledged has consumed no byte. After any other failure the number of consumed bytes is unknown, and a
+    /// retry would break the framing.
     mutating func readFrames(bytes: Int) throws(BusError) {
         var attempt = 1
         while true {
@@ -57,7 +59,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Like `write`, for the bring-up: every failure ends it.
+    /// Like `write`, but wraps errors for the bring-up, which any failure ends.
     mutating func put(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
         do throws(BusError) {
             try write(register, value)
@@ -66,7 +68,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         }
     }
 
-    /// Like `read`, for the bring-up: every failure ends it.
+    /// Like `read`, but wraps errors for the bring-up, which any failure ends.
     mutating func get(_ register: RegisterAddress) throws(IMUFault) -> RegisterValue {
         do throws(BusError) {
             return try read(register)
@@ -77,7 +79,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
 
     private mutating func giveUpOrRepeat(_ error: BusError, after attempt: inout Int) throws(BusError) {
         status.busErrors.count(error)
-        // A timeout has taken long enough, and the other failures do not pass by themselves.
+        // A timeout has already taken long enough, and the other failures are not transient.
         let isPassing = error.kind == .notAcknowledged || error.kind == .arbitrationLost
         guard isPassing && attempt < attempts else { throw error }
         attempt += 1

@@ -1,16 +1,16 @@
 package import MotionCore
 
-/// A driver of any chip that a `ChipPart` describes, read through its FIFO.
+/// A driver for any chip that a `ChipPart` describes. It reads the chip through its FIFO.
 ///
-/// States follow one another only in `poll`, each with a deadline:
+/// The state changes only in `poll`, and every state has a deadline:
 ///
 ///     asleep -> identifying -> resetting -> waking -> configuring -> settling -> streaming
 ///                    ^------------------ recovering <- any failure of any of them
 ///
-/// `ChipDriver+BringUp` carries out the part's scripts up to settling, `+Streaming` reads the FIFO, `+Delivery` makes
-/// samples of frames, `+DataReady` gives them the instants of a line's edges, `+Health` holds the chip to the register
-/// table, `+Recovery` says what becomes of a failure. What each of them has to remember is in a structure that alone
-/// changes it: `BringUpProgress`, `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
+/// `ChipDriver+BringUp` runs the part's scripts up to settling, `+Streaming` reads the FIFO, `+Delivery` converts
+/// frames to samples, `+DataReady` timestamps them with a line's edges, `+Health` checks the registers against the
+/// table, and `+Recovery` handles failures. The state of each of these is in a structure of its own: `BringUpProgress`,
+/// `StreamProgress`, `RepetitionFilter`, `Thermometer`, `HealthCheck`, `Recovery`.
 package struct ChipDriver<
     Part: ChipPart, Bus: RegisterBus & ~Copyable, Clock: MonotonicClock, Line: DataReadyLine & ~Copyable
 >: IMUDriver, ~Copyable {
@@ -18,14 +18,14 @@ package struct ChipDriver<
     package internal(set) var status = IMUStatus()
 
     var bus: Bus
-    /// The wire from the data-ready pin, and which of its edges belongs to which frame.
+    /// The data-ready line, and the matcher of its edges to frames.
     var line: Line
     var matcher: EdgeMatcher
     let clock: Clock
     let settings: IMUSettings
-    /// What the chip is; taken from the settings until it was asked.
+    /// The chip; assumed from the settings until it has been identified.
     var part: Part
-    /// The measures of the part's FIFO, which every look at it needs.
+    /// The layout of the part's FIFO, which every read needs.
     var fifo: ChipFIFO
     let buffer: FrameBuffer
     var estimator: SamplePeriodEstimator
@@ -39,13 +39,13 @@ package struct ChipDriver<
     var health = HealthCheck()
     var recovery = Recovery()
 
-    /// Makes a driver that has not touched the bus yet.
+    /// Creates a driver. It does not use the bus before the first `poll`.
     ///
     /// - Parameters:
     ///   - bus: the chip on its bus.
-    ///   - clock: what timestamps and deadlines are measured with.
-    ///   - settings: what is wanted of the chip.
-    ///   - line: the wire from the chip's data-ready pin, whose edges are on the same clock.
+    ///   - clock: the clock for timestamps and deadlines.
+    ///   - settings: the requested configuration.
+    ///   - line: the chip's data-ready line; its timestamps use the same clock.
     package init(bus: consuming Bus, clock: Clock, settings: IMUSettings, line: consuming Line) {
         var settings = settings
         settings.signalsDataReady = Line.isWired
@@ -68,9 +68,9 @@ package struct ChipDriver<
         do throws(IMUFault) {
             switch status.state {
             case .asleep: return try identify()
-            case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try beginAgain()
+            case .recovering: return clock.now() < recovery.retry ? IMUPoll(next: recovery.retry) : try restartBringUp()
             case .identifying: return try identify()
-            case .resetting, .waking, .configuring: return try goOn()
+            case .resetting, .waking, .configuring: return try runBringUp()
             case .settling, .streaming: return try stream(into: &batch)
             }
         } catch {
@@ -91,9 +91,9 @@ package struct ChipDriver<
 }
 
 extension ChipDriver where Bus: ~Copyable, Line == NoDataReadyLine {
-    /// Makes a driver of a chip whose data-ready pin leads nowhere; it has not touched the bus yet.
+    /// Creates a driver for a chip without a data-ready line. It does not use the bus before the first `poll`.
     package init(bus: consuming Bus, clock: Clock, settings: IMUSettings) {
-        // Not by self.init: Swift 6.0.3 takes that for a copy of a noncopyable value.
+        // Does not call the other initialiser: Swift 6.0.3 takes that for a copy of a noncopyable value.
         let part = Part(settings: settings)
         self.bus = bus
         line = NoDataReadyLine()

@@ -1,18 +1,18 @@
-/// Memory for one read of a FIFO and for single registers, allocated once.
+/// Memory for one FIFO read and for single registers, allocated once.
 struct FrameBuffer: ~Copyable {
-    /// Whole frames as they came from the chip.
+    /// Whole frames as received from the chip.
     let bytes: UnsafeMutableRawBufferPointer
 
-    /// The same frames once they have been read; `nil` where the bytes cannot be one.
+    /// The same frames after parsing; `nil` if the bytes are not a valid frame.
     let frames: UnsafeMutableBufferPointer<ChipFrame?>
 
-    /// Room for a group of neighbouring registers.
+    /// Room for a group of adjacent registers.
     let registers: UnsafeMutableRawBufferPointer
 
-    /// Bytes of the shortest frame that there is: two for each axis of an accelerometer.
+    /// Bytes of the shortest possible frame: two per axis of an accelerometer.
     private static var shortestFrame: Int { 6 }
 
-    /// Makes room for so many bytes of frames.
+    /// Allocates memory for `count` bytes of frames.
     init(bytes count: Int) {
         bytes = .allocate(byteCount: count, alignment: 8)
         frames = .allocate(capacity: count / Self.shortestFrame)

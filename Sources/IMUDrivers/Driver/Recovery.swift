@@ -1,56 +1,57 @@
 internal import MotionCore
 
-/// Failures that have not ended yet, and when the chip is tried again.
+/// Failures that have not ended yet, and the schedule of the attempts to recover.
 ///
-/// An interruption is got over by starting the FIFO again; an outage by bringing the chip up from the start, after pauses
-/// that grow.
+/// The driver recovers from an interruption by restarting the FIFO, and from an outage by bringing the chip up from
+/// scratch, after pauses that grow.
 struct Recovery: BitwiseCopyable {
-    /// When the next attempt to bring the chip up is due.
+    /// When the next bring-up attempt is due.
     private(set) var retry = Timestamp(nanoseconds: 0)
-    /// The failure that was last told, and has not ended yet.
+    /// The ongoing failure that was last reported.
     private(set) var outage: IMUFault?
-    /// The interruption whose end is yet to be told.
+    /// The ongoing interruption, whose end has not been reported yet.
     private(set) var interruption: IMUFault?
     /// Interruptions since the last sample.
-    private var interruptionsInARow = 0
-    /// The wait before the next attempt, seconds.
-    private var backOff = DriverTiming.firstBackOff
+    private var consecutiveInterruptions = 0
+    /// The pause before the next attempt, seconds.
+    private var backoff = DriverTiming.firstBackoff
 
-    /// What has failed and not ended.
+    /// The ongoing failure.
     var fault: IMUFault? { outage ?? interruption }
 
-    /// An attempt has failed: sets when the next is due. Returns whether that is news, to be told once, and again only if
-    /// something else is wrong.
+    /// Records a failed attempt and schedules the next one. Returns whether the failure is new. A failure is reported
+    /// once, and again only if its cause changes.
     mutating func fail(with fault: IMUFault, at now: Timestamp) -> Bool {
-        retry = now.advanced(bySeconds: backOff)
-        backOff = min(2 * backOff, DriverTiming.lastBackOff)
-        let isNews = outage != fault
+        retry = now.advanced(bySeconds: backoff)
+        backoff = min(2 * backoff, DriverTiming.longestBackoff)
+        let isNew = outage != fault
         outage = fault
-        return isNews
+        return isNew
     }
 
-    /// The FIFO's content was lost; returns whether it may be started again, or this has happened too often.
+    /// Records that the FIFO's content was lost. Returns whether the FIFO may be restarted; `false` if this has
+    /// happened too often.
     mutating func interrupt(by fault: IMUFault) -> Bool {
-        interruptionsInARow += 1
-        guard interruptionsInARow < StreamLimits.interruptionLimit else { return false }
+        consecutiveInterruptions += 1
+        guard consecutiveInterruptions < StreamLimits.interruptionLimit else { return false }
         interruption = fault
         return true
     }
 
-    /// Samples were left out of a stream that goes on.
+    /// Records that samples were discarded although the stream continues.
     mutating func noteGap(because fault: IMUFault) { interruption = fault }
 
-    /// The chip is not sampling any more: no interruption is waited out.
+    /// Forgets interruptions once the chip has stopped sampling.
     mutating func forgetInterruptions() {
         interruption = nil
-        interruptionsInARow = 0
+        consecutiveInterruptions = 0
     }
 
-    /// Every failure has ended: a sample has come, or somebody has stopped the chip. With the first sample after a bring-up
-    /// the pauses are short again.
+    /// Ends every failure, after a sample has arrived or the driver was stopped. The first sample after a bring-up also
+    /// resets the pause.
     mutating func end(isBroughtUp: Bool = false) {
         forgetInterruptions()
         outage = nil
-        if isBroughtUp { backOff = DriverTiming.firstBackOff }
+        if isBroughtUp { backoff = DriverTiming.firstBackoff }
     }
 }

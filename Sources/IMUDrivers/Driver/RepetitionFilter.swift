@@ -1,32 +1,33 @@
-/// Frames that are the same, bit for bit, as the one before: chance, or a chip that is frozen.
+/// Detects frames that repeat the previous one bit for bit, by chance or because the chip is frozen.
 ///
-/// They are held back until another comes: a living sensor's noise changes some bit nearly always.
+/// Repetitions are held back until a different frame arrives: the noise of a working sensor nearly always changes some
+/// bit.
 struct RepetitionFilter: BitwiseCopyable {
-    /// The last frame that differed from the one before it.
+    /// The last frame that differed from its predecessor.
     private(set) var frame: ChipFrame?
     /// How often it has been repeated since, and how many of the repetitions are held back.
     private(set) var repetitions = 0
     private(set) var held = 0
 
-    /// Whether this frame repeats the last one.
+    /// Whether `frame` repeats the last one.
     func isRepeated(by frame: ChipFrame) -> Bool { frame == self.frame }
 
-    /// Another frame has come.
+    /// Starts over with a different frame.
     mutating func begin(with frame: ChipFrame) {
         self.frame = frame
         repetitions = 0
         held = 0
     }
 
-    /// The last frame has come once more.
+    /// Counts a repetition of the last frame.
     mutating func countRepetition() { repetitions += 1 }
 
-    /// Holds back the repetition that was counted.
+    /// Holds back the repetition just counted.
     mutating func hold() { held += 1 }
 
-    /// Forgets those that are held back: they have been delivered, or are never to be.
+    /// Forgets the held-back repetitions, after they were delivered or discarded.
     mutating func releaseHeld() { held = 0 }
 
-    /// Forgets the frame, too.
+    /// Forgets everything, including the last frame.
     mutating func reset() { self = RepetitionFilter() }
 }

@@ -1,63 +1,64 @@
 internal import MotionCore
 
-/// How far the reading of a chip's FIFO has come.
+/// How far reading a chip's FIFO has progressed.
 struct StreamProgress: BitwiseCopyable {
-    /// Frames taken from the FIFO since it was last started.
+    /// Frames read from the FIFO since its last start.
     private(set) var taken: Int64 = 0
     /// When the FIFO last had a frame, or was started.
     private(set) var lastFill = Timestamp(nanoseconds: 0)
-    /// When the bus last did what it was asked to while samples flowed.
+    /// When the bus last answered while samples were flowing.
     private(set) var lastAnswer = Timestamp(nanoseconds: 0)
-    /// From this instant on the sensors tell the truth.
+    /// When the sensors have settled; earlier samples are discarded.
     private(set) var settledAt = Timestamp(nanoseconds: 0)
-    /// The instant of the last sample, also across failures; `nil` before the first.
+    /// The timestamp of the last sample, kept across failures; `nil` before the first.
     private(set) var lastSample: Timestamp?
-    /// Looks at the FIFO, ever; it wraps.
-    private(set) var looks = 0
-    /// Looks in a row that found the FIFO between two frames.
-    private var unevenLooks = 0
+    /// Number of FIFO counts read in total; it wraps.
+    private(set) var reads = 0
+    /// Consecutive counts that showed a partial frame.
+    private var partialFrameCounts = 0
 
-    /// The FIFO was emptied and started.
+    /// Starts over after the FIFO was emptied and started.
     mutating func begin(at now: Timestamp) {
         taken = 0
-        unevenLooks = 0
+        partialFrameCounts = 0
         lastFill = now
         lastAnswer = now
     }
 
-    /// The chip is not sampling any more.
-    mutating func end() { unevenLooks = 0 }
+    /// The chip has stopped sampling.
+    mutating func end() { partialFrameCounts = 0 }
 
-    /// The sensors have been started and need until then.
+    /// Sets when the newly started sensors will have settled.
     mutating func settle(until instant: Timestamp) { settledAt = instant }
 
-    /// Counts a look at the FIFO.
-    mutating func countLook() { looks &+= 1 }
+    /// Counts a read of the FIFO's count.
+    mutating func countRead() { reads &+= 1 }
 
-    /// The bus gave an answer.
+    /// Records that the bus answered.
     mutating func noteAnswer(at now: Timestamp) { lastAnswer = now }
 
-    /// A look found the FIFO between two frames; returns whether that means by now that it has slipped.
-    mutating func noteUnevenLook() -> Bool {
-        unevenLooks += 1
-        return unevenLooks >= StreamLimits.unevenLimit
+    /// Records a count that showed a partial frame. Returns whether the framing counts as lost by now.
+    mutating func notePartialFrame() -> Bool {
+        partialFrameCounts += 1
+        return partialFrameCounts >= StreamLimits.partialFrameLimit
     }
 
-    /// A look found whole frames, or none.
-    mutating func noteEvenLook() { unevenLooks = 0 }
+    /// Records a count of whole frames, or of none.
+    mutating func noteWholeFrames() { partialFrameCounts = 0 }
 
-    /// A look found frames.
+    /// Records that the FIFO had frames.
     mutating func noteFrames(at now: Timestamp) { lastFill = now }
 
-    /// Takes the next frame; its number is `taken` from then on.
+    /// Takes the next frame, whose number `taken` then is.
     mutating func takeFrame() { taken += 1 }
 
-    /// The instant of the next sample: `timestamp`, or if that is not after the last sample's, what just is.
+    /// The next sample's timestamp: `timestamp`, or the earliest time after the last sample if `timestamp` is not
+    /// later.
     func following(_ timestamp: Timestamp) -> Timestamp {
         guard let lastSample, timestamp <= lastSample else { return timestamp }
         return Timestamp(nanoseconds: lastSample.nanoseconds + 1)
     }
 
-    /// A sample was delivered.
+    /// Records a delivered sample.
     mutating func noteSample(at timestamp: Timestamp) { lastSample = timestamp }
 }

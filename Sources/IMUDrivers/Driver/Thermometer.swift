@@ -1,33 +1,33 @@
 internal import MotionCore
 
-/// What is known of the chip's temperature, °C.
+/// The chip's temperature, °C.
 struct Thermometer: BitwiseCopyable {
-    /// What the next frame's temperature must be near to; `nil` when the next frame sets the standard.
-    private(set) var standard: Double?
-    /// The temperature of a chip that does not put it into the FIFO; not-a-number before it was asked for.
+    /// The temperature that the next frame's must be close to; `nil` if the next frame sets the reference.
+    private(set) var reference: Double?
+    /// The temperature of a chip whose FIFO does not carry it; NaN until it has been read.
     private(set) var separate = Double.nan
-    /// When that is asked for next.
+    /// When it is read next.
     private var due = Timestamp(nanoseconds: 0)
 
-    /// Samples begin to flow: a temperature that is not in the frames is asked for with the first.
+    /// Starts the schedule: a temperature that is not in the frames is read with the first batch.
     mutating func begin(at now: Timestamp) { due = now }
 
-    /// Forgets what frames have to be near to.
-    mutating func forgetStandard() { standard = nil }
+    /// Discards the reference.
+    mutating func forgetReference() { reference = nil }
 
-    /// Takes what the chip measured just before its FIFO was started. After waking the register may still hold its reset
-    /// value, zero, and is no standard.
+    /// Takes the temperature measured just before the FIFO was started as the reference. A raw zero is not used: after
+    /// waking, the register may still hold its reset value.
     mutating func noteStart(raw: Int16, celsius: Double) {
-        standard = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
+        reference = raw != 0 && DriverTiming.plausibleTemperatures.contains(celsius) ? celsius : nil
     }
 
-    /// Takes the temperature of a frame that was delivered.
-    mutating func noteFrame(celsius: Double) { standard = celsius }
+    /// Takes the temperature of a delivered frame as the reference.
+    mutating func noteFrame(celsius: Double) { reference = celsius }
 
-    /// Takes the temperature that was asked for.
+    /// Stores a temperature that was read separately.
     mutating func noteSeparate(celsius: Double) { separate = celsius }
 
-    /// Whether it is time to ask for the temperature; if so, the next time is an interval on.
+    /// Whether a temperature read is due. If so, schedules the next one.
     mutating func isDue(at now: Timestamp) -> Bool {
         guard now >= due else { return false }
         due = now.advanced(bySeconds: DriverTiming.temperatureInterval)

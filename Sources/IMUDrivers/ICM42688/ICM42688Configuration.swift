@@ -1,26 +1,26 @@
 internal import MotionCore
 
-/// What the settings come to in the ICM-42688-P's registers, and what its numbers then mean.
+/// The ICM-42688-P's register values for the settings, and the resulting figures.
 ///
-/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
     let gyroscopeBits: RegisterValue
     let accelerometerBits: RegisterValue
     let lowPass: RegisterValue
     /// Whether INT1 pulses with every sample.
     let signalsDataReady: Bool
-    /// What it comes to. The low-passes are set to the second order; DS-000347 has a table of their delays that could not be
-    /// had.
+    /// The effective figures. The low-passes are set to second order. DS-000347 has a table of their delays, which was
+    /// not available.
     let figures: ChipFigures
 
     init(_ settings: IMUSettings) {
-        // Settings that were converted from other units may exceed a step by a rounding error.
+        // Settings converted from other units may exceed a step by a rounding error.
         let rounding = 1 - 1e-6
         let row = Self.rate(for: settings.rate * rounding)
         let filter = Self.lowPass(for: row.rate)
         lowPass = RegisterValue(filter.code << 4 | filter.code)
         signalsDataReady = settings.signalsDataReady
-        // FS_SEL counts down from the widest range: ±16 g to 2, ±2000 °/s to 15.625.
+        // FS_SEL counts down from the widest range: ±16 g to ±2 g, ±2000 °/s to ±15.625 °/s.
         var force: UInt8 = 3
         var forceRange = 2.0
         while forceRange < settings.accelerometerRange / standardGravity * rounding && force > 0 {
@@ -40,7 +40,8 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
         gyroscopeBits = RegisterValue(turn << 5 | row.code)
     }
 
-    /// The slowest rate of both sensors that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR); no I2C carries the faster ones.
+    /// The lowest rate of both sensors that is not below `rate` Hz (GYRO_ODR, ACCEL_ODR). No I2C bus can carry the
+    /// faster ones.
     static func rate(for rate: Double) -> (code: UInt8, rate: Double) {
         if !(rate > 12.5) { return (11, 12.5) }
         if rate <= 25 { return (10, 25) }
@@ -51,8 +52,8 @@ struct ICM42688Configuration: Equatable, Sendable, BitwiseCopyable {
         return (6, 1000)
     }
 
-    /// The widest low-pass that lets through nothing above half of `rate`, or the narrowest where none does: ODR, but 400 Hz
-    /// at least, over a divisor (ACCEL_UI_FILT_BW, GYRO_UI_FILT_BW).
+    /// The widest low-pass that passes nothing above half of `rate`, or the narrowest if none qualifies. Its bandwidth
+    /// is the ODR, but at least 400 Hz, divided by a divisor (ACCEL_UI_FILT_BW, GYRO_UI_FILT_BW).
     static func lowPass(for rate: Double) -> (code: UInt8, bandwidth: Double) {
         let base = max(400, rate)
         let divisors: (Double, Double, Double, Double, Double, Double) = (4, 5, 8, 10, 16, 20)

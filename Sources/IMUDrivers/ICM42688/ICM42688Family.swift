@@ -2,9 +2,9 @@ package import MotionCore
 
 /// TDK InvenSense's ICM-42688-P, as registers and scripts.
 ///
-/// Its FIFO holds packets of 16 bytes with a header each, which say by themselves whether it has slipped. It has address and
-/// identity register of the MPU family and another identity. Its registers, codes and packets
-/// are as in Linux inv_icm42600 and Betaflight, to which they were compared; DS-000347 itself was not at hand.
+/// Its FIFO holds packets of 16 bytes with a header each, which reveals lost framing. It shares the address and the
+/// identity register of the MPU family but has a different identity. Registers, codes and packets were checked against
+/// Linux inv_icm42600 and Betaflight; DS-000347 itself was not available.
 package struct ICM42688Family: ChipPart {
     let configuration: ICM42688Configuration
 
@@ -33,14 +33,14 @@ package struct ICM42688Family: ChipPart {
 
     package func fill(_ registers: UnsafeRawBufferPointer) -> Int { Int(registers[0]) << 8 | Int(registers[1]) }
 
-    /// Of the eight bits in a packet: 2.07 counts a kelvin from 25 °C.
+    /// From the packet's eight bits: 2.07 counts per kelvin from 25 °C.
     package func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / 2.07 }
 
     // MARK: Registers
 
     package func addRegisters(to table: inout RegisterTable) {
         table.add(ICM42688Register.interface, ICM42688Value.bigEndianBytes, in: .configuration)
-        // It may read as it likes: it is here so that its neighbours are read in one transaction.
+        // Any value is accepted. The register is listed so that it and its neighbours are read in one transaction.
         table.add(RegisterSetting(ICM42688Register.interface1, clear: .none), in: .observed)
         table.add(ICM42688Register.gyroscope, configuration.gyroscopeBits, in: .configuration)
         table.add(ICM42688Register.accelerometer, configuration.accelerometerBits, in: .configuration)
@@ -103,6 +103,6 @@ package struct ICM42688Family: ChipPart {
     }
 }
 
-/// A driver of an ICM-42688-P.
+/// A driver for an ICM-42688-P.
 package typealias ICM42688<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<ICM42688Family, Bus, Clock, NoDataReadyLine>

@@ -2,7 +2,7 @@
 enum ICM42688Register {
     /// DEVICE_CONFIG: SOFT_RESET_CONFIG in bit 0.
     static var device: RegisterAddress { RegisterAddress(0x11) }
-    /// INT_CONFIG: of INT1, latched in bit 2, push-pull in 1, active high in 0.
+    /// INT_CONFIG for INT1: latched in bit 2, push-pull in 1, active high in 0.
     static var interruptPin: RegisterAddress { RegisterAddress(0x14) }
     /// FIFO_CONFIG: the mode in bits 7…6.
     static var fifoMode: RegisterAddress { RegisterAddress(0x16) }
@@ -10,13 +10,13 @@ enum ICM42688Register {
     static var interruptStatus: RegisterAddress { RegisterAddress(0x2D) }
     /// FIFO_COUNTH, FIFO_COUNTL.
     static var fifoCount: RegisterAddress { RegisterAddress(0x2E) }
-    /// FIFO_DATA: takes bytes from the FIFO; does not advance to the next register.
+    /// FIFO_DATA: removes bytes from the FIFO; the address does not advance to the next register.
     static var fifoData: RegisterAddress { RegisterAddress(0x30) }
     /// SIGNAL_PATH_RESET: FIFO_FLUSH in bit 1.
     static var signalPathReset: RegisterAddress { RegisterAddress(0x4B) }
-    /// INTF_CONFIG0: how counts and data are told.
+    /// INTF_CONFIG0: the format of count and data.
     static var interface: RegisterAddress { RegisterAddress(0x4C) }
-    /// INTF_CONFIG1: the clock; it keeps its reset value, whatever that is.
+    /// INTF_CONFIG1: the clock. It keeps its reset value, whatever that is.
     static var interface1: RegisterAddress { RegisterAddress(0x4D) }
     /// PWR_MGMT0: GYRO_MODE in bits 3…2, ACCEL_MODE in 1…0.
     static var power: RegisterAddress { RegisterAddress(0x4E) }
@@ -28,7 +28,7 @@ enum ICM42688Register {
     static var accelerometerFilter: RegisterAddress { RegisterAddress(0x53) }
     /// GYRO_ACCEL_CONFIG0: the low-pass of the accelerometer in bits 7…4, of the gyroscope in 3…0.
     static var lowPass: RegisterAddress { RegisterAddress(0x52) }
-    /// FIFO_CONFIG1: what goes into the FIFO.
+    /// FIFO_CONFIG1: selects the FIFO's content.
     static var fifoContent: RegisterAddress { RegisterAddress(0x5F) }
     /// INT_CONFIG1: INT_TPULSE_DURATION in bit 6, INT_ASYNC_RESET in bit 4.
     static var interruptPulse: RegisterAddress { RegisterAddress(0x64) }
@@ -36,7 +36,7 @@ enum ICM42688Register {
     static var interruptSource: RegisterAddress { RegisterAddress(0x65) }
     /// WHO_AM_I.
     static var whoAmI: RegisterAddress { RegisterAddress(0x75) }
-    /// REG_BANK_SEL: in every bank.
+    /// REG_BANK_SEL: present in every bank.
     static var bank: RegisterAddress { RegisterAddress(0x76) }
 }
 
@@ -47,11 +47,11 @@ enum ICM42688Value {
     static var resetDone: RegisterValue { RegisterValue(0x10) }
     /// INTF_CONFIG0: count in bytes, count and data with the high byte first; the reset value.
     static var bigEndianBytes: RegisterValue { RegisterValue(0x30) }
-    /// INTF_CONFIG1: the clock; it keeps its reset value, whatever that is.
+    /// INTF_CONFIG1: the clock. It keeps its reset value, whatever that is.
     static var interface1: RegisterAddress { RegisterAddress(0x4D) }
     /// PWR_MGMT0: both sensors in low-noise mode, the thermometer on.
     static var lowNoise: RegisterValue { RegisterValue(0x0F) }
-    /// GYRO_CONFIG1 and ACCEL_CONFIG1: the low-passes of the second order, those before them of the third; the reset values.
+    /// GYRO_CONFIG1 and ACCEL_CONFIG1: second-order low-passes, preceded by third-order ones; the reset values.
     static var gyroscopeSecondOrder: RegisterValue { RegisterValue(0x16) }
     static var accelerometerSecondOrder: RegisterValue { RegisterValue(0x0D) }
     /// FIFO_CONFIG: bypass, stream-to-FIFO.
@@ -60,28 +60,28 @@ enum ICM42688Value {
     static var flush: RegisterValue { RegisterValue(0x02) }
     /// FIFO_CONFIG1: temperature, gyroscope, accelerometer: packets of structure 3.
     static var packet3: RegisterValue { RegisterValue(0x07) }
-    /// The header of such a packet: neither a message nor 20 bits, both sensors there (Linux inv_icm42600_buffer.c). Timestamp and changes of rate, in
-    /// the low bits, do not matter.
+    /// The header of such a packet: not a message, not 20-bit data, both sensors present (Linux inv_icm42600_buffer.c).
+    /// The low bits, timestamp and rate change, are ignored.
     static var header: UInt8 { 0x60 }
     static var headerBits: UInt8 { 0xF0 }
     /// INT_CONFIG: INT1 pulses, push-pull and active high.
     static var pushPullActiveHigh: RegisterValue { RegisterValue(0x03) }
-    /// INT_CONFIG1: pulses of 100 µs; INT_ASYNC_RESET is 1 after a reset and has to be 0 "for proper INT1 and INT2 pin
-    /// operation" (as Linux inv_icm42600 and Betaflight clear it).
+    /// INT_CONFIG1: pulses of 100 µs. INT_ASYNC_RESET is 1 after a reset and must be 0 "for proper INT1 and INT2 pin
+    /// operation" (Linux inv_icm42600 and Betaflight clear it too).
     static var shortPulse: RegisterValue { RegisterValue(0x00) }
-    /// INT_SOURCE0: data ready, and no longer the end of a reset, goes to INT1.
+    /// INT_SOURCE0: routes data-ready to INT1, and no longer the end of a reset.
     static var dataReadyOnPin1: RegisterValue { RegisterValue(0x08) }
-    /// What a value is that the chip does not have yet (Linux `INV_ICM42600_DATA_INVALID`).
+    /// The value of a sensor that has no data yet (Linux `INV_ICM42600_DATA_INVALID`).
     static var invalid: Int16 { .min }
 }
 
-/// How long the chip may take, seconds.
+/// Timing of the chip, seconds.
 enum ICM42688Timing {
-    /// A reset takes 1 ms (DEVICE_CONFIG); it is looked for this often, and given up after that long.
+    /// A reset takes 1 ms (DEVICE_CONFIG). Interval between checks, and the deadline.
     static var resetPoll: Double { 0.002 }
     static var resetDeadline: Double { 0.1 }
-    /// No register is to be written for 200 µs after sensors were switched on (PWR_MGMT0).
+    /// No register may be written for 200 µs after a sensor is switched on (PWR_MGMT0).
     static var power: Double { 0.001 }
-    /// The gyroscope's start-up (Linux inv_icm42600.h: 60 ms, the accelerometer's 20).
+    /// The gyroscope's start-up (Linux inv_icm42600.h: 60 ms; the accelerometer's is 20 ms).
     static var gyroscopeStartUp: Double { 0.06 }
 }

@@ -1,24 +1,24 @@
 internal import MotionCore
 
-/// What the settings come to in the chip's registers, and what its numbers then mean.
+/// The register values for the settings, and the resulting figures.
 ///
-/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
-    /// The rate's code for both sensors and for the FIFO.
+    /// The rate code, for both sensors and for the FIFO.
     let rateCode: UInt8
 
     /// INT1_CTRL, and the register that makes data-ready a pulse.
     let interrupts: RegisterValue
     let pulses: RegisterValue
 
-    /// FS_XL and FS_G in their place, bits 3…2.
+    /// FS_XL and FS_G, already shifted to bits 3…2.
     let accelerometerRangeBits: RegisterValue
     let gyroscopeRangeBits: RegisterValue
 
-    /// What it comes to.
+    /// The effective figures.
     let figures: ChipFigures
 
-    /// Chooses registers for `settings`.
+    /// Chooses the register values for `settings`.
     init(_ settings: IMUSettings, variant: LSM6DSVariant) {
         rateCode = Self.rateCode(for: settings.rate)
         let signals = settings.signalsDataReady && variant.pulsesDataReady
@@ -35,11 +35,11 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
             accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
     }
 
-    /// Settings that were converted from other units may exceed a value by a rounding error.
+    /// Settings converted from other units may exceed a value by a rounding error.
     private static var rounding: Double { 1 - 1e-6 }
 
-    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`). Two faster rates are left out: no
-    /// I2C carries them.
+    /// ODR_XL, ODR_G, ODR_FIFO and BDR: 12.5 Hz to 1.66 kHz (reg.h, Linux `odr_table`). Two faster rates are left out,
+    /// because no I2C bus can carry them.
     static func rate(code: UInt8) -> Double {
         switch code {
         case 1: 12.5
@@ -53,7 +53,7 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The code of the lowest rate not less than `rate` Hz; a rate that is no number counts as the lowest.
+    /// The code of the lowest rate not less than `rate` Hz. NaN counts as the lowest rate.
     static func rateCode(for rate: Double) -> UInt8 {
         var code: UInt8 = 1
         while code < 8 && Self.rate(code: code) < rate * rounding { code += 1 }
@@ -62,13 +62,13 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
 
     /// The gyroscope's bandwidth and delay at a rate, Hz and seconds.
     ///
-    /// The chip has a low-pass at about a third of the rate. Where it has another one in front of it that is on too, at about
-    /// 335 Hz, so that nothing beyond half of the highest rate comes through. The bandwidths of both together are the
-    /// LSM6DSOX's for FTYPE 0 (table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet), and taken for the
-    /// LSM6DS3TR-C's, too.
+    /// Every chip has a low-pass at about a third of the rate. Some also have an earlier one at about 335 Hz, which the
+    /// driver switches on so that nothing beyond half of the highest rate passes. The combined bandwidths are the
+    /// LSM6DSOX's for FTYPE 0 (table `LPF1_G_bits` of Arduino_LSM6DSOX, after CTRL6_C of its datasheet), and are
+    /// assumed for the LSM6DS3TR-C too.
     ///
-    /// Estimated, until somebody measures them: the bandwidth of the LSM6DS3, which has the one low-pass only, from 416 Hz
-    /// on; and every delay, as that of Butterworth low-passes of second order, √2/(2π·f) each, and 0.2 ms of sampling.
+    /// Estimated, not measured: the bandwidth of the LSM6DS3, which only has the one low-pass, from 416 Hz on; and all
+    /// delays, each computed as that of a second-order Butterworth low-pass, √2/(2π·f), plus 0.2 ms of sampling.
     static func lowPass(code: UInt8, variant: LSM6DSVariant) -> (bandwidth: Double, delay: Double) {
         let second: Double =
             switch code {
@@ -93,14 +93,14 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         return (both, perHertz / second + perHertz / 335 + 0.0002)
     }
 
-    /// A full scale: its register bits, its end, and the size of one count.
+    /// A full scale: its register bits, its limit, and the size of one count.
     struct Range {
         let bits: RegisterValue
         let range: Double
         let scale: Double
     }
 
-    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s², 61 µg to 488 µg a count (Linux `fs_table`).
+    /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s², 61 µg to 488 µg per count (Linux `fs_table`).
     static func accelerometer(for range: Double) -> Range {
         let wanted = range / standardGravity * rounding
         func row(_ code: UInt8, _ end: Double, _ micrograms: Double) -> Range {
@@ -114,8 +114,8 @@ struct LSM6DSConfiguration: Equatable, Sendable, BitwiseCopyable {
         return row(1, 16, 488)
     }
 
-    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s, 8.75 to 70 m°/s a count (Linux
-    /// `fs_table`). A count is worth more than the range over 2¹⁵: the output goes on beyond the range.
+    /// The smallest range of ±250, 500, 1000, 2000 °/s not less than `range` rad/s, 8.75 to 70 m°/s per count (Linux
+    /// `fs_table`). A count exceeds range/2¹⁵, so the output continues beyond the range.
     static func gyroscope(for range: Double) -> Range {
         let wanted = range * degreesPerRadian * rounding
         func row(_ code: UInt8, _ end: Double, _ millidegrees: Double) -> Range {

@@ -1,10 +1,9 @@
 package import MotionCore
 
-/// ST's LSM6DS3, LSM6DS3TR-C and LSM6DSO with their kin, read through the FIFO: the registers and scripts that bring one
-/// up, and its frames.
+/// ST's LSM6DS3, LSM6DS3TR-C, LSM6DSO and their relatives, read through the FIFO: registers, scripts and frames.
 ///
-/// The temperature stays out of the FIFO: one kind has no room for it, the other takes it at a rate of its own, and a frame
-/// is to be always the same. What differs from one to another is in `LSM6DSVariant`.
+/// The temperature is not put into the FIFO: one kind of FIFO has no room for it, the other batches it at a separate
+/// rate, and frames must have a fixed layout. `LSM6DSVariant` holds the differences between the parts.
 package struct LSM6DSFamily: ChipPart {
     let variant: LSM6DSVariant
     let configuration: LSM6DSConfiguration
@@ -28,14 +27,14 @@ package struct LSM6DSFamily: ChipPart {
     package var name: StaticString { variant.name }
     package var figures: ChipFigures { configuration.figures }
 
-    /// Untagged: six words of two bytes, and the pattern is read along with the count. Tagged: two words of seven bytes.
+    /// Untagged: six words of two bytes; the pattern is read along with the count. Tagged: two words of seven bytes.
     package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: variant.fifoSize, frameLength: variant.isTagged ? 14 : 12,
             count: ChipRegisters(first: LSM6DSRegister.fifoStatus1, count: variant.isTagged ? 2 : 4),
             data: variant.isTagged ? LSM6DSRegister.taggedData : LSM6DSRegister.untaggedData)
         fifo.temperature = ChipRegisters(first: LSM6DSRegister.temperature, count: 2)
-        fifo.tellsOverflow = true
+        fifo.reportsOverflow = true
         return fifo
     }
 
@@ -43,13 +42,13 @@ package struct LSM6DSFamily: ChipPart {
 
     package func celsius(_ raw: Int16) -> Double { 25 + Double(raw) / variant.countsPerKelvin }
 
-    /// An untagged FIFO also says which word of a frame comes next, FIFO_STATUS3 and 4: any but the first, and frames
-    /// would be read askew, which a count that is no multiple of a frame says.
+    /// An untagged FIFO also reports which word of a frame comes next, in FIFO_STATUS3 and 4. If it is not the first,
+    /// frames would be misaligned, which is reported as a count that is not a multiple of a frame.
     package func fill(_ registers: UnsafeRawBufferPointer) -> Int {
         let flags = registers[1]
         let words = Int(flags & variant.countMask) << 8 | Int(registers[0])
         guard flags & (variant.isTagged ? LSM6DSValue.taggedOverrun : LSM6DSValue.untaggedOverrun) == 0 else {
-            // More than it holds, and whole frames: reading it again would find the flag gone.
+            // More than the FIFO holds, and a whole number of frames: a second read would find the flag cleared.
             return (fifo.mostFrames + 1) * fifo.frameLength
         }
         guard !variant.isTagged else { return 7 * words }
@@ -60,7 +59,7 @@ package struct LSM6DSFamily: ChipPart {
 
     // MARK: Registers
 
-    /// The sensors come last: from then on they take samples.
+    /// The sensors come last, because they start sampling at once.
     package func addRegisters(to table: inout RegisterTable) {
         let filter = variant.filtersGyroscope ? LSM6DSValue.gyroscopeFilter : .none
         let rate = configuration.rateCode
@@ -94,7 +93,7 @@ package struct LSM6DSFamily: ChipPart {
         table.add(LSM6DSRegister.interrupt1, configuration.interrupts, in: .dataReady)
     }
 
-    /// The register of the FIFO's mode, and what it holds while samples flow.
+    /// The register of the FIFO's mode, and its value while samples flow.
     private var fifoMode: RegisterAddress {
         variant.isTagged ? LSM6DSRegister.taggedControl4 : LSM6DSRegister.untaggedControl5
     }
@@ -122,14 +121,14 @@ package struct LSM6DSFamily: ChipPart {
         script.add(.configure(.dataReady))
     }
 
-    /// Off, which empties it, and on again. An overflow of before that is still latched goes by reading it.
+    /// Switches the FIFO off, which empties it, and on again. Reading the status clears a latched overflow.
     package func addFIFOStart(to script: inout ChipScript) {
         script.add(.write(fifoMode, LSM6DSValue.bypass))
         if variant.isTagged { script.add(.read(LSM6DSRegister.fifoStatus2)) }
         script.add(.apply(.fifo))
     }
 
-    /// FIFO, gyroscope and accelerometer off: rate 0 is power-down.
+    /// Switches FIFO, gyroscope and accelerometer off: rate 0 is power-down.
     package func addSleep(to script: inout ChipScript) {
         script.add(.write(fifoMode, LSM6DSValue.bypass))
         script.add(.write(LSM6DSRegister.gyroscope, .none))
@@ -138,15 +137,15 @@ package struct LSM6DSFamily: ChipPart {
 
     // MARK: Frames
 
-    /// Gyroscope and accelerometer, each value two bytes with the low one first; `nil` where that cannot be.
+    /// Gyroscope and accelerometer; each value is two bytes, low byte first. `nil` if the bytes are not a valid frame.
     ///
-    /// Without tags the gyroscope's data set comes first (Linux st_lsm6dsx_buffer.c).
+    /// Without tags, the gyroscope's data set comes first (Linux st_lsm6dsx_buffer.c).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         variant.isTagged
             ? taggedFrame(bytes, at: offset) : frame(bytes, gyroscope: offset, accelerometer: offset + 6)
     }
 
-    /// Two words of one time slot, in either order: TAG_CNT, bits 2…1 of the tag, counts the slots.
+    /// Two words of one time slot, in either order. TAG_CNT, bits 2…1 of the tag, counts the slots.
     private func taggedFrame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         let first = bytes[offset]
         let second = bytes[offset + 7]
@@ -161,7 +160,7 @@ package struct LSM6DSFamily: ChipPart {
         }
     }
 
-    /// Where all bytes are the same it is no frame, but an empty FIFO, a chip in reset or a bus without an answer.
+    /// If all bytes are equal, it is not a frame but an empty FIFO, a chip in reset or a bus without an answer.
     private func frame(_ bytes: UnsafeRawBufferPointer, gyroscope: Int, accelerometer: Int) -> ChipFrame? {
         func value(_ offset: Int) -> Int16 {
             Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Int16.self))
@@ -179,6 +178,6 @@ package struct LSM6DSFamily: ChipPart {
     }
 }
 
-/// A driver of an LSM6DS3 or one of its kin.
+/// A driver for an LSM6DS3 or one of its relatives.
 package typealias LSM6DS<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<LSM6DSFamily, Bus, Clock, NoDataReadyLine>

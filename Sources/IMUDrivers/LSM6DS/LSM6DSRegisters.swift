@@ -1,7 +1,8 @@
 /// The registers that the driver uses, named as in the datasheets.
 ///
-/// Sources: lsm6ds3_reg.h, lsm6ds3tr-c_reg.h and lsm6dso_reg.h of STMicroelectronics ("reg.h"), and the tables of Linux
-/// drivers/iio/imu/st_lsm6dsx ("Linux"). Where the two kinds of FIFO differ, a name says whose it is.
+/// Sources: STMicroelectronics' lsm6ds3_reg.h, lsm6ds3tr-c_reg.h and lsm6dso_reg.h ("reg.h"), and the tables in Linux
+/// drivers/iio/imu/st_lsm6dsx ("Linux"). The names of registers that differ between the two kinds of FIFO begin with
+/// `tagged` or `untagged`.
 enum LSM6DSRegister {
     /// FIFO_CTRL1, 2 and 4 of the untagged FIFO: threshold, timer, data sets 3 and 4 (lsm6ds3_reg.h).
     static var untaggedControl1: RegisterAddress { RegisterAddress(0x06) }
@@ -18,8 +19,9 @@ enum LSM6DSRegister {
     static var taggedControl3: RegisterAddress { RegisterAddress(0x09) }
     /// FIFO_CTRL4: mode in bits 2…0, temperature and timestamps above (lsm6dso_reg.h).
     static var taggedControl4: RegisterAddress { RegisterAddress(0x0A) }
-    /// DRDY_PULSE_CFG_G of the LSM6DS3TR-C, COUNTER_BDR_REG1 of the tagged kind: in bit 7 of both, data-ready is a pulse
-    /// (lsm6ds3tr-c_reg.h `drdy_pulsed`, lsm6dso_reg.h `dataready_pulsed`). The LSM6DS3 has ORIENT_CFG_G there, and no pulse.
+    /// DRDY_PULSE_CFG_G of the LSM6DS3TR-C, COUNTER_BDR_REG1 of the tagged kind. In both, bit 7 makes data-ready a
+    /// pulse (lsm6ds3tr-c_reg.h `drdy_pulsed`, lsm6dso_reg.h `dataready_pulsed`). The LSM6DS3 has ORIENT_CFG_G there
+    /// and cannot pulse.
     static var dataReadyPulse: RegisterAddress { RegisterAddress(0x0B) }
     /// INT1_CTRL: INT1_DRDY_G in bit 1 (reg.h).
     static var interrupt1: RegisterAddress { RegisterAddress(0x0D) }
@@ -31,11 +33,11 @@ enum LSM6DSRegister {
     static var gyroscope: RegisterAddress { RegisterAddress(0x11) }
     /// CTRL3_C: BOOT, BDU, IF_INC, SW_RESET (reg.h).
     static var control3: RegisterAddress { RegisterAddress(0x12) }
-    /// CTRL4_C: LPF1_SEL_G in bit 1, but not on the LSM6DS3 (reg.h).
+    /// CTRL4_C: LPF1_SEL_G in bit 1, absent on the LSM6DS3 (reg.h).
     static var control4: RegisterAddress { RegisterAddress(0x13) }
     /// CTRL5_C: rounding, self-test (reg.h).
     static var control5: RegisterAddress { RegisterAddress(0x14) }
-    /// CTRL6_C: power mode of the accelerometer, FTYPE in the lowest bits, but not on the LSM6DS3 (reg.h).
+    /// CTRL6_C: power mode of the accelerometer, FTYPE in the lowest bits, absent on the LSM6DS3 (reg.h).
     static var control6: RegisterAddress { RegisterAddress(0x15) }
     /// CTRL7_G: power mode and high-pass of the gyroscope (reg.h).
     static var control7: RegisterAddress { RegisterAddress(0x16) }
@@ -45,12 +47,12 @@ enum LSM6DSRegister {
     static var control9: RegisterAddress { RegisterAddress(0x18) }
     /// OUT_TEMP_L, OUT_TEMP_H (reg.h).
     static var temperature: RegisterAddress { RegisterAddress(0x20) }
-    /// FIFO_STATUS1, from here on the number of words and the flags (reg.h, Linux `fifo_diff`).
+    /// FIFO_STATUS1: the number of words and the flags start here (reg.h, Linux `fifo_diff`).
     static var fifoStatus1: RegisterAddress { RegisterAddress(0x3A) }
     static var fifoStatus2: RegisterAddress { RegisterAddress(0x3B) }
-    /// FIFO_DATA_OUT_L: a burst goes from FIFO_DATA_OUT_H back to it (Linux reads 30 bytes at once).
+    /// FIFO_DATA_OUT_L: a burst wraps from FIFO_DATA_OUT_H back to it (Linux reads 30 bytes at once).
     static var untaggedData: RegisterAddress { RegisterAddress(0x3E) }
-    /// FIFO_DATA_OUT_TAG: a burst goes from FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once).
+    /// FIFO_DATA_OUT_TAG: a burst wraps from FIFO_DATA_OUT_Z_H, 0x7E, back to it (Linux reads 28 bytes at once).
     static var taggedData: RegisterAddress { RegisterAddress(0x78) }
 }
 
@@ -58,23 +60,23 @@ enum LSM6DSRegister {
 enum LSM6DSValue {
     /// CTRL3_C: SW_RESET, which clears itself (reg.h, Linux `reset`).
     static var reset: RegisterValue { RegisterValue(0x01) }
-    /// CTRL3_C: IF_INC, on from power-up: bursts go from register to register (reg.h).
+    /// CTRL3_C: IF_INC, on from power-up: bursts advance from register to register (reg.h).
     static var addressIncrement: RegisterValue { RegisterValue(0x04) }
-    /// CTRL3_C: BDU, the two bytes of a value are of one sample (reg.h, Linux `bdu`).
+    /// CTRL3_C: BDU, so that both bytes of a value belong to the same sample (reg.h, Linux `bdu`).
     static var blockDataUpdate: RegisterValue { RegisterValue(0x40) }
     /// CTRL4_C: LPF1_SEL_G, the gyroscope's first low-pass, which FTYPE 0 sets to about 335 Hz (reg.h,
     /// Arduino_LSM6DSOX).
     static var gyroscopeFilter: RegisterValue { RegisterValue(0x02) }
-    /// CTRL9_XL: its default, and I3C_DISABLE for a bus that is none (lsm6dso_reg.h).
+    /// CTRL9_XL: its default, plus I3C_DISABLE for a plain I2C bus (lsm6dso_reg.h).
     static var plainBus: RegisterValue { RegisterValue(0xE2) }
-    /// INT1_CTRL: the gyroscope has a new value, and at the same rate the accelerometer.
+    /// INT1_CTRL: the gyroscope has a new value; at the same rate, so has the accelerometer.
     static var gyroscopeReady: RegisterValue { RegisterValue(0x02) }
     static var pulse: RegisterValue { RegisterValue(0x80) }
     /// FIFO mode: off and empty (Linux `ST_LSM6DSX_FIFO_BYPASS`).
     static var bypass: RegisterValue { RegisterValue(0) }
     /// FIFO mode: the newest words replace the oldest (Linux `ST_LSM6DSX_FIFO_CONT`).
     static var continuous: RegisterValue { RegisterValue(6) }
-    /// FIFO_CTRL3 of the untagged FIFO: every sample of both (Linux `st_lsm6dsx_decimator_table`).
+    /// FIFO_CTRL3 of the untagged FIFO: every sample of both sensors (Linux `st_lsm6dsx_decimator_table`).
     static var noDecimation: RegisterValue { RegisterValue(1 << 3 | 1) }
     /// FIFO_STATUS2, untagged: OVER_RUN and FIFO_EMPTY (lsm6ds3_reg.h).
     static var untaggedOverrun: UInt8 { 0x40 }
@@ -86,14 +88,15 @@ enum LSM6DSValue {
     static var accelerometerTag: UInt8 { 0x02 }
 }
 
-/// How long the chip may take, seconds.
+/// Timing of the chip, seconds.
 enum LSM6DSTiming {
-    /// A reset is checked for this often; Linux waits 50 ms, and ST's examples spin.
+    /// Interval between checks of a reset. Linux waits 50 ms, and ST's examples spin.
     static var resetPoll: Double { 0.01 }
-    /// A reset not done by now is done over.
+    /// A reset not done within this time is repeated.
     static var resetDeadline: Double { 0.15 }
-    /// Until both sensors give data, so that the FIFO begins with both: words of one alone would not be frames.
+    /// Time until both sensors deliver data, so that the FIFO starts with both: words of only one would not form
+    /// frames.
     static var bothStarting: Double { 0.04 }
-    /// The gyroscope's turn-on time, with a margin: some 70 ms for the slowest of them, the LSM6DS3, not measured here.
+    /// The gyroscope's turn-on time with a margin: about 70 ms for the slowest part, the LSM6DS3. Not measured here.
     static var gyroscopeStartUp: Double { 0.08 }
 }

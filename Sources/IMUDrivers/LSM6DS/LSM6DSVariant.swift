@@ -1,7 +1,7 @@
-/// Wherein the members of ST's LSM6DS family differ, as far as the driver is concerned.
+/// The differences between the members of ST's LSM6DS family that matter to the driver.
 ///
-/// Configuration registers and data are common to all; the FIFO came to be another one with the LSM6DSO. One part type
-/// drives both kinds, since all else would be written twice.
+/// Configuration registers and data are common to all; the LSM6DSO introduced a different FIFO. One part type drives
+/// both kinds, because everything else would be duplicated.
 enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
     /// Untagged FIFO of 8 KiB.
     case lsm6ds3
@@ -10,7 +10,7 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
     /// Tagged FIFO of 512 words; the LSM6DSOX answers with the same identity.
     case lsm6dso
 
-    /// The variant that answers with `identity` (Linux st_lsm6dsx_core.c, `wai`); `nil` where none does.
+    /// The variant that answers with `identity` (Linux st_lsm6dsx_core.c, `wai`); `nil` if none does.
     init?(identity: UInt8) {
         switch identity {
         case 0x69: self = .lsm6ds3
@@ -28,14 +28,14 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Whether the FIFO's words say what they are.
+    /// Whether the FIFO's words carry tags that identify the sensor.
     var isTagged: Bool { self == .lsm6dso }
 
-    /// Whether the gyroscope has a low-pass of its own beside that of its rate.
+    /// Whether the gyroscope has an additional low-pass besides the one that follows its rate.
     var filtersGyroscope: Bool { self != .lsm6ds3 }
 
-    /// Whether data-ready can be a pulse. On the LSM6DS3 it stays until somebody reads the output registers, which a reader
-    /// of the FIFO does not, and bit 7 of register 0x0B is reserved (lsm6ds3_reg.h, `lsm6ds3_orient_cfg_g_t`).
+    /// Whether data-ready can be a pulse. On the LSM6DS3 the pin stays high until the output registers are read, which
+    /// FIFO reads do not do; bit 7 of register 0x0B is reserved (lsm6ds3_reg.h, `lsm6ds3_orient_cfg_g_t`).
     var pulsesDataReady: Bool { self != .lsm6ds3 }
 
     /// Bytes that the FIFO holds, tags included: 4096, 2048 words of two bytes, 512 words of seven (Linux
@@ -57,6 +57,6 @@ enum LSM6DSVariant: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Counts of the thermometer a kelvin, zero at 25 °C (`from_lsb_to_celsius` of ST's drivers).
+    /// The thermometer's counts per kelvin; zero counts are 25 °C (`from_lsb_to_celsius` of ST's drivers).
     var countsPerKelvin: Double { self == .lsm6ds3 ? 16 : 256 }
 }

@@ -1,16 +1,17 @@
 package import MotionCore
 
-/// The MPU-6050's test of itself: electrostatic forces move its proof masses, and the factory has noted how far they should.
+/// The MPU-6050's self-test: electrostatic forces move the proof masses, and the response is compared with the one
+/// recorded at the factory.
 ///
-/// Like the driver it does what is due whenever it is polled, and never waits:
+/// Like the driver, it performs the due work each time it is polled, and never waits:
 ///
 ///     idle -> resetting -> starting -> before -> response -> after -> clearing -> done
 ///
-/// The chip is measured at rest before the response and after it: that way a slow drift cancels, and a board that was moved
-/// meanwhile is found out. At the end, and after a failure where the bus allows it, the chip is reset: asleep, as after
-/// power-on. Source: RM-MPU-6000A-00 r4.2, p. 9 to 11; PS-MPU-6000A-00 r3.4, p. 12, 13.
+/// The output at rest is measured before and after the response. That cancels slow drift and detects a board that was
+/// moved. At the end the chip is reset, so that it sleeps as after power-on; after a failure too, if the bus allows it.
+/// Source: RM-MPU-6000A-00 r4.2, p. 9 to 11; PS-MPU-6000A-00 r3.4, p. 12, 13.
 package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock>: ~Copyable {
-    /// What came of it; `nil` until it is done.
+    /// The result; `nil` until the test is done.
     package private(set) var report: MPU6050SelfTestReport?
 
     private enum State {
@@ -39,9 +40,9 @@ package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClo
     private var before = RestStatistics()
     private var response = RestStatistics()
 
-    /// Makes a test that has not touched the bus yet.
+    /// Creates a test. It does not use the bus before the first `poll`.
     package init(bus: consuming Bus, clock: Clock) {
-        // The ranges that the factory's figures are for (RM p. 10, 11), at a rate that every bus carries.
+        // The ranges that the factory's values refer to (RM p. 10, 11), at a rate that every bus can carry.
         var settings = IMUSettings()
         settings.rate = 200
         settings.accelerometerRange = 8 * standardGravity
@@ -52,17 +53,17 @@ package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClo
         buffer = FrameBuffer(bytes: 14)
     }
 
-    /// Does what is due, and says when to poll next; `nil` where the test is done and `report` is there.
+    /// Performs the work due now and returns when to poll next; `nil` once the test is done and `report` is set.
     ///
-    /// - Throws: what stands between the test and its end; the next `poll` begins it anew.
+    /// - Throws: the fault that aborted the test; the next `poll` starts it from scratch.
     package mutating func poll() throws(IMUFault) -> Timestamp? {
         do throws(IMUFault) {
             switch state {
             case .idle: return try identify()
-            case .resetting: return try isResetDone() ? wake() : nextLook
+            case .resetting: return try isResetDone() ? wake() : nextCheck
             case .starting: return try start()
             case .measuring(let phase): return try measure(phase)
-            case .clearing: return try isResetDone() ? finish() : nextLook
+            case .clearing: return try isResetDone() ? finish() : nextCheck
             case .done: return nil
             }
         } catch {
@@ -74,7 +75,7 @@ package struct MPU6050SelfTest<Bus: RegisterBus & ~Copyable, Clock: MonotonicClo
 
 // The states.
 extension MPU6050SelfTest where Bus: ~Copyable {
-    /// Idle: asks who is there, and orders the reset if it is the right one.
+    /// Idle: reads the identity, and resets the chip if it is an MPU-6050.
     private mutating func identify() throws(IMUFault) -> Timestamp {
         let identity = try read(MPU6050Register.whoAmI)
         guard identity == MPU6050Value.identity else { throw .identity(found: identity) }
@@ -85,32 +86,32 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         state = next
         try write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset)
         deadline = clock.now().advanced(bySeconds: MPU6050Timing.resetDeadline)
-        return nextLook
+        return nextCheck
     }
 
-    /// When to look again whether a reset is done.
-    private var nextLook: Timestamp { clock.now().advanced(bySeconds: MPU6050Timing.resetPoll) }
+    /// When to check again whether a reset is done.
+    private var nextCheck: Timestamp { clock.now().advanced(bySeconds: MPU6050Timing.resetPoll) }
 
-    /// Resetting and clearing: whether the chip has woken to its defaults, asleep (RM p. 8, 40).
+    /// Resetting and clearing: whether the chip has returned to its defaults, in which it sleeps (RM p. 8, 40).
     private mutating func isResetDone() throws(IMUFault) -> Bool {
         do throws(IMUFault) {
             if try read(MPU6050Register.powerManagement1) == MPU6050Value.sleep.bits { return true }
         } catch {
-            // A chip in reset may not answer; whether it comes back is for the deadline to tell.
+            // A chip in reset may not answer. If it never does, the deadline ends the wait.
             if case .bus(let error) = error, error.isLasting { throw .bus(error) }
         }
         guard clock.now() < deadline else { throw .deadline(.resetting) }
         return false
     }
 
-    /// Ends the sleep that follows a reset; the clock needs a moment to settle.
+    /// Ends the sleep that follows a reset. The clock needs a moment to settle.
     private mutating func wake() throws(IMUFault) -> Timestamp {
         state = .starting
         try write(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock)
         return clock.now().advanced(bySeconds: MPU6050Timing.clockSettling)
     }
 
-    /// Starting: sets rate, low-pass and ranges, and reads what the factory noted.
+    /// Starting: sets rate, low-pass and ranges, and reads the factory's self-test codes.
     private mutating func start() throws(IMUFault) -> Timestamp {
         try configure(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock, isWritten: true)
         try configure(MPU6050Register.sampleRateDivider, part.configuration.sampleRateDivider)
@@ -122,7 +123,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         return try enter(.before)
     }
 
-    /// Switches the forces on or off, and leaves the proof masses and filters time to settle.
+    /// Switches the forces on or off, and lets the proof masses and filters settle.
     private mutating func enter(_ phase: Phase) throws(IMUFault) -> Timestamp {
         try configure(MPU6050Register.gyroscopeConfiguration, gyroscopeBits(in: phase))
         try configure(MPU6050Register.accelerometerConfiguration, accelerometerBits(in: phase))
@@ -131,18 +132,18 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         return clock.now().advanced(bySeconds: MPU6050SelfTestTiming.settling)
     }
 
-    /// Measuring: takes a sample, and goes on to the next phase when there are enough.
+    /// Measuring: takes a sample, and moves on to the next phase once there are enough.
     private mutating func measure(_ phase: Phase) throws(IMUFault) -> Timestamp? {
         let now = clock.now()
         try readGroup(MPU6050Register.accelerometerOutput, into: buffer.bytes)
-        // What cannot be a frame never changes, and is found to be frozen in the end.
+        // Data that is not a valid frame never changes, so it is reported as frozen in the end.
         let frame = part.frame(UnsafeRawBufferPointer(buffer.bytes), at: 0) ?? ChipFrame(ax: 0, ay: 0, az: 0)
         statistics.add(part.sample(of: frame, at: now))
         guard statistics.count >= MPU6050SelfTestTiming.samples else {
             return now.advanced(bySeconds: 1 / part.rate)
         }
         guard !statistics.isFrozen else { throw .stalled }
-        // What a chip measured that has lost its supply meanwhile is worth nothing.
+        // The measurement is void if the chip has lost its supply meanwhile.
         try verify(MPU6050Register.gyroscopeConfiguration, gyroscopeBits(in: phase))
         try verify(MPU6050Register.accelerometerConfiguration, accelerometerBits(in: phase))
         switch phase {
@@ -157,18 +158,18 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         }
     }
 
-    /// Clearing: the chip sleeps; all there is to know is known.
+    /// Clearing: the chip sleeps, and the report is complete.
     private mutating func finish() -> Timestamp? {
         report = MPU6050SelfTestReport(before: before, response: response, after: statistics, trim: trim)
         state = .done
         return nil
     }
 
-    /// Resets the chip, unless nothing was written to it yet; the test begins anew.
+    /// Resets the chip, unless nothing has been written to it. The test then starts from scratch.
     private mutating func abandon() {
         if case .idle = state { return }
         state = .idle
-        // The fault that is being told weighs more than one of this last attempt.
+        // The fault being thrown matters more than a failure of this last write.
         do throws(BusError) {
             try bus.write(MPU6050Register.powerManagement1.number, MPU6050Value.deviceReset.bits)
         } catch {}
@@ -183,11 +184,11 @@ extension MPU6050SelfTest where Bus: ~Copyable {
     }
 }
 
-// Transactions: all of them may be repeated where nobody answered or the bus was lost, as in the driver.
+// Transactions, with retries if the address was not acknowledged or arbitration was lost, as in the driver.
 extension MPU6050SelfTest where Bus: ~Copyable {
     private var attempts: Int { 3 }
 
-    /// Writes a register, unless that has been done, and reads it back.
+    /// Writes a register, unless `isWritten`, and reads it back.
     private mutating func configure(
         _ register: RegisterAddress, _ value: RegisterValue, isWritten: Bool = false
     ) throws(IMUFault) {
@@ -198,7 +199,7 @@ extension MPU6050SelfTest where Bus: ~Copyable {
         }
     }
 
-    /// Checks that a register still holds what was written to it.
+    /// Checks that a register still holds the written value.
     private mutating func verify(_ register: RegisterAddress, _ value: RegisterValue) throws(IMUFault) {
         guard try read(register) == value.bits else { throw .configurationLost(register: register.number) }
     }
@@ -236,15 +237,15 @@ extension MPU6050SelfTest where Bus: ~Copyable {
 }
 
 extension BusError {
-    /// Whether the same transaction may succeed at once: a timeout has taken long enough already.
+    /// Whether a retry may succeed immediately. A timeout has already taken long enough.
     fileprivate var isPassing: Bool { kind == .notAcknowledged || kind == .arbitrationLost }
 }
 
-/// How the self-test measures.
+/// Timing of the self-test.
 enum MPU6050SelfTestTiming {
-    /// Seconds from switching the forces until the output is steady, the gyroscope's start-up included; InvenSense's own
-    /// motion driver waits 0.05.
+    /// Seconds from switching the forces until the output is steady, including the gyroscope's start-up. InvenSense's
+    /// own motion driver waits 0.05.
     static var settling: Double { 0.2 }
-    /// Samples a phase: 0.2 s of them.
+    /// Samples per phase: 0.2 s at 200 Hz.
     static var samples: Int { 40 }
 }

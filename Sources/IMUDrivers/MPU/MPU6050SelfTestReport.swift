@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// What came of a self-test.
+/// The result of a self-test.
 package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
     /// The three axes of a sensor.
     package struct Axes: Equatable, Sendable, BitwiseCopyable {
@@ -14,38 +14,38 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
             z = Axis(response: response.z, factoryTrim: factoryTrim.z)
         }
 
-        /// The axis 0 (x), 1 (y) or 2 (z).
+        /// Axis 0 (x), 1 (y) or 2 (z).
         package subscript(axis: Int) -> Axis { axis == 0 ? x : axis == 1 ? y : z }
     }
 
-    /// One axis: rad/s or m/s².
+    /// One axis, in rad/s or m/s².
     package struct Axis: Equatable, Sendable, BitwiseCopyable {
-        /// What the self-test added to the output.
+        /// The change of the output caused by the self-test.
         package let response: Double
-        /// What it added at the factory; zero where the factory noted nothing.
+        /// The response recorded at the factory; zero if none was recorded.
         package let factoryTrim: Double
 
-        /// By how much the response exceeds the factory's, as a part of it; `nil` where the factory noted nothing.
+        /// The response's relative deviation from the factory's; `nil` if none was recorded.
         package var deviation: Double? { factoryTrim == 0 ? nil : response / factoryTrim - 1 }
 
-        /// What that means (PS-MPU-6000A-00 r3.4, p. 12, 13: ±14 %).
+        /// The verdict (limit: ±14 %, PS-MPU-6000A-00 r3.4, p. 12, 13).
         package var verdict: Verdict {
             guard let deviation else { return .noTrim }
             return abs(deviation) <= 0.14 ? .passed : .failed
         }
     }
 
-    /// What a self-test means for an axis, and for the chip.
+    /// The verdict for an axis, or for the chip.
     package enum Verdict: Equatable, Sendable, BitwiseCopyable {
         case passed
         case failed
-        /// The factory noted no response to compare with, as in copies of the chip.
+        /// The factory recorded no response, as in clones of the chip.
         case noTrim
-        /// The board did not rest: nothing can be said. Only of the chip as a whole.
+        /// The board was not at rest, so there is no verdict. For the whole chip only.
         case disturbed
     }
 
-    /// How the board moved during the test: the axis on which it was worst.
+    /// A movement of the board during the test: the axis on which it was worst.
     package struct Disturbance: Equatable, Sendable, BitwiseCopyable {
         package enum Sensor: Equatable, Sendable, BitwiseCopyable {
             case accelerometer
@@ -53,9 +53,9 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
         }
 
         package enum Kind: Equatable, Sendable, BitwiseCopyable {
-            /// The readings spread too far while they should have been steady: their standard deviation.
+            /// The readings varied too much while they should have been steady: their standard deviation.
             case spread
-            /// The readings were not the same before and after the test: their difference.
+            /// The readings before and after the test differ: their difference.
             case shift
         }
 
@@ -63,17 +63,17 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
         /// 0 (x), 1 (y) or 2 (z).
         package let axis: Int
         package let kind: Kind
-        /// By how much, rad/s or m/s².
+        /// The size, rad/s or m/s².
         package let amount: Double
     }
 
     package let gyroscope: Axes
     package let accelerometer: Axes
 
-    /// How the board moved meanwhile; `nil` where it rested.
+    /// The movement of the board during the test; `nil` if it was at rest.
     package let disturbance: Disturbance?
 
-    /// What it all means: a failed axis weighs more than one that cannot be judged.
+    /// The overall verdict. A failed axis takes precedence over one without a factory response.
     package var verdict: Verdict {
         if disturbance != nil { return .disturbed }
         var verdict = Verdict.passed
@@ -84,7 +84,7 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
         return verdict
     }
 
-    /// Compares what was measured before, during and after with the factory's figures.
+    /// Compares the measurements before, during and after the response with the factory's values.
     init(before: RestStatistics, response: RestStatistics, after: RestStatistics, trim: MPU6050FactoryTrim) {
         gyroscope = Axes(
             response: response.rotationRate.mean - 0.5 * (before.rotationRate.mean + after.rotationRate.mean),
@@ -97,48 +97,51 @@ package struct MPU6050SelfTestReport: Equatable, Sendable, BitwiseCopyable {
 }
 
 extension MPU6050SelfTestReport.Disturbance {
-    /// What a resting board keeps below: spread and shift of the rate, rad/s, and of the force, m/s².
+    /// Limits that a board at rest stays below: spread and shift of the rotation rate, rad/s, and of the acceleration,
+    /// m/s².
     ///
-    /// The chip's own noise is a tenth of them (PS-MPU-6000A-00 r3.4: 0.05 °/s, and 400 µg/√Hz in 94 Hz); at the limit the
-    /// smallest response that the factory can note, 25 °/s or 0.34 g, is in error by 3 %, well below the 14 % in question.
+    /// The chip's own noise is a tenth of them (PS-MPU-6000A-00 r3.4: 0.05 °/s, and 400 µg/√Hz over 94 Hz). At the
+    /// limit, the smallest response that the factory can record, 25 °/s or 0.34 g, is in error by 3 %, well below the
+    /// 14 % in question.
     private static var largestRateSpread: Double { 0.5 * radiansPerDegree }
     private static var largestForceSpread: Double { 0.015 * standardGravity }
     private static var largestRateShift: Double { 1 * radiansPerDegree }
     private static var largestForceShift: Double { 0.02 * standardGravity }
 
-    /// What exceeds its limit by most, if anything does.
+    /// The quantity that exceeds its limit the most; `nil` if none does.
     static func worst(_ before: RestStatistics, _ response: RestStatistics, _ after: RestStatistics) -> Self? {
         var worst: Self?
         var excess = 1.0
-        func look(_ sensor: Sensor, _ kind: Kind, _ amounts: Vector3, limit: Double) {
+        func check(_ sensor: Sensor, _ kind: Kind, _ amounts: Vector3, limit: Double) {
             for axis in 0..<3 where abs(amounts[axis]) > limit * excess {
                 excess = abs(amounts[axis]) / limit
                 worst = Self(sensor: sensor, axis: axis, kind: kind, amount: abs(amounts[axis]))
             }
         }
-        func look(_ phase: RestStatistics) {
-            look(.gyroscope, .spread, phase.rotationRate.deviation, limit: largestRateSpread)
-            look(.accelerometer, .spread, phase.acceleration.deviation, limit: largestForceSpread)
+        func check(_ phase: RestStatistics) {
+            check(.gyroscope, .spread, phase.rotationRate.deviation, limit: largestRateSpread)
+            check(.accelerometer, .spread, phase.acceleration.deviation, limit: largestForceSpread)
         }
-        look(before)
-        look(response)
-        look(after)
-        look(.gyroscope, .shift, after.rotationRate.mean - before.rotationRate.mean, limit: largestRateShift)
-        look(.accelerometer, .shift, after.acceleration.mean - before.acceleration.mean, limit: largestForceShift)
+        check(before)
+        check(response)
+        check(after)
+        check(.gyroscope, .shift, after.rotationRate.mean - before.rotationRate.mean, limit: largestRateShift)
+        check(.accelerometer, .shift, after.acceleration.mean - before.acceleration.mean, limit: largestForceShift)
         return worst
     }
 }
 
-/// The responses that the factory noted in SELF_TEST_X, _Y, _Z and _A, by the formulas of RM-MPU-6000A-00 r4.2, p. 10, 11.
+/// The factory's responses, decoded from SELF_TEST_X, _Y, _Z and _A by the formulas of RM-MPU-6000A-00 r4.2, p. 10, 11.
 struct MPU6050FactoryTrim: Equatable, Sendable, BitwiseCopyable {
-    /// Of the gyroscope, rad/s; zero on an axis without a code.
+    /// The gyroscope's, rad/s; zero on an axis without a code.
     let gyroscope: Vector3
-    /// Of the accelerometer, m/s²; likewise.
+    /// The accelerometer's, m/s²; zero on an axis without a code.
     let accelerometer: Vector3
 
-    /// Decodes the four registers: five bits a code, of which the accelerometer's lowest two are in the last register.
+    /// Decodes the four registers. Codes have five bits; the lowest two bits of the accelerometer's codes are in the
+    /// last register.
     init(x: UInt8, y: UInt8, z: UInt8, a: UInt8) {
-        // The gyroscope's y axis answers the other way (RM p. 10).
+        // The gyroscope's y axis responds in the opposite direction (RM p. 10).
         gyroscope = Vector3(Self.rate(x & 0x1F), -Self.rate(y & 0x1F), Self.rate(z & 0x1F))
         accelerometer = Vector3(
             Self.force((x >> 5) << 2 | (a >> 4) & 0x03), Self.force((y >> 5) << 2 | (a >> 2) & 0x03),
@@ -165,9 +168,10 @@ struct MPU6050FactoryTrim: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// Mean and spread of what a board at rest measures.
+/// Mean and spread of the readings of a board at rest.
 struct RestStatistics: Equatable, Sendable, BitwiseCopyable {
-    /// Mean and spread of a vector's components, by Welford's recurrence, which does not lose small spreads to large means.
+    /// Mean and spread of a vector's components by Welford's recurrence, which keeps small spreads accurate beside
+    /// large means.
     struct Moments: Equatable, Sendable, BitwiseCopyable {
         private(set) var mean = Vector3.zero
         private var squares = Vector3.zero
@@ -195,7 +199,7 @@ struct RestStatistics: Equatable, Sendable, BitwiseCopyable {
 
     var count: Int { acceleration.count }
 
-    /// Whether nothing ever changed: noise alone moves some bit of a chip that measures.
+    /// Whether no reading ever changed. In a working chip, noise alone changes some bit.
     var isFrozen: Bool { acceleration.deviation == .zero && rotationRate.deviation == .zero }
 
     mutating func add(_ sample: MotionSample) {

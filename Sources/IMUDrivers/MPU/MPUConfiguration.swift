@@ -1,8 +1,8 @@
 internal import MotionCore
 
-/// What the settings come to in the chip's registers, and what its numbers then mean.
+/// The register values for the settings, and the resulting figures.
 ///
-/// Every part is the nearest that the chip can do and not less than was asked for, up to the chip's limits.
+/// Each value is the chip's nearest that is not smaller than requested, up to the chip's limits.
 struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// SMPLRT_DIV, CONFIG, GYRO_CONFIG, ACCEL_CONFIG.
     let sampleRateDivider: RegisterValue
@@ -13,11 +13,11 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
     /// INT_ENABLE.
     let interrupts: RegisterValue
 
-    /// What it comes to. The accelerometer is delayed by 0.4 ms more than the gyroscope at most, and by 1 ms less from the
-    /// MPU-6500 on.
+    /// The effective figures. The accelerometer is delayed by at most 0.4 ms more than the gyroscope; from the MPU-6500
+    /// on, by 1 ms less.
     let figures: ChipFigures
 
-    /// Chooses registers for `settings` of a chip with these low-passes.
+    /// Chooses the register values for `settings` on a chip with these low-passes.
     init(_ settings: IMUSettings, lowPass table: MPULowPassTable = .mpu6050) {
         let divisor = Self.divisor(for: settings.rate)
         sampleRateDivider = RegisterValue(UInt8(divisor - 1))
@@ -34,27 +34,27 @@ struct MPUConfiguration: Equatable, Sendable, BitwiseCopyable {
             gyroscopeRange: gyroscope.range, accelerometerScale: accelerometer.scale, gyroscopeScale: gyroscope.scale)
     }
 
-    /// Samples are divided down from this rate wherever a low-pass is on, Hz (RM p. 11, 13).
+    /// The sample rate before division while a low-pass is on, Hz (RM p. 11, 13).
     static var baseRate: Double { 1000 }
 
-    /// SMPLRT_DIV has eight bits; 250 gives 4 Hz.
+    /// SMPLRT_DIV has eight bits. A divisor of 250 gives 4 Hz.
     static var largestDivisor: Double { 250 }
 
-    /// The largest divisor of the base rate that still gives `rate` Hz; a rate that is no number counts as the lowest.
+    /// The largest divisor of the base rate that still gives `rate` Hz. NaN counts as the lowest rate.
     static func divisor(for rate: Double) -> Int {
-        // A rate such as 1000/3, which is not exact in binary, must not fall to the next divisor.
+        // A rate such as 1000/3, which binary cannot represent exactly, must not fall to the next divisor.
         let wanted = baseRate / rate * (1 + 1e-9)
         return wanted >= 1 ? Int(min(wanted, largestDivisor)) : rate > 0 ? 1 : Int(largestDivisor)
     }
 
-    /// A full scale: its register bits, its end, and the size of one count.
+    /// A full scale: its register bits, its limit, and the size of one count.
     struct Range {
         let bits: RegisterValue
         let range: Double
         let scale: Double
     }
 
-    /// Settings that were converted from other units may exceed a range by a rounding error.
+    /// Settings converted from other units may exceed a range by a rounding error.
     static var rounding: Double { 1 - 1e-6 }
 
     /// The smallest range of ±2, 4, 8, 16 g not less than `range` m/s² (RM p. 15; counts per g: PS 6.2).

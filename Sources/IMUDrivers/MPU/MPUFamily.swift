@@ -1,8 +1,8 @@
 package import MotionCore
 
-/// InvenSense's MPU-6050 and its kin, read through the FIFO: the registers and scripts that bring one up, and its frames.
+/// InvenSense's MPU-6050 and its relatives, read through the FIFO: registers, scripts and frames.
 ///
-/// "RM" is RM-MPU-6000A-00 r4.2, "PS" is PS-MPU-6000A-00 r3.4; what the others have differently is in `MPUVariant`.
+/// "RM" is RM-MPU-6000A-00 r4.2, "PS" is PS-MPU-6000A-00 r3.4. `MPUVariant` holds the differences between the parts.
 package struct MPUFamily: ChipPart {
     let variant: MPUVariant
     let configuration: MPUConfiguration
@@ -14,7 +14,7 @@ package struct MPUFamily: ChipPart {
     }
 
     package init(settings: IMUSettings) {
-        variant = .usual
+        variant = .mpu6050
         configuration = MPUConfiguration(settings)
     }
 
@@ -26,13 +26,13 @@ package struct MPUFamily: ChipPart {
     package var name: StaticString { variant.name }
     package var figures: ChipFigures { configuration.figures }
 
-    /// Reading the count's high byte latches both (RM p. 43). The size is no multiple of a frame: once it has run over,
-    /// frames begin anywhere.
+    /// Reading the count's high byte latches both bytes (RM p. 43). The FIFO's size is not a multiple of a frame, so
+    /// after an overflow frames may begin anywhere.
     package var fifo: ChipFIFO {
         var fifo = ChipFIFO(
             size: variant.fifoSize, frameLength: 14, count: ChipRegisters(first: MPU6050Register.fifoCount, count: 2),
             data: MPU6050Register.fifoData)
-        fifo.tellsOverflow = !variant.isFIFOSizeCertain
+        fifo.reportsOverflow = !variant.isFIFOSizeCertain
         return fifo
     }
 
@@ -42,7 +42,7 @@ package struct MPUFamily: ChipPart {
 
     // MARK: Registers
 
-    /// FIFO_EN comes before USER_CTRL: the FIFO is switched on once it is set what goes into it.
+    /// FIFO_EN is written before USER_CTRL: the FIFO's content is selected before the FIFO is switched on.
     package func addRegisters(to table: inout RegisterTable) {
         table.add(MPU6050Register.powerManagement1, MPU6050Value.gyroscopeClock, in: .waking)
         table.add(MPU6050Register.powerManagement2, .none, in: .configuration)
@@ -57,7 +57,7 @@ package struct MPUFamily: ChipPart {
         table.add(MPU6050Register.interruptPin, .none, in: .configuration)
         table.add(MPU6050Register.interruptEnable, configuration.interrupts, in: .configuration)
         if variant.filtersAccelerometer && variant.keepsAccelerometerFilter {
-            // The accelerometer's low-pass of the same number; zeros in all other bits.
+            // The accelerometer's low-pass with the same number; all other bits are zero.
             table.add(MPU6050Register.accelerometerConfiguration2, configuration.lowPass, in: .configuration)
         }
         table.add(MPU6050Register.userControl, MPU6050Value.fifoOn, in: .fifo)
@@ -68,7 +68,7 @@ package struct MPUFamily: ChipPart {
     package func addBringUp(to script: inout ChipScript) {
         script.add(.enter(.resetting))
         script.add(.write(MPU6050Register.powerManagement1, MPU6050Value.deviceReset))
-        // The bit clears itself; less than 10 ms on the parts seen, 100 ms from power-up (RM p. 40, PS 6.3).
+        // The bit clears itself: within 10 ms on the parts tested, 100 ms from power-up (RM p. 40, PS 6.3).
         script.add(
             .waitFor(
                 RegisterSetting(MPU6050Register.powerManagement1, clear: MPU6050Value.deviceReset),
@@ -98,11 +98,11 @@ package struct MPUFamily: ChipPart {
 
     // MARK: Frames
 
-    /// Accelerometer, temperature and gyroscope in the order of their registers, each value two bytes with the high one
-    /// first (RM p. 16, 29…31).
+    /// Accelerometer, temperature and gyroscope in register order; each value is two bytes, high byte first (RM p. 16,
+    /// 29…31).
     ///
-    /// Where all bytes are the same it is no frame: an empty FIFO repeats its last byte, a chip in reset sends zeros, and a
-    /// bus without an answer reads as ones (RM p. 44).
+    /// If all bytes are equal, it is not a frame: an empty FIFO repeats its last byte, a chip in reset sends zeros, and
+    /// a bus without an answer reads as ones (RM p. 44).
     package func frame(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> ChipFrame? {
         func value(_ index: Int) -> Int16 {
             Int16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 2 * index, as: Int16.self))
@@ -121,6 +121,6 @@ package struct MPUFamily: ChipPart {
     }
 }
 
-/// A driver of an MPU-6050 or one of its kin.
+/// A driver for an MPU-6050 or one of its relatives.
 package typealias MPU6050<Bus: RegisterBus & ~Copyable, Clock: MonotonicClock> =
     ChipDriver<MPUFamily, Bus, Clock, NoDataReadyLine>

@@ -1,4 +1,4 @@
-/// What DLPF_CFG does: one row of its table.
+/// One row of a DLPF_CFG table.
 struct MPULowPass: Equatable, Sendable, BitwiseCopyable {
     let setting: UInt8
     /// Gyroscope: -3 dB bandwidth, Hz, and delay, seconds.
@@ -8,7 +8,7 @@ struct MPULowPass: Equatable, Sendable, BitwiseCopyable {
     let accelerometerBandwidth: Double
     let accelerometerDelay: Double
 
-    /// Makes a row of the figures in a data sheet: Hz and milliseconds.
+    /// Creates a row from datasheet figures: Hz and milliseconds.
     fileprivate init(
         _ setting: UInt8, _ gyroscope: Double, _ gyroscopeDelay: Double, _ accelerometer: Double,
         _ accelerometerDelay: Double
@@ -21,20 +21,21 @@ struct MPULowPass: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// The tables of DLPF_CFG; from the MPU-6500 on the accelerometer has one of its own, A_DLPF_CFG, of the same numbers.
+/// The tables of DLPF_CFG. From the MPU-6500 on, the accelerometer has a separate low-pass, A_DLPF_CFG, with the same
+/// numbers.
 ///
-/// Settings 0 and 7 are left out: they sample the gyroscope at 8 kHz, which no I2C carries.
+/// Settings 0 and 7 are left out: they sample the gyroscope at 8 kHz, which no I2C bus can carry.
 enum MPULowPassTable: UInt8, Sendable, BitwiseCopyable {
     /// RM-MPU-6000A-00 r4.2, p. 13.
     case mpu6050
-    /// RM-MPU-9250A-00 r1.6, registers 26 and 29 (as in libcaer's davis.h and the crate mpu9250). The same chip is in an
-    /// MPU-6500, whose own, older manual has other figures for the accelerometer.
+    /// RM-MPU-9250A-00 r1.6, registers 26 and 29 (as in libcaer's davis.h and the crate mpu9250). The MPU-6500 contains
+    /// the same chip; its own, older manual has different figures for the accelerometer.
     case mpu9250
-    /// DS-000176 (ICM-20602), registers 26 and 29: bandwidths. It gives no delays; those of the MPU-9250's filters of nearly the same
-    /// bandwidths are taken.
+    /// DS-000176 (ICM-20602), registers 26 and 29: bandwidths. It gives no delays; those of the MPU-9250's filters with
+    /// nearly the same bandwidths are used.
     case icm206xx
 
-    /// The row of a setting, 1 (widest) to 6.
+    /// The row of a setting, 1 (widest) to 6 (narrowest).
     func row(_ setting: UInt8) -> MPULowPass {
         switch self {
         case .mpu6050:
@@ -67,9 +68,9 @@ enum MPULowPassTable: UInt8, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The widest low-pass that lets through nothing above half of `rate`, or the narrowest where none does.
+    /// The widest low-pass that passes nothing above half of `rate`, or the narrowest if none qualifies.
     func row(forRate rate: Double) -> MPULowPass {
-        // A loop over a range of bytes asks the heap for its iterator where nobody optimises.
+        // No `for` loop: in an unoptimised build, its iterator over a range of bytes is allocated on the heap.
         var setting: UInt8 = 1
         while setting < 6 {
             let row = row(setting)

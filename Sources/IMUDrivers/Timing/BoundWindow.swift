@@ -1,9 +1,9 @@
 internal import MotionCore
 
-/// Bounds on the instants of samples, collected over the last minute or so in a fixed amount of memory.
+/// Bounds on the completion times of samples, collected over about the last minute in a fixed amount of memory.
 ///
-/// While it is young it keeps every observation. When it is full it first merges neighbours, which keeps the whole
-/// history with coarser blocks, and once a block spans a second it forgets the oldest instead.
+/// At first it keeps every observation. When it is full, it merges adjacent blocks, which preserves the whole history
+/// at a coarser resolution. Once blocks span a second, it drops the oldest one instead.
 struct BoundWindow: ~Copyable {
     /// The tightest bounds seen in one stretch of time.
     struct Block: BitwiseCopyable {
@@ -14,7 +14,7 @@ struct BoundWindow: ~Copyable {
         var lowerIndex: Int64
         var lowerTime: Timestamp
 
-        /// Keeps of both bounds whichever of `self` and `other` is tighter for samples `period` seconds apart.
+        /// Merges `other` into `self`, keeping the tighter of each bound for samples `period` seconds apart.
         mutating func merge(_ other: Block, period: Double) {
             if other.upperTime.seconds(since: upperTime) < Double(other.upperIndex - upperIndex) * period {
                 upperIndex = other.upperIndex
@@ -27,10 +27,10 @@ struct BoundWindow: ~Copyable {
         }
     }
 
-    /// How many blocks it holds at most: even, and with blocks of 1…2 s a window of one to two minutes.
+    /// The most blocks it holds. The number is even; with blocks of 1 s to 2 s the window covers one to two minutes.
     static var capacity: Int { 64 }
 
-    /// A full window of blocks shorter than this is merged instead of losing its oldest, seconds.
+    /// While blocks are shorter than this, a full window is merged instead of dropping its oldest block, seconds.
     static var longestMergedBlock: Double { 1 }
 
     private let blocks: UnsafeMutablePointer<Block>
@@ -57,13 +57,13 @@ struct BoundWindow: ~Copyable {
         count == 0 ? 0 : blocks[count - 1].upperTime.seconds(since: blocks[0].upperTime)
     }
 
-    /// Adds an observation; returns whether it completed a block.
+    /// Adds an observation. Returns whether it completed a block.
     mutating func add(_ observation: Block, period: Double) -> Bool {
         if count > 0 && observationsInLast < observationsPerBlock {
             blocks[count - 1].merge(observation, period: period)
             observationsInLast += 1
         } else {
-            if count == Self.capacity { makeRoom(period: period) }
+            if count == Self.capacity { compact(period: period) }
             blocks[count] = observation
             count += 1
             observationsInLast = 1
@@ -71,7 +71,7 @@ struct BoundWindow: ~Copyable {
         return observationsInLast >= observationsPerBlock
     }
 
-    /// Forgets the oldest `number` blocks.
+    /// Drops the oldest `number` blocks.
     mutating func dropFirst(_ number: Int) {
         let dropped = min(max(0, number), count)
         for index in dropped..<count {
@@ -80,14 +80,14 @@ struct BoundWindow: ~Copyable {
         count -= dropped
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     mutating func removeAll() {
         count = 0
         observationsPerBlock = 1
         observationsInLast = 0
     }
 
-    private mutating func makeRoom(period: Double) {
+    private mutating func compact(period: Double) {
         guard span < Double(Self.capacity) * Self.longestMergedBlock else { return dropFirst(1) }
         for index in 0..<Self.capacity / 2 {
             blocks[index] = blocks[2 * index]

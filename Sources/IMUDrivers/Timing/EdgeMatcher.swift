@@ -1,28 +1,28 @@
 internal import MotionCore
 
-/// Finds out which edge of a data-ready line belongs to which frame of the FIFO, and notices when that ends to be so.
+/// Matches the edges of a data-ready line to the frames of the FIFO, and notices when the match no longer holds.
 ///
-/// Edges and frames are both counted, so all there is to find is one number, the `offset` between them. A look that
-/// finds `n` frames between the host's instants `a` and `b` bounds it: the edges up to `a` have their frames in the FIFO,
-/// and no more edges than those up to `b` can have. Looks that come between two samples pin it down. From then on every
-/// look is held against it, and every edge against the line through those before: an edge that is off it gives no
-/// instant, and where several in a row are, the match is given up.
+/// Edges and frames are both numbered, so a single unknown remains: the `offset` between the numbers. A FIFO count of
+/// `n` frames, read between the host times `a` and `b`, bounds it: edges up to `a` have their frames in the FIFO, and
+/// no edge after `b` can. Counts that are read between two samples determine it. From then on, every count is checked
+/// against the offset, and every edge against a line fitted to the earlier edges. An edge off that line is not used as
+/// a timestamp; after several in a row, the match is given up.
 ///
 /// Memory is fixed at `init`.
 struct EdgeMatcher: ~Copyable {
     private(set) var status = DataReadyStatus()
 
-    /// Whether edges come with every sample, only with the one that finds the FIFO empty, or not at all.
+    /// When edges occur: with every sample, only with the first sample in an empty FIFO, or never.
     var pulse = DataReadyPulse.everySample
 
     private var phase = EdgePhase.seeking(EdgeSearch())
     private var queue: EdgeQueue
     private var silence = EdgeSilence()
-    /// How long the next pause is before a line that failed is tried again, seconds.
+    /// The next pause before a failed line is tried again, seconds.
     private var pause = EdgeLimits.firstPause
     private let scratch: UnsafeMutableBufferPointer<DataReadyEdge>
 
-    /// Makes a matcher with room for so many edges.
+    /// Creates a matcher with room for this many edges.
     init(capacity: Int) {
         queue = EdgeQueue(capacity: capacity)
         scratch = .allocate(capacity: min(capacity, 64))
@@ -33,14 +33,14 @@ struct EdgeMatcher: ~Copyable {
         scratch.deallocate()
     }
 
-    /// The FIFO was emptied: its frames are counted from zero, so that the offset is another.
+    /// The FIFO was emptied. Its frames are numbered from zero again, so the offset changes.
     mutating func restart() {
         seek()
         pause = EdgeLimits.firstPause
     }
 
-    /// The chip's pin is of no use: no edge is waited for.
-    mutating func refuse() {
+    /// The chip's pin cannot be used: edges are ignored.
+    mutating func disable() {
         if status.lastFault != .unsupported { status.failures += 1 }
         status.lastFault = .unsupported
         status.state = .unused
@@ -55,7 +55,7 @@ struct EdgeMatcher: ~Copyable {
         silence = EdgeSilence()
     }
 
-    /// Takes what has queued up on a line; no more than there is room for, however fast a wire picks up edges.
+    /// Takes the edges queued on a line, at most as many as the queue can hold, however noisy the line is.
     mutating func gather<Line: DataReadyLine & ~Copyable>(_ line: inout Line) {
         for _ in 0...queue.capacity / scratch.count {
             let taken = line.takeEdges(into: scratch)
@@ -68,39 +68,42 @@ struct EdgeMatcher: ~Copyable {
         }
     }
 
-    // MARK: Looks
+    // MARK: FIFO counts
 
-    /// Takes note of a look between `a` and `b` that found `completed` frames in all, of which `taken` had been read
-    /// before. The edges have been gathered after it.
+    /// Processes a FIFO count, read between `a` and `b`, that found `completed` frames in all; `taken` of them had been
+    /// read before. The edges were gathered after it.
     ///
-    /// The first frame that has not been read is expected at `start`, by the FIFO's fill, give or take `doubt` seconds: an
-    /// offset of which the edges are off by more is none.
-    mutating func look(
-        completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, expecting start: Timestamp, doubt: Double,
+    /// The first unread frame is expected at `start` according to the FIFO's count, give or take `uncertainty` seconds.
+    /// An offset whose edges are further off is rejected.
+    mutating func observe(
+        completed: Int64, taken: Int64, from a: Timestamp, to b: Timestamp, expecting start: Timestamp,
+        uncertainty: Double,
         period: Double
     ) {
-        silence.noteLook(at: b, completed: completed)
+        silence.noteCount(at: b, completed: completed)
         if case .lost(let retry) = phase {
             queue.dropAll()
             if let retry, b >= retry { seek() }
             return
         }
-        if silence.isTooLong(completed: completed, at: b, pulse: pulse, period: period) { return lose(.silent, at: b) }
+        if silence.isTooLong(completed: completed, at: b, pulse: pulse, period: period) {
+            return giveUp(.silent, at: b)
+        }
         switch pulse {
         case .everySample:
             let allowed = queue.offsets(completed: completed, from: a, to: b, period: period)
             switch phase {
             case .seeking(var search):
                 if let allowed { search.narrow(to: allowed) }
-                let next = Expectation(frame: taken + 1, time: start, doubt: doubt, period: period)
-                conclude(search, expecting: next, at: b)
+                let next = Expectation(frame: taken + 1, time: start, uncertainty: uncertainty, period: period)
+                acceptOffset(search, expecting: next, at: b)
             case .matched(var match):
                 if let allowed { match.compare(with: allowed) }
                 phase = .matched(match)
-                if match.isRefuted { lose(.mismatched, at: b) }
+                if match.isRefuted { giveUp(.mismatched, at: b) }
             case .lost: break
             }
-        case .whenFilled: lookAtOne(completed: completed, taken: taken, to: b)
+        case .whenFilled: matchNewestEdge(completed: completed, taken: taken, to: b)
         case .never: queue.dropAll()
         }
         if case .matched(let match) = phase, b.seconds(since: match.since) > EdgeLimits.trustAfter {
@@ -108,30 +111,32 @@ struct EdgeMatcher: ~Copyable {
         }
     }
 
-    /// When a frame and those after it are due, by the FIFO's fill, give or take `doubt` seconds.
+    /// When a frame is due according to the FIFO's count, give or take `uncertainty` seconds.
     private struct Expectation {
         var frame: Int64
         var time: Timestamp
-        var doubt: Double
+        var uncertainty: Double
         var period: Double
     }
 
-    /// Believes in the only offset that is left, if all speaks for it.
-    private mutating func conclude(_ search: EdgeSearch, expecting next: Expectation, at now: Timestamp) {
+    /// Accepts the only remaining offset if it passes all checks.
+    private mutating func acceptOffset(_ search: EdgeSearch, expecting next: Expectation, at now: Timestamp) {
         var search = search
-        let sought = Int(status.edges - search.edgesBefore)
-        if let offset = search.found, sought >= EdgeLimits.leastEdges, queue.isRegular(period: next.period) {
+        let searchedEdges = Int(status.edges - search.edgesBefore)
+        if let offset = search.found, searchedEdges >= EdgeLimits.fewestEdges, queue.isRegular(period: next.period) {
             if isExpected(next, offset: offset) { return match(offset, at: now) }
-            // An edge was missed while it was sought, say.
-            search.forgetLooks()
+            // An edge may have been missed during the search.
+            search.forgetCounts()
         }
         phase = .seeking(search)
-        let patience = max(EdgeLimits.seeking, EdgeLimits.soughtPeriods * next.period)
-        if let began = silence.began, sought > 0, now.seconds(since: began) > patience { lose(.mismatched, at: now) }
+        let timeout = max(EdgeLimits.searchTimeout, EdgeLimits.searchPeriods * next.period)
+        if let began = silence.began, searchedEdges > 0, now.seconds(since: began) > timeout {
+            giveUp(.mismatched, at: now)
+        }
         queue.dropAll()
     }
 
-    /// Whether the edge of the frame that is next, or the first after it, comes when that is expected.
+    /// Whether the edge of the next frame, or of the first later frame that has one, arrives when expected.
     private func isExpected(_ next: Expectation, offset: Int64) -> Bool {
         let count = queue.count
         for index in 0..<count {
@@ -139,13 +144,13 @@ struct EdgeMatcher: ~Copyable {
             let frame = edge.number - offset
             guard frame >= next.frame else { continue }
             let expected = next.time.advanced(bySeconds: Double(frame - next.frame) * next.period)
-            return abs(edge.time.seconds(since: expected)) <= next.doubt
+            return abs(edge.time.seconds(since: expected)) <= next.uncertainty
         }
         return false
     }
 
-    /// The only edge since the FIFO was read empty is that of the next frame.
-    private mutating func lookAtOne(completed: Int64, taken: Int64, to b: Timestamp) {
+    /// For a pin that pulses once per batch: the newest edge is the next frame's.
+    private mutating func matchNewestEdge(completed: Int64, taken: Int64, to b: Timestamp) {
         let count = queue.count
         if count > 1 { queue.drop(count - 1) }
         guard count > 0, completed > taken else { return queue.dropAll() }
@@ -165,7 +170,7 @@ struct EdgeMatcher: ~Copyable {
     }
 
     /// Gives the line up until the FIFO is reset, or for a pause that grows with every failure.
-    private mutating func lose(_ fault: DataReadyFault, at now: Timestamp) {
+    private mutating func giveUp(_ fault: DataReadyFault, at now: Timestamp) {
         status.failures += 1
         status.lastFault = fault
         queue.dropAll()
@@ -174,10 +179,10 @@ struct EdgeMatcher: ~Copyable {
         pause = min(2 * pause, EdgeLimits.lastPause)
     }
 
-    // MARK: Edges of frames
+    // MARK: Frame timestamps
 
-    /// Holds the edges of the frames from `first` to `last` against the line through those before, and lays it on.
-    mutating func judge(_ first: Int64, through last: Int64, period: Double, now: Timestamp) {
+    /// Checks the edges of frames `first` to `last` against the line fitted to earlier edges, and adds those that fit.
+    mutating func checkEdges(_ first: Int64, through last: Int64, period: Double, now: Timestamp) {
         guard case .matched(var match) = phase else { return }
         if match.tracker.count == 0, pulse == .everySample, let dropped = queue.dropped {
             match.begin(with: dropped, period: period)
@@ -188,36 +193,36 @@ struct EdgeMatcher: ~Copyable {
             let frame = edge.number - match.offset
             guard frame >= first else { continue }
             guard frame <= last else { break }
-            // What found no room in a batch comes again.
+            // Frames that did not fit into a batch are presented again.
             guard !match.hasTaken(frame) else { continue }
-            let isOdd = !match.fits(frame, edge.time, period: period)
-            queue.mark(index, isOdd: isOdd)
-            if isOdd { status.oddEdges += 1 }
-            if match.isRefuted { return lose(.mismatched, at: now) }
+            let isOutlier = !match.fits(frame, edge.time, period: period)
+            queue.mark(index, isOutlier: isOutlier)
+            if isOutlier { status.outlierEdges += 1 }
+            if match.isRefuted { return giveUp(.mismatched, at: now) }
         }
         phase = .matched(match)
     }
 
-    /// The period of the line through the edges, seconds; `nil` before it is worth more than the estimate of the FIFO's fill.
+    /// The period of the fitted line, seconds; `nil` until it is more accurate than the estimate from the FIFO's count.
     var trackedPeriod: Double? {
         guard case .matched(let match) = phase, match.isTracking else { return nil }
         return match.tracker.period
     }
 
-    /// When a frame was complete: at its edge, or if that did not come or is not believed, as the line through the others
-    /// has it; `nil` if that is not known.
+    /// When a frame was complete: the time of its edge or, if that is missing or was rejected, the fitted line's. `nil`
+    /// if neither is known.
     func completion(ofFrame frame: Int64) -> (time: Timestamp, isEdge: Bool)? {
         guard case .matched(let match) = phase else { return nil }
         if let instant = queue.instant(of: frame + match.offset) { return (instant, true) }
         return match.isTracking ? (match.tracker.instant(ofFrame: frame), false) : nil
     }
 
-    /// Forgets the edges of the frames up to `frame`.
+    /// Drops the edges of the frames up to `frame`.
     mutating func forget(through frame: Int64) {
         guard case .matched(let match) = phase else { return }
         queue.drop(through: frame + match.offset)
     }
 
-    /// Counts a sample that has the instant of an edge.
+    /// Counts a sample that was timed by an edge.
     mutating func countTimedSample() { status.timedSamples += 1 }
 }

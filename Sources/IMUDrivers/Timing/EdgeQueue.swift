@@ -1,23 +1,23 @@
 internal import MotionCore
 
-/// The edges of a data-ready line whose frames have not been delivered yet, oldest first; memory is fixed at `init`.
+/// The edges of a data-ready line whose frames have not been delivered yet, oldest first. Memory is fixed at `init`.
 struct EdgeQueue: ~Copyable {
-    /// An edge with its number as one that does not wrap.
+    /// An edge whose number does not wrap.
     struct Edge: BitwiseCopyable {
         var number: Int64
         var time: Timestamp
-        var isOdd = false
+        var isOutlier = false
     }
 
     let capacity: Int
     private let edges: UnsafeMutablePointer<Edge>
     private var first = 0
     private(set) var count = 0
-    /// The newest edge that was dropped, and the newest that came.
+    /// The newest dropped edge, and the newest edge received.
     private(set) var dropped: Edge?
     private var newest: Edge?
 
-    /// Makes room for so many edges.
+    /// Allocates memory for this many edges.
     init(capacity: Int) {
         self.capacity = capacity
         edges = .allocate(capacity: capacity)
@@ -30,7 +30,7 @@ struct EdgeQueue: ~Copyable {
     /// The edge at `index`, oldest first.
     subscript(index: Int) -> Edge { edges[(first + index) % capacity] }
 
-    /// Appends an edge; returns how many were lost between the one before and this.
+    /// Appends an edge. Returns how many edges were lost since the previous one.
     mutating func append(_ edge: DataReadyEdge) -> UInt64 {
         var number = Int64(edge.number)
         var lost: UInt64 = 0
@@ -47,8 +47,8 @@ struct EdgeQueue: ~Copyable {
         return lost
     }
 
-    /// Notes whether the edge at `index` came when it was not due.
-    mutating func mark(_ index: Int, isOdd: Bool) { edges[(first + index) % capacity].isOdd = isOdd }
+    /// Records whether the edge at `index` arrived when it was not due.
+    mutating func mark(_ index: Int, isOutlier: Bool) { edges[(first + index) % capacity].isOutlier = isOutlier }
 
     /// Drops the oldest `number` edges.
     mutating func drop(_ number: Int) {
@@ -60,24 +60,24 @@ struct EdgeQueue: ~Copyable {
 
     mutating func dropAll() { drop(count) }
 
-    /// Drops the edges up to the one with this number.
+    /// Drops the edges up to and including this number.
     mutating func drop(through number: Int64) {
         var old = 0
         while old < count && self[old].number <= number { old += 1 }
         drop(old)
     }
 
-    /// The instant of the edge with this number; `nil` if it did not come or is odd.
+    /// The time of the edge with this number; `nil` if it is missing or an outlier.
     func instant(of number: Int64) -> Timestamp? {
         guard count > 0 else { return nil }
-        // Without losses the edges are numbered without gaps: it is where it should be, or somewhat before.
+        // If edges were lost, the edge lies before the index that its number suggests.
         var index = Int(min(max(0, number - self[0].number), Int64(count - 1)))
         while index > 0 && self[index].number > number { index -= 1 }
         let found = self[index]
-        return found.number == number && !found.isOdd ? found.time : nil
+        return found.number == number && !found.isOutlier ? found.time : nil
     }
 
-    /// Whether the edges are a sample apart: a line that carries something else is not to be matched by chance.
+    /// Whether the edges are one sample apart. A line that carries some other signal must not be matched by chance.
     func isRegular(period: Double) -> Bool {
         guard count > 0 else { return false }
         var before = dropped ?? self[0]
@@ -91,8 +91,8 @@ struct EdgeQueue: ~Copyable {
         return true
     }
 
-    /// The offsets between edges and frames that a look allows which found `completed` frames in all between `a` and `b`;
-    /// `nil` if there was no edge yet.
+    /// The offsets between edge and frame numbers that are consistent with a count of `completed` frames read between
+    /// `a` and `b`; `nil` if there has been no edge.
     func offsets(completed: Int64, from a: Timestamp, to b: Timestamp, period: Double) -> EdgeOffsets? {
         var oldest: Int64
         if let dropped {
@@ -115,12 +115,12 @@ struct EdgeQueue: ~Copyable {
     }
 }
 
-/// Offsets between the numbers of edges and frames.
+/// A range of offsets between edge and frame numbers.
 struct EdgeOffsets: BitwiseCopyable {
     var lowest = Int64.min
     var highest = Int64.max
 
-    /// The only one there is.
+    /// The only offset in the range; `nil` if there are several.
     var only: Int64? { lowest == highest ? lowest : nil }
 
     func contains(_ offset: Int64) -> Bool { offset >= lowest && offset <= highest }

@@ -1,18 +1,18 @@
 internal import MotionCore
 
-/// The line through the edges of a data-ready line, *instant = phase + frame · period*: the least squares of the first
-/// edges, and of about the last `memory` from then on, one multiplication or two an edge.
+/// A straight line fitted to the edges, *time = phase + frame · period*: a least-squares fit over the first edges, and
+/// over about the last `memory` edges from then on, at a cost of one or two multiplications per edge.
 ///
-/// This is the g-h filter with the weights of growing memory (Brookner, "Tracking and Kalman Filtering Made Easy", 1998,
-/// section 1.2.10), which stop growing. Latencies of interrupts shift the line by their mean and no more.
+/// This is a g-h filter with the weights of the growing-memory filter (Brookner, "Tracking and Kalman Filtering Made
+/// Easy", 1998, section 1.2.10), which stop growing. Interrupt latency shifts the line by its mean only.
 struct EdgeTracker: BitwiseCopyable {
-    /// Edges that the line rests on, at most `memory`.
+    /// Edges that the fit rests on, at most `memory`.
     private(set) var count = 0
     private(set) var period = 0.0
     private var frame: Int64 = 0
     private var time = Timestamp(nanoseconds: 0)
 
-    /// At 200 Hz a second, in which no drift of an oscillator matters.
+    /// One second at 200 Hz, a time in which oscillator drift is negligible.
     static var memory: Int { 200 }
 
     /// When a frame was or will be complete.
@@ -23,7 +23,7 @@ struct EdgeTracker: BitwiseCopyable {
     /// Frames since the last edge.
     func distance(toFrame frame: Int64) -> Int64 { frame - self.frame }
 
-    /// Begins with an edge and what is believed of the period.
+    /// Starts with one edge and an assumed period.
     mutating func begin(frame: Int64, time: Timestamp, period: Double) {
         count = 1
         self.frame = frame
@@ -31,7 +31,7 @@ struct EdgeTracker: BitwiseCopyable {
         self.period = period
     }
 
-    /// Takes the edge of a later frame.
+    /// Adds the edge of a later frame.
     mutating func add(frame: Int64, time: Timestamp) {
         let steps = Double(frame - self.frame)
         let expected = instant(ofFrame: frame)

@@ -1,13 +1,13 @@
 internal import MotionCore
 
 extension SamplePeriodEstimator {
-    /// The gap that a period leaves between the upper and the lower bounds, at the anchor's index.
+    /// The gap that a period leaves between the upper and lower bounds, at the anchor's index.
     private struct Gap {
-        /// The line's latest and earliest instant, seconds after the newest upper bound.
+        /// The latest and earliest times allowed for the line, seconds after the newest upper bound.
         var latest: Double
         var earliest: Double
 
-        /// Samples from the newest upper bound to the bounds that these come from.
+        /// Samples from the newest upper bound to the bounds that set these limits.
         var latestIndex = 0.0
         var earliestIndex = 0.0
 
@@ -17,24 +17,25 @@ extension SamplePeriodEstimator {
         var middle: Double { (latest + earliest) / 2 }
     }
 
-    /// While a shift of the period moves the line by less than this many periods it keeps to what it was believed to be:
-    /// a few samples' bounds would bend it anywhere.
+    /// A change of period that moves the line by less than this many periods is suppressed in favour of the prior
+    /// period: the bounds of a few samples would otherwise bend the line arbitrarily.
     private static var priorWeight: Double { 8 }
 
-    /// Tangents drawn at most: a handful suffice, and each cuts off most of what is left.
+    /// The most tangents per fit. A handful is usually enough, because each one cuts off most of the remaining
+    /// interval.
     private static var mostTangents: Int { 32 }
 
-    /// A width of the gap that is no gain any more, seconds.
+    /// An improvement of the gap below this is ignored, seconds.
     private static var negligible: Double { 1e-12 }
 
-    /// Fewer blocks than this are never given up for want of a fitting line.
+    /// Blocks are not dropped to obtain a fit if only this many are left.
     private static var fewestBlocks: Int { 8 }
 
-    /// Over this many seconds no drift of an oscillator matters.
+    /// The time over which oscillator drift is negligible, seconds.
     private static var straightSpan: Double { 8 }
 
-    /// Lays the line anew: the period for which the gap between the bounds is widest, and the middle of the gap that the
-    /// newest bounds leave for it.
+    /// Fits the line from scratch: the period with the widest gap between the bounds, and the phase in the middle of
+    /// the gap that the newest bounds leave.
     mutating func fit() {
         guard window.count > 1 else { return }
         var best = widestGapPeriod(priorWeight: Self.priorWeight)
@@ -43,7 +44,7 @@ extension SamplePeriodEstimator {
             guard gap(at: best, from: 0).margin < 0 && window.count > Self.fewestBlocks else { break }
             window.dropFirst(window.count / 4)
         }
-        // Over a long window a drift of the period bends the line: its newest quarter says best where the phase is now.
+        // Over a long window, drift of the period bends the line, so the newest quarter gives the best current phase.
         let first = window.span < Self.straightSpan ? 0 : window.count - window.count / 4
         let recent = gap(at: best, from: first)
         let newest = window[window.count - 1]
@@ -56,9 +57,10 @@ extension SamplePeriodEstimator {
 
     /// The period within the tolerance that leaves the widest gap.
     ///
-    /// The gap's width is a minimum of linear functions of the period less a maximum of such: concave, and made of straight
-    /// pieces. So no summit is above the point where the tangents on either side of it meet; where the curve reaches that
-    /// point, it is the summit, and else a tangent there takes the place of the one that slopes the same way.
+    /// The width of the gap is a minimum of linear functions of the period minus a maximum of such functions, so it is
+    /// concave and piecewise linear. Its peak therefore cannot lie above the intersection of the tangents on its two
+    /// sides. If the curve reaches the intersection, that is the peak; otherwise a tangent at the intersection replaces
+    /// the one with the same sign of slope.
     private func widestGapPeriod(priorWeight: Double) -> Double {
         let lowest = max(priorPeriod * (1 - tolerance), nominalPeriod * (1 - Self.widestTolerance))
         let highest = min(priorPeriod * (1 + tolerance), nominalPeriod * (1 + Self.widestTolerance))
@@ -77,10 +79,11 @@ extension SamplePeriodEstimator {
         return low.score > high.score ? low.period : high.period
     }
 
-    /// A straight line that touches the gap's width, less what a departure from the prior period costs, over the period.
+    /// A tangent to the score as a function of the period. The score is the width of the gap minus a penalty for
+    /// departing from the prior period.
     private struct Tangent {
         var period: Double
-        /// Seconds, and how it changes with the period.
+        /// Seconds, and the derivative with respect to the period.
         var score: Double
         var slope: Double
     }

@@ -1,82 +1,86 @@
 package import MotionCore
 
-/// Finds when a chip measured each sample, from nothing but the host's clock and the fill of the chip's FIFO.
+/// Estimates when a chip measured each sample, using only the host's clock and the chip's FIFO counts.
 ///
-/// A chip samples to its own oscillator, which is off by per cents and drifts with temperature, and the host looks when
-/// its scheduler lets it. A look between the host's instants `a` and `b` that finds `n` samples complete proves two things,
-/// however late it came: sample `n` was complete by `b`, and sample `n + 1` was not at `a`. The estimator keeps such
-/// bounds and lays the line *instant = phase + index · period* through the gap between the upper and the lower ones,
-/// as far from both as possible (set-membership identification: no assumption about how lateness is distributed).
-/// Where no line fits, the oscillator has drifted, and the oldest bounds go.
+/// A chip samples by its own oscillator, which may be wrong by several per cent and drifts with temperature, and the
+/// host reads the count whenever its scheduler allows. A count of `n` completed samples, read between the host times
+/// `a` and `b`, proves two things, however late it came: sample `n` was complete by `b`, and sample `n + 1` was not
+/// complete at `a`. The estimator collects such bounds and places the line *time = phase + index · period* in the gap
+/// between the upper and lower ones, as far from both as possible (set-membership identification, which assumes nothing
+/// about the distribution of the delays). If no line fits, the oscillator has drifted, and the oldest bounds are
+/// dropped.
 ///
-/// Memory is fixed at `init`; an observation costs a few comparisons, and a fit of some 64 points about once a second.
+/// Memory is fixed at `init`. An observation costs a few comparisons; a fit over some 64 points takes place about once
+/// a second.
 package struct SamplePeriodEstimator: ~Copyable {
     /// The period that the chip would have with a perfect oscillator, seconds.
     package let nominalPeriod: Double
 
-    /// The period as measured so far, seconds; the nominal one at first.
+    /// The period as estimated so far, seconds; initially the nominal one.
     package internal(set) var period: Double
 
-    /// Times the samples' numbering turned out not to match the clock any more and the phase was sought anew.
+    /// How often the sample numbers no longer matched the clock and the phase was searched for again.
     package private(set) var slips: UInt64 = 0
 
     var window = BoundWindow()
-    /// The line passes through this point.
+    /// A point on the line.
     var anchorIndex: Int64 = 0
     var anchorTime = Timestamp(nanoseconds: 0)
-    /// What the period is believed to be while the bounds do not tell.
+    /// The period assumed as long as the bounds do not determine it.
     var priorPeriod: Double
-    /// How far from `priorPeriod` the period may lie, as a ratio.
+    /// The allowed deviation from `priorPeriod`, as a ratio.
     var tolerance = widestTolerance
-    /// Half the width of the gap between the bounds at the last fit, seconds; below zero where no line fits.
+    /// Half the width of the gap between the bounds at the last fit, seconds; negative if no line fits.
     var margin: Double = 0
 
-    /// The newest sample that the host has seen, and when.
+    /// The newest completed sample, and when its count was read.
     private var newestIndex: Int64 = 0
     private var newestBound = Timestamp(nanoseconds: 0)
     private var contradictions = 0
     private var lastIndex: Int64 = 0
     private var lastTimestamp: Timestamp?
 
-    /// The widest deviation from the nominal period that is believed: PS 6.6 allows 5 % for the plain oscillator at 25 °C
-    /// and 15 % over temperature; parts that claim to be an MPU-6050 are not always.
+    /// The largest accepted deviation from the nominal period. PS 6.6 allows 5 % for the plain oscillator at 25 °C and
+    /// 15 % over temperature; clones of the MPU-6050 may be worse.
     static var widestTolerance: Double { 0.15 }
 
-    /// How far the period may have moved while the samples were interrupted: temperature, mostly.
+    /// How far the period may have moved while sampling was interrupted, mostly because of temperature.
     static var restartTolerance: Double { 0.005 }
 
-    /// A timestamp follows the one before at one period give or take this ratio, so that corrections of the phase do not
-    /// appear as jerks in whatever divides by the time step.
+    /// The step between consecutive timestamps may deviate from the period by this ratio, so that phase corrections do
+    /// not appear as jerks in code that divides by the time step.
     static var slewRatio: Double { 0.05 }
 
-    /// The shortest step between two timestamps, as a ratio of the period, where they would be in the future otherwise.
+    /// The shortest step between two timestamps, as a ratio of the period, used if they would otherwise lie in the
+    /// future.
     static var shortestStep: Double { 0.5 }
 
-    /// Observations in a row that must contradict the line by more than half a sample before it is given up.
+    /// Consecutive observations that must contradict the line by more than half a sample before it is discarded.
     static var contradictionLimit: Int { 3 }
 
-    /// Seconds of observations after which the period is usable.
+    /// Seconds of observations after which the period can be used.
     static var settlingSpan: Double { 1.5 }
 
-    /// Makes an estimator for samples `nominalPeriod` seconds apart.
+    /// Creates an estimator for samples `nominalPeriod` seconds apart.
     package init(nominalPeriod: Double) {
         self.nominalPeriod = nominalPeriod
         period = nominalPeriod
         priorPeriod = nominalPeriod
     }
 
-    /// The period's deviation from the nominal one, parts per million: positive where the chip is slow.
+    /// The period's deviation from the nominal one, parts per million; positive if the chip is slow.
     package var deviation: Double { (period / nominalPeriod - 1) * 1e6 }
 
-    /// Whether there has been an observation since the last `restart`: without one, no instant is known.
+    /// Whether there has been an observation since the last `restart`. Without one, no time is known.
     package var hasPhase: Bool { window.count > 0 }
 
-    /// Whether the period rests on measurement rather than on the datasheet.
+    /// Whether the period has been measured; until then it comes from the datasheet.
     package var isSettled: Bool { window.span >= Self.settlingSpan }
 
-    /// Takes note that `completed` samples were complete when the host looked, some time from `before` to `after`.
+    /// Records that `completed` samples were complete when the host read the count, some time between `before` and
+    /// `after`.
     ///
-    /// Samples are numbered from 1 since the last `restart`; a look that finds none is as good as any other.
+    /// Samples are numbered from 1 after each `restart`. A count that finds no samples is as useful as any other.
     package mutating func observe(completed: Int64, from before: Timestamp, to after: Timestamp) {
         let observation = BoundWindow.Block(
             upperIndex: completed, upperTime: after, lowerIndex: completed + 1, lowerTime: before)
@@ -95,29 +99,30 @@ package struct SamplePeriodEstimator: ~Copyable {
         }
         contradictions = 0
         if window.add(observation, period: period) { fit() }
-        respect(observation)
+        satisfy(observation)
     }
 
-    /// Takes note that sample `index` was given another timestamp than the line's, from which later ones go on.
+    /// Records that sample `index` was given this timestamp instead of the line's. Later timestamps continue from it.
     package mutating func follow(_ timestamp: Timestamp, ofSample index: Int64) {
         lastIndex = index
         lastTimestamp = timestamp
     }
 
-    /// Starts the numbering anew, after the FIFO was emptied or the chip restarted: the period stays, the phase is sought.
+    /// Restarts the numbering after the FIFO was emptied or the chip was restarted. The period is kept; the phase is
+    /// searched for again.
     package mutating func restart() {
         forgetPhase()
         lastTimestamp = nil
     }
 
-    /// When sample `index` is, was or will be complete, as far as is known now.
+    /// When sample `index` is, was or will be complete, according to the present estimate.
     package func instant(ofSample index: Int64) -> Timestamp {
         anchorTime.advanced(bySeconds: Double(index - anchorIndex) * period)
     }
 
-    /// The timestamp of sample `index`: samples must be asked for in order.
+    /// The timestamp of sample `index`. Samples must be requested in order.
     ///
-    /// It follows `instant(ofSample:)` without jumps, and is always later than the one before.
+    /// It follows `instant(ofSample:)` without jumps, and is always later than the previous timestamp.
     package mutating func timestamp(ofSample index: Int64) -> Timestamp {
         var timestamp = instant(ofSample: index)
         if let lastTimestamp {
@@ -125,7 +130,7 @@ package struct SamplePeriodEstimator: ~Copyable {
             let step = timestamp.seconds(since: lastTimestamp) / steps
             let bounded = min(max(step, (1 - Self.slewRatio) * period), (1 + Self.slewRatio) * period)
             if bounded != step { timestamp = lastTimestamp.advanced(bySeconds: bounded * steps) }
-            // What the slow correction would put after the host has already seen it is corrected faster.
+            // A timestamp later than the count that already included the sample is corrected faster.
             let seen = newestBound.advanced(bySeconds: Double(index - newestIndex) * period)
             timestamp = min(timestamp, max(seen, lastTimestamp.advanced(bySeconds: Self.shortestStep * period * steps)))
         }
@@ -137,7 +142,7 @@ package struct SamplePeriodEstimator: ~Copyable {
     private mutating func begin(_ observation: BoundWindow.Block) {
         contradictions = 0
         _ = window.add(observation, period: period)
-        // Sample n came after the look that would have seen sample n + 1: somewhere within one period.
+        // Sample n was completed after a count that would have included sample n + 1: some time within one period.
         let uncertainty = period + observation.upperTime.seconds(since: observation.lowerTime)
         anchorIndex = observation.upperIndex
         anchorTime = observation.upperTime.advanced(bySeconds: -uncertainty / 2)
@@ -152,8 +157,8 @@ package struct SamplePeriodEstimator: ~Copyable {
         contradictions = 0
     }
 
-    /// Moves the line just as far as the newest observation demands, without waiting for the next fit.
-    private mutating func respect(_ observation: BoundWindow.Block) {
+    /// Moves the line just far enough to satisfy the newest observation, without waiting for the next fit.
+    private mutating func satisfy(_ observation: BoundWindow.Block) {
         let late = instant(ofSample: observation.upperIndex).seconds(since: observation.upperTime)
         let early = observation.lowerTime.seconds(since: instant(ofSample: observation.lowerIndex))
         if late > 0 {

@@ -1,16 +1,16 @@
 internal import JostleConfiguration
 
-/// The arguments of a command: the fields of a JSON object, each asked for by its name and kind.
+/// The arguments of a command: the fields of a JSON object, read by name and type.
 struct CommandArguments {
-    /// The largest arguments that are looked at, in bytes.
-    static let largest = 4096
+    /// The maximum size of the arguments, bytes.
+    static let maximumBytes = 4096
 
     private let fields: [ConfigurationNode.Entry]
 
-    /// Reads the arguments of `command`, which knows those of `names`; no bytes at all are no arguments.
+    /// Parses the arguments of `command`, which accepts only `names`. An empty payload means no arguments.
     init(_ bytes: [UInt8], of command: String, names: [String]) throws(CommandRefusal) {
-        guard bytes.count <= CommandArguments.largest else {
-            throw CommandRefusal(.badArguments, "the arguments have more than \(CommandArguments.largest) bytes")
+        guard bytes.count <= CommandArguments.maximumBytes else {
+            throw CommandRefusal(.badArguments, "the arguments are longer than \(CommandArguments.maximumBytes) bytes")
         }
         guard !bytes.isEmpty else {
             fields = []
@@ -23,7 +23,7 @@ struct CommandArguments {
             throw CommandRefusal(.badArguments, "\(error)")
         }
         guard case .mapping(let entries) = tree.value else {
-            throw CommandRefusal(.badArguments, "the arguments are no JSON object")
+            throw CommandRefusal(.badArguments, "the arguments are not a JSON object")
         }
         for entry in entries where !names.contains(entry.key) {
             let known = names.isEmpty ? "none" : CommandArguments.list(names)
@@ -38,79 +38,78 @@ struct CommandArguments {
         return "\(names.dropLast().joined(separator: ", ")) and \(last)"
     }
 
-    /// An argument that is true or false; `nil` where it is not there.
-    func truth(_ name: String) throws(CommandRefusal) -> Bool? {
+    /// A Boolean argument; `nil` if it is absent.
+    func bool(_ name: String) throws(CommandRefusal) -> Bool? {
         guard let node = node(name) else { return nil }
         switch node.text {
         case "true": return true
         case "false": return false
-        default: throw CommandRefusal(.badArguments, "\(name) is neither true nor false")
+        default: throw CommandRefusal(.badArguments, "\(name) must be true or false")
         }
     }
 
-    /// An argument that is text; `nil` where it is not there.
-    func text(_ name: String) throws(CommandRefusal) -> String? {
+    /// A string argument; `nil` if it is absent.
+    func string(_ name: String) throws(CommandRefusal) -> String? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let text, .quoted) = node.value else {
-            throw CommandRefusal(.badArguments, "\(name) is no text")
+            throw CommandRefusal(.badArguments, "\(name) must be a string")
         }
         return text
     }
 
-    /// An argument that is a number; `nil` where it is not there.
+    /// A numeric argument; `nil` if it is absent.
     func number(_ name: String) throws(CommandRefusal) -> Double? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let text, .plain) = node.value, let number = Double(text), number.isFinite else {
-            throw CommandRefusal(.badArguments, "\(name) is no number")
+            throw CommandRefusal(.badArguments, "\(name) must be a number")
         }
         return number
     }
 
-    /// An argument that is a list of texts; `nil` where it is not there.
-    func texts(_ name: String) throws(CommandRefusal) -> [String]? {
+    /// An argument that is an array of strings; `nil` if it is absent.
+    func strings(_ name: String) throws(CommandRefusal) -> [String]? {
         guard let node = node(name) else { return nil }
         guard case .sequence(let nodes) = node.value else {
-            throw CommandRefusal(.badArguments, "\(name) is no list of texts")
+            throw CommandRefusal(.badArguments, "\(name) must be an array of strings")
         }
-        var texts: [String] = []
+        var strings: [String] = []
         for node in nodes {
             guard case .scalar(let text, .quoted) = node.value else {
-                throw CommandRefusal(.badArguments, "\(name) is no list of texts")
+                throw CommandRefusal(.badArguments, "\(name) must be an array of strings")
             }
-            texts.append(text)
+            strings.append(text)
         }
-        return texts
+        return strings
     }
 
-    /// An argument that is a whole number; `nil` where it is not there.
-    func wholeNumber(_ name: String) throws(CommandRefusal) -> Int? {
+    /// An integer argument; `nil` if it is absent.
+    func integer(_ name: String) throws(CommandRefusal) -> Int? {
         guard let number = try number(name) else { return nil }
         guard let whole = Int(exactly: number) else {
-            throw CommandRefusal(.badArguments, "\(name) is no whole number")
+            throw CommandRefusal(.badArguments, "\(name) must be an integer")
         }
         return whole
     }
 
-    /// How long something is to last: the argument of this name, or the default; `nil` where the one argument is
-    /// `"stop":true`, which ends it.
+    /// A duration, s: the argument `name` or the default. `nil` if the only argument is `"stop":true`.
     func duration(
         _ name: String = "seconds", within bounds: ClosedRange<Double>, default usual: Double
     ) throws(CommandRefusal) -> Double? {
-        if try truth("stop") ?? false {
+        if try bool("stop") ?? false {
             guard isAlone("stop") else {
-                throw CommandRefusal(.badArguments, "stop ends what is under way: alone, without other arguments")
+                throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
             }
             return nil
         }
         let seconds = try number(name) ?? usual
         guard bounds.contains(seconds) else {
             throw CommandRefusal(
-                .badArguments, "\(seconds) s are not possible; \(bounds.lowerBound) to \(bounds.upperBound) are")
+                .badArguments, "\(name) must be \(bounds.lowerBound) to \(bounds.upperBound) s, not \(seconds)")
         }
         return seconds
     }
 
-    /// Whether there is this argument and no other.
+    /// Whether `name` is the only argument.
     func isAlone(_ name: String) -> Bool { fields.map(\.key) == [name] }
 
     private func node(_ name: String) -> ConfigurationNode? {

@@ -3,18 +3,20 @@ internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
-/// Receives commands on `…/command/<name>`: each is refused with the reason, or handed to the loop to be carried out.
+/// Receives commands on `…/command/<name>`: refuses a command with a reason, or passes it to the loop to be carried
+/// out.
 struct CommandHandler: Participant {
     typealias Token = Never
 
     enum Request: Sendable {
-        /// Carry out a command, and answer it.
+        /// Carry out a command and reply to it.
         case carryOut(CommandRequest)
     }
 
-    /// Commands that are looked at: ten at once, then two a second; and of those beyond, how many are answered.
+    /// Limits the commands that are handled: a burst of ten, then two a second.
     private var budget: TokenBucket
-    private var complaints = TokenBucket(capacity: 3, rate: 0.5)
+    /// Limits the refusals that are sent for commands beyond `budget`.
+    private var refusalBudget = TokenBucket(capacity: 3, rate: 0.5)
 
     /// Commands that were neither carried out nor answered since the last call of `takeUnanswered`.
     private(set) var unanswered = 0
@@ -34,8 +36,8 @@ struct CommandHandler: Participant {
     }
 
     mutating func start(at now: ClockReading) -> Effects {
-        // One that is retained by mistake is to be refused when it comes, not only when it comes again; and taking it away,
-        // which is an empty message, is no command.
+        // With the retain flag, a command that was retained by mistake is refused when it is published, not only when
+        // it is delivered again after a reconnection. The empty message that clears it is not a command.
         [.subscribe(topics.command("+"), keepsRetainFlag: true)]
     }
 
@@ -43,7 +45,7 @@ struct CommandHandler: Participant {
         guard case .message(let message) = event, let name = name(in: message.topic) else { return [] }
         let address = ReplyAddress(to: message, resultTopic: topics.result(of: name), replyPrefix: replyPrefix)
         guard budget.spend(at: now.monotonic) else {
-            guard complaints.spend(at: now.monotonic) else {
+            guard refusalBudget.spend(at: now.monotonic) else {
                 unanswered += 1
                 return []
             }
@@ -52,7 +54,8 @@ struct CommandHandler: Participant {
         }
         do throws(CommandRefusal) {
             guard !message.retain else {
-                throw CommandRefusal(.retained, "commands must not be retained: they would be repeated")
+                throw CommandRefusal(
+                    .retained, "commands must not be retained: they would be repeated at every connection")
             }
             let command = try RemoteCommands.read(name, message.payload, allowed: allowed)
             return [
@@ -67,7 +70,7 @@ struct CommandHandler: Participant {
         }
     }
 
-    /// The commands that were not answered since the last call.
+    /// Returns the number of unanswered commands and resets it.
     mutating func takeUnanswered() -> Int {
         defer { unanswered = 0 }
         return unanswered
@@ -87,7 +90,8 @@ struct CommandHandler: Participant {
         return name.isEmpty || name.contains("/") ? nil : String(name)
     }
 
-    /// Where a command comes from, as far as the broker passes it on: MQTT does not say who published a message.
+    /// A description of a command's sender from the properties that the broker passes on. MQTT does not identify
+    /// publishers.
     static func origin(of message: MQTTMessage) -> String {
         var parts = message.properties.userProperties.map { "\($0.name.prefix(32))=\($0.value.prefix(64))" }
         if let topic = message.properties.responseTopic { parts.append("reply to \(topic.prefix(96))") }
@@ -99,16 +103,16 @@ struct CommandHandler: Participant {
     }
 }
 
-/// A command that was understood, and where it is answered.
+/// A parsed command and its reply address.
 struct CommandRequest: Sendable {
     var name: String
     var command: any RemoteCommand
     var address: ReplyAddress
-    /// For the log: see `CommandHandler.origin`.
+    /// The sender, for the log; see `CommandHandler.origin`.
     var origin: String
 }
 
 extension CommandRefusal {
-    /// The log's line.
+    /// The log line for the refusal.
     func line(for name: String) -> String { "command \(String(name.prefix(64))) refused: \(message)" }
 }

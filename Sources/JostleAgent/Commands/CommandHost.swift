@@ -3,32 +3,33 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// Something that a command began and that goes on after its first answer. For the loop's thread.
+/// Work that a command starts and that continues after the first reply. Used on the loop's thread only.
 protocol CommandJob: AnyObject {
-    /// Whether it ends when sensing is stopped.
+    /// Whether the job ends when sensing stops.
     var needsSensor: Bool { get }
 
-    /// When `advance` is due next; `nil` if it needs no deadline.
+    /// When `advance` is due next; `nil` if the job has no deadline.
     var deadline: Timestamp? { get }
 
-    /// Whether it is over.
+    /// Whether the job has ended.
     var isOver: Bool { get }
 
-    /// Does what is due.
+    /// Does the work that is due.
     func advance(to now: Timestamp)
 
-    /// Ends it, and says what came of it.
+    /// Ends the job and sends its final reply.
     func end()
 }
 
-/// What commands are carried out on: the parts of the agent that they may touch. For the loop's thread.
+/// Carries out commands: gives them access to the agent's parts and keeps track of their jobs. Used on the loop's
+/// thread only.
 final class CommandHost {
-    /// Who the agent is, and where it keeps what outlives it.
+    /// The agent's identity and state directory.
     struct Identity {
         var id: String
         var version: String
         var stateDirectory: String
-        /// Whether whoever started the agent starts it again where it asks for that: `$JOSTLE_SUPERVISED`.
+        /// Whether a supervisor starts the agent again after a `restart` command: `$JOSTLE_SUPERVISED`.
         var isSupervised: Bool
         let start = WallClock.monotonic
     }
@@ -37,9 +38,9 @@ final class CommandHost {
     let settings: JostleSettings
     let sensor: SensorSwitch
     let log: Log
-    /// Where samples go that somebody wants to have streamed.
-    let outlet: StreamOutlet
-    /// Where the board's lights are.
+    /// The output of `stream` commands.
+    let output: StreamOutput
+    /// The directory that contains the board's LEDs.
     let lights: String
     var manager: MotionManager { sensor.manager }
 
@@ -50,19 +51,19 @@ final class CommandHost {
     private let post: CommandReply.Post
 
     init(
-        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, outlet: StreamOutlet, log: Log,
+        identity: Identity, settings: JostleSettings, sensor: SensorSwitch, output: StreamOutput, log: Log,
         lights: String = StatusLight.systemDirectory, post: @escaping CommandReply.Post
     ) {
         self.post = post
         self.identity = identity
         self.settings = settings
         self.sensor = sensor
-        self.outlet = outlet
+        self.output = output
         self.log = log
         self.lights = lights
     }
 
-    /// Carries out a command, and answers it.
+    /// Carries out a command and sends its reply.
     func carryOut(_ request: CommandRequest) {
         let reply = CommandReply(to: request.address, post: post)
         do throws(CommandRefusal) {
@@ -76,10 +77,10 @@ final class CommandHost {
         }
     }
 
-    /// Seconds since the agent's start.
+    /// Seconds since the agent started.
     var uptime: Double { WallClock.monotonic.seconds(since: identity.start) }
 
-    /// Refuses where nothing is being measured.
+    /// Refuses the command if there are no samples.
     func requireSamples() throws(CommandRefusal) {
         guard manager.state == nil else { return }
         throw CommandRefusal(
@@ -87,45 +88,45 @@ final class CommandHost {
             sensor.isStopped ? "sensing is stopped: start it first" : "the sensor has not measured anything yet")
     }
 
-    // MARK: What goes on
+    // MARK: Jobs
 
-    /// Refuses where what the command `name` began still goes on.
+    /// Refuses the command if the job that an earlier command `name` started is still running.
     func requireIdle(_ name: String) throws(CommandRefusal) {
         guard let job = jobs[name], !job.isOver else { return }
         throw CommandRefusal(.busy, "\(name) is under way; {\"stop\":true} ends it")
     }
 
-    /// Looks after what a command began.
+    /// Starts to track the job of command `name`.
     func begin(_ job: any CommandJob, of name: String) {
         jobs[name] = job
     }
 
-    /// Ends what a command began.
+    /// Ends the job of command `name`.
     ///
-    /// - Returns: whether there was anything.
+    /// - Returns: whether there was a running job.
     func end(_ name: String) -> Bool {
         guard let job = jobs.removeValue(forKey: name), !job.isOver else { return false }
         job.end()
         return true
     }
 
-    /// Ends what needs the sensor, or everything.
+    /// Ends all jobs, or only those that need the sensor.
     func endJobs(needingSensorOnly: Bool = false) {
         for (name, job) in jobs where !needingSensorOnly || job.needsSensor { _ = job.isOver ? false : end(name) }
     }
 
-    /// When something of it is due.
+    /// The earliest deadline of the running jobs.
     var nextDeadline: Timestamp? { jobs.values.filter { !$0.isOver }.compactMap(\.deadline).min() }
 
-    /// Does what is due.
-    func look(at now: Timestamp) {
+    /// Advances the jobs that are due and forgets those that have ended.
+    func advanceJobs(to now: Timestamp) {
         for job in jobs.values where !job.isOver && job.deadline.map({ $0 <= now }) ?? false { job.advance(to: now) }
         jobs = jobs.filter { !$0.value.isOver }
     }
 }
 
 extension JSONObject {
-    /// The answer to `{"stop":true}`: whether there was anything to end.
+    /// The reply to `{"stop":true}`: whether a job was running.
     init(stopped hadAny: Bool) {
         self.init()
         add("stopped", hadAny)

@@ -1,14 +1,15 @@
 internal import JostleMessages
 internal import MosquittoClient
 
-/// Where a command is answered: `…/command/<name>/result`, and the MQTT 5 response topic if that lies under
-/// `<prefix>/_reply/`. Nowhere else, so that a requester cannot aim a device's messages.
+/// Where the replies to a command go: to `…/command/<name>/result`, and to the MQTT 5 response topic if that is under
+/// `<prefix>/_reply/`. Other response topics are ignored, so that a requester cannot make the device publish to an
+/// arbitrary topic.
 struct ReplyAddress: Equatable, Sendable {
     private let topic: String
     private let responseTopic: String?
     private let correlationData: [UInt8]?
 
-    /// Where a message is answered.
+    /// Takes the response topic and correlation data from `message`.
     init(to message: MQTTMessage, resultTopic: String, replyPrefix: String) {
         topic = resultTopic
         let wanted = message.properties.responseTopic
@@ -16,7 +17,7 @@ struct ReplyAddress: Equatable, Sendable {
         correlationData = message.properties.correlationData
     }
 
-    /// The answer that the command is carried out, or what came of it; `time` is milliseconds since 1970.
+    /// The messages of a success reply with `details`; `time` is milliseconds since 1970.
     func messages(_ details: JSONObject, at time: Int64) -> [MQTTMessage] {
         var answer = JSONObject()
         answer.add("t", time)
@@ -25,7 +26,7 @@ struct ReplyAddress: Equatable, Sendable {
         return messages(answer)
     }
 
-    /// The answer that the command is not carried out, or came to nothing, and why.
+    /// The messages of a failure reply.
     func messages(refusing refusal: CommandRefusal, at time: Int64) -> [MQTTMessage] {
         var answer = JSONObject()
         answer.add("t", time)
@@ -46,9 +47,9 @@ struct ReplyAddress: Equatable, Sendable {
     }
 }
 
-/// Answers a command, at once and as often as something comes of it, from any thread.
+/// Sends replies to a command, from any thread, once or several times.
 struct CommandReply: Sendable {
-    /// Hands messages to the agent's loop, which publishes them.
+    /// Passes messages to the agent's loop, which publishes them.
     typealias Post = @Sendable ([MQTTMessage]) -> Void
 
     private let address: ReplyAddress
@@ -59,10 +60,10 @@ struct CommandReply: Sendable {
         self.post = post
     }
 
-    /// Says that the command is carried out, or what came of it.
+    /// Reports success, progress or a result.
     func send(_ details: JSONObject) { post(address.messages(details, at: CommandReply.now)) }
 
-    /// Says that the command is not carried out, or came to nothing, and why.
+    /// Reports that the command was refused or failed.
     func refuse(_ refusal: CommandRefusal) { post(address.messages(refusing: refusal, at: CommandReply.now)) }
 
     private static var now: Int64 { WallClock.milliseconds(at: WallClock.monotonic) }

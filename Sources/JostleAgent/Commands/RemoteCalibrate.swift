@@ -4,15 +4,16 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// `calibrate`: somebody near the board lays it as the answers say; what comes of it is in force and kept at once.
+/// `calibrate`: a guided calibration. A person at the board places it as the replies instruct; the result takes effect
+/// and is saved at once.
 struct RemoteCalibrate: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.calibrate
     static let argumentNames = ["what", "poses", "seconds", "stop"]
 
-    /// How long it may take, s.
+    /// The allowed durations, s.
     static let durations = 20.0...1800.0
 
-    /// What is calibrated; `nil` to end it without a change.
+    /// The sensor to calibrate; `nil` to stop a calibration without changing anything.
     let subject: GuidedCalibration.Subject?
     let seconds: Double
 
@@ -23,22 +24,25 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
             return
         }
         self.seconds = seconds
-        let poses = try arguments.wholeNumber("poses")
-        switch try arguments.text("what") {
+        let poses = try arguments.integer("poses")
+        switch try arguments.string("what") {
         case "gyroscope":
-            if poses != nil { throw CommandRefusal(.badArguments, "the gyroscope's bias takes one rest, not poses") }
+            if poses != nil {
+                throw CommandRefusal(
+                    .badArguments, "poses cannot be combined with \"gyroscope\", which is calibrated in one position")
+            }
             subject = .gyroscope
         case "accelerometer":
             guard GuidedCalibration.poses.contains(poses ?? 8) else {
                 throw CommandRefusal(
                     .badArguments,
-                    "\(poses ?? 0) poses are not possible; \(GuidedCalibration.poses.lowerBound) to "
-                        + "\(GuidedCalibration.poses.upperBound) are")
+                    "poses must be \(GuidedCalibration.poses.lowerBound) to "
+                        + "\(GuidedCalibration.poses.upperBound), not \(poses ?? 0)")
             }
             subject = .accelerometer(poses: poses ?? 8)
         case let other?:
-            throw CommandRefusal(.badArguments, "there is no calibration \"\(other.prefix(64))\"; \(known)")
-        case nil: throw CommandRefusal(.badArguments, "what is missing; \(known)")
+            throw CommandRefusal(.badArguments, "what must not be \"\(other.prefix(64))\": \(known)")
+        case nil: throw CommandRefusal(.badArguments, "what is missing: \(known)")
         }
     }
 
@@ -60,12 +64,12 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
     }
 }
 
-private let known = "there are gyroscope and accelerometer"
+private let known = "it must be gyroscope or accelerometer"
 
-/// A calibration under way.
+/// A calibration in progress.
 private final class Calibrating: CommandJob {
     let needsSensor = true
-    /// Its own thread sees to everything.
+    /// The calibration runs on its own thread and enforces its own time limit.
     let deadline: Timestamp? = nil
     private let flag: EndFlag
     private let calibration: GuidedCalibration
@@ -76,7 +80,7 @@ private final class Calibrating: CommandJob {
         let flag = EndFlag()
         let log = host.log
         calibration = try GuidedCalibration(subject, of: host.manager, limit: seconds) { step in
-            Calibrating.tell(step, subject, reply, log)
+            Calibrating.report(step, subject, reply, log)
             switch step {
             case .done, .failed: flag.raise()
             case .pose, .refused: break
@@ -89,7 +93,7 @@ private final class Calibrating: CommandJob {
     func advance(to now: Timestamp) {}
     func end() { calibration.cancel() }
 
-    private static func tell(
+    private static func report(
         _ step: GuidedCalibration.Step, _ subject: GuidedCalibration.Subject, _ reply: CommandReply, _ log: Log
     ) {
         var answer = JSONObject()
@@ -98,13 +102,13 @@ private final class Calibrating: CommandJob {
         case .pose(let number, let count, let side):
             answer.add("pose", Int64(number))
             answer.add("poses", Int64(count))
-            answer.add("advice", "good; turn it to a side it has not lain on, best with \(side) up")
+            answer.add("advice", "good; now turn it to a new side, preferably with \(side) up")
             answer.add("done", false)
         case .refused(let reason):
-            answer.add("advice", "not used: \(reason)")
+            answer.add("advice", "measurement not used: \(reason)")
             answer.add("done", false)
         case .done(let before, let after):
-            // mg and °/s, as jostle calibrate tells it.
+            // mg and °/s, as in the output of `jostle calibrate`.
             let scale = subject == .gyroscope ? degreesPerRadian : 1000 / standardGravity
             let unit = subject == .gyroscope ? "deg_s" : "mg"
             answer.add("before_\(unit)", before * scale, decimals: 2)
@@ -129,8 +133,8 @@ extension GuidedCalibration.Subject {
 
     fileprivate var firstAdvice: String {
         switch self {
-        case .gyroscope: "lay it still, on something that does not shake, for 13 s"
-        case .accelerometer: "lay it still, and after each answer on another side, edge or corner"
+        case .gyroscope: "keep it still for 13 s on a surface that does not vibrate"
+        case .accelerometer: "keep it still; after each reply, place it on another side, edge or corner"
         }
     }
 }

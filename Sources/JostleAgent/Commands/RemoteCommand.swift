@@ -1,26 +1,27 @@
 internal import JostleConfiguration
 internal import JostleMessages
 
-/// What somebody may ask of the device on `…/command/<name>`: how its arguments are read, and what is done.
+/// A command on `…/command/<name>`: parses its arguments and carries it out.
 ///
-/// A new command is a case of `JostleSettings.Command`, a type like this, and a line in `RemoteCommands.implementation`.
+/// To add a command, add a case to `JostleSettings.Command`, a type like this, and a line to
+/// `RemoteCommands.implementation`.
 protocol RemoteCommand: Sendable {
-    /// The last level of its topic, by which `commands.allow` knows it.
+    /// The last level of the command's topic, and its name in `commands.allow`.
     static var command: JostleSettings.Command { get }
 
-    /// The arguments that it knows.
+    /// The arguments that the command accepts.
     static var argumentNames: [String] { get }
 
-    /// Reads it; the arguments have no other names than those.
+    /// Parses the arguments, which contain no names other than `argumentNames`.
     init(_ arguments: CommandArguments) throws(CommandRefusal)
 
-    /// Carries it out, without waiting for anything that may take longer than a second. What goes on after that tells with
-    /// `reply` what comes of it.
+    /// Carries the command out without blocking for longer than a second. A job that continues afterwards reports its
+    /// result through `reply`.
     ///
-    /// - Returns: what the answer says beyond that it was accepted; `nil` if the answer follows by `reply`.
+    /// - Returns: details to add to the success reply; `nil` if the command sends its first reply through `reply`.
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject?
 
-    /// Does what must not happen before the answer is on its way.
+    /// Does what must not happen before the reply is on its way.
     func afterAnswer(on host: CommandHost)
 }
 
@@ -30,7 +31,7 @@ extension RemoteCommand {
     func afterAnswer(on host: CommandHost) {}
 }
 
-/// The commands there are.
+/// All commands.
 enum RemoteCommands {
     private static func implementation(of command: JostleSettings.Command) -> any RemoteCommand.Type {
         switch command {
@@ -48,16 +49,17 @@ enum RemoteCommands {
         }
     }
 
-    /// Reads a command: its name, and its arguments, a JSON object or nothing at all.
+    /// Parses a command from its name and its arguments: a JSON object or an empty payload.
     static func read(
         _ name: String, _ arguments: [UInt8], allowed: [JostleSettings.Command] = JostleSettings.Command.allCases
     ) throws(CommandRefusal) -> any RemoteCommand {
         guard let command = JostleSettings.Command(rawValue: name) else {
             let known = CommandArguments.list(JostleSettings.Command.allCases.map(\.rawValue))
-            throw CommandRefusal(.unknownCommand, "there is no command \"\(name.prefix(64))\"; there are \(known)")
+            throw CommandRefusal(
+                .unknownCommand, "there is no command \"\(name.prefix(64))\"; the commands are \(known)")
         }
         guard allowed.contains(command) else {
-            throw CommandRefusal(.notAllowed, "commands.allow in the device's configuration leaves \(name) out")
+            throw CommandRefusal(.notAllowed, "commands.allow in the device's configuration does not include \(name)")
         }
         let implementation = implementation(of: command)
         return try implementation.init(
@@ -65,27 +67,27 @@ enum RemoteCommands {
     }
 }
 
-/// Why a command is not carried out, or came to nothing.
+/// Why a command was refused, or why it failed.
 struct CommandRefusal: Error, Equatable {
-    /// The reason for programs: there are no others than these.
+    /// The reason for programs: the complete list.
     enum Code: String, CaseIterable {
         case unknownCommand = "unknown_command"
-        /// The configuration leaves it out.
+        /// `commands.allow` does not include it.
         case notAllowed = "not_allowed"
         case badArguments = "bad_arguments"
         /// A retained command would be carried out again at every connection.
         case retained
-        /// There were too many commands lately.
+        /// The rate limit was exceeded.
         case tooMany = "too_many"
-        /// Something of the kind is under way: to be tried again later.
+        /// A job of the same kind is running. Try again later.
         case busy
-        /// The sensor is not there, is stopped, or has not measured yet.
+        /// The sensor is absent, stopped, or has not measured yet.
         case sensorUnavailable = "sensor_unavailable"
-        /// This board cannot do it.
+        /// The board does not support the command.
         case unavailable
-        /// The system lacks something.
+        /// A system resource is missing.
         case resources
-        /// It was begun and came to nothing.
+        /// The command was started and failed.
         case failed
     }
 

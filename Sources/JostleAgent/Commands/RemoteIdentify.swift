@@ -3,15 +3,15 @@ internal import JostleMessages
 internal import LinuxSystem
 internal import MotionCore
 
-/// `identify`: a light on the board blinks, so that somebody finds it.
+/// `identify`: blinks an LED on the board, so that a person can find the board.
 struct RemoteIdentify: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.identify
     static let argumentNames = ["seconds", "stop"]
 
-    /// How long it may blink, s.
+    /// The allowed durations, s.
     static let durations = 1.0...60.0
 
-    /// How long it blinks, s; `nil` to end it.
+    /// How long to blink, s; `nil` to stop.
     let seconds: Double?
 
     init(_ arguments: CommandArguments) throws(CommandRefusal) {
@@ -25,8 +25,8 @@ struct RemoteIdentify: RemoteCommand, Equatable {
         do throws(StatusLightError) {
             light = try StatusLight.first(in: host.lights)
         } catch {
-            host.log.info("identify: this is \(host.identity.id); \(error)")
-            throw CommandRefusal(.unavailable, "\(error); the log says that this is \(host.identity.id)")
+            host.log.info("identify: this is \(host.identity.id), but no LED can blink: \(error)")
+            throw CommandRefusal(.unavailable, "\(error); the request is in the log of \(host.identity.id)")
         }
         host.log.info("identify: this is \(host.identity.id), blinking \(light.name) for \(seconds.rounded(to: 1)) s")
         host.begin(Blinking(light, seconds: seconds, reply), of: RemoteIdentify.name)
@@ -38,9 +38,9 @@ struct RemoteIdentify: RemoteCommand, Equatable {
     }
 }
 
-/// A light that blinks for a while and is then as it was.
+/// A light that blinks for a while and is then restored.
 private final class Blinking: CommandJob {
-    /// Seconds between two changes.
+    /// Seconds between changes.
     private static let interval = 0.2
 
     let needsSensor = false
@@ -60,7 +60,7 @@ private final class Blinking: CommandJob {
 
     deinit {
         guard !isOver else { return }
-        // Nobody waits for the answer any more, so a failure has no reader.
+        // No requester is waiting for a reply, so the failure cannot be reported.
         do throws(SystemFailure) { try light.restore() } catch {}
     }
 
@@ -69,7 +69,7 @@ private final class Blinking: CommandJob {
     func advance(to now: Timestamp) {
         guard now < finish else { return end() }
         isLit.toggle()
-        // A change that fails is not worth a word: the next one may not, and the end says whether all is as it was.
+        // Ignored: the next change may succeed, and `end` reports whether the light was restored.
         do throws(SystemFailure) { try light.set(isLit) } catch {}
         next = min(finish, now.advanced(bySeconds: Blinking.interval))
     }

@@ -5,16 +5,16 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// `record`: samples into a recording file on the board, in its state directory and nowhere else.
+/// `record`: records samples to a file in the board's state directory.
 struct RemoteRecord: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.record
     static let argumentNames = ["seconds", "stop"]
 
-    /// How long a recording may be, s, and how large: ten minutes at 200 Hz are 9 MB.
+    /// The allowed durations, s, and the maximum file size, bytes. Ten minutes at 200 Hz are 9 MB.
     static let durations = 1.0...600.0
-    static let largest = 16 << 20
+    static let maximumBytes = 16 << 20
 
-    /// How long it is to be, s; `nil` to end it.
+    /// The length of the recording, s; `nil` to stop one.
     let seconds: Double?
 
     init(_ arguments: CommandArguments) throws(CommandRefusal) {
@@ -30,9 +30,9 @@ struct RemoteRecord: RemoteCommand, Equatable {
     }
 }
 
-/// A recording under way. Its file is made on a thread of its own: the loop does not wait for the disk.
+/// A recording in progress. A thread of its own creates the file, so that the loop does not wait for the disk.
 private final class Recording: CommandJob {
-    /// What the loop and the recording's threads share.
+    /// State shared by the loop and the recording's threads.
     private final class Shared: Sendable {
         struct State {
             var recorder: SampleRecorder?
@@ -44,7 +44,7 @@ private final class Recording: CommandJob {
     }
 
     let needsSensor = true
-    /// Its own threads see to everything.
+    /// The recording's threads enforce the limits.
     let deadline: Timestamp? = nil
     private let shared = Shared()
     private let thread: WorkerThread
@@ -53,10 +53,10 @@ private final class Recording: CommandJob {
         let shared = self.shared
         let manager = host.manager
         let log = host.log
-        let shelf = RecordingDirectory(stateDirectory: host.identity.stateDirectory)
+        let recordings = RecordingDirectory(stateDirectory: host.identity.stateDirectory)
         let thread = WorkerThread(name: "jostle-record") {
             do throws(RecordingError) {
-                try Recording.begin(manager, shelf, seconds: seconds, reply, shared)
+                try Recording.begin(manager, recordings, seconds: seconds, reply, shared)
             } catch {
                 let refusal = CommandRefusal(.resources, "\(error)")
                 log.warning(refusal.line(for: RemoteRecord.name))
@@ -64,7 +64,7 @@ private final class Recording: CommandJob {
                 shared.flag.raise()
             }
         }
-        guard let thread else { throw CommandRefusal(.resources, "the system has no thread left") }
+        guard let thread else { throw CommandRefusal(.resources, "the system cannot create another thread") }
         self.thread = thread
     }
 
@@ -83,12 +83,12 @@ private final class Recording: CommandJob {
         recorder?.stop()
     }
 
-    /// Makes the file, answers, and begins to write, unless the end was wanted meanwhile.
+    /// Creates the file, sends the first reply and starts to record. Stops at once if `end` was called meanwhile.
     private static func begin(
-        _ manager: MotionManager, _ shelf: RecordingDirectory, seconds: Double, _ reply: CommandReply, _ shared: Shared
+        _ manager: MotionManager, _ recordings: RecordingDirectory, seconds: Double, _ reply: CommandReply, _ shared: Shared
     ) throws(RecordingError) {
-        let slot = try shelf.next(bytes: RemoteRecord.largest)
-        let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.largest)
+        let slot = try recordings.next(bytes: RemoteRecord.maximumBytes)
+        let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.maximumBytes)
         let recorder = try SampleRecorder(manager, path: slot.path, limits: limits) { outcome in
             if case .failed(let error) = outcome.end {
                 reply.refuse(CommandRefusal(.failed, "\(error)"))
@@ -134,7 +134,7 @@ extension SampleRecorder.End {
     }
 }
 
-/// Raised by the thread of a job when that is over.
+/// Set by a job's thread when the job has ended.
 final class EndFlag: Sendable {
     private let value = Atomic<Bool>(false)
 

@@ -2,27 +2,27 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionKit
 
-/// `simulate`: the events of a movement that nobody makes, so that what they set off can be tried.
+/// `simulate`: generates the events of a movement that does not happen, to test what they trigger.
 struct RemoteSimulate: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.simulate
     static let argumentNames = ["movement", "count", "seconds", "stop"]
 
-    /// What to simulate; `nil` to end what is being simulated.
+    /// The movement to simulate; `nil` to stop a simulation.
     let movement: SimulatedMovement?
 
     init(_ arguments: CommandArguments) throws(CommandRefusal) {
-        if try arguments.truth("stop") ?? false {
+        if try arguments.bool("stop") ?? false {
             guard arguments.isAlone("stop") else {
-                throw CommandRefusal(.badArguments, "stop ends what is being simulated: alone, without a movement")
+                throw CommandRefusal(.badArguments, "stop cannot be combined with other arguments")
             }
             movement = nil
             return
         }
-        guard let name = try arguments.text("movement") else {
+        guard let name = try arguments.string("movement") else {
             let names = SimulatedMovement.known.map(\.name).joined(separator: ", ")
-            throw CommandRefusal(.badArguments, "movement is missing; there are \(names)")
+            throw CommandRefusal(.badArguments, "movement is missing; the movements are \(names)")
         }
-        let count = try arguments.wholeNumber("count") ?? 1
+        let count = try arguments.integer("count") ?? 1
         let seconds = try arguments.number("seconds")
         do throws(SimulationError) {
             movement = try SimulatedMovement(name, count: count, seconds: seconds)
@@ -31,7 +31,7 @@ struct RemoteSimulate: RemoteCommand, Equatable {
         }
     }
 
-    /// The sensor need not work for it: when it does not, automations are tried all the more.
+    /// Does not need a working sensor: automations can be tested without one.
     func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
         guard let movement else {
             host.manager.stopSimulation()
@@ -51,7 +51,7 @@ struct RemoteSimulate: RemoteCommand, Equatable {
 }
 
 extension CommandRefusal {
-    /// Why a movement is not simulated.
+    /// The refusal for a simulation error.
     fileprivate init(_ error: SimulationError) {
         let code: Code =
             switch error {

@@ -5,21 +5,21 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// `stream`: every sample over MQTT, for a while.
+/// `stream`: publishes every sample for a limited time.
 struct RemoteStream: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.stream
     static let argumentNames = ["duration", "rate", "fields", "stop"]
 
-    /// How long it may last, s.
+    /// The allowed durations, s.
     static let durations = 1.0...3600.0
     private static let rates = 1.0...1000.0
     private static let names: KeyValuePairs<String, SampleStream.Fields> = [
         "acceleration": .acceleration, "rotation": .rotation, "attitude": .attitude,
     ]
 
-    /// How long it is to last, s; `nil` to end it.
+    /// The duration, s; `nil` to stop a stream.
     let duration: Double?
-    /// Samples a second at most, Hz; `nil` for all.
+    /// The maximum sample rate, Hz; `nil` for every sample.
     let rate: Double?
     let fields: SampleStream.Fields
 
@@ -27,17 +27,17 @@ struct RemoteStream: RemoteCommand, Equatable {
         duration = try arguments.duration("duration", within: RemoteStream.durations, default: 60)
         rate = try arguments.number("rate")
         if let rate, !RemoteStream.rates.contains(rate) {
-            throw CommandRefusal(.badArguments, "a rate of \(rate) Hz is not possible; 1.0 to 1000.0 Hz are")
+            throw CommandRefusal(.badArguments, "rate must be 1.0 to 1000.0 Hz, not \(rate)")
         }
         var fields: SampleStream.Fields = []
-        for name in try arguments.texts("fields") ?? ["acceleration", "rotation"] {
+        for name in try arguments.strings("fields") ?? ["acceleration", "rotation"] {
             guard let field = RemoteStream.names.first(where: { $0.key == name })?.value else {
                 let known = CommandArguments.list(RemoteStream.names.map(\.key))
-                throw CommandRefusal(.badArguments, "there is no field \"\(name.prefix(64))\"; there are \(known)")
+                throw CommandRefusal(.badArguments, "there is no field \"\(name.prefix(64))\"; the fields are \(known)")
             }
             fields.insert(field)
         }
-        if fields.isEmpty { throw CommandRefusal(.badArguments, "fields is empty: nothing would be told") }
+        if fields.isEmpty { throw CommandRefusal(.badArguments, "fields must not be empty") }
         self.fields = fields
     }
 
@@ -46,7 +46,7 @@ struct RemoteStream: RemoteCommand, Equatable {
         try host.requireIdle(RemoteStream.name)
         try host.requireSamples()
         guard let info = host.manager.sensorInfo else {
-            throw CommandRefusal(.sensorUnavailable, "the sensor is not read any more")
+            throw CommandRefusal(.sensorUnavailable, "the sensor is no longer being read")
         }
         let stream = SampleStream(fields: fields, rate: rate, sensorRate: info.nominalRate)
         host.begin(Streaming(stream, duration: duration, host, reply), of: RemoteStream.name)
@@ -59,10 +59,10 @@ struct RemoteStream: RemoteCommand, Equatable {
     }
 }
 
-/// A stream under way: messages are made and handed over on the delivery thread.
+/// A stream in progress. The delivery thread builds the messages and passes them to the client.
 private final class Streaming: CommandJob {
-    /// Messages that wait for the network, of all kinds, beyond which those of a stream are left out: events come first.
-    private static let mostWaiting = 200
+    /// When more messages than this wait for the network, messages of the stream are discarded: events have priority.
+    private static let maximumBacklog = 200
 
     private struct State {
         var stream: SampleStream
@@ -74,27 +74,27 @@ private final class Streaming: CommandJob {
 
     private final class Shared: Sendable {
         let state: Mutex<State>
-        let outlet: StreamOutlet
+        let output: StreamOutput
 
-        init(_ state: State, _ outlet: StreamOutlet) {
+        init(_ state: State, _ output: StreamOutput) {
             self.state = Mutex(state)
-            self.outlet = outlet
+            self.output = output
         }
 
         func take(_ samples: [MeasuredSample]) {
             state.withLock { state in
                 guard !state.hasEnded else { return }
                 var stream = state.stream
-                for sample in samples { stream.take(sample) { send($0, &state) } }
+                for sample in samples { stream.append(sample) { send($0, &state) } }
                 state.stream = stream
             }
         }
 
-        /// Hands a message over; one that nobody takes leaves a gap in the numbers.
+        /// Publishes a message. If it cannot be published, the sequence numbers show a gap.
         func send(_ batch: SampleStream.Batch, _ state: inout State) {
             let time = batch.samples.first.map { Double(WallClock.microseconds(at: $0.timestamp)) / 1000 } ?? 0
-            let message = MQTTMessage(topic: outlet.topic, payload: batch.payload(at: time).bytes, qos: .atMostOnce)
-            if outlet.backlog() <= Streaming.mostWaiting, outlet.send(message) {
+            let message = MQTTMessage(topic: output.topic, payload: batch.payload(at: time).bytes, qos: .atMostOnce)
+            if output.backlog() <= Streaming.maximumBacklog, output.send(message) {
                 state.messages += 1
                 state.samples += UInt64(batch.samples.count)
             } else {
@@ -102,7 +102,7 @@ private final class Streaming: CommandJob {
             }
         }
 
-        /// Sends what waits; nothing follows. Returns what became of all.
+        /// Sends the remaining samples, ends the stream and returns its totals.
         func finish() -> (messages: UInt64, refused: UInt64, samples: UInt64) {
             state.withLock { state in
                 var stream = state.stream
@@ -122,7 +122,7 @@ private final class Streaming: CommandJob {
     private let reply: CommandReply
 
     init(_ stream: SampleStream, duration: Double, _ host: CommandHost, _ reply: CommandReply) {
-        let shared = Shared(State(stream: stream), host.outlet)
+        let shared = Shared(State(stream: stream), host.output)
         self.shared = shared
         self.reply = reply
         finish = WallClock.monotonic.advanced(bySeconds: duration)
@@ -142,22 +142,22 @@ private final class Streaming: CommandJob {
         guard !isOver else { return }
         isOver = true
         token.remove()
-        let figures = shared.finish()
+        let totals = shared.finish()
         var answer = JSONObject()
-        answer.add("messages", Int64(clamping: figures.messages))
-        answer.add("refused", Int64(clamping: figures.refused))
-        answer.add("samples", Int64(clamping: figures.samples))
+        answer.add("messages", Int64(clamping: totals.messages))
+        answer.add("refused", Int64(clamping: totals.refused))
+        answer.add("samples", Int64(clamping: totals.samples))
         answer.add("end", reason)
         answer.add("done", true)
         reply.send(answer)
     }
 }
 
-/// Where a stream's messages go: from the delivery thread straight to the client, which any thread may call.
-struct StreamOutlet: Sendable {
+/// Publishes a stream's messages: from the delivery thread directly to the client, which is thread-safe.
+struct StreamOutput: Sendable {
     let topic: String
-    /// Publishes a message; returns false if the client does not take it now.
+    /// Publishes a message; returns false if the client does not accept it.
     let send: @Sendable (MQTTMessage) -> Bool
-    /// Messages that wait for the network.
+    /// The number of messages waiting for the network.
     let backlog: @Sendable () -> Int
 }

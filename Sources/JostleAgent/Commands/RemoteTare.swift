@@ -2,14 +2,14 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionKit
 
-/// `tare`: the present attitude is zero from now on.
+/// `tare`: makes the present attitude the reference, so that it reads as zero.
 struct RemoteTare: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.tare
     static let argumentNames = ["clear", "heading_only"]
 
-    /// Attitude is told from the vertical again, instead.
+    /// Removes the reference: attitude is relative to the vertical again.
     let clears: Bool
-    /// Only the heading becomes zero.
+    /// Zeroes the heading only.
     let isHeadingOnly: Bool
 
     init(clears: Bool = false, isHeadingOnly: Bool = false) {
@@ -18,10 +18,11 @@ struct RemoteTare: RemoteCommand, Equatable {
     }
 
     init(_ arguments: CommandArguments) throws(CommandRefusal) {
-        let clears = try arguments.truth("clear") ?? false
-        let isHeadingOnly = try arguments.truth("heading_only") ?? false
+        let clears = try arguments.bool("clear") ?? false
+        let isHeadingOnly = try arguments.bool("heading_only") ?? false
         if clears, isHeadingOnly {
-            throw CommandRefusal(.badArguments, "clear undoes the whole reference: not with heading_only")
+            throw CommandRefusal(
+                .badArguments, "clear cannot be combined with heading_only: it removes the whole reference")
         }
         self.init(clears: clears, isHeadingOnly: isHeadingOnly)
     }

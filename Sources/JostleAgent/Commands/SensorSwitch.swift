@@ -2,21 +2,23 @@ internal import IMUDrivers
 internal import MotionCore
 internal import MotionKit
 
-/// Switches sensing off and on again while the agent goes on: off, the chip sleeps and nothing is polled.
+/// Switches sensing off and on while the agent keeps running. While it is off, the chip sleeps and nothing is polled.
 ///
-/// For the loop's thread. The sensor stays the agent's while it is off: its lock is kept, so that nobody takes it meanwhile.
+/// Used on the loop's thread only. The agent keeps the sensor's lock while sensing is off, so that no other program
+/// takes the sensor.
 final class SensorSwitch {
-    /// What reads the sensor.
+    /// The manager that reads the sensor.
     let manager: MotionManager
 
     private let selection: SensorSelection
     private let imu: IMUSettings
     private var device: (any SensorDevice)?
 
-    /// Whether nothing is to be sensed.
+    /// Whether sensing is switched off.
     private(set) var isStopped: Bool
 
-    /// A switch for `device`, the sensor, opened; without one the `selection` is opened at the first start.
+    /// Creates a switch for `device`, an open sensor. If `device` is `nil`, sensing is off, and the first `start` opens
+    /// `selection`.
     init(manager: MotionManager, selection: SensorSelection, imu: IMUSettings, device: (any SensorDevice)?) {
         self.manager = manager
         self.selection = selection
@@ -25,18 +27,18 @@ final class SensorSwitch {
         isStopped = device == nil
     }
 
-    /// The sensor in a few words; `nil` before it was opened.
+    /// A short description of the sensor; `nil` before it is opened.
     var title: String? { device?.title }
 
-    /// How the sensor is mounted, where the system knows it.
+    /// The sensor's mount matrix, if the system knows it.
     var mountMatrix: Matrix3? { device?.mountMatrix }
 
-    /// What differs from what was wanted, or may not work, a sentence each.
+    /// Differences from the requested configuration and other warnings, one sentence each.
     var notes: [String] { device?.notes ?? [] }
 
-    /// Begins to read the sensor, which is opened where it is not yet; does nothing where it is read.
+    /// Starts to read the sensor, and opens it first if necessary. Has no effect if it is already being read.
     ///
-    /// - Returns: whether that is a change.
+    /// - Returns: whether sensing was off.
     func start() throws(SensorError) -> Bool {
         guard !manager.isRunning else { return false }
         try manager.start(with: try openedDevice())
@@ -51,10 +53,10 @@ final class SensorSwitch {
         return opened
     }
 
-    /// Cancels open gestures and puts the chip to sleep; does nothing where that is so.
+    /// Cancels open gestures and puts the chip to sleep. Has no effect if sensing is off.
     ///
-    /// It takes some milliseconds, and a second at most.
-    /// - Returns: whether that is a change.
+    /// Takes a few milliseconds, and a second at most.
+    /// - Returns: whether sensing was on.
     func stop() -> Bool {
         guard !isStopped else { return false }
         manager.stop()

@@ -1,11 +1,11 @@
 internal import JostleMessages
 internal import MosquittoClient
 
-/// What is logged about the connection. A broker that is away for a week is tried a hundred thousand times: of attempts that
-/// fail alike the 1st, 2nd, 4th, 8th and so on are logged as warnings, so that a memory card is not worn out by a log; and so
-/// are messages to a topic that the broker does not take.
+/// Chooses what to log about the connection. A broker that is away for a week causes a hundred thousand failed
+/// attempts. To spare the memory card, only the 1st, 2nd, 4th, 8th … of equal failures is logged as a warning. The same
+/// holds for messages to a topic that the broker rejects.
 struct ConnectionLog {
-    /// A line and how much it matters.
+    /// A log line and its level.
     struct Line: Equatable {
         var level: Log.Level
         var text: String
@@ -19,10 +19,10 @@ struct ConnectionLog {
     private var failures: [BrokerAddress: Failures] = [:]
     private var rejections: [String: Int] = [:]
 
-    /// Topics whose rejections are counted; who has more of them knows what is wrong.
+    /// The maximum number of topics whose rejections are counted. With more than that, the cause is already in the log.
     private static let topics = 100
 
-    /// What is to be logged about an event; `nil` for nothing.
+    /// The line to log for an event; `nil` for none.
     mutating func line<Token>(for event: MQTTEvent<Token>) -> Line? {
         switch event {
         case .connected(let connection):
@@ -30,7 +30,7 @@ struct ConnectionLog {
             return Line(level: .info, text: "connected to \(connection.broker) with MQTT \(connection.version)")
         case .refused(let end), .disconnected(let end): return line(for: end)
         case .subscriptionRefused(let filter, let reason):
-            return Line(level: .warning, text: "may not subscribe to \(filter): \(reason)")
+            return Line(level: .warning, text: "the broker refused the subscription to \(filter): \(reason)")
         case .rejected(_, let topic, let failure): return line(forRejectionOf: topic, failure)
         case .connecting(let broker, let version):
             return Line(level: .debug, text: "connecting to \(broker) with MQTT \(version)")
@@ -47,7 +47,7 @@ struct ConnectionLog {
         failed.count += 1
         failures[end.broker] = failed
         let advice = end.advice.map { "; \($0)" } ?? ""
-        let tries = failed.count > 2 ? "; tried \(failed.count) times so far" : ""
+        let tries = failed.count > 2 ? "; \(failed.count) attempts so far" : ""
         let pause = retryAfter.seconds.rounded(to: 1)
         return Line(
             level: ConnectionLog.isLogged(failed.count) ? .warning : .debug,
@@ -61,14 +61,9 @@ struct ConnectionLog {
         guard ConnectionLog.isLogged(count) else { return nil }
         let times = count > 1 ? ", \(count) times so far" : ""
         return Line(
-            level: .warning, text: "the broker does not take messages to \(topic): \(failure.ofMessage)\(times)")
+            level: .warning, text: "the broker rejects messages to \(topic): \(failure.messageDescription)\(times)")
     }
 
-    /// Whether the failure that comes for this time is logged: if it is a power of two.
+    /// Whether the failure with this number is logged: powers of two are.
     static func isLogged(_ count: Int) -> Bool { count & (count - 1) == 0 }
-}
-
-extension Duration {
-    /// The duration in seconds.
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 }

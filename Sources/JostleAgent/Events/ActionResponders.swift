@@ -3,13 +3,13 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// The rules of `actions` as members of the responder chain: after the handlers that a program added, in their order, and
+/// Adds the rules of `actions` to the responder chain, in their order, after the handlers that a program added and
 /// before the publisher.
 ///
-/// Each is a responder of its own, so that the chain's promise holds for it: whoever heard of a beginning hears of its end,
-/// and whoever consumes a beginning keeps the gesture to itself.
+/// Each rule is a separate responder, so the chain's guarantees apply to it: a responder that received a gesture's
+/// beginning also receives its end, and one that consumes the beginning gets the gesture alone.
 final class ActionResponders: Sendable {
-    /// Has a rule carried out on an event.
+    /// Carries out a rule for an event.
     typealias Perform = @Sendable (JostleSettings.Action, GestureEvent) -> Void
 
     private let perform: Perform
@@ -20,13 +20,13 @@ final class ActionResponders: Sendable {
         self.perform = perform
     }
 
-    /// Puts rules into a manager's chain, in the place of those before, for which gestures under way are cancelled.
+    /// Replaces the installed rules in a manager's chain. Gestures in progress are cancelled for the removed rules.
     ///
-    /// They come before every handler that is there: a program adds its own afterwards.
+    /// The rules precede all existing handlers, so a program adds its own handlers afterwards.
     func install(_ actions: [JostleSettings.Action], in manager: MotionManager) {
         tokens.withLock { tokens in
             for token in tokens { token.remove() }
-            // The newest handler hears first: the first rule is added last.
+            // The newest handler is called first, so the first rule is added last.
             tokens = actions.reversed().map { action in
                 let recognizer = Recognizer(action.gesture).when { action.takesPart(in: $0.event) }
                 return manager.addRecognizer(recognizer) { [perform] event in

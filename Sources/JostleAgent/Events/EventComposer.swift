@@ -3,7 +3,7 @@ internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
-/// Turns gestures, and the rules that act on them, into messages for the outbox.
+/// Converts gesture events, and the actions that they trigger, to messages for the outbox.
 struct EventComposer {
     private let topics: Topics
     private let forbidden: ActionTopics
@@ -11,13 +11,14 @@ struct EventComposer {
     private let isSimulated: Bool
 
     private var count: UInt64 = 0
-    /// The event that was stamped last, for an action or for itself.
+    /// The event that was stamped last. Its stamp is shared by the event's message and its actions.
     private var stamped: (event: GestureEvent, stamp: EventStamp)?
 
-    /// Bytes that an action's message may have: more than anybody writes, less than any broker refuses.
-    static let largestPayload = 65_536
+    /// The maximum payload of an action's message, bytes: more than any real use needs, and less than any broker
+    /// refuses.
+    static let maximumPayload = 65_536
 
-    /// `run` is a word that no other start of any device has: events are numbered after it.
+    /// `run` is a word that is unique to this start of this device; event ids begin with it.
     init(topics: Topics, prefix: String, run: String, isSimulated: Bool) {
         self.topics = topics
         self.run = run
@@ -25,26 +26,26 @@ struct EventComposer {
         forbidden = ActionTopics(prefix: prefix, id: topics.device)
     }
 
-    /// An event's message, and whether its gesture is open from now on.
-    mutating func orders(for event: GestureEvent, at now: ClockReading) -> [Outbox.Order] {
+    /// The changes to the outbox for an event: its message, and whether its gesture is open.
+    mutating func updates(for event: GestureEvent, at now: ClockReading) -> [Outbox.Update] {
         let fields = Payloads.fields(event, isSimulated: isSimulated || event.isSimulated).fields
         let stamp = stamp(event)
         var time = EventTime(event.timestamp, now)
         time.wall = stamp.time
-        let message = Outbox.Order.add(
+        let message = Outbox.Update.add(
             OutgoingMessage(
                 topic: topics.event(event.gesture), content: .event(id: stamp.id, fields: fields), time: time))
         let gesture = OpenGesture(gesture: event.gesture, isSimulated: event.isSimulated)
         return switch event.phase {
-        case .began: [.note(gesture, isOpen: true), message]
-        case .ended, .cancelled: [.note(gesture, isOpen: false), message]
+        case .began: [.setGesture(gesture, isOpen: true), message]
+        case .ended, .cancelled: [.setGesture(gesture, isOpen: false), message]
         case .changed, .recognized: [message]
         }
     }
 
-    /// What a rule publishes about an event, `nil` if it publishes nothing.
+    /// The message that a rule publishes for an event; `nil` if it publishes nothing.
     ///
-    /// - Throws: why it may not be published.
+    /// - Throws: why the message must not be published.
     mutating func message(
         for action: JostleSettings.Action, on event: GestureEvent, at now: ClockReading
     ) throws(ActionRefusal) -> OutgoingMessage? {
@@ -60,7 +61,7 @@ struct EventComposer {
             time: EventTime(event.timestamp, now), lifetime: action.publish.lifetime)
     }
 
-    /// The id and the time by which an event is known, whoever asks for them first.
+    /// The id and time of an event, the same for every message about it.
     private mutating func stamp(_ event: GestureEvent) -> EventStamp {
         if let stamped, stamped.event == event { return stamped.stamp }
         count += 1
@@ -69,33 +70,33 @@ struct EventComposer {
         return stamp
     }
 
-    /// Refuses what may not be published; what the client would never take must not stand before others in the outbox.
+    /// Rejects a message that must not be published, or that the client could never send: it would block the outbox.
     private func check(_ message: MQTTMessage) throws(ActionRefusal) {
         do throws(MQTTError) {
             try MQTTTopic.validate(name: message.topic)
         } catch {
             throw ActionRefusal(reason: "\(error)")
         }
-        if message.payload.count > EventComposer.largestPayload {
+        if message.payload.count > EventComposer.maximumPayload {
             throw ActionRefusal(
-                reason: "the payload has \(message.payload.count) bytes, more than \(EventComposer.largestPayload)")
+                reason: "the payload has \(message.payload.count) bytes, more than \(EventComposer.maximumPayload)")
         }
-        if forbidden.forbid(message.topic) {
-            throw ActionRefusal(reason: "\(message.topic) is the device's own or the fleet's")
+        if forbidden.isReserved(message.topic) {
+            throw ActionRefusal(reason: "\(message.topic) is reserved for the device or the fleet")
         }
     }
 }
 
-/// Why a rule's message is not published.
+/// Why an action's message was not published.
 struct ActionRefusal: Error, Equatable {
     let reason: String
 }
 
-/// What an event is known by, in whatever is published about it.
+/// The id and time that identify an event in every message about it.
 struct EventStamp: Equatable, Sendable {
-    /// Unique among all events of all devices and starts.
+    /// Unique among the events of all devices and starts.
     var id: String
 
-    /// When it was measured, milliseconds since 1970.
+    /// When the event was measured, milliseconds since 1970.
     var time: Int64
 }

@@ -2,7 +2,7 @@ package import JostleConfiguration
 package import MotionCore
 
 extension JostleSettings.EventFilter {
-    /// Whether an event has all that is asked; a field that it lacks fits nothing.
+    /// Whether an event satisfies every condition. A condition on a field that the event lacks is not satisfied.
     package func accepts(_ event: GestureEvent) -> Bool {
         fits(event.count, counts) && fits(event.axis, axes) && fits(event.direction, directions)
             && fits(event.side, sides) && fits(event.from, from) && fits(event.to, to)
@@ -22,15 +22,16 @@ extension JostleSettings.EventFilter {
 }
 
 extension JostleSettings.Action {
-    /// Whether the rule takes part in a gesture, judged by its beginning.
+    /// Whether the rule takes part in a gesture, decided at its beginning.
     ///
-    /// A rule that consumes has to know then: the others are to hear nothing of that gesture. One that does not takes part
-    /// in every gesture of its kind, and looks closer at the phase on which it acts.
+    /// A consuming rule must decide at the beginning, because the later responders then receive nothing of that
+    /// gesture. Other rules take part in every gesture of their kind, and apply the filter to the phase on which they
+    /// act.
     func takesPart(in beginning: GestureEvent) -> Bool {
         beginning.gesture == gesture && (!isConsuming || filter.accepts(beginning))
     }
 
-    /// Whether the rule acts on an event of a gesture that it takes part in.
+    /// Whether the rule acts on an event of a gesture in which it takes part.
     func acts(on event: GestureEvent) -> Bool {
         event.phase == actingPhase && (isConsuming || filter.accepts(event))
     }

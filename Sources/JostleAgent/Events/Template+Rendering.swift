@@ -2,14 +2,14 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
 
-/// An event with all that a template may tell of it.
+/// An event with all the values that a template can use.
 struct EventFacts {
     var event: GestureEvent
     var stamp: EventStamp
     var device: String
     var isSimulated: Bool
 
-    /// A field's text, as it stands in the event's payload but without quotes; `nil` where this event lacks it.
+    /// The text of a field as in the event's payload, without quotes; `nil` if the event lacks the field.
     func text(of field: Template.Field) -> String? {
         switch field {
         case .event: Payloads.event(event, id: stamp.id, at: stamp.time, isSimulated: isSimulated).description
@@ -43,7 +43,7 @@ struct EventFacts {
 }
 
 extension Template {
-    /// The text with an event's fields in their places.
+    /// The text with the placeholders replaced.
     func text(of facts: EventFacts) -> String {
         parts.map { part in
             switch part {

@@ -2,7 +2,7 @@ internal import IMUDrivers
 internal import MotionCore
 internal import MotionKit
 
-/// What a health report is drawn up from, as it is at one moment.
+/// The inputs of a health report, all taken at one moment.
 struct HealthFacts {
     var isStopped = false
     var sensorTitle: String?
@@ -13,8 +13,8 @@ struct HealthFacts {
     /// °C.
     var temperature: Double?
     var droppedDeliveries = 0
-    var outbox = Outbox.Figures()
-    /// Files that could not be written or wait for the disk, a few words each.
+    var outbox = Outbox.Statistics()
+    /// Files that could not be written or are waiting for the disk, one phrase each.
     var storageFaults: [String] = []
     var connects: UInt64 = 0
     /// Processor time used since the start, s.
@@ -23,7 +23,7 @@ struct HealthFacts {
     var residentMemory = 0
     var isClockSynchronised = false
 
-    /// The facts about sensing, of a manager and its sensor.
+    /// The facts about a sensor and its manager.
     init(_ sensor: SensorSwitch) {
         let manager = sensor.manager
         isStopped = sensor.isStopped
@@ -36,6 +36,6 @@ struct HealthFacts {
         droppedDeliveries = manager.droppedDeliveries
     }
 
-    /// No facts yet.
+    /// Creates facts with default values.
     init() {}
 }

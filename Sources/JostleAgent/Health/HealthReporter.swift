@@ -3,11 +3,11 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// Decides when a health report is due and draws it up.
+/// Decides when a health report is due, and composes it.
 struct HealthReporter {
-    /// Seconds after something happened until it is reported: several things often happen together.
+    /// Seconds from an occurrence to its report. Related occurrences often come together and share a report.
     private static let reaction = 1.0
-    /// Seconds after the start until the first report.
+    /// Seconds from the start to the first report.
     private static let firstReport = 5.0
 
     private let version: String
@@ -16,7 +16,7 @@ struct HealthReporter {
     private var next: Timestamp
     private var last: Last
 
-    /// What the last report was drawn up from.
+    /// The values at the last report.
     private struct Last {
         var time: Timestamp
         var processorTime: Double
@@ -25,7 +25,7 @@ struct HealthReporter {
         var sentUnstored: UInt64 = 0
     }
 
-    /// A reporter with `interval` seconds between two reports; 0 draws none up.
+    /// Creates a reporter with `interval` seconds between reports; 0 means no reports.
     init(version: String, interval: Double, processorTime: Double, at now: ClockReading) {
         self.version = version
         self.interval = interval
@@ -34,22 +34,22 @@ struct HealthReporter {
         last = Last(time: now.monotonic, processorTime: processorTime)
     }
 
-    /// Something happened that a reader should know soon.
+    /// Makes a report due soon, because something noteworthy happened.
     mutating func makeDue(at now: Timestamp) {
         next = min(next, now.advanced(bySeconds: HealthReporter.reaction))
     }
 
-    /// When a report is due; `nil` for never.
+    /// When the next report is due; `nil` if reports are off.
     var nextReport: Timestamp? { interval > 0 ? next : nil }
 
-    /// Changes the seconds between two reports.
+    /// Changes the interval, s.
     mutating func changeInterval(_ interval: Double, at now: Timestamp) {
         guard interval != self.interval else { return }
         self.interval = interval
         next = now.advanced(bySeconds: HealthReporter.reaction)
     }
 
-    /// Draws a report up.
+    /// Composes a report.
     mutating func report(_ facts: HealthFacts, at now: ClockReading) -> JSONObject {
         let before = last
         let status = facts.status
@@ -58,7 +58,7 @@ struct HealthReporter {
             time: now.monotonic, processorTime: facts.processorTime, samples: status.samples, dropped: outbox.dropped,
             sentUnstored: outbox.sentUnstored)
         next = now.monotonic.advanced(bySeconds: interval)
-        // A run that has just begun has not published its counters yet.
+        // A restarted sensor thread counts from zero.
         let samples = status.samples >= before.samples ? status.samples - before.samples : 0
         let elapsed = max(1e-3, now.monotonic.seconds(since: before.time))
         let outboxFails =
@@ -110,7 +110,7 @@ struct HealthReporter {
         report.add("bus_errors", HealthReporter.counts(status.busErrors))
     }
 
-    private static func add(_ outbox: Outbox.Figures, to report: inout JSONObject) {
+    private static func add(_ outbox: Outbox.Statistics, to report: inout JSONObject) {
         report.add("outbox", Int64(outbox.count))
         report.add("outbox_bytes", Int64(outbox.bytes))
         report.add("outbox_unstored", Int64(outbox.unstored))
@@ -120,8 +120,8 @@ struct HealthReporter {
         report.add("outbox_expired", Int64(clamping: outbox.expired))
     }
 
-    /// Where the calibration in force comes from, and what movement taught beyond it; `nil` where nobody calibrated the
-    /// chip and nothing was learnt.
+    /// The sources of the calibration, including the scale and misalignment estimated from movement; `nil` if the chip
+    /// was not calibrated and nothing was estimated.
     static func sources(of calibration: StoredCalibration) -> JSONObject? {
         let accelerometer = calibration.accelerometerSource
         let gyroscope = calibration.gyroscopeSource
@@ -134,13 +134,13 @@ struct HealthReporter {
         return object
     }
 
-    /// What somebody has to look after.
+    /// The problems that need attention.
     static func problems(measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool) -> [String] {
         [(!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage")]
             .filter(\.0).map(\.1)
     }
 
-    /// What becomes of the data-ready line; `nil` where there is none.
+    /// The state of the data-ready line; `nil` if there is none.
     static func dataReady(_ status: DataReadyStatus) -> JSONObject? {
         guard status.state != .none else { return nil }
         var object = JSONObject()
@@ -149,7 +149,7 @@ struct HealthReporter {
         object.add("failures", Int64(clamping: status.failures))
         object.add("edges", Int64(clamping: status.edges))
         object.add("lost_edges", Int64(clamping: status.lostEdges))
-        object.add("odd_edges", Int64(clamping: status.oddEdges))
+        object.add("odd_edges", Int64(clamping: status.outlierEdges))
         object.add("timed_samples", Int64(clamping: status.timedSamples))
         return object
     }

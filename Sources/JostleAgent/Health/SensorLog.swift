@@ -4,32 +4,32 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// What is logged about the sensor, a loose wire's thousand events left out.
+/// Chooses what to log about the sensor, so that a loose wire does not fill the log.
 struct SensorLog {
     private var limiter = TokenBucket.lines
 
     init() {}
 
-    /// What is to be logged about an event; `nil` for nothing.
+    /// The line to log for an event; `nil` for none.
     mutating func line(for event: SensorEvent, at now: Timestamp) -> (level: Log.Level, text: String)? {
         let line: (level: Log.Level, text: String)
         switch event {
         case .none: return nil
         case .streaming(let gap) where gap > 0:
-            line = (.info, "the sensor measures again, after \(gap.rounded(to: 2)) s")
-        case .streaming: line = (.info, "the sensor measures")
+            line = (.info, "the sensor is measuring again, after a gap of \(gap.rounded(to: 2)) s")
+        case .streaming: line = (.info, "the sensor is measuring")
         case .gap(let seconds, let fault):
-            line = (.warning, "samples of \(seconds.rounded(to: 3)) s are missing: \(fault.explanation)")
+            line = (.warning, "\(seconds.rounded(to: 3)) s of samples are missing: \(fault.explanation)")
         case .failed(let fault): line = (.error, "the sensor is lost: \(fault.explanation); trying again")
         }
         guard let leftOut = limiter.admit(at: now) else { return nil }
-        let note = leftOut > 0 ? " (\(leftOut) messages about the sensor were left out before this one)" : ""
+        let note = leftOut > 0 ? " (\(leftOut) earlier messages about the sensor were suppressed)" : ""
         return (line.level, line.text + note)
     }
 }
 
 extension Log {
-    /// Logs what is known of the chip's errors, or why what is stored of them cannot be used.
+    /// Logs the source of the chip's calibration, or why a stored calibration cannot be used.
     func report(_ calibration: StoredCalibration?, warning problem: CalibrationStoreError?) {
         if let problem { warning("\(problem)") }
         guard let calibration else { return }
@@ -37,10 +37,12 @@ extension Log {
             ("accelerometer", calibration.accelerometerSource), ("gyroscope", calibration.gyroscopeSource),
         ].filter { !$0.1.isEmpty }
         let learntScale = calibration.learntScaleSource
-        if !learntScale.isEmpty { info("learnt in movement: the gyroscope's scale and misalignment (\(learntScale))") }
+        if !learntScale.isEmpty {
+            info("estimated from movement: the gyroscope's scale factors and misalignment (\(learntScale))")
+        }
         info(
             sources.isEmpty
-                ? "the chip is not calibrated; jostle calibrate does that"
+                ? "the chip is not calibrated; to calibrate it, run jostle calibrate"
                 : "calibrated: " + sources.map { "\($0.0) (\($0.1))" }.joined(separator: ", "))
     }
 }
@@ -57,9 +59,4 @@ extension Log {
         case .none, .request: break
         }
     }
-}
-
-extension Double {
-    /// A number for people, with at most this many decimals.
-    func rounded(to decimals: Int) -> String { NumberText.decimal(self, decimals) }
 }

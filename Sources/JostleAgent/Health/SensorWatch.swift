@@ -2,25 +2,25 @@ internal import IMUDrivers
 internal import JostleMessages
 internal import MotionCore
 
-/// Looks at the sensor's counters from time to time for what a reader of the log can do something about: readings at the end
-/// of a range, and a data-ready line that is of no use.
+/// Checks the sensor's counters periodically for problems that a reader of the log can solve: clipped readings and a
+/// data-ready line that cannot be used.
 struct SensorWatch {
-    /// Seconds between two looks.
+    /// Seconds between checks.
     static let interval = 5.0
 
-    /// Seconds between two remarks on clipping.
+    /// The minimum time between remarks about clipping, s.
     static let clippingInterval = 60.0
 
-    /// Something to be logged.
+    /// A message for the log.
     struct Remark: Equatable {
         var isWarning = true
         var text: String
     }
 
-    private var told = IMUStatus()
+    private var lastReported = IMUStatus()
     private var nextClipping = Timestamp(nanoseconds: .min)
 
-    /// What is to be said at `now`.
+    /// Compares the counters with those at the last call, and returns the remarks to log.
     mutating func remarks(on status: IMUStatus, _ info: IMUInfo?, at now: Timestamp) -> [Remark] {
         var remarks: [Remark] = []
         if now >= nextClipping {
@@ -35,50 +35,52 @@ struct SensorWatch {
     private mutating func clipping(_ status: IMUStatus, _ info: IMUInfo?) -> [Remark] {
         guard let info else { return [] }
         var remarks: [Remark] = []
-        let accelerations = status.clippedAccelerations &- told.clippedAccelerations
+        let accelerations = status.clippedAccelerations &- lastReported.clippedAccelerations
         if accelerations > 0 {
             let advice = SensorWatch.advice(
                 "sensor.accelerometer_range", info.accelerometerRange / standardGravity, [2, 4, 8, 16], "g")
-            remarks.append(Remark(text: "the accelerometer was at its limit in \(accelerations) samples: \(advice)"))
+            remarks.append(Remark(text: "\(accelerations) samples of the accelerometer were clipped: \(advice)"))
         }
-        let rotations = status.clippedRotationRates &- told.clippedRotationRates
+        let rotations = status.clippedRotationRates &- lastReported.clippedRotationRates
         if rotations > 0 {
             let advice = SensorWatch.advice(
                 "sensor.gyroscope_range", info.gyroscopeRange * degreesPerRadian, [250, 500, 1000, 2000], "°/s")
-            remarks.append(Remark(text: "the gyroscope was at its limit in \(rotations) samples: \(advice)"))
+            remarks.append(Remark(text: "\(rotations) samples of the gyroscope were clipped: \(advice)"))
         }
-        told.clippedAccelerations = status.clippedAccelerations
-        told.clippedRotationRates = status.clippedRotationRates
+        lastReported.clippedAccelerations = status.clippedAccelerations
+        lastReported.clippedRotationRates = status.clippedRotationRates
         return remarks
     }
 
-    /// Which range to set instead of `range`, among those that can be set.
+    /// Suggests the next larger of the selectable `ranges`.
     static func advice(_ key: String, _ range: Double, _ ranges: [Double], _ unit: String) -> String {
-        // A chip's range may be off its name by a rounding error.
+        // A chip's range may differ from its nominal value by a rounding error.
         guard let next = ranges.first(where: { $0 > range * 1.001 }) else {
-            return "±\(range.rounded(to: 0)) \(unit) is the largest range there is"
+            return "±\(range.rounded(to: 0)) \(unit) is already the largest range"
         }
         return "set \(key): \(next.rounded(to: 0)) \(unit)"
     }
 
     private mutating func dataReady(_ status: DataReadyStatus) -> Remark? {
-        defer { told.dataReady = status }
-        let was = told.dataReady
+        defer { lastReported.dataReady = status }
+        let was = lastReported.dataReady
         if status.state == .used, was.state != .used {
-            return Remark(isWarning: false, text: "the data-ready line times the samples")
+            return Remark(isWarning: false, text: "the data-ready line is used to time the samples")
         }
-        // A line that is tried again and fails again is no news.
+        // A retry that fails again is not reported again.
         guard status.failures > was.failures, was.failures == 0 || was.state == .used else { return nil }
         switch status.lastFault {
         case .silent:
-            let fault = "no edge comes on the data-ready line: check sensor.interrupt and the wire to the INT pin; "
-            return Remark(text: fault + "until then the FIFO's fill tells when samples were taken")
+            let fault = "no edges on the data-ready line: check sensor.interrupt and the wire to the INT pin; "
+            return Remark(text: fault + "until then sample times are estimated from the FIFO's fill level")
         case .mismatched:
-            let fault = "the data-ready line's edges do not fit the samples, whose instants the FIFO's fill tells; "
+            let fault =
+                "the data-ready line's edges do not match the samples, whose times are estimated from the FIFO's fill level; "
             return Remark(text: fault + "if this lasts, check sensor.interrupt and the wire")
         case .unsupported:
-            let fault = "this chip's pin does not pulse with its samples, whose instants the FIFO's fill tells; "
-            return Remark(text: fault + "take sensor.interrupt out of the configuration")
+            let fault =
+                "this chip's pin does not pulse with each sample, so sample times are estimated from the FIFO's fill level; "
+            return Remark(text: fault + "remove sensor.interrupt from the configuration")
         case nil:
             return nil
         }

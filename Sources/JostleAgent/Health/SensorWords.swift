@@ -1,7 +1,7 @@
 internal import IMUDrivers
 
 extension DataReadyStatus.State {
-    /// The state's name for outside programs.
+    /// The state's value in payloads.
     var word: String {
         switch self {
         case .none: "none"
@@ -13,7 +13,7 @@ extension DataReadyStatus.State {
 }
 
 extension DataReadyFault {
-    /// The fault's name for outside programs.
+    /// The fault's value in payloads.
     var word: String {
         switch self {
         case .silent: "silent"
@@ -24,7 +24,7 @@ extension DataReadyFault {
 }
 
 extension IMUState {
-    /// The state's name for outside programs.
+    /// The state's value in payloads.
     var word: String {
         switch self {
         case .asleep: "asleep"

@@ -1,30 +1,29 @@
 internal import JostleMessages
 
-/// What announcements say of the device beside its settings.
+/// What discovery messages say about the device, apart from its settings.
 struct DiscoveryFacts: Equatable, Sendable {
-    /// The device's name in topics.
+    /// The device's id in topics.
     var id: String
     var topics: Topics
-    /// The program's version.
     var version: String
-    /// The sensor in a few words: `MPU-6050 at 0x68 on /dev/i2c-1`; `nil` where it was not looked for.
+    /// A short description of the sensor, `MPU-6050 at 0x68 on /dev/i2c-1`; `nil` if the agent did not look for one.
     var sensor: String?
-    /// Without a gyroscope there are no turns, and no heading.
+    /// Without a gyroscope there are no turns and there is no heading.
     var hasGyroscope: Bool
     var board: BoardFacts
-    /// The names of the commands that the device takes.
+    /// The names of the commands that the device accepts.
     var commands: [String]
 }
 
-/// One announcement.
+/// A discovery message.
 struct DiscoveryMessage: Equatable, Sendable {
     var topic: String
     var payload: String
 
-    /// What the topic of every announcement ends with.
+    /// The last level of every discovery topic.
     static let topicEnd = "/config"
 
-    /// The device that an announcement's topic names.
+    /// The device id in a discovery topic.
     static func device(ofTopic topic: String) -> String? {
         let parts = topic.split(separator: "/")
         return topic.hasSuffix(topicEnd) && parts.count >= 4 ? String(parts[parts.count - 3]) : nil

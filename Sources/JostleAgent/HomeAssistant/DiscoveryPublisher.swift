@@ -2,38 +2,39 @@ internal import JostleConfiguration
 internal import MosquittoClient
 internal import MotionCore
 
-/// Announces the device to Home Assistant, and takes back announcements that no longer hold.
+/// Publishes Home Assistant discovery messages, and removes those that no longer apply.
 ///
-/// After a connection it first reads back what the broker has, so that announcements of ours that nobody remembers are
-/// found, then announces everything. When Home Assistant says that it has started everything is announced again, once and
-/// after a random time, since a hundred devices hear the same word. In between only what changed is sent. Topics are
-/// remembered on disk before they are used: what a crash leaves behind is known then.
+/// After connecting, it first reads the device's discovery messages back from the broker, to find ours that the memory
+/// file does not list, then publishes all of its own. After Home Assistant's birth message it publishes everything
+/// again, once and after a random delay, because a hundred devices may receive the same birth message. Otherwise it
+/// publishes only what changed. Topics are saved to disk before they are used, so that they are known after a crash.
 struct DiscoveryPublisher: Participant {
-    /// An announcement under way, by a number of its own: one of a former connection counts for nothing.
+    /// Identifies a message in flight. Numbers are never reused, so a token from an earlier connection matches nothing.
     struct Token: Hashable, Sendable {
         let number: Int
     }
 
     enum Request: Equatable, Sendable {
-        /// Home Assistant listens now, and wants to hear what is not retained.
+        /// Home Assistant is subscribed now and needs the values that are not retained.
         case repeatTelemetry
     }
 
-    /// Seconds from the broker's consent until what it has is taken to have been read, and those without an answer.
-    private static let reading = 0.3
-    private static let patience = 2.0
-    /// Seconds after Home Assistant's start at which everything is announced again.
+    /// Seconds to wait for retained messages after the broker accepted the subscription.
+    private static let readingTime = 0.3
+    /// Seconds to wait for the broker's answer to the subscription.
+    private static let subscriptionTimeout = 2.0
+    /// The random delay between Home Assistant's birth message and the repetition, s.
     static let birthDelay = 0.5...4.0
-    /// Seconds after announcements at which Home Assistant has subscribed to what they name.
-    private static let settling = 2.0
-    /// Seconds until what the client had no room for is handed to it again.
+    /// Seconds after the last message until Home Assistant has subscribed to the topics named there.
+    private static let subscribingTime = 2.0
+    /// Seconds until a message is published again for which the client had no room.
     private static let retry = 0.2
-    /// Seconds for which announcements wait until their topics are on disk.
-    private static let diskPatience = 1.0
+    /// Seconds to wait for the disk before publishing on topics that are not saved yet.
+    private static let diskTimeout = 1.0
 
-    /// Where Home Assistant says that it has started.
+    /// The topic of Home Assistant's birth message.
     let statusTopic: String
-    /// What matches the device's announcements.
+    /// The filter that matches the device's discovery messages.
     let readingFilter: String
     private let topicStart: String
     private let topicMiddle: String
@@ -47,32 +48,33 @@ struct DiscoveryPublisher: Participant {
     private let facts: DiscoveryFacts
     private var set: DiscoverySet
     private var memory: RememberedTopics
-    /// What may still be announced, by what is remembered; forgotten when the broker has taken it away.
+    /// The topics that may be occupied, according to the memory file. A topic leaves the set when its removal is
+    /// acknowledged.
     private var remembered: Set<String>
-    /// Devices whose announcements stay: a former name may be another device's by now.
-    private var spared: Set<String> = []
+    /// Former names of the device that another device may have by now. Their messages are kept.
+    private var protected: Set<String> = []
 
     private var phase = Phase.offline
-    /// What was found at the broker.
+    /// The topics that were found at the broker.
     private var found: Set<String> = []
-    /// What was announced on this connection.
+    /// The payloads published on this connection, by topic.
     private var announced: [String: String] = [:]
     private var underWay: [Token: DiscoveryMessage] = [:]
-    /// What the broker refused on this connection.
+    /// The topics that the broker rejected on this connection.
     private(set) var refused: Set<String> = []
     private var lastToken = 0
 
     private var birth: Timestamp?
     private var settled: Timestamp?
     private var retryDue: Timestamp?
-    /// Until when announcements wait for the disk; `nil` if they need not.
+    /// When to stop waiting for the disk; `nil` if not waiting.
     private var diskDeadline: Timestamp?
-    /// Whether the list of topics is on its way to the disk, and what is to be written after it.
+    /// Whether the list of topics is being written, and the contents to write after that.
     private var isWriting = false
     private var nextContent: [UInt8]?
     private let randomDelay: @Sendable (ClosedRange<Double>) -> Double
 
-    /// What is announced of these settings; `memory` has what was announced before.
+    /// Creates a publisher for these settings; `memory` lists the topics used before.
     init(
         _ settings: JostleSettings, _ facts: DiscoveryFacts, memory: RememberedTopics,
         randomDelay: @escaping @Sendable (ClosedRange<Double>) -> Double = { Double.random(in: $0) }
@@ -99,13 +101,13 @@ struct DiscoveryPublisher: Participant {
         switch event {
         case .connected:
             disconnected()
-            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.patience))
+            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.subscriptionTimeout))
             return [.subscribe(readingFilter)]
         case .disconnected: disconnected()
         case .subscriptionAnswered(readingFilter):
             guard case .reading = phase else { return [] }
-            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.reading))
-        case .message(let message): hear(message, at: now.monotonic)
+            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.readingTime))
+        case .message(let message): receive(message, at: now.monotonic)
         case .acknowledged(let token):
             guard let message = underWay.removeValue(forKey: token) else { return [] }
             if message.payload.isEmpty {
@@ -125,7 +127,7 @@ struct DiscoveryPublisher: Participant {
             var effects = writeNext()
             if !isWriting { diskDeadline = nil }
             if let failure {
-                effects += [.log(.warning, "what Home Assistant was told cannot be remembered: \(failure)")]
+                effects += [.log(.warning, "cannot save the list of discovery topics: \(failure)")]
             }
             return effects + announce(at: now.monotonic)
         case .subscriptionAnswered, .fileWritten: break
@@ -133,7 +135,7 @@ struct DiscoveryPublisher: Participant {
         return []
     }
 
-    /// The connection is lost, and with it what was under way.
+    /// The connection is lost, and with it every message in flight.
     private mutating func disconnected() {
         phase = .offline
         found = []
@@ -145,10 +147,10 @@ struct DiscoveryPublisher: Participant {
         retryDue = nil
     }
 
-    /// A message may be Home Assistant's birth, or an announcement that the broker has.
-    private mutating func hear(_ message: MQTTMessage, at now: Timestamp) {
+    /// A message may be Home Assistant's birth message, or a discovery message to read back.
+    private mutating func receive(_ message: MQTTMessage, at now: Timestamp) {
         if message.topic == statusTopic {
-            // A retained one may be hours old, and everything is announced at a connection anyway.
+            // A retained birth message may be hours old, and everything is published after a connection anyway.
             if !message.retain, message.payload == Array("online".utf8), birth == nil {
                 birth = now.advanced(bySeconds: randomDelay(DiscoveryPublisher.birthDelay))
             }
@@ -161,7 +163,7 @@ struct DiscoveryPublisher: Participant {
         found.insert(topic)
     }
 
-    /// Whether an announcement is one of Jostle's: another program may use the same name for its device.
+    /// Whether a discovery message is one of Jostle's. Another program may use the same id for its device.
     private static func isOurs(_ payload: [UInt8]) -> Bool {
         var limits = ReaderLimits()
         limits.bytes = 65_536
@@ -175,38 +177,38 @@ struct DiscoveryPublisher: Participant {
 
     private mutating func rejected(_ token: Token, _ topic: String, _ failure: MQTTFailure) -> Effects {
         guard let message = underWay.removeValue(forKey: token) else { return [] }
-        // A broker that refuses one refuses most of them: it is logged once.
+        // A broker that rejects one message rejects most of them, so only the first rejection is logged.
         let isFirst = refused.isEmpty
         // Not tried again on this connection.
         refused.insert(message.topic)
         guard isFirst else { return [] }
-        let reason = "\(topic): \(failure.ofMessage)"
-        return [.log(.warning, "the broker does not take announcements to Home Assistant: \(reason)")]
+        let reason = "\(topic): \(failure.messageDescription)"
+        return [.log(.warning, "the broker rejects Home Assistant discovery messages: \(reason)")]
     }
 
-    // MARK: What changes
+    // MARK: Changes
 
-    /// Announces what is different under other settings.
+    /// Publishes what differs under the new settings.
     mutating func change(_ settings: JostleSettings, at now: ClockReading) -> Effects {
         guard set.settings != settings else { return [] }
         set = DiscoverySet(settings, facts)
         return announce(at: now.monotonic)
     }
 
-    /// Leaves the announcements of these devices at the broker, and takes those of others away.
-    mutating func spare(_ devices: Set<String>, at now: ClockReading) -> Effects {
-        guard spared != devices else { return [] }
-        spared = devices
+    /// Keeps the discovery messages of these former names, and removes those of others.
+    mutating func protect(_ devices: Set<String>, at now: ClockReading) -> Effects {
+        guard protected != devices else { return [] }
+        protected = devices
         return announce(at: now.monotonic)
     }
 
-    // MARK: What is due
+    // MARK: Deadlines
 
     var nextDeadline: Timestamp? {
         switch phase {
         case .offline: nil
         case .reading(let end): end
-        // Nothing else is done while the client has no room, or the disk is waited for.
+        // Nothing else is due while the client has no room or the disk is awaited.
         case .announcing: [retryDue, diskDeadline].compactMap { $0 }.min() ?? [birth, settled].compactMap { $0 }.min()
         }
     }
@@ -228,7 +230,7 @@ struct DiscoveryPublisher: Participant {
         return effects + announce(at: now)
     }
 
-    /// Sends what differs from what is announced, and takes away what should not be.
+    /// Publishes the messages that differ from those at the broker, and removes obsolete ones.
     private mutating func announce(at now: Timestamp) -> Effects {
         guard phase == .announcing, retryDue == nil else { return [] }
         let topics = Set(set.messages.map(\.topic))
@@ -238,12 +240,12 @@ struct DiscoveryPublisher: Participant {
         if let content = memory.remember(remembered) {
             nextContent = content
             effects += writeNext()
-            if hasNewTopics { diskDeadline = now.advanced(bySeconds: DiscoveryPublisher.diskPatience) }
+            if hasNewTopics { diskDeadline = now.advanced(bySeconds: DiscoveryPublisher.diskTimeout) }
         }
         return diskDeadline == nil ? effects + send(topics, at: now) : effects
     }
 
-    /// Writes the latest list, one at a time: what comes back is about the one that was written.
+    /// Writes the latest list. One write at a time, so that a result belongs to the list that was written.
     private mutating func writeNext() -> Effects {
         guard !isWriting, let content = nextContent else { return [] }
         nextContent = nil
@@ -254,16 +256,16 @@ struct DiscoveryPublisher: Participant {
     private mutating func send(_ topics: Set<String>, at now: Timestamp) -> Effects {
         var effects: Effects = []
         let busy = Set(underWay.values.map(\.topic)).union(refused)
-        let ghosts = remembered.union(found).union(announced.keys).subtracting(topics).subtracting(busy)
-        for topic in ghosts.sorted() {
-            if let device = DiscoveryMessage.device(ofTopic: topic), spared.contains(device) { continue }
+        let obsolete = remembered.union(found).union(announced.keys).subtracting(topics).subtracting(busy)
+        for topic in obsolete.sorted() {
+            if let device = DiscoveryMessage.device(ofTopic: topic), protected.contains(device) { continue }
             effects.append(publish(DiscoveryMessage(topic: topic, payload: "")))
         }
         for message in set.messages where announced[message.topic] != message.payload && !busy.contains(message.topic) {
             effects.append(publish(message))
         }
         if !effects.isEmpty {
-            settled = now.advanced(bySeconds: DiscoveryPublisher.settling)
+            settled = now.advanced(bySeconds: DiscoveryPublisher.subscribingTime)
         } else if let due = settled, now >= due {
             settled = nil
             effects.append(.request(.repeatTelemetry))

@@ -3,7 +3,7 @@ internal import JostleMessages
 internal import MotionCore
 
 extension DiscoverySet {
-    /// What can be changed from a home: values that are set, and commands.
+    /// Adds the controls: settings and commands.
     mutating func addControls() {
         for gesture in Gesture.allCases {
             if Gesture.needingGyroscope.contains(gesture), !facts.hasGyroscope { continue }
@@ -27,7 +27,7 @@ extension DiscoverySet {
 
     private func reported(_ key: String) -> String { "value_json.settings.\(key)" }
 
-    /// Topics and category of what a key is set by.
+    /// The topics and the category of the control for a setting.
     private func control(_ key: String) -> [JSONValue.Member] {
         [
             .init("command_topic", .string(facts.topics.set(key))), .init("qos", 1),
@@ -48,7 +48,7 @@ extension DiscoverySet {
     private mutating func addNumber(
         _ key: String, _ object: String, _ name: String, _ range: [JSONValue.Member], unit: String?
     ) {
-        // A quantity is reported with its unit.
+        // Quantities are reported with their unit.
         let value = unit == nil ? reported(key) : "\(reported(key)).split(' ')[0]"
         let unit = unit.map { [JSONValue.Member("unit_of_measurement", .string($0))] } ?? []
         addEntity(
@@ -56,7 +56,8 @@ extension DiscoverySet {
             control(key) + [.init("value_template", .string("{{ \(value) }}"))] + range + unit)
     }
 
-    /// What the attitude is told from. Home Assistant takes the word `none` for no value, so it has another one there.
+    /// Adds the choice of the attitude reference. Home Assistant interprets `none` as no value, so that option is
+    /// renamed.
     private mutating func addZero() {
         let key = "attitude.reference"
         addEntity(
@@ -68,20 +69,21 @@ extension DiscoverySet {
             ])
     }
 
-    /// A command that a press of a button sends.
+    /// A button that sends a command.
     private struct Button {
         var command: String
         var name: String
-        /// What it says to the command: a JSON object.
+        /// The arguments of the command: a JSON object.
         var arguments = "{}"
         var needsGyroscope = false
         var fields: [JSONValue.Member]
     }
 
-    /// The commands that are worth a button, where the device takes them.
+    /// The commands that get a button if the device allows them.
     private static let buttons = [
         Button(command: "tare", name: "Tare", fields: [.init("icon", "mdi:axis-arrow")]),
-        // A press is enough for the gyroscope alone: the rest takes poses, and somebody who is told of each.
+        // A button can calibrate the gyroscope only. The accelerometer's calibration needs a person who follows
+        // instructions.
         Button(
             command: "calibrate", name: "Calibrate", arguments: "{\"what\":\"gyroscope\"}", needsGyroscope: true,
             fields: [.init("entity_category", "config"), .init("icon", "mdi:tune")]),

@@ -2,14 +2,15 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
 
-/// How Home Assistant tells the events of a gesture apart: a word for each, and a template that makes it of the payload.
+/// How Home Assistant distinguishes the events of a gesture: a word for each, and a template that derives the word from
+/// the payload.
 struct EventWords: Equatable, Sendable {
     var words: [String]
     var template: String
 }
 
 extension EventWords {
-    /// The words for the events of a gesture that these settings allow.
+    /// The words for the events that a gesture can emit under these settings.
     init(_ gesture: Gesture, _ settings: JostleSettings) {
         let phases = gesture.phases.map(\.word)
         switch gesture {
@@ -25,7 +26,7 @@ extension EventWords {
             words = ["left", "right"] + phases.filter { $0 != "began" }
             template = "{{ value_json.direction | default('') if value_json.phase == 'began' else value_json.phase }}"
         case .flip:
-            // +x is up: a word that an entity's attribute and an automation's id can hold.
+            // `x_up` stands for `+x`, which an entity's attribute or an automation's id cannot contain.
             words = ["x", "y", "z"].flatMap { ["\($0)_up", "\($0)_down"] }
             template =
                 "{% set to = value_json.to | default('') %}{{ to[1:] ~ ('_up' if to[:1] == '+' else '_down') }}"
@@ -37,15 +38,14 @@ extension EventWords {
 }
 
 extension EventWords {
-    /// A template that makes nothing of an event that comes too late to act on: neither a trigger fires nor an entity
-    /// changes.
+    /// Wraps a template so that it renders nothing for a delayed event. Then no trigger fires and no entity changes.
     static func timely(_ template: String) -> String {
         "{% if not value_json.delayed | default(false) %}\(template){% endif %}"
     }
 }
 
 extension DiscoverySet {
-    /// The triggers and the event entity of each gesture that is recognised.
+    /// Adds the triggers and the event entity of each enabled gesture.
     mutating func addGestures() {
         for gesture in Gesture.allCases {
             guard settings.motion.gestures[gesture].isEnabled else { continue }
@@ -56,9 +56,10 @@ extension DiscoverySet {
         }
     }
 
-    /// A trigger for each word, and for gestures with directions one for any: all of them before the first happens.
+    /// Adds a trigger for each word, and for gestures with directions one for any direction. All are published before
+    /// the first event.
     ///
-    /// They are never retained, since a retained one would fire again at every restart of Home Assistant.
+    /// Event messages are never retained: a retained one would fire again at every restart of Home Assistant.
     private mutating func addTriggers(of gesture: Gesture, _ events: EventWords) {
         for word in events.words {
             addTrigger(gesture, word, template: events.template, payload: word)
@@ -69,7 +70,7 @@ extension DiscoverySet {
     }
 
     private mutating func addTrigger(_ gesture: Gesture, _ subtype: String, template: String, payload: String) {
-        // Subscribed with QoS 0: some versions of Home Assistant take 40 ms longer with QoS 1.
+        // QoS 0, because some versions of Home Assistant take 40 ms longer with QoS 1.
         addTrigger(
             "\(gesture.word)_\(subtype)",
             [
@@ -79,9 +80,9 @@ extension DiscoverySet {
             ])
     }
 
-    /// An entity that shows the last event with everything that it told; `simulated` is among its attributes.
+    /// Adds an entity that shows the last event, with the event's fields, `simulated` among them, as attributes.
     private mutating func addEvent(of gesture: Gesture, _ events: EventWords) {
-        // Set before, so that the template of the word may contain statements.
+        // Rendered with `set`, because the template of the word may contain statements.
         let template = EventWords.timely(
             "{% set word %}\(events.template){% endset %}{{ dict(value_json, event_type=word) | tojson }}")
         addEntity(
@@ -95,7 +96,7 @@ extension DiscoverySet {
 }
 
 extension Gesture {
-    /// The gesture's name at the beginning of a line.
+    /// The gesture's name with a capital letter.
     var title: String { word.prefix(1).uppercased() + word.dropFirst() }
 
     fileprivate var icon: String {

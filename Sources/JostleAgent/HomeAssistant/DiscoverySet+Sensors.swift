@@ -1,16 +1,16 @@
 internal import JostleConfiguration
 
 extension DiscoverySet {
-    /// What is measured.
+    /// Adds the measured values.
     mutating func addSensors() {
         let attitude = settings.publish.attitude
         if attitude.rate > 0 {
-            // A decimal is what the chip can tell; fewer changes are fewer rows in a recorder.
-            let lasting = DiscoverySet.expiry(heartbeat: attitude.heartbeat, interval: 1 / attitude.rate)
+            // One decimal matches the chip's accuracy, and fewer changes mean fewer rows in the recorder.
+            let expiry = DiscoverySet.expiry(heartbeat: attitude.heartbeat, interval: 1 / attitude.rate)
             for angle in ["roll", "pitch"] + (facts.hasGyroscope ? ["yaw"] : []) {
                 let fields = sensor(
                     facts.topics.attitude, "{{ value_json.\(angle) | round(1) }}", unit: "°", decimals: 1)
-                addEntity("sensor", angle, angle.prefix(1).uppercased() + angle.dropFirst(), fields + lasting)
+                addEntity("sensor", angle, angle.prefix(1).uppercased() + angle.dropFirst(), fields + expiry)
             }
         }
         let state = facts.topics.state
@@ -28,17 +28,17 @@ extension DiscoverySet {
             [.init("device_class", "running")])
     }
 
-    /// What tells how the device is; it comes with the health report.
+    /// Adds the diagnostic entities, which are based on the health report.
     mutating func addDiagnostics() {
         let interval = settings.publish.health.interval
         guard interval > 0 else { return }
         let health = facts.topics.health
-        let lasting = DiscoverySet.expiry(heartbeat: interval, interval: interval)
+        let expiry = DiscoverySet.expiry(heartbeat: interval, interval: interval)
         addEntity(
             "sensor", "temperature", "Temperature",
             sensor(
                 health, "{{ value_json.temperature | default('None') }}", unit: "°C", decimals: 1, kind: "temperature")
-                + lasting)
+                + expiry)
         addBinary(
             "problem", "Problem", health, "{{ 'ON' if value_json.problem | default(false) else 'OFF' }}",
             [
@@ -46,9 +46,9 @@ extension DiscoverySet {
                 .init("json_attributes_topic", .string(health)),
                 .init(
                     "json_attributes_template", "{{ {'problems': value_json.problems | default([])} | tojson }}"),
-            ] + lasting)
-        let diagnostic: [JSONValue.Member] = lasting + [.init("entity_category", "diagnostic")]
-        // What changes with every report and says something only to those who look for it.
+            ] + expiry)
+        let diagnostic: [JSONValue.Member] = expiry + [.init("entity_category", "diagnostic")]
+        // Disabled by default: these change with every report and rarely matter.
         let hidden: [JSONValue.Member] = diagnostic + [.init("enabled_by_default", false)]
         addEntity(
             "sensor", "rate", "Sample rate",
@@ -70,7 +70,7 @@ extension DiscoverySet {
             sensor(health, "{{ value_json.uptime }}", unit: "s", decimals: 0, kind: "duration", counts: true) + hidden)
     }
 
-    /// When a value is no longer believed, where something comes at intervals whatever happens: after three of them.
+    /// The expiry of a value that is published at regular intervals: three missed messages.
     private static func expiry(heartbeat: Double, interval: Double) -> [JSONValue.Member] {
         guard heartbeat > 0 else { return [] }
         let seconds = (3 * max(heartbeat, interval, 10)).rounded(.up)

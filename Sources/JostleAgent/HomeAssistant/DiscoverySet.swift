@@ -1,12 +1,12 @@
 internal import JostleConfiguration
 
-/// Everything that Home Assistant is told of a device, drawn up from settings and facts alone.
+/// The Home Assistant discovery messages of a device, derived from settings and facts alone.
 ///
-/// One topic for each entity and trigger: `<prefix>/<component>/<id>/<object>/config`, which every version knows. Neither
-/// `object_id` nor its successor is sent: versions before 2025.10 know only the one, versions from 2026.4 only the other, and
-/// the names of device and entity make the same ids in all of them.
+/// Each entity and trigger has its own topic, `<prefix>/<component>/<id>/<object>/config`, which every version
+/// supports. Neither `object_id` nor its successor is sent: versions before 2025.10 support only the former, versions
+/// from 2026.4 only the latter, and all versions derive the same ids from the names of device and entity.
 struct DiscoverySet: Equatable, Sendable {
-    /// The announcements, in the order in which they are sent.
+    /// The messages, in the order in which they are sent.
     private(set) var messages: [DiscoveryMessage] = []
 
     let settings: JostleSettings
@@ -14,10 +14,10 @@ struct DiscoverySet: Equatable, Sendable {
     private let device: JSONValue
     private let origin: JSONValue
 
-    /// Who says so: by this word an announcement is known for one of ours.
+    /// The name in `origin`, by which our own messages are recognised.
     static let originName = "Jostle"
 
-    /// Draws up the announcements; none where they are switched off.
+    /// Builds the messages; none if discovery is off.
     init(_ settings: JostleSettings, _ facts: DiscoveryFacts) {
         self.settings = settings
         self.facts = facts
@@ -30,7 +30,7 @@ struct DiscoverySet: Equatable, Sendable {
         addControls()
     }
 
-    /// The device, as each announcement repeats it.
+    /// The device object, which every message repeats.
     private static func device(_ settings: JostleSettings, _ facts: DiscoveryFacts) -> JSONValue {
         let chip = facts.sensor.map { sensor in
             let end = sensor.firstRange(of: " at ") ?? sensor.firstRange(of: " (")
@@ -54,7 +54,7 @@ struct DiscoverySet: Equatable, Sendable {
 
     // MARK: For the extensions
 
-    /// Announces an entity; `object` is its name in topic and unique id, `name` that for people.
+    /// Adds an entity. `object` is its name in the topic and in its unique id, `name` is its display name.
     mutating func addEntity(_ component: String, _ object: String, _ name: String, _ fields: [JSONValue.Member]) {
         let common: [JSONValue.Member] = [
             .init("name", .string(name)), .init("unique_id", .string("jostle_\(facts.id)_\(object)")),
@@ -66,7 +66,7 @@ struct DiscoverySet: Equatable, Sendable {
         add(component, object, common + fields + rest)
     }
 
-    /// Announces a trigger for automations.
+    /// Adds a device trigger.
     mutating func addTrigger(_ object: String, _ fields: [JSONValue.Member]) {
         let rest: [JSONValue.Member] = [.init("device", device), .init("origin", origin)]
         add("device_automation", object, [.init("automation_type", "trigger")] + fields + rest)

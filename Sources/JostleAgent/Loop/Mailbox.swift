@@ -3,41 +3,43 @@ internal import Synchronization
 
 /// How a mailbox treats an event, so that no sender can fill it.
 enum MailboxKind: Sendable {
-    /// Bounded by its source: connections, acknowledgements of the messages in flight, answers of the agent's own threads.
+    /// Bounded by its source: connection changes, acknowledgements of messages in flight, results of the agent's own
+    /// threads.
     case essential
-    /// Sent by strangers, of so many bytes: beyond the limits it is left out and counted.
-    case foreign(bytes: Int)
-    /// A gesture or what an action makes of it: beyond the limit it is left out and counted.
+    /// A message from the network. Beyond the limits it is discarded and counted.
+    case external(bytes: Int)
+    /// A gesture, or an action that it triggers. Beyond the limit it is discarded and counted.
     case gesture
-    /// Only the newest one counts: it takes the place of one that still waits.
+    /// Replaces the previous event of this kind if that is still waiting.
     case newest
 }
 
-/// An event that goes through a mailbox.
+/// An event that a mailbox can hold.
 protocol MailboxEvent: Sendable {
     var kind: MailboxKind { get }
 }
 
-/// Events on their way from other threads to the agent's loop. Bounded; posting never waits for more than the copying.
+/// A bounded queue of events from other threads to the agent's loop. Posting copies the event and never blocks for
+/// longer.
 final class Mailbox<Event: MailboxEvent>: Sendable {
-    /// How much may wait.
+    /// The capacity of a mailbox.
     struct Limits: Sendable {
-        /// Messages of strangers, and bytes of their topics and payloads.
-        var foreignCount = 1000
-        var foreignBytes = 1 << 20
+        /// Messages from the network, and the total bytes of their topics and payloads.
+        var externalCount = 1000
+        var externalBytes = 1 << 20
         var gestures = 10_000
     }
 
-    /// What found no room.
+    /// The numbers of discarded events.
     struct Losses: Equatable, Sendable {
-        var foreign = 0
+        var external = 0
         var gestures = 0
     }
 
     private struct Content {
         var events: [Event] = []
-        var foreignCount = 0
-        var foreignBytes = 0
+        var externalCount = 0
+        var externalBytes = 0
         var gestures = 0
         var newest: Int?
         var losses = Losses()
@@ -45,7 +47,7 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
 
     private let limits: Limits
     private let content = Mutex(Content())
-    /// Rung when something comes.
+    /// Signalled when an event is posted.
     let wake: WakeSignal
 
     init(wake: WakeSignal, limits: Limits = Limits()) {
@@ -53,7 +55,7 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
         self.limits = limits
     }
 
-    /// Puts an event in. Any thread may call it.
+    /// Posts an event, from any thread.
     func post(_ event: Event) {
         let limits = self.limits
         content.withLock { content in
@@ -65,14 +67,15 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
                     return
                 }
                 content.newest = content.events.count
-            case .foreign(let bytes):
-                guard content.foreignCount < limits.foreignCount, content.foreignBytes + bytes <= limits.foreignBytes
+            case .external(let bytes):
+                guard content.externalCount < limits.externalCount,
+                    content.externalBytes + bytes <= limits.externalBytes
                 else {
-                    content.losses.foreign += 1
+                    content.losses.external += 1
                     return
                 }
-                content.foreignCount += 1
-                content.foreignBytes += bytes
+                content.externalCount += 1
+                content.externalBytes += bytes
             case .gesture:
                 guard content.gestures < limits.gestures else {
                     content.losses.gestures += 1
@@ -82,10 +85,10 @@ final class Mailbox<Event: MailboxEvent>: Sendable {
             }
             content.events.append(event)
         }
-        wake.ring()
+        wake.signal()
     }
 
-    /// Takes everything out, in the order in which it came, and what found no room since the last time.
+    /// Removes and returns all events, in the order in which they were posted, and the losses since the last call.
     func takeAll() -> (events: [Event], losses: Losses) {
         content.withLock { content in
             let taken = content

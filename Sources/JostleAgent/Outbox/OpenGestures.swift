@@ -1,11 +1,11 @@
-/// The gestures that began and have not come to their end, and what the file knows of them.
+/// The gestures that have begun and not yet ended, with the state of their rows in the outbox's file.
 struct OpenGestures: Sendable {
     private struct Record {
         var isOpen: Bool
         var storage: Storage
     }
 
-    /// Where a gesture's state stands with the file.
+    /// The state of a gesture's row.
     private enum Storage {
         case due
         case writing
@@ -14,27 +14,27 @@ struct OpenGestures: Sendable {
 
     private var records: [OpenGesture: Record] = [:]
 
-    /// Gestures that the file has.
+    /// Creates the set from the rows of the file.
     init(stored gestures: [OpenGesture]) {
         add(stored: gestures)
     }
 
-    /// Gestures that a file has turned out to have; what is known of them already counts more.
+    /// Adds the rows of a file that was opened late. Newer state in memory takes precedence.
     mutating func add(stored gestures: [OpenGesture]) {
         for gesture in gestures where records[gesture] == nil {
             records[gesture] = Record(isOpen: true, storage: .stored)
         }
     }
 
-    /// A gesture began, or came to its end.
-    mutating func note(_ gesture: OpenGesture, isOpen: Bool) {
+    /// Records that a gesture began or ended.
+    mutating func record(_ gesture: OpenGesture, isOpen: Bool) {
         records[gesture] = Record(isOpen: isOpen, storage: .due)
     }
 
-    /// Whether something is to be written.
+    /// Whether there are changes to write.
     var hasChanges: Bool { records.values.contains { $0.storage == .due } }
 
-    /// Takes what is to be written; from now on it is on its way to the disk.
+    /// Returns the changes to write, and marks them as being written.
     mutating func takeChanges() -> [(gesture: OpenGesture, isOpen: Bool)] {
         var changes: [(gesture: OpenGesture, isOpen: Bool)] = []
         for (gesture, record) in records where record.storage == .due {
@@ -44,19 +44,19 @@ struct OpenGestures: Sendable {
         return changes
     }
 
-    /// What was on its way is in the file.
+    /// Marks the changes in progress as written.
     mutating func changesWereWritten() {
         for (gesture, record) in records where record.storage == .writing {
             records[gesture] = record.isOpen ? Record(isOpen: true, storage: .stored) : nil
         }
     }
 
-    /// What was on its way did not get there.
+    /// Marks the changes in progress as due again, after a failed write.
     mutating func changesWereNotWritten() {
         for (gesture, record) in records where record.storage == .writing { records[gesture]?.storage = .due }
     }
 
-    /// The file is a new one.
+    /// Marks everything as due, because the file was replaced.
     mutating func fileWasReplaced() {
         records = records.filter(\.value.isOpen).mapValues { _ in Record(isOpen: true, storage: .due) }
     }

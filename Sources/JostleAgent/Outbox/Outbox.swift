@@ -1,73 +1,75 @@
 internal import MosquittoClient
 internal import MotionCore
 
-/// Events, and the messages of actions, on their way to the broker: stored first, then sent, then forgotten when the broker
-/// has acknowledged them.
+/// Delivers events and the messages of actions to the broker. A message is stored first, then sent, and deleted after
+/// the broker has acknowledged it.
 ///
-/// What has an age limit is dropped if it could not be sent before: a lamp that toggles an hour late is worse than one that
-/// does not. If the disk fails, or does not answer for a quarter of a second, messages leave from memory and are counted.
+/// A message with an age limit is dropped if it could not be sent in time: a lamp that toggles an hour late is worse
+/// than one that does not. If the disk fails, or does not respond for a quarter of a second, messages are sent from
+/// memory and counted.
 struct Outbox: Participant {
     typealias Token = OutboxToken
 
-    /// What the loop is to do with the outbox's file.
+    /// What the loop does for the outbox.
     enum Request: Sendable {
-        /// Write a batch, and report what came of it with `handle(_:at:)`.
+        /// Write a batch, and report its outcome with `handle(_:at:)`.
         case write(OutboxBatch)
-        /// Take the log into the file: no message waits for the disk.
+        /// Checkpoint the file's log. No message is waiting for the disk.
         case checkpoint
-        /// Something happened that belongs into a health report.
+        /// Something happened that a health report should mention.
         case reportHealth
     }
 
-    /// How it stands.
-    struct Figures: Equatable, Sendable {
+    /// The outbox's statistics.
+    struct Statistics: Equatable, Sendable {
         var count = 0
         var bytes = 0
         var dropped: UInt64 = 0
         var expired: UInt64 = 0
-        /// Messages that live in memory alone, and those that left from memory since the disk failed or stalled.
+        /// Unsent messages that exist in memory only, plus messages sent from memory since the disk failed or stalled.
         var unstored = 0
-        /// All messages that ever left from memory in this run.
+        /// All messages sent from memory in this run.
         var sentUnstored: UInt64 = 0
         /// Why the file cannot be written; `nil` if it can.
         var failure: String?
     }
 
-    /// Seconds for which the disk may take before messages leave from memory.
-    static let patience = 0.25
-    /// Seconds between two attempts to write after one failed.
+    /// Seconds that a write may take before messages are sent from memory.
+    static let diskTimeout = 0.25
+    /// Seconds between attempts to write after a failure.
     private static let retryPause = 2.0
-    /// Seconds for which deletions are gathered before they alone are written: a card wears out by writes.
-    private static let gathering = 0.25
-    /// Seconds without an event after which the file's log is taken in: no message is likely to wait for the disk then.
-    private static let quiet = 2.0
-    /// Seconds between two looks at the clock, and at ages, while something waits.
+    /// Seconds for which deletions are collected before they are written on their own, to reduce wear of the memory
+    /// card.
+    private static let deletionDelay = 0.25
+    /// Seconds without an event before the log is checkpointed: then no message is likely to wait for the disk.
+    private static let checkpointDelay = 2.0
+    /// Seconds between updates of times and ages while messages are waiting.
     private static let upkeepInterval = 30.0
-    /// Seconds until what the client had no room for is handed to it again.
+    /// Seconds until messages are sent again for which the client had no room.
     private static let sendPause = 0.2
 
-    /// Where the file stands.
+    /// The state of the file.
     private enum Writing {
         case idle
-        /// A batch is on its way.
+        /// A batch is being written.
         case underWay(OutboxBatch, since: Timestamp)
-        /// It failed, and is tried again.
+        /// A write failed; the next attempt follows at `until`.
         case failed(until: Timestamp)
     }
 
     private var queue: OutboxQueue
     private var gestures: OpenGestures
     private var writing = Writing.idle
-    /// Whether the next batch has to contain everything.
-    private var needsWhole = false
-    /// Rows of a file that was opened late, whose messages got new ones.
-    private var strayRows: [Int64] = []
-    /// Why the disk is not waited for; `nil` if it is.
+    /// Whether the next batch must contain everything.
+    private var needsCompleteBatch = false
+    /// Rows of a file that was opened late. Their messages were appended again and have new rows.
+    private var obsoleteRows: [Int64] = []
+    /// Why the outbox does not wait for the disk; `nil` if it does.
     private var failure: String?
-    /// Messages that had left from memory when the file was last written.
-    private var leftBeforeOutage: UInt64 = 0
+    /// The number of messages sent from memory at the last successful write.
+    private var sentBeforeOutage: UInt64 = 0
     private let hasFile: Bool
-    /// Messages that the client has at most: more would make telemetry wait.
+    /// The maximum number of messages that the client holds. More would delay telemetry.
     private let window: Int
 
     private var isConnected = false
@@ -87,7 +89,7 @@ struct Outbox: Participant {
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
 
-    /// An outbox with what its file holds, or without a file (`nil`): then everything lives in memory alone.
+    /// Creates an outbox with the contents of its file. Without a file (`nil`), everything lives in memory only.
     init(_ opened: Opened?, limits: OutboxLimits, eventExpiry: Double?, window: Int = 200) {
         self.window = window
         let content = opened?.content ?? OutboxStore.Content()
@@ -100,65 +102,65 @@ struct Outbox: Participant {
         loggedTotals = (content.dropped, content.expired)
         storedTotals = loggedTotals
         self.eventExpiry = eventExpiry
-        if opened?.isReplaced ?? false { beginWhole() }
+        if opened?.isReplaced ?? false { startCompleteRewrite() }
     }
 
-    /// What came of opening the file at the start.
+    /// The result of opening the file at the start.
     struct Opened: Sendable {
         var content = OutboxStore.Content()
-        /// Whether the file was set aside: its content is in no file.
+        /// Whether the damaged file was set aside, so that no file has the content.
         var isReplaced = false
         var failure: String?
     }
 
-    /// Messages that exist in memory alone.
-    var inMemoryAlone: Int { hasFile ? queue.inMemoryAlone : queue.count }
+    /// The number of messages that exist in memory only.
+    var inMemoryOnly: Int { hasFile ? queue.inMemoryOnly : queue.count }
 
-    var figures: Figures {
-        var figures = Figures(
+    var statistics: Statistics {
+        var statistics = Statistics(
             count: queue.count, bytes: queue.bytes, dropped: queue.dropped, expired: queue.expired, failure: failure)
-        guard hasFile else { return figures }
-        figures.sentUnstored = queue.leftFromMemory
-        figures.unstored = queue.inMemoryAndUnsent + Int(clamping: queue.leftFromMemory - leftBeforeOutage)
-        return figures
+        guard hasFile else { return statistics }
+        statistics.sentUnstored = queue.sentFromMemory
+        statistics.unstored = queue.inMemoryAndUnsent + Int(clamping: queue.sentFromMemory - sentBeforeOutage)
+        return statistics
     }
 
-    /// Whether everything that is to be written is written, and everything that can be sent is.
+    /// Whether every urgent change is written and, if connected, every message is sent.
     var isSettled: Bool {
         if case .underWay = writing { return false }
         return !hasUrgentChanges && (!isConnected || queue.sent == queue.count)
     }
 
-    // MARK: What comes in
+    // MARK: Input
 
-    /// What is to be put into the outbox, together.
-    enum Order: Sendable {
+    /// A change to the outbox.
+    enum Update: Sendable {
         case add(OutgoingMessage)
-        /// A gesture began, or came to its end.
-        case note(OpenGesture, isOpen: Bool)
+        /// A gesture began or ended.
+        case setGesture(OpenGesture, isOpen: Bool)
     }
 
-    /// Takes orders that belong together: they are written together.
-    mutating func take(_ orders: [Order], at now: ClockReading) -> Effects {
-        for order in orders {
-            switch order {
+    /// Applies updates that belong together. They are written in one batch.
+    mutating func apply(_ updates: [Update], at now: ClockReading) -> Effects {
+        for update in updates {
+            switch update {
             case .add(let message): queue.append(message)
-            case .note(let gesture, let isOpen): gestures.note(gesture, isOpen: isOpen)
+            case .setGesture(let gesture, let isOpen): gestures.record(gesture, isOpen: isOpen)
             }
         }
-        return work(at: now, isQuiet: false)
+        return update(at: now, isIdle: false)
     }
 
-    /// So many messages were lost before they came here.
+    /// Counts messages that were lost on their way to the outbox.
     mutating func countLost(_ count: Int, at now: ClockReading) -> Effects {
         queue.countDropped(count)
-        return work(at: now, isQuiet: false)
+        return update(at: now, isIdle: false)
     }
 
     mutating func start(at now: ClockReading) -> Effects {
         var effects: Effects = []
         if let failure { effects.append(Outbox.storeFailed(failure)) }
-        return effects + work(at: now, isQuiet: true)
+        return effects + update(at: now, isIdle: true)
     }
 
     mutating func handle(_ event: ParticipantEvent<OutboxToken>, at now: ClockReading) -> Effects {
@@ -167,23 +169,24 @@ struct Outbox: Participant {
         case .disconnected(let undelivered):
             isConnected = false
             sendDue = nil
-            queue.takeBack(undelivered, wereSent: true)
+            queue.requeue(undelivered, wereSent: true)
         case .acknowledged(let token): queue.acknowledge(token)
-        case .rejected(let token, _, _): queue.giveUp(token)
+        case .rejected(let token, _, _): queue.drop(token)
         case .notSent(let tokens):
-            queue.takeBack(tokens, wereSent: false)
+            queue.requeue(tokens, wereSent: false)
             sendDue = now.monotonic.advanced(bySeconds: Outbox.sendPause)
             return []
         case .subscriptionAnswered, .message, .fileWritten: return []
         }
-        return work(at: now, isQuiet: false)
+        return update(at: now, isIdle: false)
     }
 
     var nextDeadline: Timestamp? {
         var deadlines = [upkeepDue, checkpointDue, sendDue]
         switch writing {
         case .idle: deadlines.append(deletionsDue)
-        case .underWay(_, let since): if failure == nil { deadlines.append(since.advanced(bySeconds: Outbox.patience)) }
+        case .underWay(_, let since):
+            if failure == nil { deadlines.append(since.advanced(bySeconds: Outbox.diskTimeout)) }
         case .failed(let until): deadlines.append(until)
         }
         return deadlines.compactMap { $0 }.min()
@@ -191,27 +194,27 @@ struct Outbox: Participant {
 
     mutating func handleDeadline(at now: ClockReading) -> Effects {
         guard let due = nextDeadline, now.monotonic >= due else { return [] }
-        return work(at: now, isQuiet: true)
+        return update(at: now, isIdle: true)
     }
 
-    /// Writes what is left, whatever is being gathered; for the end of a run.
+    /// Writes what is left without collecting deletions. Call it at the end of a run.
     mutating func flush(at now: ClockReading) -> Effects {
         deletionsDue = now.monotonic
         if case .failed = writing { writing = .failed(until: now.monotonic) }
-        return work(at: now, isQuiet: true)
+        return update(at: now, isIdle: true)
     }
 
-    // MARK: What is due
+    // MARK: Deadlines
 
-    private mutating func work(at now: ClockReading, isQuiet: Bool) -> Effects {
+    private mutating func update(at now: ClockReading, isIdle: Bool) -> Effects {
         queue.dropExpired(at: now)
         queue.correctTimes(now)
-        var effects = noticeStall(at: now)
+        var effects = detectStall(at: now)
         effects += write(at: now.monotonic)
         effects += send(at: now)
         effects += reportLosses(at: now)
         upkeepDue = queue.count == 0 ? nil : now.monotonic.advanced(bySeconds: Outbox.upkeepInterval)
-        effects += checkpoint(at: now.monotonic, isQuiet: isQuiet)
+        effects += checkpoint(at: now.monotonic, isIdle: isIdle)
         return effects
     }
 
@@ -224,7 +227,7 @@ struct Outbox: Participant {
         let eventExpiry = self.eventExpiry
         let waitsForDisk = hasFile && failure == nil
         queue.send { entry in
-            room > 0 && !(waitsForDisk && entry.isInMemoryAlone)
+            room > 0 && !(waitsForDisk && entry.isInMemoryOnly)
         } _: { entry in
             effects.append(.publish(entry.message.message(at: now, eventExpiry: eventExpiry), entry.token))
             room -= 1
@@ -238,24 +241,24 @@ struct Outbox: Participant {
         if queue.dropped > loggedTotals.dropped, losses.admit(at: now.monotonic) != nil {
             let count = queue.dropped - loggedTotals.dropped
             effects.append(
-                .log(.warning, "\(count) messages were dropped: the outbox is full, or the broker refused them"))
+                .log(.warning, "dropped \(count) messages: the outbox is full, or the broker rejected them"))
         }
         if queue.expired > loggedTotals.expired, losses.admit(at: now.monotonic) != nil {
             let count = queue.expired - loggedTotals.expired
-            effects.append(.log(.warning, "\(count) messages grew too old before they could be sent"))
+            effects.append(.log(.warning, "dropped \(count) messages that expired before they could be sent"))
         }
         loggedTotals = (queue.dropped, queue.expired)
         return effects
     }
 
-    /// Takes the file's log in when it is long and nothing happens.
-    private mutating func checkpoint(at now: Timestamp, isQuiet: Bool) -> Effects {
+    /// Requests a checkpoint if the log is long and the outbox is idle.
+    private mutating func checkpoint(at now: Timestamp, isIdle: Bool) -> Effects {
         guard isCheckpointDue, case .idle = writing else {
             checkpointDue = nil
             return []
         }
-        guard isQuiet, let due = checkpointDue else {
-            checkpointDue = now.advanced(bySeconds: Outbox.quiet)
+        guard isIdle, let due = checkpointDue else {
+            checkpointDue = now.advanced(bySeconds: Outbox.checkpointDelay)
             return []
         }
         guard now >= due else { return [] }
@@ -267,7 +270,7 @@ struct Outbox: Participant {
     // MARK: The file
 
     private var hasUrgentChanges: Bool {
-        queue.hasMessageToWrite || queue.hasTimeToCorrect || gestures.hasChanges || needsWhole
+        queue.hasMessageToWrite || queue.hasTimeToCorrect || gestures.hasChanges || needsCompleteBatch
     }
 
     private mutating func write(at now: Timestamp) -> Effects {
@@ -276,47 +279,48 @@ struct Outbox: Participant {
         case .underWay: return []
         case .failed(let until): if now < until { return [] }
         case .idle:
-            // A file that could not be opened at the start is tried at once.
+            // If the file could not be opened at the start, the first write is attempted at once.
             guard hasUrgentChanges || failure != nil else {
-                let hasOthers = queue.rowsToDelete > 0 || !strayRows.isEmpty || totalsToStore != nil
+                let hasOthers = queue.rowsToDelete > 0 || !obsoleteRows.isEmpty || totalsToStore != nil
                 guard hasOthers else {
                     deletionsDue = nil
                     return []
                 }
-                let due = deletionsDue ?? now.advanced(bySeconds: Outbox.gathering)
+                let due = deletionsDue ?? now.advanced(bySeconds: Outbox.deletionDelay)
                 deletionsDue = due
                 if now < due { return [] }
                 break
             }
         }
         deletionsDue = nil
-        var batch = OutboxBatch(changes: queue.takeChanges(), isWhole: needsWhole, messagesInMemory: queue.count)
+        var batch = OutboxBatch(
+            changes: queue.takeChanges(), isComplete: needsCompleteBatch, messagesInMemory: queue.count)
         batch.changes.gestures = gestures.takeChanges()
-        batch.changes.removed += strayRows
+        batch.changes.removed += obsoleteRows
         batch.changes.totals = totalsToStore
         writing = .underWay(batch, since: now)
         return [.request(.write(batch))]
     }
 
-    /// The totals that the file does not have; after a failure always: what failed may have become needless, and then they
-    /// alone show whether writing works again.
+    /// The totals that the file does not have. After a failure always: the failed changes may no longer be needed, and
+    /// then only the totals show whether writing works again.
     private var totalsToStore: (dropped: UInt64, expired: UInt64)? {
         let totals = (queue.dropped, queue.expired)
         if failure == nil, let storedTotals, storedTotals == totals { return nil }
         return totals
     }
 
-    /// Does not wait for the disk any longer if it did not answer in time.
-    private mutating func noticeStall(at now: ClockReading) -> Effects {
+    /// Stops waiting for the disk if it has not responded in time.
+    private mutating func detectStall(at now: ClockReading) -> Effects {
         guard failure == nil, case .underWay(_, let since) = writing,
-            now.monotonic >= since.advanced(bySeconds: Outbox.patience)
+            now.monotonic >= since.advanced(bySeconds: Outbox.diskTimeout)
         else { return [] }
-        let reason = "the disk does not answer"
+        let reason = "the disk does not respond"
         failure = reason
         return [Outbox.storeFailed(reason), .request(.reportHealth)]
     }
 
-    /// What came of a batch.
+    /// Handles the outcome of a batch.
     mutating func handle(_ outcome: OutboxFile.Outcome, at now: ClockReading) -> Effects {
         guard case .underWay(let batch, _) = writing else { return [] }
         var effects: Effects = []
@@ -326,13 +330,13 @@ struct Outbox: Participant {
             self.isCheckpointDue = isCheckpointDue
             queue.changesWereWritten(batch.changes)
             gestures.changesWereWritten()
-            strayRows.removeAll { batch.changes.removed.contains($0) }
+            obsoleteRows.removeAll { batch.changes.removed.contains($0) }
             storedTotals = batch.changes.totals ?? storedTotals
-            if batch.isWhole { needsWhole = false }
+            if batch.isComplete { needsCompleteBatch = false }
             if failure != nil {
                 failure = nil
-                leftBeforeOutage = queue.leftFromMemory
-                effects = [.log(.info, "the outbox is written again"), .request(.reportHealth)]
+                sentBeforeOutage = queue.sentFromMemory
+                effects = [.log(.info, "the outbox can be written again"), .request(.reportHealth)]
             }
         case .failed(let reason):
             queue.changesWereNotWritten(batch.changes)
@@ -341,43 +345,44 @@ struct Outbox: Participant {
             if failure == nil { effects = [Outbox.storeFailed(reason), .request(.reportHealth)] }
             failure = reason
         case .replaced(let setAside):
-            beginWhole()
+            startCompleteRewrite()
             if let setAside { effects = [.log(.error, setAside.description)] }
         case .opened(let content, let setAside):
             queue.changesWereNotWritten(batch.changes)
             gestures.changesWereNotWritten()
-            takeOver(content, isInFile: setAside == nil)
-            if setAside != nil { beginWhole() }
+            merge(content, isInFile: setAside == nil)
+            if setAside != nil { startCompleteRewrite() }
             if let setAside { effects.append(.log(.error, setAside.description)) }
             if content.unusable > 0 {
                 effects.append(.log(.warning, "ignored \(content.unusable) invalid rows in the outbox"))
             }
         }
-        return effects + work(at: now, isQuiet: false)
+        return effects + update(at: now, isIdle: false)
     }
 
-    /// Has everything written once more: into a new file, or into one that had to be closed, of which nobody knows whether it
-    /// is the same.
-    private mutating func beginWhole() {
+    /// Makes the next batch contain everything. Used for a new file, and for one that had to be closed and may have
+    /// been replaced since.
+    private mutating func startCompleteRewrite() {
         queue.fileWasReplaced()
         gestures.fileWasReplaced()
-        strayRows = []
+        obsoleteRows = []
         storedTotals = nil
-        needsWhole = hasFile
+        needsCompleteBatch = hasFile
     }
 
-    /// Takes what a file holds that could not be opened before. It comes after what came since: nobody knew of it.
-    private mutating func takeOver(_ content: OutboxStore.Content, isInFile: Bool) {
+    /// Merges the contents of a file that could not be opened at the start. Its messages come after the newer ones,
+    /// which may be on their way already.
+    private mutating func merge(_ content: OutboxStore.Content, isInFile: Bool) {
         for (row, message) in content.messages {
-            if isInFile { strayRows.append(row) }
+            if isInFile { obsoleteRows.append(row) }
             queue.append(message)
         }
         gestures.add(stored: content.gestures)
     }
 
-    // MARK: Words
+    // MARK: Log texts
 
     private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {
-        .log(.error, "the outbox cannot be written: \(reason); until it can, a restart loses what is on its way")
+        .log(.error, "cannot write the outbox: \(reason); until this is fixed, a restart loses unsent events")
     }
 }

@@ -1,41 +1,41 @@
 internal import MotionCore
 
-/// A message in the outbox, and all that is known of it.
+/// A message in the outbox, with its storage and delivery state.
 struct OutboxEntry: Sendable {
     let token: OutboxToken
     var message: OutgoingMessage
     var storage: Storage
     var delivery = Delivery.waiting
 
-    /// Whether the file has another time than the message: the clock was set since it was written.
+    /// Whether the file has an outdated time, because the clock was set after the row was written.
     var hasStaleTime = false
 
-    /// Whether it was sent although it was in no file.
-    var hasLeftFromMemory = false
+    /// Whether the message was sent before it was in the file.
+    var wasSentFromMemory = false
 
-    /// Where the message stands with the file.
+    /// The state of the message's row in the file.
     enum Storage: Equatable, Sendable {
-        /// It is not meant for the file: it is sent once at most.
+        /// The message is not stored: it is sent at most once.
         case unneeded
-        /// It is to be written.
+        /// The row is to be written.
         case due
-        /// A batch that contains it is on its way to the disk.
+        /// A batch that contains the row is being written.
         case writing
         case stored
-        /// A batch that deletes its row is on its way to the disk.
+        /// A batch that deletes the row is being written.
         case deleting
     }
 
-    /// Where the message stands with the broker.
+    /// The state of the message's delivery.
     enum Delivery: Equatable, Sendable {
         case waiting
-        /// The client has it; the broker has not acknowledged it.
+        /// The client has the message; the broker has not acknowledged it.
         case sent
-        /// The broker has it, or it was given up: only its row in the file may be left.
+        /// The broker has the message, or it was dropped. Only its row may be left.
         case done
     }
 
-    /// Whether the entry can be forgotten.
+    /// Whether the entry can be removed from memory.
     var isOver: Bool {
         guard delivery == .done else { return false }
         switch storage {
@@ -44,8 +44,8 @@ struct OutboxEntry: Sendable {
         }
     }
 
-    /// Whether the message exists in memory alone.
-    var isInMemoryAlone: Bool {
+    /// Whether the message exists in memory only.
+    var isInMemoryOnly: Bool {
         guard delivery != .done else { return false }
         switch storage {
         case .due, .writing: return true
@@ -54,30 +54,30 @@ struct OutboxEntry: Sendable {
     }
 }
 
-/// Identifies a message in the outbox: its row in the file.
+/// Identifies a message in the outbox by its row in the file.
 struct OutboxToken: Hashable, Comparable, Sendable {
     let row: Int64
 
     static func < (a: OutboxToken, b: OutboxToken) -> Bool { a.row < b.row }
 }
 
-/// A gesture that began and has not come to its end; a simulated one is another than the sensor's own.
+/// A gesture that has begun and not yet ended. A simulated gesture is distinct from one of the sensor.
 struct OpenGesture: Hashable, Sendable {
     var gesture: Gesture
     var isSimulated: Bool
 }
 
-/// How much waits for the broker at most.
+/// The limits of the outbox.
 package struct OutboxLimits: Equatable, Sendable {
-    /// Messages. Default 10,000.
+    /// The maximum number of messages. Default 10,000.
     package var count = 10_000
 
-    /// Bytes of topics and payloads. Default 4 MiB.
+    /// The maximum size of topics and payloads, bytes. Default 4 MiB.
     package var bytes = 4 << 20
 
-    /// Seconds. Default a week.
+    /// The maximum age, s. Default one week.
     package var age = 7 * 86_400.0
 
-    /// The default limits.
+    /// Creates the default limits.
     package init() {}
 }

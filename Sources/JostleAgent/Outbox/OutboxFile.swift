@@ -2,9 +2,9 @@ internal import Glibc
 internal import LinuxSystem
 internal import SQLiteDatabase
 
-/// The outbox's file in the state directory: opened, repaired if it is torn, set aside if it cannot be.
+/// The outbox's file in the state directory. It opens the file, and sets it aside if it is damaged.
 ///
-/// It belongs to one thread at a time: the main thread reads it before the writer starts, from then on it is the writer's.
+/// Used by one thread at a time: the main thread until the writer starts, then the writer's thread.
 final class OutboxFile: @unchecked Sendable {
     private let directory: String
     private let path: String
@@ -12,13 +12,13 @@ final class OutboxFile: @unchecked Sendable {
     private let maximumBytes: Int
     private var store: OutboxStore?
 
-    /// Whether it was read, or is new: the outbox knows everything in it.
+    /// Whether the file was read or is new, so that the outbox has everything in it.
     private var isKnown = false
 
-    /// Whether the file was set aside and no batch has been written to its successor.
+    /// Whether the file was set aside and its replacement has not been written yet.
     private var isReplaced = false
 
-    /// The file in a directory, which is made if it does not exist.
+    /// Uses `directory`, which is created if it does not exist.
     init(directory: String, maximumBytes: Int) {
         self.directory = directory
         path = "\(directory)/outbox.sqlite3"
@@ -26,44 +26,44 @@ final class OutboxFile: @unchecked Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// A damaged file that was put out of the way.
+    /// A damaged file that was moved aside.
     struct SetAside: Equatable, Sendable, CustomStringConvertible {
         var name: String
         var reason: String
-        /// Messages of it that could be read.
+        /// The number of messages recovered from it.
         var saved: Int
 
         var description: String {
-            "the outbox was damaged (\(reason)): it lies in \(name) now; \(saved) messages of it were saved"
+            "the outbox was damaged (\(reason)) and was moved to \(name); \(saved) messages were recovered"
         }
     }
 
-    /// What came of an attempt to read or write.
+    /// The outcome of an attempt to write.
     enum Outcome: Sendable {
-        /// The batch is in the file; the log may be long enough for a checkpoint.
+        /// The batch is in the file. The log may be long enough for a checkpoint.
         case written(isCheckpointDue: Bool)
-        /// It could not be written or read, and why.
+        /// The file could not be written or read, for this reason.
         case failed(String)
-        /// Nothing was written: the file was opened, or set aside, and is new to its owner. Everything is to be written.
+        /// Nothing was written: the file was closed or set aside. The next batch must contain everything.
         case replaced(SetAside?)
-        /// Nothing was written: the file was opened for the first time, and this is what it holds, or held before it was set
-        /// aside.
+        /// Nothing was written: the file was opened for the first time. This is its content, or what it contained
+        /// before it was set aside.
         case opened(OutboxStore.Content, SetAside?)
     }
 
     // MARK: Reading
 
-    /// Opens the file and reads what is in it. If it is damaged it is set aside, with what could be read of it in memory.
+    /// Opens the file and reads it. A damaged file is set aside; the messages that could be read are returned.
     func open() -> (content: OutboxStore.Content, setAside: SetAside?, failure: String?) {
         FileContents.makeDirectories(directory)
-        // SQLite would wait for whoever opens the other end of a FIFO.
+        // SQLite would block on a FIFO until the other end is opened.
         if let failure = refusal { return (OutboxStore.Content(), nil, "\(path): \(failure)") }
         do throws(SQLiteError) {
             let opened = try OutboxStore.open(path: path, maximumBytes: maximumBytes)
-            let defect = try opened.defect()
+            let defect = try opened.integrityProblem()
             let (content, failure) = opened.load()
             if let reason = defect ?? failure.map({ "\($0)" }) {
-                // Closed before it is moved.
+                // It must be closed before it is moved.
                 _ = consume opened
                 return (content, putAside(reason, saved: content.messages.count), nil)
             }
@@ -76,7 +76,7 @@ final class OutboxFile: @unchecked Sendable {
         }
     }
 
-    /// Why what lies in the file's place is no file that can be read; `nil` if it is one, or nothing is there.
+    /// Why the path is not a readable file; `nil` if it is one, or if nothing exists there.
     private var refusal: SystemFailure? {
         do throws(SystemFailure) {
             _ = try FileContents.bytes(of: path, limit: 0)
@@ -88,20 +88,20 @@ final class OutboxFile: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Writes a batch, all of it or nothing.
+    /// Writes a batch as a whole, or not at all.
     ///
-    /// A file that is not open may hold nothing of what was written to it: it is opened again, or made, only for a batch that
-    /// contains everything.
+    /// While the file is closed, its content may no longer be what was written to it. So it is opened again, or
+    /// created, only for a batch that contains everything.
     func write(_ batch: OutboxBatch) -> Outcome {
         guard isKnown else { return openLate() }
-        guard store != nil || batch.isWhole else { return .replaced(nil) }
+        guard store != nil || batch.isComplete else { return .replaced(nil) }
         let isNew = store == nil
         do throws(SQLiteError) {
             if isNew {
                 FileContents.makeDirectories(directory)
                 store = try OutboxStore.open(path: path, maximumBytes: maximumBytes)
             }
-            let isCheckpointDue = try store?.commit(batch.changes, isWhole: batch.isWhole) ?? false
+            let isCheckpointDue = try store?.commit(batch.changes, isComplete: batch.isComplete) ?? false
             isReplaced = false
             return .written(isCheckpointDue: isCheckpointDue)
         } catch {
@@ -110,7 +110,7 @@ final class OutboxFile: @unchecked Sendable {
                 let setAside = putAside("\(error)", saved: batch.messagesInMemory)
                 return wasReplaced ? .failed("the new file is damaged as well") : .replaced(setAside)
             }
-            // A file on a disk that came to its end may not come back by itself: it is opened again.
+            // After a disk error, the file may work only after it was opened again.
             if error.kind != .full { store = nil }
             return .failed("\(path): \(error)")
         }
@@ -122,26 +122,27 @@ final class OutboxFile: @unchecked Sendable {
         return .opened(content, setAside)
     }
 
-    /// Takes the log into the file, which waits for the disk.
+    /// Checkpoints the log. This waits for the disk.
     func checkpoint() {
         do throws(SQLiteError) {
             try store?.checkpoint()
         } catch {
-            // What cannot be taken in stays in the log, where it counts as well; a disk that fails shows in a commit.
+            // After a failed checkpoint the log keeps its contents, and they remain valid. A failing disk is noticed at
+            // the next commit.
         }
     }
 
-    /// Closes the file; its log is taken into it.
+    /// Closes the file, which checkpoints the log.
     func close() {
         store = nil
     }
 
-    // MARK: Out of the way
+    // MARK: Damage
 
-    /// Whether nothing can be done with a file that cannot be opened; of kind `other` is a database without these tables.
+    /// Whether a file that cannot be opened is beyond repair. Kind `other` is a database without the expected tables.
     private static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .other }
 
-    /// Puts the file out of the way, in the place of one that was put there before.
+    /// Moves the file aside, replacing one that was set aside before.
     private func putAside(_ reason: String, saved: Int) -> SetAside {
         store = nil
         isKnown = true
@@ -152,13 +153,13 @@ final class OutboxFile: @unchecked Sendable {
     }
 }
 
-/// Changes on their way to the file.
+/// Changes to be written to the file.
 struct OutboxBatch: Sendable {
     var changes: OutboxStore.Changes
 
-    /// Whether it contains everything that the file is to have: it may go into a new one.
-    var isWhole = false
+    /// Whether the batch contains everything that the file should have, so that it can be written to a new file.
+    var isComplete = false
 
-    /// Messages that are known whatever becomes of the file.
+    /// The number of messages in memory, which survive the loss of the file.
     var messagesInMemory = 0
 }

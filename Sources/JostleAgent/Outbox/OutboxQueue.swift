@@ -1,55 +1,56 @@
 internal import MosquittoClient
 internal import MotionCore
 
-/// Messages in the order in which they came, each with its state, until the broker has them and the file has forgotten them.
+/// The messages in order of arrival, each with its state, until the broker has acknowledged them and their rows are
+/// deleted.
 ///
-/// Bounded: if it is full the oldest are given up, and are counted. It does no I/O and has no clock.
+/// Bounded: when it is full, the oldest messages are dropped and counted. It performs no I/O and has no clock.
 struct OutboxQueue: Sendable {
     let limits: OutboxLimits
 
-    /// In the order of their tokens; those before `first` are over.
+    /// In ascending order of tokens. The entries before `first` are finished.
     private var entries: [OutboxEntry] = []
     private var first = 0
-    /// No entry before this one waits to be sent.
+    /// No entry before this index is waiting to be sent.
     private var nextToSend = 0
-    /// No entry before this one is due to be written.
+    /// No entry before this index is due to be written.
     private var nextToWrite = 0
     private var lastRow: Int64 = 0
-    /// Whether a message came whose clock was not set, and whether a stored time is to be corrected.
+    /// Whether a message was added while the clock was not set, and whether a stored time needs correction.
     private var mayHaveUnsetTimes = false
     private(set) var hasTimeToCorrect = false
 
-    /// Messages that the broker has not acknowledged, and their bytes.
+    /// The messages that the broker has not acknowledged, and their size in bytes.
     private(set) var count = 0
     private(set) var bytes = 0
-    /// Messages that the client has.
+    /// The number of messages that the client has.
     private(set) var sent = 0
-    /// Messages that ever were sent although they were in no file.
-    private(set) var leftFromMemory: UInt64 = 0
-    /// Rows of the file whose messages are done.
+    /// The number of messages that were ever sent before they were in the file.
+    private(set) var sentFromMemory: UInt64 = 0
+    /// The number of rows whose messages are finished.
     private(set) var rowsToDelete = 0
 
-    /// Messages that were given up: there was no room, or the broker would never take them.
+    /// The number of messages dropped because there was no room or because the broker would never accept them.
     private(set) var dropped: UInt64
-    /// Messages that grew too old before they could be sent.
+    /// The number of messages that expired before they could be sent.
     private(set) var expired: UInt64
 
-    /// An empty queue; `dropped` and `expired` count on from an earlier run.
+    /// Creates an empty queue; `dropped` and `expired` continue the counts of an earlier run.
     init(limits: OutboxLimits, dropped: UInt64 = 0, expired: UInt64 = 0) {
         self.limits = limits
         self.dropped = dropped
         self.expired = expired
     }
 
-    // MARK: In
+    // MARK: Adding
 
-    /// Appends a new message; one that is sent once at most is not meant for the file.
+    /// Appends a new message. One that is sent at most once is not stored.
     @discardableResult
     mutating func append(_ message: OutgoingMessage) -> OutboxToken {
         insert(message, row: lastRow + 1, storage: message.qos == .atMostOnce ? .unneeded : .due)
     }
 
-    /// Appends a message of an earlier run, which is in the file under a row larger than all before it.
+    /// Appends a message of an earlier run. Its row in the file is greater than all rows before it.
     mutating func restore(_ message: OutgoingMessage, row: Int64) {
         insert(message, row: max(lastRow + 1, row), storage: .stored)
     }
@@ -68,7 +69,7 @@ struct OutboxQueue: Sendable {
         return token
     }
 
-    /// So many messages found no room on their way here.
+    /// Counts messages that were lost before they reached the queue.
     mutating func countDropped(_ count: Int) {
         dropped += UInt64(clamping: count)
     }
@@ -79,40 +80,41 @@ struct OutboxQueue: Sendable {
         dropped += 1
     }
 
-    // MARK: To the broker
+    // MARK: Delivery
 
-    /// Hands what waits to `send`, oldest first, until that returns false or an entry may not leave yet.
-    mutating func send(mayLeave: (OutboxEntry) -> Bool, _ send: (OutboxEntry) -> Bool) {
+    /// Passes waiting messages to `send`, oldest first, until it returns false or an entry must not be sent yet.
+    mutating func send(maySend: (OutboxEntry) -> Bool, _ send: (OutboxEntry) -> Bool) {
         while nextToSend < entries.count {
             if entries[nextToSend].delivery == .waiting {
-                guard mayLeave(entries[nextToSend]), send(entries[nextToSend]) else { return }
+                guard maySend(entries[nextToSend]), send(entries[nextToSend]) else { return }
                 entries[nextToSend].delivery = .sent
                 sent += 1
-                if entries[nextToSend].isInMemoryAlone, !entries[nextToSend].hasLeftFromMemory {
-                    entries[nextToSend].hasLeftFromMemory = true
-                    leftFromMemory += 1
+                if entries[nextToSend].isInMemoryOnly, !entries[nextToSend].wasSentFromMemory {
+                    entries[nextToSend].wasSentFromMemory = true
+                    sentFromMemory += 1
                 }
             }
             nextToSend += 1
         }
     }
 
-    /// The broker has a message.
+    /// Marks a message as acknowledged.
     mutating func acknowledge(_ token: OutboxToken) {
         if let index = index(of: token) { finish(index) }
         compact()
     }
 
-    /// A message will never be taken.
-    mutating func giveUp(_ token: OutboxToken) {
+    /// Drops a message that will never be accepted.
+    mutating func drop(_ token: OutboxToken) {
         guard let index = index(of: token) else { return }
         finish(index)
         dropped += 1
         compact()
     }
 
-    /// Messages came back unsent or unacknowledged: they are sent again, except what is sent once at most and may have been.
-    mutating func takeBack(_ tokens: [OutboxToken], wereSent: Bool) {
+    /// Makes messages that came back wait again. A message that is sent at most once is dropped if it may have been
+    /// sent.
+    mutating func requeue(_ tokens: [OutboxToken], wereSent: Bool) {
         for token in tokens {
             guard let index = index(of: token), entries[index].delivery == .sent else { continue }
             if wereSent, entries[index].message.qos == .atMostOnce {
@@ -120,9 +122,9 @@ struct OutboxQueue: Sendable {
             } else {
                 entries[index].delivery = .waiting
                 sent -= 1
-                if !wereSent, entries[index].hasLeftFromMemory {
-                    entries[index].hasLeftFromMemory = false
-                    leftFromMemory -= 1
+                if !wereSent, entries[index].wasSentFromMemory {
+                    entries[index].wasSentFromMemory = false
+                    sentFromMemory -= 1
                 }
                 nextToSend = min(nextToSend, index)
             }
@@ -130,7 +132,7 @@ struct OutboxQueue: Sendable {
         compact()
     }
 
-    /// Gives up what grew too old, except what the client has: the broker may have it as well.
+    /// Drops expired messages, except those that the client has: the broker may have received them.
     mutating func dropExpired(at clocks: ClockReading) {
         for index in nextToSend..<entries.count where entries[index].delivery == .waiting {
             guard entries[index].message.isExpired(at: clocks, maximumAge: limits.age) else { continue }
@@ -140,7 +142,7 @@ struct OutboxQueue: Sendable {
         compact()
     }
 
-    /// Corrects the times of what was measured in this boot before the clock was set.
+    /// Corrects the times of messages that were measured in this boot before the clock was set.
     mutating func correctTimes(_ clocks: ClockReading) {
         guard clocks.isSet, mayHaveUnsetTimes else { return }
         mayHaveUnsetTimes = false
@@ -157,7 +159,7 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// A message's way to the broker is over; its row may be left.
+    /// Ends the delivery of a message. Its row may be left.
     private mutating func finish(_ index: Int) {
         guard entries[index].delivery != .done else { return }
         if entries[index].delivery == .sent { sent -= 1 }
@@ -168,18 +170,18 @@ struct OutboxQueue: Sendable {
         advanceFirst()
     }
 
-    // MARK: To the file
+    // MARK: Storage
 
     /// Whether a message is due to be written.
     var hasMessageToWrite: Bool {
         entries[min(nextToWrite, entries.count)...].contains { $0.storage == .due && !$0.isOver }
     }
 
-    /// Messages that exist in memory alone, and those of them that were not sent either.
-    var inMemoryAlone: Int { entries[first...].count { $0.isInMemoryAlone } }
-    var inMemoryAndUnsent: Int { entries[first...].count { $0.isInMemoryAlone && !$0.hasLeftFromMemory } }
+    /// The number of messages that exist in memory only, and the number of those that were not sent either.
+    var inMemoryOnly: Int { entries[first...].count { $0.isInMemoryOnly } }
+    var inMemoryAndUnsent: Int { entries[first...].count { $0.isInMemoryOnly && !$0.wasSentFromMemory } }
 
-    /// Takes what is to be written, corrected and deleted; from now on it is on its way to the disk.
+    /// Returns the rows to write, correct and delete, and marks them as being written.
     mutating func takeChanges() -> OutboxStore.Changes {
         var changes = OutboxStore.Changes()
         for index in min(nextToWrite, entries.count)..<entries.count
@@ -203,7 +205,7 @@ struct OutboxQueue: Sendable {
         return changes
     }
 
-    /// What was on its way to the disk is there.
+    /// Marks changes as written.
     mutating func changesWereWritten(_ changes: OutboxStore.Changes) {
         for (row, _) in changes.added {
             guard let index = place(of: row), entries[index].storage == .writing else { continue }
@@ -218,7 +220,7 @@ struct OutboxQueue: Sendable {
         compact()
     }
 
-    /// What was on its way to the disk did not get there: it is due again.
+    /// Marks changes as due again, after a failed write.
     mutating func changesWereNotWritten(_ changes: OutboxStore.Changes) {
         for (row, _) in changes.added {
             guard let index = place(of: row), entries[index].storage == .writing else { continue }
@@ -239,7 +241,7 @@ struct OutboxQueue: Sendable {
         advanceFirst()
     }
 
-    /// The file is a new one: everything is due to be written again, and nothing is left to delete.
+    /// Marks everything as due, because the file was replaced. Nothing is left to delete.
     mutating func fileWasReplaced() {
         for index in first..<entries.count where entries[index].storage != .unneeded {
             entries[index].storage = entries[index].delivery == .done ? .unneeded : .due
@@ -252,13 +254,13 @@ struct OutboxQueue: Sendable {
         compact()
     }
 
-    // MARK: Places
+    // MARK: Indices
 
     private mutating func advanceFirst() {
         while first < entries.count, entries[first].isOver { first += 1 }
     }
 
-    /// Gives the places of what is over back, now and then, so that the cost for each stays the same.
+    /// Removes finished entries from the array, rarely enough to keep the amortised cost per message constant.
     private mutating func compact() {
         guard first > 64, first > entries.count / 2 else { return }
         entries.removeFirst(first)
@@ -267,7 +269,7 @@ struct OutboxQueue: Sendable {
         first = 0
     }
 
-    /// Where the entry of a row is; `nil` if it is over.
+    /// The index of the entry with this row; `nil` if it is finished.
     private func place(of row: Int64) -> Int? {
         var low = first
         var high = entries.count
@@ -278,7 +280,7 @@ struct OutboxQueue: Sendable {
         return low < entries.count && entries[low].token.row == row ? low : nil
     }
 
-    /// Where the message of a token is; `nil` if it is done.
+    /// The index of the message with this token; `nil` if it is finished.
     private func index(of token: OutboxToken) -> Int? {
         place(of: token.row).flatMap { entries[$0].delivery == .done ? nil : $0 }
     }

@@ -4,13 +4,13 @@ internal import MosquittoClient
 internal import MotionCore
 internal import SQLiteDatabase
 
-/// The outbox's file: messages until the broker has them, and gestures that began and have not come to their end.
+/// The outbox's database: unacknowledged messages, and gestures that have begun and not yet ended.
 ///
-/// A write-ahead log without a sync at every commit: what is committed outlives the process, however that ends; a power
-/// cut may take the last moments. Nothing is written unless something changed.
+/// It uses a write-ahead log and does not sync at every commit. Committed data survives the end of the process, however
+/// it ends; a power cut may lose the last moments. Nothing is written unless something changed.
 ///
-/// Two things do wait for the disk: taking the log into the file (a checkpoint), and starting it over. On an SD card they take
-/// tenths of a second, so both are done when the owner says that no message waits.
+/// Two operations wait for the disk: the checkpoint, which copies the log to the database, and the restart of the log.
+/// On an SD card they take tenths of a second, so both are done when the owner knows that no message is waiting.
 struct OutboxStore: ~Copyable {
     private let database: Database
     private var insert: Statement
@@ -19,22 +19,22 @@ struct OutboxStore: ~Copyable {
     private var begin: Statement
     private var end: Statement
     private var setCounter: Statement
-    /// Rows that were changed since the log was taken into the file.
-    private var logged: Int
+    /// The number of rows changed since the last checkpoint.
+    private var rowsInLog: Int
 
-    /// Rows in the log after which it is taken into the file: some 200 pages.
-    private static let longLog = 64
+    /// The number of changed rows after which a checkpoint is due: some 200 pages.
+    private static let checkpointThreshold = 64
 
-    /// What a commit writes down.
+    /// The changes of one commit.
     struct Changes: Sendable {
-        /// New messages, in order, each with its row.
+        /// New messages with their rows, in order.
         var added: [(row: Int64, message: OutgoingMessage)] = []
-        /// Messages whose time is known better now.
+        /// Rows whose time was corrected.
         var corrected: [(row: Int64, time: EventTime)] = []
         var removed: [Int64] = []
-        /// Gestures that began or came to their end, in order.
+        /// Gestures that began or ended, in order.
         var gestures: [(gesture: OpenGesture, isOpen: Bool)] = []
-        /// All that was ever dropped, and that grew too old, if it became more.
+        /// The totals of dropped and expired messages, if they changed.
         var totals: (dropped: UInt64, expired: UInt64)?
 
         var isEmpty: Bool {
@@ -44,26 +44,26 @@ struct OutboxStore: ~Copyable {
         var rows: Int { added.count + corrected.count + removed.count + gestures.count }
     }
 
-    /// What a file holds.
+    /// The contents of a file.
     struct Content: Sendable {
         var messages: [(row: Int64, message: OutgoingMessage)] = []
         var gestures: [OpenGesture] = []
         var dropped: UInt64 = 0
         var expired: UInt64 = 0
-        /// Rows that cannot be messages of an outbox, and are left alone.
+        /// The number of rows that cannot be messages of an outbox. They are ignored.
         var unusable = 0
 
         var isEmpty: Bool { messages.isEmpty && gestures.isEmpty }
     }
 
-    /// Rows that a file may have: numbers count on from the largest, a hundred a second for 300 million years.
+    /// The valid row numbers. New rows follow the largest, so at a hundred a second they last for 300 million years.
     private static let possibleRows: Range<Int64> = 1..<1 << 60
 
-    /// Bytes of a message, and milliseconds of its lifetime, beyond which it is none of ours.
+    /// The limits of a valid row: content in bytes, and lifetime in milliseconds.
     private static let largestContent = 1 << 20
     private static let possibleLifetimes: ClosedRange<Int64> = 0...9_000_000_000_000_000
 
-    /// The version of the tables, in `user_version`; 0 is a file without any.
+    /// The schema's version, in `user_version`. A file without tables has 0.
     private static let version: Int64 = 1
 
     private static let tables = """
@@ -76,18 +76,18 @@ struct OutboxStore: ~Copyable {
         PRAGMA user_version = \(version);
         """
 
-    /// Opens the file at `path`, which is made where there is none, of at most `maximumBytes`.
+    /// Opens the file at `path`, or creates it. It grows to at most `maximumBytes`.
     ///
-    /// - Throws: what SQLite says; of kind `damaged` where this is no such file.
+    /// - Throws: the error that SQLite reports; of kind `damaged` if the file is not an outbox.
     static func open(path: String, maximumBytes: Int) throws(SQLiteError) -> OutboxStore {
         let database = try Database.open(path: path)
         database.setBusyTimeout(seconds: 0.5)
-        // Exclusive: no second file is shared with others, and a second agent on the same state is noticed.
+        // Exclusive: no shared-memory file is needed, and a second agent on the same state directory is detected.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA journal_size_limit = 1048576")
-        // For a log of which events never cease: see `checkpoint`.
+        // A fallback for a stream of events without a pause: see `checkpoint`.
         try database.execute("PRAGMA wal_autocheckpoint = 1000")
         try database.execute("PRAGMA max_page_count = \(max(64, maximumBytes / 4096))")
         switch try database.integer("PRAGMA user_version") ?? 0 {
@@ -103,16 +103,16 @@ struct OutboxStore: ~Copyable {
         let setCounter = try database.prepare("INSERT OR REPLACE INTO counter VALUES(?,?)")
         return OutboxStore(
             database: database, insert: insert, correct: correct, delete: delete, begin: begin, end: end,
-            setCounter: setCounter, logged: 0)
+            setCounter: setCounter, rowsInLog: 0)
     }
 
-    /// What is wrong with the file, in a few words; `nil` where nothing is.
-    func defect() throws(SQLiteError) -> String? {
+    /// The first problem that the integrity check finds; `nil` if there is none.
+    func integrityProblem() throws(SQLiteError) -> String? {
         let answer = try database.text("PRAGMA quick_check(1)") ?? ""
         return answer == "ok" ? nil : answer
     }
 
-    /// Reads what can be read: of a damaged file what comes before the damage.
+    /// Reads the file. If it is damaged, the content before the damage is returned.
     func load() -> (content: Content, failure: SQLiteError?) {
         var content = Content()
         do throws(SQLiteError) {
@@ -137,10 +137,10 @@ struct OutboxStore: ~Copyable {
         }
     }
 
-    /// The message of a row; `nil` if no outbox can have written it.
+    /// The message in a row; `nil` if an outbox cannot have written the row.
     ///
-    /// Others may have written here, or a worn card got it wrong. It is checked as closely as what comes over the network: what
-    /// could never be sent would stand before everything else, and arithmetic with an impossible time would overflow.
+    /// Another program or a worn memory card may have changed the file, so it is checked as strictly as network input.
+    /// A message that can never be sent would block the queue, and arithmetic with an impossible time would overflow.
     private static func message(in rows: borrowing Statement) -> OutgoingMessage? {
         let bytes = rows.bytes(3)
         guard MQTTTopic.isValid(name: rows.text(1)), bytes.count <= largestContent,
@@ -165,7 +165,7 @@ struct OutboxStore: ~Copyable {
             isRetained: rows.integer(5) != 0, time: time, lifetime: lifetime)
     }
 
-    /// Whether a text is a JSON object, without which the payload made of it would be none.
+    /// Whether a text is a JSON object. Otherwise the payload built from it would be invalid.
     private static func isObject(_ text: String) -> Bool {
         do throws(ConfigurationProblem) {
             let tree = try JSONReader.read(Array(text.utf8), source: .message("event"))
@@ -191,17 +191,17 @@ struct OutboxStore: ~Copyable {
 
     // MARK: Writing
 
-    /// Writes changes, all or none; `isWhole` if they are everything that the file is to have.
+    /// Writes changes in one transaction. `isComplete` means that they are everything the file should have.
     ///
-    /// - Returns: whether the log is long enough to be taken into the file.
+    /// - Returns: whether a checkpoint is due.
     @discardableResult
-    mutating func commit(_ changes: Changes, isWhole: Bool = false) throws(SQLiteError) -> Bool {
-        logged += changes.rows
+    mutating func commit(_ changes: Changes, isComplete: Bool = false) throws(SQLiteError) -> Bool {
+        rowsInLog += changes.rows
         try database.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
-            // What the file has of an earlier state is not known to be true any more.
-            if isWhole { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
-            // First: a message that is taken over from another run may get the number of one that is removed.
+            // The file's earlier content may be outdated.
+            if isComplete { try database.execute("DELETE FROM message; DELETE FROM open_gesture") }
+            // Deletions come first: a message from another run may get the number of a deleted row.
             for row in changes.removed {
                 delete.bind(1, row)
                 try delete.run()
@@ -213,23 +213,23 @@ struct OutboxStore: ~Copyable {
                 correct.bind(3, row)
                 try correct.run()
             }
-            for (gesture, isOpen) in changes.gestures { try note(gesture, isOpen: isOpen) }
+            for (gesture, isOpen) in changes.gestures { try record(gesture, isOpen: isOpen) }
             if let totals = changes.totals {
                 try set("dropped", totals.dropped)
                 try set("expired", totals.expired)
             }
             try database.execute("COMMIT")
         } catch {
-            // SQLite may have rolled back by itself.
+            // SQLite may have rolled back already.
             if database.isInTransaction { try database.execute("ROLLBACK") }
             throw error
         }
-        return logged >= OutboxStore.longLog
+        return rowsInLog >= OutboxStore.checkpointThreshold
     }
 
-    /// Takes the log into the file, and starts it over with something that changes nothing.
+    /// Checkpoints the log, and restarts it with a write that changes nothing.
     mutating func checkpoint() throws(SQLiteError) {
-        logged = 0
+        rowsInLog = 0
         try database.execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA user_version = \(OutboxStore.version)")
     }
 
@@ -254,7 +254,7 @@ struct OutboxStore: ~Copyable {
         try insert.run()
     }
 
-    private mutating func note(_ gesture: OpenGesture, isOpen: Bool) throws(SQLiteError) {
+    private mutating func record(_ gesture: OpenGesture, isOpen: Bool) throws(SQLiteError) {
         let word = gesture.gesture.word
         let simulated: Int64 = gesture.isSimulated ? 1 : 0
         if isOpen {

@@ -1,14 +1,14 @@
 internal import JostleMessages
 internal import MosquittoClient
 
-/// A message on its way to the broker, as it is kept until the broker has it.
+/// A message for the broker, as the outbox stores it.
 struct OutgoingMessage: Equatable, Sendable {
-    /// What it says.
+    /// The message's payload.
     enum Content: Equatable, Sendable {
-        /// A gesture's event: the fields of its JSON after `id` and `t`. Those are put before them when it is sent, since
-        /// the time may be known better by then.
+        /// A gesture's event: the fields of its JSON object after `id` and `t`. Those two are added when the message is
+        /// sent, because the time may have been corrected by then.
         case event(id: String, fields: String)
-        /// Bytes that stay as they are: the message of an action.
+        /// A fixed payload: the message of an action.
         case fixed([UInt8])
     }
 
@@ -17,16 +17,16 @@ struct OutgoingMessage: Equatable, Sendable {
     var qos = MQTTQoS.atLeastOnce
     var isRetained = false
 
-    /// When what it tells of was measured.
+    /// When the event was measured.
     var time: EventTime
 
-    /// Seconds from then on after which it is not sent any more; `nil` is never.
+    /// Seconds after `time` at which the message expires; `nil` for never.
     var lifetime: Double?
 
-    /// Seconds after which an event that is only sent now says so: it is no reason to switch a lamp any more.
+    /// Seconds after which an event is marked as delayed when it is sent. Automations then ignore it.
     static let delay = 10.0
 
-    /// Bytes that it takes, topic and content.
+    /// The size of topic and content, bytes.
     var size: Int {
         switch content {
         case .event(let id, let fields): topic.utf8.count + id.utf8.count + fields.utf8.count
@@ -34,16 +34,16 @@ struct OutgoingMessage: Equatable, Sendable {
         }
     }
 
-    /// Whether it is too old to be sent, by its own lifetime or by the limit for all.
+    /// Whether the message has exceeded its own lifetime or the general limit.
     func isExpired(at clocks: ClockReading, maximumAge: Double) -> Bool {
         guard let age = time.age(at: clocks) else { return false }
         return age >= min(lifetime ?? .infinity, maximumAge)
     }
 
-    /// The message as it is sent now; a broker keeps an event for `eventExpiry` seconds for those who are not there.
+    /// The MQTT message to send now. The broker keeps an event for `eventExpiry` seconds for offline subscribers.
     func message(at clocks: ClockReading, eventExpiry: Double?) -> MQTTMessage {
         var message = MQTTMessage(topic: topic, payload: payload(at: clocks), qos: qos, retain: isRetained)
-        // Nobody acts on what comes late: a backlog goes as fast as it can.
+        // Delayed messages are not urgent for any receiver, so a backlog is sent without pauses between messages.
         message.isSpaced = !isDelayed(at: clocks)
         if let lifetime {
             let left = lifetime - (time.age(at: clocks) ?? 0)
@@ -54,7 +54,7 @@ struct OutgoingMessage: Equatable, Sendable {
         return message
     }
 
-    /// Whether it is too late to act on it. Of another boot: whoever made the movement has long gone away.
+    /// Whether the event is too old to act on. An event of another boot always is.
     private func isDelayed(at clocks: ClockReading) -> Bool {
         time.boot != clocks.boot || (time.age(at: clocks) ?? 0) > OutgoingMessage.delay
     }
@@ -63,9 +63,9 @@ struct OutgoingMessage: Equatable, Sendable {
         switch content {
         case .fixed(let bytes): return bytes
         case .event(let id, let fields):
-            let told = time.corrected(clocks)
-            var object = Payloads.head(id: id, at: told.wall)
-            if !told.isClockSet { object.add("clock", "unset") }
+            let corrected = time.corrected(clocks)
+            var object = Payloads.head(id: id, at: corrected.wall)
+            if !corrected.isClockSet { object.add("clock", "unset") }
             if isDelayed(at: clocks) { object.add("delayed", true) }
             object.add(fields: fields)
             return object.bytes

@@ -2,11 +2,11 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// Makes messages of samples, many in one. A pure rule: it sends nothing and asks no clock.
+/// Packs samples into messages. It sends nothing and has no clock.
 ///
-/// Within a message samples follow one another in equal steps: one ends where a sample is missing, too.
+/// The samples of a message are evenly spaced: a missing sample ends the message.
 struct SampleStream {
-    /// What is told of each sample.
+    /// The quantities published for each sample.
     struct Fields: OptionSet {
         let rawValue: Int
 
@@ -15,44 +15,45 @@ struct SampleStream {
         static let attitude = Fields(rawValue: 4)
     }
 
-    /// A message before its sending.
+    /// The content of one message.
     struct Batch {
-        /// Counts the messages, whether they are taken or not.
+        /// The message's number. Messages that cannot be sent are counted too.
         var sequence: UInt64
-        /// The first sample's number since the stream's start, and by how much numbers grow from one sample to the next.
+        /// The first sample's number since the start of the stream, and the difference between the numbers of
+        /// successive samples.
         var first: UInt64
         var step: UInt64
         var samples: [MeasuredSample]
         let fields: Fields
     }
 
-    /// Seconds of samples in a message, and how many at most.
+    /// The time that one message covers, s, and the maximum number of samples in it.
     static let interval = 0.1
-    static let most = 128
+    static let maximumSamples = 128
 
     let fields: Fields
 
-    /// Every which sample is told.
+    /// Every `step`-th sample is published.
     let step: UInt64
-    /// Samples in a message.
+    /// The number of samples in a full message.
     private let capacity: Int
     private var sequence: UInt64 = 0
     private var origin: UInt64?
     private var next: UInt64 = 0
     private var waiting: [MeasuredSample] = []
 
-    /// Makes a stream of samples that come with `sensorRate`, at most `rate` of them a second.
+    /// Creates a stream of samples that arrive at `sensorRate`, Hz, and publishes at most `rate` of them per second.
     init(fields: Fields, rate: Double?, sensorRate: Double) {
         self.fields = fields
-        // Not just above a whole number where the rates are alike but for rounding.
+        // The tolerance prevents a rounding error in equal rates from increasing the step.
         step = rate.map { UInt64(max(1, min((sensorRate / $0 - 1e-6).rounded(.up), 1e9))) } ?? 1
         let count = (SampleStream.interval * sensorRate / Double(step) + 1e-6).rounded(.down)
-        capacity = max(1, min(SampleStream.most, Int(count)))
+        capacity = max(1, min(SampleStream.maximumSamples, Int(count)))
         waiting.reserveCapacity(capacity)
     }
 
-    /// Takes a sample, and hands the message that it completes to `emit`.
-    mutating func take(_ sample: MeasuredSample, emit: (Batch) -> Void) {
+    /// Adds a sample. Passes the message to `emit` if the sample completes it.
+    mutating func append(_ sample: MeasuredSample, emit: (Batch) -> Void) {
         guard sample.number >= next else { return }
         let start = origin ?? sample.number
         origin = start
@@ -62,7 +63,7 @@ struct SampleStream {
         if waiting.count >= capacity { flush(emit) }
     }
 
-    /// Hands what waits to `emit`.
+    /// Passes the incomplete message, if there is one, to `emit`.
     mutating func flush(_ emit: (Batch) -> Void) {
         guard let first = waiting.first, let origin else { return }
         emit(
@@ -72,8 +73,8 @@ struct SampleStream {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Whether something is missing between two samples: one that found no room on its way here, or several that the sensor
-    /// lost.
+    /// Whether samples are missing between two samples: one that was dropped on its way here, or several that the
+    /// sensor lost.
     private func isGap(from last: MeasuredSample, to sample: MeasuredSample) -> Bool {
         if sample.number - last.number != step { return true }
         guard waiting.count > 1 else { return false }
@@ -83,7 +84,7 @@ struct SampleStream {
 }
 
 extension SampleStream.Batch {
-    /// Seconds from one sample to the next; zero where there is only one.
+    /// The mean interval between samples, s; zero if there is only one.
     var period: Double {
         guard let first = samples.first, let last = samples.last, samples.count > 1 else { return 0 }
         return last.timestamp.seconds(since: first.timestamp) / Double(samples.count - 1)

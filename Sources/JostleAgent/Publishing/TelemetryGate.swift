@@ -1,27 +1,27 @@
 package import MotionCore
 
-/// Decides when a quantity that changes all the time is worth a message.
+/// Decides when to publish a continuously changing quantity.
 ///
-/// At most `rate` messages a second; between them only a change beyond the dead band, since the last message, is sent,
-/// or anything at all once the heartbeat's time is over. A pure rule: time is what the caller says.
+/// At most `rate` messages per second are published. A message is due when the quantity has left the dead band around
+/// the last published value, or when the heartbeat interval has elapsed. It has no clock: the caller passes the time.
 package struct TelemetryGate: Sendable {
-    /// Seconds between two messages at least; `nil` sends nothing.
+    /// The minimum time between messages, s; `nil` publishes nothing.
     private let interval: Double?
     private let heartbeat: Double
     private var nextSlot: Timestamp?
     private var lastSent: Timestamp?
 
     /// - Parameters:
-    ///   - rate: messages a second at most, Hz; 0 sends nothing.
-    ///   - heartbeat: seconds after which a message is sent although nothing changed; 0 waits for ever.
+    /// - rate: the maximum number of messages per second, Hz; 0 publishes nothing.
+    /// - heartbeat: seconds after which a message is published without a change; 0 disables this.
     package init(rate: Double, heartbeat: Double) {
         interval = rate > 0 ? 1 / rate : nil
         self.heartbeat = heartbeat
     }
 
-    /// Whether a message is due at `now`, given whether the quantity left the dead band since the last one.
+    /// Whether a message is due at `now`. `hasChanged` returns whether the quantity has left the dead band.
     ///
-    /// Slots lie on a grid, so that a rate of 10 Hz stays one although samples do not fall on it.
+    /// The due times lie on a grid, so that the mean rate is kept although samples do not fall on the grid.
     package mutating func isDue(at now: Timestamp, hasChanged: () -> Bool) -> Bool {
         guard let interval else { return false }
         if let nextSlot, now < nextSlot { return false }
@@ -33,7 +33,7 @@ package struct TelemetryGate: Sendable {
         return true
     }
 
-    /// Makes the next message due at once: somebody new may be listening.
+    /// Makes the next message due at once, for a new listener.
     package mutating func reset() {
         nextSlot = nil
         lastSent = nil

@@ -3,9 +3,9 @@ internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
-/// Publishes what is true now: availability, state, attitude, motion and health. What cannot be sent now is not kept.
+/// Publishes current values: availability, state, attitude, motion and health. What cannot be sent now is discarded.
 struct TelemetryPublisher: Participant {
-    /// The one message whose fate counts: a state that the client did not take is still news.
+    /// Only the state has a token: if the client had no room for it, it is published again.
     enum Token: Hashable, Sendable {
         case state
     }
@@ -17,8 +17,8 @@ struct TelemetryPublisher: Participant {
 
     private var isConnected = false
     private var streams: Streams
-    /// A new side, or that it moves, is published a few times a second at most; a new tilt alone once in two seconds, a new
-    /// vibration level alone once in five.
+    /// Rate limits of the state: a new side or a start or stop of movement, five times a second; a change of tilt
+    /// alone, once in 2 s; a change of vibration level alone, once in 5 s.
     private var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
     private var tiltGate = TelemetryGate(rate: 0.5, heartbeat: 0)
     private var vibrationGate = TelemetryGate(rate: 0.2, heartbeat: 0)
@@ -26,10 +26,10 @@ struct TelemetryPublisher: Participant {
     private var sentMotion = MotionState()
     private var sentState: DeviceState?
     private var latest: MotionState?
-    /// Nothing is sensed because somebody wanted it so.
+    /// Whether sensing was stopped by a command or the configuration.
     private(set) var isStopped = false
 
-    /// How often attitude and motion are published, and what change is worth it; gates that have sent nothing yet.
+    /// The gates of attitude and motion with their dead bands.
     private struct Streams {
         var attitudeGate: TelemetryGate
         var motionGate: TelemetryGate
@@ -51,14 +51,14 @@ struct TelemetryPublisher: Participant {
         }
     }
 
-    /// A publisher that is not connected; `publish` has rates, dead bands and heartbeats.
+    /// Creates a publisher that is not connected; `publish` has rates, dead bands and heartbeats.
     init(topics: Topics, publish: JostleSettings.Publish, isSimulated: Bool) {
         self.topics = topics
         self.isSimulated = isSimulated
         streams = Streams(publish)
     }
 
-    // MARK: The connection
+    // MARK: Connection
 
     mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
         switch event {
@@ -69,43 +69,43 @@ struct TelemetryPublisher: Participant {
         case .notSent:
             sentState = nil
             return []
-        // A broker that refuses the state would refuse it again: the next one comes when something changes.
+        // A broker that rejects the state would reject it again, so it waits for the next change.
         case .rejected, .acknowledged, .subscriptionAnswered, .message, .fileWritten: return []
         }
     }
 
-    /// The device is online, and whoever listens learns everything again.
+    /// Publishes that the device is online, and all current values.
     private mutating func connected(at now: ClockReading) -> Effects {
         isConnected = true
         streams.reset()
         sentState = nil
         var effects: Effects = [.publish(TelemetryPublisher.availability("online", topics))]
         if isStopped {
-            effects += stopOrStart(at: now)
+            effects += publishStoppedState(at: now)
         } else if let latest {
             effects += publish(latest)
         }
         return effects
     }
 
-    /// The message that says whether the device is there; `offline` is also the will.
+    /// The availability message; `offline` is also the will.
     static func availability(_ word: String, _ topics: Topics) -> MQTTMessage {
         MQTTMessage(topic: topics.availability, payload: Array(word.utf8), qos: .atLeastOnce, retain: true)
     }
 
-    // MARK: What changes
+    // MARK: Changes
 
-    /// Puts other rates, dead bands and heartbeats in force; the next state is published whatever the last was.
+    /// Applies new rates, dead bands and heartbeats. The next values are published regardless of the last.
     mutating func change(_ publish: JostleSettings.Publish) {
         streams = Streams(publish)
     }
 
-    /// Makes the next states worth a message: somebody new may be listening.
-    mutating func listenerArrived() {
+    /// Makes the next values due at once, for a new listener.
+    mutating func makeTelemetryDue() {
         streams.reset()
     }
 
-    /// Publishes whether sensing is stopped, at once: with what was last known of the rest, and neither moving nor vibrating.
+    /// Publishes at once whether sensing is stopped: the last known state, with moving and vibrating cleared.
     mutating func setStopped(_ isStopped: Bool, at now: ClockReading) -> Effects {
         guard self.isStopped != isStopped else { return [] }
         self.isStopped = isStopped
@@ -114,10 +114,10 @@ struct TelemetryPublisher: Participant {
             latest?.isVibrating = false
         }
         sentState = nil
-        return isConnected ? stopOrStart(at: now) : []
+        return isConnected ? publishStoppedState(at: now) : []
     }
 
-    private mutating func stopOrStart(at now: ClockReading) -> Effects {
+    private mutating func publishStoppedState(at now: ClockReading) -> Effects {
         if let latest {
             let state = DeviceState(latest, isSimulated: isSimulated, isStopped: isStopped)
             sentState = state
@@ -126,9 +126,9 @@ struct TelemetryPublisher: Participant {
         return isStopped ? [stateMessage(Payloads.stoppedState(at: now.wall, isSimulated: isSimulated))] : []
     }
 
-    /// Publishes what of the motion state is worth it.
+    /// Publishes the parts of a motion state that are due.
     mutating func handle(_ state: MotionState) -> Effects {
-        // A delivery thread that was left behind by a stop may still have one.
+        // A delivery thread that has not ended yet may still deliver a state after a stop.
         guard !isStopped else { return [] }
         latest = state
         return isConnected ? publish(state) : []
@@ -140,7 +140,7 @@ struct TelemetryPublisher: Participant {
         return [.publish(MQTTMessage(topic: topics.health, payload: health.bytes, qos: .atMostOnce, retain: true))]
     }
 
-    // MARK: What is worth a message
+    // MARK: Due times
 
     private mutating func publish(_ state: MotionState) -> Effects {
         let time = WallClock.milliseconds(at: state.timestamp)
@@ -153,10 +153,10 @@ struct TelemetryPublisher: Participant {
             sentMotion = state
             effects.append(telemetry(topics.motion, Payloads.motion(state, at: time)))
         }
-        let lasting = DeviceState(state, isSimulated: isSimulated)
-        if isStateDue(lasting, at: state.timestamp) {
-            sentState = lasting
-            effects.append(stateMessage(Payloads.state(lasting, at: time)))
+        let deviceState = DeviceState(state, isSimulated: isSimulated)
+        if isStateDue(deviceState, at: state.timestamp) {
+            sentState = deviceState
+            effects.append(stateMessage(Payloads.state(deviceState, at: time)))
         }
         return effects
     }
@@ -186,12 +186,12 @@ struct TelemetryPublisher: Participant {
         }
     }
 
-    /// What is held back now is still news later: the last state is never left out.
+    /// A change that comes too early is compared again with every later state, so the last one is never lost.
     private mutating func isStateDue(_ state: DeviceState, at time: Timestamp) -> Bool {
         guard let sent = sentState else { return true }
         if state.differs(from: sent) { return stateGate.isDue(at: time) { true } }
-        let isTilted = state.isTilted(from: sent) && tiltGate.isDue(at: time) { true }
-        let vibrates = state.vibratesOtherwise(than: sent) && vibrationGate.isDue(at: time) { true }
+        let isTilted = state.tiltDiffers(from: sent) && tiltGate.isDue(at: time) { true }
+        let vibrates = state.vibrationDiffers(from: sent) && vibrationGate.isDue(at: time) { true }
         return isTilted || vibrates
     }
 }

@@ -1,6 +1,6 @@
 internal import JostleConfiguration
 
-/// A value that somebody wanted and did not get, as it is reported.
+/// A refused value, as it is reported.
 struct SettingRefusal: Sendable {
     let key: String
     private let problem: ConfigurationProblem
@@ -10,10 +10,10 @@ struct SettingRefusal: Sendable {
         self.problem = problem
     }
 
-    /// What was wanted, why it was refused, and what is allowed.
+    /// The key, the value, why it was refused, and which values are allowed.
     var json: JSONValue {
         let source = problem.position.source
-        // A message's problem is one of the layer that it was meant for.
+        // A problem in a message belongs to the layer that the message was meant for.
         var layer = LocalLayer.name
         if case .layer(let name) = source { layer = name }
         let fields: [(name: String, text: String?)] = [

@@ -3,41 +3,43 @@ internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
-/// Receives values on `…/set/<key>`, puts them into the local layer, stores that and reports what is in force.
+/// Receives values on `…/set/<key>`, applies them, stores them in the local layer, and reports the settings in force.
 ///
-/// What is accepted is in force at once and written at once; the report follows when it is on disk, or when the disk takes
-/// too long: what was reported is not lost by a crash.
+/// An accepted value is applied and written at once. The report waits until the value is on disk, so that a reported
+/// value survives a crash, but not for long if the disk is slow.
 struct SettingsStore: Participant {
-    /// The one message whose fate counts: a report that the client did not take is published later.
+    /// Only the report has a token: if the client had no room for it, it is published later.
     enum Token: Hashable, Sendable {
         case report
     }
 
     enum Request: Equatable, Sendable {
-        /// Put these settings in force.
+        /// Apply these settings.
         case apply(JostleSettings)
     }
 
-    /// The largest value that is looked at, bytes.
-    private static let largest = 1024
-    /// Refusals that are remembered; more nobody reads.
+    /// The maximum size of a value, bytes.
+    private static let maximumBytes = 1024
+    /// The maximum number of refusals in a report.
     private static let rememberedRefusals = 20
-    /// Seconds between two reports, at least, and for which a report waits for the disk.
+    /// The minimum time between reports, and the time that a report waits for the disk, s.
     private static let reportInterval = 0.25
-    /// Seconds until a report that the client did not take is tried again; a new connection does so at once.
+    /// Seconds until a report is published again for which the client had no room. A new connection publishes it at
+    /// once.
     private static let reportPause = 5.0
-    /// Writes at once, and then one in so many seconds: a slider that is dragged for minutes wears no card out.
+    /// A burst of this many writes, then one write per interval (s), so that a slider dragged for minutes does not wear
+    /// out the memory card.
     private static let writeBurst = 20.0
     private static let writeInterval = 1.0
 
-    /// Where the local layer stands with its file.
+    /// The state of the local layer's file.
     private enum Storage: Equatable {
         case stored
-        /// It changed, and is written when the card may be written again.
+        /// The layer changed and is written at this time.
         case due(Timestamp)
-        /// It is on its way to the disk; it may have changed since.
+        /// The layer is being written; it may have changed since.
         case writing(hasChanged: Bool)
-        /// It could not be written, and is tried again.
+        /// A write failed and is being retried.
         case failed
     }
 
@@ -47,30 +49,30 @@ struct SettingsStore: Participant {
 
     private var storage = Storage.stored
     private var writes = TokenBucket(capacity: SettingsStore.writeBurst, rate: 1 / SettingsStore.writeInterval)
-    /// Why the layer is not stored; `nil` if it is, or will be in a moment.
+    /// Why the layer is not stored; `nil` if it is stored or about to be.
     private var failure: String?
 
-    /// When the report is due; `nil` if there is nothing new.
+    /// When the report is due; `nil` if nothing changed.
     private var reportDue: Timestamp?
     private var lastReport: Timestamp?
     private var isConnected = false
 
-    /// Lines about values: each is logged, except those of somebody gone wild.
+    /// Limits the log lines about values, in case a sender never stops.
     private var lines = TokenBucket(capacity: 5000, rate: 0.2)
 
-    /// A store with what is in force now.
+    /// Creates a store with the configuration in force.
     init(_ stack: ConfigurationStack, topics: Topics) {
         self.stack = stack
         self.topics = topics
     }
 
-    /// What is in force.
+    /// The settings in force.
     var settings: JostleSettings { stack.resolution.settings }
 
-    /// What is in force, except that what was only switched off in the home counts as switched on: it is offered there.
+    /// The settings in force, but with gestures and attitude still enabled that were only disabled locally.
     ///
-    /// An entity that disappears sets off the automations that look at it, and takes what was made of it with it: not at
-    /// every press of a switch.
+    /// Discovery uses these. If an entity disappeared whenever its switch was turned off, automations that use it would
+    /// fire and dashboards would lose it.
     var settingsToOffer: JostleSettings {
         let base = stack.base.settings
         var settings = stack.resolution.settings
@@ -84,8 +86,8 @@ struct SettingsStore: Participant {
     // MARK: Events
 
     mutating func start(at now: ClockReading) -> Effects {
-        // One that is retained by mistake is to be refused when it comes, not only when it comes again; and taking it away,
-        // which is an empty message, is no value.
+        // With the retain flag, a value that was retained by mistake is refused when it is published, not only when it is
+        // delivered again after a reconnection. The empty message that clears it is not a value.
         [.subscribe(topics.set("+"), keepsRetainFlag: true)]
     }
 
@@ -99,7 +101,7 @@ struct SettingsStore: Participant {
         case .disconnected:
             isConnected = false
             return []
-        case .message(let message): return take(message, at: now)
+        case .message(let message): return receive(message, at: now)
         case .notSent:
             reportDue = now.monotonic.advanced(bySeconds: SettingsStore.reportPause)
             return []
@@ -124,7 +126,7 @@ struct SettingsStore: Participant {
         return effects + report(at: now)
     }
 
-    /// Writes what is being held back; for the end of a run.
+    /// Writes a change that is being held back. Call it at the end of a run.
     mutating func flush() -> Effects {
         switch storage {
         case .due, .writing(hasChanged: true): write()
@@ -134,10 +136,10 @@ struct SettingsStore: Participant {
 
     // MARK: Values
 
-    private mutating func take(_ message: MQTTMessage, at now: ClockReading) -> Effects {
+    private mutating func receive(_ message: MQTTMessage, at now: ClockReading) -> Effects {
         let start = topics.set("")
         guard message.topic.hasPrefix(start) else { return [] }
-        let key = SettingsStore.shown(String(message.topic.dropFirst(start.count)))
+        let key = SettingsStore.displayable(String(message.topic.dropFirst(start.count)))
         do throws(ConfigurationProblem) {
             let value = try value(in: message, of: key)
             return try set(key, to: value, at: now)
@@ -152,8 +154,8 @@ struct SettingsStore: Participant {
             throw ConfigurationProblem(
                 at: position, path: key, "must not be retained: it would be set again at every connection")
         }
-        guard message.payload.count <= SettingsStore.largest else {
-            throw ConfigurationProblem(at: position, path: key, "is longer than \(SettingsStore.largest) bytes")
+        guard message.payload.count <= SettingsStore.maximumBytes else {
+            throw ConfigurationProblem(at: position, path: key, "is longer than \(SettingsStore.maximumBytes) bytes")
         }
         guard !message.payload.isEmpty else { return nil }
         return try JSONValue(message: message.payload, topic: topics.set(key))
@@ -168,7 +170,7 @@ struct SettingsStore: Participant {
         var effects: Effects = []
         if stack != before {
             if settings != before.resolution.settings { effects.append(.request(.apply(settings))) }
-            effects += change(at: now.monotonic)
+            effects += layerChanged(at: now.monotonic)
         }
         if let note = admitLine(at: now.monotonic) {
             let text = value.map(\.compactText) ?? "as the configuration file says"
@@ -178,9 +180,9 @@ struct SettingsStore: Participant {
         return effects + report(at: now)
     }
 
-    /// What follows a line about a value; `nil` if none is to be written.
+    /// A suffix for a log line about a value; `nil` if the line is suppressed.
     private mutating func admitLine(at now: Timestamp) -> String? {
-        lines.admit(at: now).map { $0 > 0 ? " (\($0) more values came before, see config/reported)" : "" }
+        lines.admit(at: now).map { $0 > 0 ? " (\($0) earlier values not logged, see config/reported)" : "" }
     }
 
     private mutating func refuse(_ problem: ConfigurationProblem, key: String, at now: ClockReading) -> Effects {
@@ -196,16 +198,16 @@ struct SettingsStore: Participant {
         return effects + report(at: now)
     }
 
-    /// A key as it can be shown: its topic may be anything.
-    private static func shown(_ key: String) -> String {
+    /// A key in a form that is safe to log: the topic may be anything.
+    private static func displayable(_ key: String) -> String {
         let scalars = key.unicodeScalars.prefix(129)
         return String(String.UnicodeScalarView(scalars))
     }
 
-    // MARK: The file
+    // MARK: File
 
-    /// The local layer changed.
-    private mutating func change(at now: Timestamp) -> Effects {
+    /// Writes the changed layer, or schedules the write.
+    private mutating func layerChanged(at now: Timestamp) -> Effects {
         switch storage {
         case .writing:
             storage = .writing(hasChanged: true)
@@ -228,33 +230,35 @@ struct SettingsStore: Participant {
 
     private mutating func stored(_ failure: String?, at now: ClockReading) -> Effects {
         var effects: Effects = []
-        if let failure, self.failure == nil { effects = [.log(.error, "what was set cannot be kept: \(failure)")] }
+        if let failure, self.failure == nil {
+            effects = [.log(.error, "cannot save the locally set values: \(failure)")]
+        }
         if failure != self.failure { makeReportDue(at: now.monotonic) }
         self.failure = failure
         switch storage {
         case .writing(let hasChanged):
             storage = failure == nil ? .stored : .failed
-            if hasChanged { effects += change(at: now.monotonic) }
+            if hasChanged { effects += layerChanged(at: now.monotonic) }
         case .failed: if failure == nil { storage = .stored }
-        // An earlier state was written; the present one waits for its turn.
+        // An earlier state was written; the present one is still due.
         case .due, .stored: break
         }
         return effects + report(at: now)
     }
 
-    // MARK: The report
+    // MARK: Report
 
     private mutating func makeReportDue(at now: Timestamp) {
         reportDue = reportDue ?? max(now, lastReport?.advanced(bySeconds: SettingsStore.reportInterval) ?? now)
     }
 
-    /// When the report may be published: a disk that writes what it is about is waited for, but not for long.
+    /// When the report may be published. It waits for a write in progress, but not for long.
     private var reportEarliest: Timestamp? {
         guard case .writing = storage else { return reportDue }
         return reportDue?.advanced(bySeconds: SettingsStore.reportInterval)
     }
 
-    /// Publishes what is in force if it changed.
+    /// Publishes the settings in force, if a report is due.
     private mutating func report(at now: ClockReading) -> Effects {
         guard isConnected, let due = reportEarliest, now.monotonic >= due else { return [] }
         reportDue = nil

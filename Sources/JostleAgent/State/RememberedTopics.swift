@@ -1,42 +1,42 @@
 internal import MosquittoClient
 internal import StateStorage
 
-/// Topics that a file of the state directory remembers, so that what is no longer so can be taken away from the broker, also
-/// after a renaming and if the broker does not let it be read back.
+/// Topics saved in a file of the state directory, so that obsolete retained messages can be removed from the broker,
+/// even after a renaming or if the broker does not permit reading them back.
 struct RememberedTopics: Equatable, Sendable {
-    private static let largest = 1 << 20
+    private static let maximumBytes = 1 << 20
 
     let file: StateFile
     private let title: String
 
-    /// What the file has, or will have when it is written.
+    /// The file's topics, including those about to be written.
     private(set) var topics: Set<String>
 
-    /// What was announced to Home Assistant.
+    /// The topics of discovery messages.
     static func announced(in directory: StateDirectory) -> RememberedTopics {
         RememberedTopics(.announcedTopics, title: "jostle announced topics 1", in: directory)
     }
 
-    /// The names under which retained messages were published: what a device's topics begin with.
+    /// The topic roots under which the device published retained messages.
     static func deviceNames(in directory: StateDirectory) -> RememberedTopics {
         RememberedTopics(.deviceNames, title: "jostle device names 1", in: directory)
     }
 
-    /// Reads what is remembered: nothing if there is no file that can be read.
+    /// Reads the file; without a readable file the set is empty.
     private init(_ file: StateFile, title: String, in directory: StateDirectory) {
         self.file = file
         self.title = title
         topics = []
-        guard case .text(let text) = directory.read(file.rawValue, limit: RememberedTopics.largest) else { return }
+        guard case .text(let text) = directory.read(file.rawValue, limit: RememberedTopics.maximumBytes) else { return }
         let lines = text.split(separator: "\n")
         guard lines.first == title[...] else { return }
-        // What the client would never take would be tried again and again.
+        // Invalid topics would be retried for ever.
         topics = Set(lines.dropFirst().map(String.init).filter { MQTTTopic.isValid(name: $0) })
     }
 
-    /// Remembers these topics and no others.
+    /// Replaces the topics.
     ///
-    /// - Returns: what is to be written; `nil` if nothing changes.
+    /// - Returns: the file's new contents; `nil` if nothing changed.
     mutating func remember(_ topics: Set<String>) -> [UInt8]? {
         guard topics != self.topics else { return nil }
         self.topics = topics

@@ -1,14 +1,14 @@
 internal import LinuxSystem
 
-/// What the board says of itself: the device tree, or a PC's firmware (DMI).
+/// The board's model and serial number, from the device tree or, on a PC, from the firmware (DMI).
 struct BoardFacts: Equatable, Sendable {
-    /// `Raspberry Pi Zero 2 W Rev 1.0`.
+    /// For example `Raspberry Pi Zero 2 W Rev 1.0`.
     var model: String?
 
-    /// The maker's number of this very board.
+    /// The manufacturer's serial number of this board.
     var serial: String?
 
-    /// What this machine says.
+    /// The facts about this machine.
     static func ofThisMachine() -> BoardFacts {
         let trees = ["/proc/device-tree", "/sys/firmware/devicetree/base"]
         let firmware = "/sys/class/dmi/id"
@@ -17,17 +17,17 @@ struct BoardFacts: Equatable, Sendable {
             serial: first(of: trees.map { "\($0)/serial-number" } + ["\(firmware)/product_serial"]))
     }
 
-    /// The text of the first of these files that says something.
+    /// The first meaningful text in these files.
     private static func first(of paths: [String]) -> String? {
         for path in paths {
-            if let text = FileContents.text(ofOptional: path, limit: 256), let name = meaning(of: text) { return name }
+            if let text = FileContents.text(ofOptional: path, limit: 256), let name = cleaned(text) { return name }
         }
         return nil
     }
 
-    /// What a text of firmware says; `nil` where it says nothing, as many a PC's does at length.
-    static func meaning(of text: String) -> String? {
-        // A property of the device tree ends with a zero byte.
+    /// A cleaned-up firmware text; `nil` if it is empty or one of the usual placeholders.
+    static func cleaned(_ text: String) -> String? {
+        // Device-tree properties end with a NUL byte.
         let line = text.unicodeScalars.prefix { $0 != "\0" && $0 != "\n" }
         let words = String(String.UnicodeScalarView(line)).split(separator: " ", omittingEmptySubsequences: true)
         let name = words.joined(separator: " ")

@@ -2,22 +2,22 @@ internal import Glibc
 internal import JostleMessages
 internal import MotionCore
 
-/// A mosquitto of the agent's own on a free loopback port, for demonstrations and boards without a broker.
+/// A mosquitto process on a free loopback port, for demonstrations and boards without a broker.
 ///
-/// It takes connections from this machine only, keeps nothing on disk, and ends with the agent, whatever ends that.
+/// It accepts connections from this machine only, stores nothing on disk, and ends with the agent, however that ends.
 final class EmbeddedBroker {
-    /// The port it listens on.
+    /// The port on which it listens.
     let port: UInt16
     private let program: String
     private let launcher: String
-    /// The broker's process; 0 while there is none.
+    /// The broker's process; 0 if it is not running.
     private(set) var process: pid_t = 0
-    /// When a broker that could not be started again is tried once more.
+    /// The earliest time of the next attempt to restart it.
     private var nextTry = Timestamp(nanoseconds: .min)
 
-    /// Starts a broker and waits until it takes connections.
+    /// Starts a broker and waits until it accepts connections.
     ///
-    /// To be called on the main thread: the broker is bound to the life of the thread that starts it.
+    /// Call it on the main thread: the kernel ends the broker when the thread that started it ends.
     init() throws(EmbeddedBrokerError) {
         guard let program = EmbeddedBroker.find("mosquitto") else { throw .noProgram }
         guard let launcher = EmbeddedBroker.find("setpriv") else {
@@ -36,10 +36,10 @@ final class EmbeddedBroker {
         stop()
     }
 
-    /// Starts the broker again where it has ended; where that fails it is tried again every ten seconds.
+    /// Restarts the broker if it has ended. After a failed restart, the next attempt is made ten seconds later.
     ///
-    /// - Returns: whether it had ended.
-    func revive() throws(EmbeddedBrokerError) -> Bool {
+    /// - Returns: whether it was restarted.
+    func restartIfEnded() throws(EmbeddedBrokerError) -> Bool {
         if process > 0 {
             var status: Int32 = 0
             guard waitpid(process, &status, WNOHANG) == process else { return false }
@@ -52,7 +52,7 @@ final class EmbeddedBroker {
         return true
     }
 
-    /// Ends the broker.
+    /// Stops the broker.
     func stop() {
         guard process > 0 else { return }
         kill(process, SIGTERM)
@@ -87,18 +87,18 @@ final class EmbeddedBroker {
 
             """
         _ = configuration.withUTF8 { write(file, $0.baseAddress, $0.count) }
-        // A broker started by root reads it as another user.
+        // A broker started by root reads the file as another user.
         fchmod(file, 0o644)
         close(file)
-        // setpriv makes the kernel end the broker when the agent dies, also by SIGKILL.
+        // setpriv makes the kernel end the broker when the agent dies, even by SIGKILL.
         try spawn([launcher, "--pdeathsig", "TERM"] + EmbeddedBroker.unprivileged() + [program, "-c", path])
         try waitUntilItListens()
     }
 
-    /// How setpriv gives up root's rights, where there are any.
+    /// The arguments with which setpriv drops root privileges; none if there are none to drop.
     ///
-    /// mosquitto would do so itself, but the kernel forgets the signal at the agent's death where a process changes its
-    /// user (prctl(2), PR_SET_PDEATHSIG).
+    /// mosquitto could drop them itself, but the kernel clears the parent-death signal when a process changes its user
+    /// (prctl(2), PR_SET_PDEATHSIG).
     private static func unprivileged() -> [String] {
         guard geteuid() == 0, let user = getpwnam("mosquitto") ?? getpwnam("nobody") else { return [] }
         return ["--reuid", "\(user.pointee.pw_uid)", "--regid", "\(user.pointee.pw_gid)", "--clear-groups"]
@@ -110,7 +110,7 @@ final class EmbeddedBroker {
         defer { posix_spawnattr_destroy(&attributes) }
         var mask = EmbeddedBroker.noSignals()
         posix_spawnattr_setsigmask(&attributes, &mask)
-        // Its own group, so that Ctrl-C in the terminal ends the agent first and the agent ends the broker.
+        // A process group of its own, so that Ctrl-C ends only the agent, which then stops the broker.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
         var actions = posix_spawn_file_actions_t()
@@ -126,7 +126,7 @@ final class EmbeddedBroker {
         guard code == 0 else { throw .failed("\(program) cannot be started: errno \(code)") }
     }
 
-    /// The signals that the child blocks: none, unlike this process.
+    /// An empty signal mask for the child, since this process blocks some signals.
     private static func noSignals() -> sigset_t {
         var set = sigset_t()
         sigemptyset(&set)
@@ -147,9 +147,9 @@ final class EmbeddedBroker {
         throw .failed("\(program) does not listen on port \(port)")
     }
 
-    // MARK: Looking around
+    // MARK: Programs and ports
 
-    /// The path of a program: in PATH, and where Debian puts what administrators run.
+    /// The path of a program in PATH or in Debian's directories for administrators.
     private static func find(_ name: String) -> String? {
         let path = getenv("PATH").map { String(cString: $0) } ?? ""
         for directory in path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/usr/bin"] {
@@ -159,7 +159,7 @@ final class EmbeddedBroker {
         return nil
     }
 
-    /// A loopback port that nobody listens on: the kernel's choice for a socket that is closed again.
+    /// A free loopback port: the kernel's choice for a socket that is closed again.
     private static func freePort() -> UInt16? {
         let socket = loopbackSocket()
         guard socket >= 0 else { return nil }
@@ -199,11 +199,11 @@ final class EmbeddedBroker {
     }
 }
 
-/// Why the agent's own broker does not run.
+/// Why the embedded broker cannot be started.
 package enum EmbeddedBrokerError: Error, Equatable, Sendable {
-    /// There is no mosquitto.
+    /// mosquitto is not installed.
     case noProgram
-    /// It cannot be started, and why.
+    /// The broker cannot be started, for this reason.
     case failed(String)
 }
 
@@ -211,7 +211,7 @@ extension EmbeddedBrokerError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noProgram:
-            "mqtt.broker is embedded, but there is no mosquitto: sudo apt install mosquitto, or name a broker's URL"
+            "mqtt.broker is embedded, but mosquitto is not installed: sudo apt install mosquitto, or set mqtt.broker to a URL"
         case .failed(let reason): "the embedded broker cannot be started: \(reason)"
         }
     }

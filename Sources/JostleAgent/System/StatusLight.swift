@@ -2,14 +2,14 @@ internal import Glibc
 internal import JostleMessages
 internal import LinuxSystem
 
-/// A light of the board that the kernel offers: Documentation/ABI/testing/sysfs-class-led, `brightness` and `trigger`.
+/// An LED of the board: Documentation/ABI/testing/sysfs-class-led, `brightness` and `trigger`.
 ///
-/// It is the program's between `first` and `restore`; then it shows what it showed before.
+/// The program controls it from `first` to `restore`, which restores its trigger and brightness.
 struct StatusLight {
-    /// Where Linux has them.
+    /// The directory in which Linux lists LEDs.
     static let systemDirectory = "/sys/class/leds"
 
-    /// A Raspberry Pi's, of today's kernels and of older ones; then what other boards' are called after their colour.
+    /// A Raspberry Pi's LEDs, under recent and older kernels; then the functions in the LED names of other boards.
     private static let names = ["ACT", "PWR", "led0", "led1"]
     private static let functions = ["status", "heartbeat", "activity", "act", "power", "usr0"]
 
@@ -19,7 +19,7 @@ struct StatusLight {
     private let brightness: String
     private let brightest: String
 
-    /// Takes the first light that this program may switch.
+    /// Takes control of the first LED that this program may write.
     static func first(in root: String) throws(StatusLightError) -> StatusLight {
         var failure: StatusLightError?
         for name in candidates(in: root) {
@@ -47,12 +47,12 @@ struct StatusLight {
         return names.filter(found.contains) + others.sorted()
     }
 
-    /// Takes a light, which no trigger of the kernel switches from now on.
+    /// Takes control of an LED by removing its trigger.
     private init(_ name: String, in root: String) throws(StatusLightError) {
         self.name = name
         directory = "\(root)/\(name)"
         let triggers = FileContents.text(ofOptional: "\(directory)/trigger", limit: 8192) ?? ""
-        // All are listed, the present one in brackets.
+        // All triggers are listed, the active one in brackets.
         let present = triggers.split { $0 == " " || $0 == "\n" }.first { $0.hasPrefix("[") && $0.hasSuffix("]") }
         trigger = present.map { String($0.dropFirst().dropLast()) } ?? "none"
         brightness = StatusLight.word(in: "\(directory)/brightness") ?? "0"
@@ -66,17 +66,17 @@ struct StatusLight {
         }
     }
 
-    /// Switches it on or off.
+    /// Turns the LED on or off.
     func set(_ isLit: Bool) throws(SystemFailure) {
         try StatusLight.write(isLit ? brightest : "0", to: "\(directory)/brightness")
     }
 
-    /// Lets it show what it showed before.
+    /// Restores the LED's original trigger and brightness.
     ///
     /// - Throws: the first failure; the trigger is written even if the brightness could not be.
     func restore() throws(SystemFailure) {
         var first: SystemFailure?
-        // The trigger last: another than none switches the light itself.
+        // The trigger comes last, because one other than `none` sets the brightness itself.
         for (file, text) in [("brightness", brightness), ("trigger", trigger)] {
             do throws(SystemFailure) {
                 try StatusLight.write(text, to: "\(directory)/\(file)")
@@ -91,7 +91,7 @@ struct StatusLight {
         FileContents.text(ofOptional: path, limit: 64)?.split { $0 == "\n" || $0 == " " }.first.map(String.init)
     }
 
-    /// Writes a text in one piece, as such files want it: open(2), write(2).
+    /// Writes a text with a single write(2), as sysfs files require.
     private static func write(_ text: String, to path: String) throws(SystemFailure) {
         let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
         guard file >= 0 else { throw SystemFailure(code: errno) }
@@ -102,15 +102,15 @@ struct StatusLight {
     }
 }
 
-/// Why no light of the board can be switched.
+/// Why no LED of the board can be used.
 enum StatusLightError: Error, CustomStringConvertible {
     case absent(String)
     case notWritable(String, SystemFailure)
 
     var description: String {
         switch self {
-        case .absent(let root): "this board has no status light in \(root)"
-        case .notWritable(let path, let failure): "\(path) cannot be written: \(failure)"
+        case .absent(let root): "this board has no status LED in \(root)"
+        case .notWritable(let path, let failure): "cannot write \(path): \(failure)"
         }
     }
 }

@@ -1,15 +1,13 @@
 internal import CLinuxSystem
-internal import Glibc
 internal import JostleMessages
 package import MotionCore
 
-/// An instant since the boot, suspended time included: CLOCK_BOOTTIME. Ages and expiry go by it.
+/// An instant since boot, including time in suspend: CLOCK_BOOTTIME. Ages and expiry times use it.
 ///
-/// A type of its own: CLOCK_MONOTONIC, by which samples are timed, stands still while the machine is suspended.
+/// It is a distinct type because CLOCK_MONOTONIC, which times the samples, stops in suspend.
 package struct BootTime: Comparable, Hashable, Sendable {
     package var nanoseconds: Int64
 
-    /// The instant so many nanoseconds after the boot.
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
@@ -23,24 +21,24 @@ package struct BootTime: Comparable, Hashable, Sendable {
     }
 }
 
-/// How the clocks stand at one moment.
+/// The readings of all clocks at one moment.
 package struct ClockReading: Equatable, Sendable {
-    /// The boot in which the other clocks but the wall clock count.
+    /// The boot id, which qualifies `monotonic` and `sinceBoot`.
     package var boot: String
 
-    /// By which samples are timed and the loop's deadlines are set: CLOCK_MONOTONIC.
+    /// CLOCK_MONOTONIC, which times the samples and the loop's deadlines.
     package var monotonic: Timestamp
 
-    /// By which ages are counted: CLOCK_BOOTTIME.
+    /// CLOCK_BOOTTIME, for ages.
     package var sinceBoot: BootTime
 
-    /// Milliseconds since 1970, as far as anybody knows.
+    /// Milliseconds since 1970, possibly wrong: see `isSet`.
     package var wall: Int64
 
-    /// Whether the wall clock can be believed: see `WallClock.isSet`.
+    /// Whether the wall clock can be trusted: see `WallClock.isSet`.
     package var isSet: Bool
 
-    /// A reading of clocks of one's own.
+    /// Creates a reading from given values.
     package init(boot: String, monotonic: Timestamp, sinceBoot: BootTime, wall: Int64, isSet: Bool) {
         self.boot = boot
         self.monotonic = monotonic
@@ -49,18 +47,16 @@ package struct ClockReading: Equatable, Sendable {
         self.isSet = isSet
     }
 
-    /// The clocks of this machine, now.
+    /// The current reading of this machine's clocks.
     package static func now() -> ClockReading {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
+        let sinceBoot = BootTime(nanoseconds: WallClock.nanosecondsSinceBoot)
         let monotonic = WallClock.monotonic
         return ClockReading(
-            boot: WallClock.boot, monotonic: monotonic,
-            sinceBoot: BootTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)),
+            boot: WallClock.boot, monotonic: monotonic, sinceBoot: sinceBoot,
             wall: WallClock.milliseconds(at: monotonic), isSet: WallClock.isSet)
     }
 
-    /// The instant since the boot at which the monotonic clock stood at `timestamp`, a moment ago.
+    /// Converts a recent instant of the monotonic clock to time since boot.
     func sinceBoot(at timestamp: Timestamp) -> BootTime {
         BootTime(nanoseconds: sinceBoot.nanoseconds - (monotonic.nanoseconds - timestamp.nanoseconds))
     }

@@ -1,9 +1,9 @@
 internal import MotionCore
 
-/// When something was measured: by the time since the boot, and by the wall clock as it was thought to stand.
+/// When an event was measured: the time since boot, and the wall-clock time as known then.
 ///
-/// A board without a battery starts with a wrong wall clock and has it set later. Within one boot the time since the boot
-/// gives the true time of what was measured before; for an earlier boot the time that was stored last is all there is.
+/// A board without a battery-backed clock starts with a wrong time, which is set later. Within one boot, the time since
+/// boot yields the true time of earlier events. For an earlier boot, the last stored time is the best estimate.
 struct EventTime: Equatable, Sendable {
     var boot: String
     var sinceBoot: BootTime
@@ -18,31 +18,32 @@ struct EventTime: Equatable, Sendable {
         self.isClockSet = isClockSet
     }
 
-    /// The time of a sample's monotonic `timestamp`, given how the clocks stand shortly after.
+    /// The time of a sample, given its monotonic `timestamp` and a reading of the clocks shortly after.
     init(_ timestamp: Timestamp, _ clocks: ClockReading) {
         self.init(clocks.sinceBoot(at: timestamp), clocks)
     }
 
-    /// The time of an instant of this boot.
+    /// The time of an instant in this boot.
     private init(_ instant: BootTime, _ clocks: ClockReading) {
         let age = (clocks.sinceBoot.nanoseconds - instant.nanoseconds) / 1_000_000
         self.init(boot: clocks.boot, sinceBoot: instant, wall: clocks.wall - age, isClockSet: clocks.isSet)
     }
 
-    /// The same time, judged by what the clocks say now: it changes only in the boot in which it was measured, and if the
-    /// clock was set since. A clock that is kept right is nudged all the time, which changes nothing: an event that is sent
-    /// twice says the same twice.
+    /// The time as corrected by the current clocks. It changes only within the boot of the measurement, and only if the
+    /// clock was set since. Slewing of a synchronised clock is ignored, so that an event that is sent twice has the
+    /// same time both times.
     func corrected(_ clocks: ClockReading) -> EventTime {
         guard boot == clocks.boot else { return self }
         var corrected = EventTime(sinceBoot, clocks)
-        if abs(corrected.wall - wall) < EventTime.nudge { corrected.wall = wall }
+        if abs(corrected.wall - wall) < EventTime.slewLimit { corrected.wall = wall }
         return corrected
     }
 
-    /// Milliseconds by which a clock is not set but nudged.
-    private static let nudge: Int64 = 100
+    /// The smallest step that counts as setting the clock, ms. Smaller differences are slewing.
+    private static let slewLimit: Int64 = 100
 
-    /// Seconds since then; `nil` if nobody can know: the boot is another one, and a wall clock was not set.
+    /// The age, s; `nil` if it cannot be known, because the boot is another one and the wall clock was not set in one
+    /// of them.
     func age(at clocks: ClockReading) -> Double? {
         if boot == clocks.boot { return clocks.sinceBoot.seconds(since: sinceBoot) }
         guard isClockSet, clocks.isSet else { return nil }
@@ -51,13 +52,13 @@ struct EventTime: Equatable, Sendable {
 }
 
 extension EventTime {
-    /// Instants that a clock can show, nanoseconds since a boot: a century.
+    /// The plausible times since boot, ns: up to a century.
     static let possibleInstants: ClosedRange<Int64> = 0...3_155_760_000_000_000_000
 
-    /// Wall-clock times that a clock can show, milliseconds since 1970: until the year 9999.
+    /// The plausible wall-clock times, milliseconds since 1970: up to the year 9999.
     static let possibleWallTimes: ClosedRange<Int64> = 0...253_402_300_799_999
 
-    /// A time read from a file, or `nil` if no clock can have shown it: arithmetic with it could overflow.
+    /// Validates a time read from a file; `nil` if it is implausible, because arithmetic with it could overflow.
     init?(stored boot: String, sinceBoot: Int64, wall: Int64, isClockSet: Bool) {
         guard boot.utf8.count <= 64, EventTime.possibleInstants.contains(sinceBoot),
             EventTime.possibleWallTimes.contains(wall)

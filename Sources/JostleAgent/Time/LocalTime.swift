@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// The time of day where the device is.
+/// The local time of day.
 enum LocalTime {
-    /// A clock before this second, the beginning of 2025, was never set: boards without a battery start in the past.
+    /// The start of 2025, seconds since 1970. An earlier clock was never set: boards without a battery start in the
+    /// past.
     static let earliestCredible = 1_735_689_600
 
-    /// Minutes since midnight in the system's time zone, or that of `TZ`; `nil` where the clock was never set.
+    /// Minutes since midnight in the system's time zone, or in that of `TZ`; `nil` if the clock was never set.
     ///
-    /// As clocks on the wall show it: where summer time begins an hour is left out, where it ends one comes twice. Reads the
-    /// time zone anew where it changed, so only one thread may call it (tzset(3), localtime_r(3)).
+    /// Like a wall clock, it skips an hour when summer time begins and repeats one when it ends. It rereads the time
+    /// zone on every call, so only one thread may call it (tzset(3), localtime_r(3)).
     static func minuteOfDay(at seconds: Int = now) -> Int? {
         guard seconds >= earliestCredible else { return nil }
         tzset()
@@ -18,7 +19,7 @@ enum LocalTime {
         return Int(local.tm_hour) * 60 + Int(local.tm_min)
     }
 
-    /// Seconds until the next minute begins, and a little more: time(2) may lag behind by a tick of the kernel.
+    /// Seconds until the next minute begins, plus a margin, because time(2) may lag by a kernel tick.
     static var secondsToNextMinute: Double {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -1,9 +1,10 @@
 internal import JostleConfiguration
 internal import MotionCore
 
-/// Decides which gestures are silenced at a time of day. A rule without clock and thread: the agent asks it again and again.
+/// Decides which gestures are silenced at a time of day. It has no clock and no thread; the agent calls it every
+/// minute.
 struct QuietHours {
-    /// The times of each gesture.
+    /// The quiet hours of each gesture.
     var spans: [Gesture: [DailySpan]]
 
     /// The gestures that are silenced now.
@@ -13,13 +14,13 @@ struct QuietHours {
         self.spans = spans
     }
 
-    /// Whether there are none, and nothing is silenced by those that were.
+    /// Whether there are no quiet hours and no gesture is still silenced.
     var isEmpty: Bool { spans.isEmpty && silenced.isEmpty }
 
-    /// Looks at the clock; returns what is silenced where that changed, else `nil`.
+    /// Updates the silenced gestures; returns them if they changed, else `nil`.
     ///
-    /// Without a time, since the clock was never set, nothing is silenced: a gesture too many is noticed, one that is
-    /// missing for a reason that nobody sees is not.
+    /// If the clock was never set, nothing is silenced: an unwanted gesture is noticed, but one that is missing without
+    /// visible reason is hard to explain.
     mutating func change(atMinute minute: Int?) -> GestureSet? {
         var now: GestureSet = []
         if let minute {

@@ -1,15 +1,17 @@
 /// Changes one key in the text of a YAML file and leaves everything else as it is: comments, order, layout.
 ///
-/// The text is changed where the reader says that the value stands, then read again: an edit that did not do exactly what
-/// was meant is refused, so that an unusual layout costs a message and never a configuration.
+/// The edit is made at the position that the reader reports, and the result is read again. An edit that did not have
+/// exactly the intended effect is refused, so that an unusual layout leads to an error, never to a damaged
+/// configuration.
 package struct ConfigurationEdit: Sendable {
     private let path: [String]
     private let value: String
     private let source: ConfigurationSource
 
-    /// Returns `text` with the key at `path`, `gestures.shake.sensitivity` say, set to the plain scalar `value`.
+    /// Returns `text` with the key at `path`, for example `gestures.shake.sensitivity`, set to the plain scalar
+    /// `value`.
     ///
-    /// - Throws: what is wrong with the text, or that the key has to be set by hand.
+    /// - Throws: if the text is not valid YAML, or if the key has to be set by hand.
     package static func set(
         _ path: String, to value: String, in text: String, source: ConfigurationSource
     ) throws(ConfigurationProblem) -> String {
@@ -31,9 +33,9 @@ package struct ConfigurationEdit: Sendable {
             at: position, path: key, "cannot be written into this layout; set it to \(value) by hand")
     }
 
-    // MARK: In the tree
+    // MARK: Editing the tree
 
-    /// The tree as it is meant to become.
+    /// The tree after the edit.
     private func setting(in tree: ConfigurationNode) -> ConfigurationNode {
         ConfigurationEdit.setting(path[...], to: value, in: tree)
     }
@@ -52,9 +54,9 @@ package struct ConfigurationEdit: Sendable {
         return ConfigurationNode(.mapping(entries), at: node.position)
     }
 
-    // MARK: In the text
+    // MARK: Editing the text
 
-    /// The text changed where the deepest part of the path that exists stands; `nil` where that is no place to write.
+    /// The text with the edit at the deepest existing part of the path; `nil` if it cannot be edited there.
     private func applied(to text: String, _ tree: ConfigurationNode) -> String? {
         var node = tree
         var found: ConfigurationNode.Entry?
@@ -80,7 +82,7 @@ package struct ConfigurationEdit: Sendable {
             }
         case .null:
             guard let found else {
-                // An empty file, or one of comments.
+                // An empty file, or one that has only comments.
                 lines.append(block(missing, indentation: 0))
                 break
             }
@@ -97,7 +99,7 @@ package struct ConfigurationEdit: Sendable {
         return lines.text
     }
 
-    /// The lines of a nested key.
+    /// The lines of a nested key in block style.
     private func block(_ keys: ArraySlice<String>, indentation: Int) -> [String] {
         keys.enumerated().map { index, key in
             let isLast = index == keys.count - 1
@@ -105,7 +107,7 @@ package struct ConfigurationEdit: Sendable {
         }
     }
 
-    /// The same within braces.
+    /// A nested key in flow style.
     private func flow(_ keys: ArraySlice<String>) -> String {
         guard let key = keys.first else { return value }
         let rest = keys.dropFirst()
@@ -113,7 +115,7 @@ package struct ConfigurationEdit: Sendable {
     }
 }
 
-/// A text as lines that positions point into.
+/// A text as lines, addressed by positions.
 private struct TextLines {
     private var lines: [[Character]]
 
@@ -128,13 +130,13 @@ private struct TextLines {
         return position.column <= line.count ? line[position.column - 1] : nil
     }
 
-    /// Replaces a scalar that stands on one line; false where it does not.
+    /// Replaces a scalar that is on one line; returns false if it is not.
     mutating func replace(
         _ old: String, _ style: ConfigurationNode.Style, at position: ConfigurationPosition, with new: String
     ) -> Bool {
         let line = lines[position.line - 1]
         let start = position.column - 1
-        // Quoted ones without escapes are as long as they look.
+        // A quoted scalar without escapes takes two more characters, its quotes.
         let length = old.count + (style == .quoted ? 2 : 0)
         guard start + length <= line.count else { return false }
         let written = line[start..<(start + length)]
@@ -151,13 +153,13 @@ private struct TextLines {
         lines.insert(contentsOf: new.map(Array.init), at: min(line - 1, lines.count))
     }
 
-    /// Puts lines at the end, which stays a line feed.
+    /// Appends lines; the text still ends with a line feed.
     mutating func append(_ new: [String]) {
         while lines.last?.isEmpty == true { lines.removeLast() }
         lines += new.map(Array.init) + [[]]
     }
 
-    /// Whether nothing but a comment stands after a key and its colon.
+    /// Whether only a comment, if anything, follows a key and its colon.
     func isEmptyAfter(_ key: String, at position: ConfigurationPosition) -> Bool {
         guard let rest = afterColon(of: key, at: position) else { return false }
         let text = lines[position.line - 1][rest...].drop { $0 == " " }
@@ -169,7 +171,7 @@ private struct TextLines {
         lines[position.line - 1].insert(contentsOf: Array(text), at: index)
     }
 
-    /// The index after a key's colon, where key and colon stand together.
+    /// The index after a key's colon; `nil` if the colon does not follow the key immediately.
     private func afterColon(of key: String, at position: ConfigurationPosition) -> Int? {
         let line = lines[position.line - 1]
         let index = position.column - 1 + key.count
@@ -178,7 +180,7 @@ private struct TextLines {
 }
 
 extension ConfigurationNode {
-    /// The tree without positions, mappings in the order of their keys: equal where two texts mean the same.
+    /// The tree without positions, mappings sorted by key: equal if two texts have the same meaning.
     fileprivate var plainText: String {
         switch value {
         case .null: return "~"

@@ -1,47 +1,45 @@
-/// Single values above those of file and arguments, one a key, in the order in which the keys were first set.
+/// Single values that override the file and the arguments, one per key, in the order in which the keys were first set.
 ///
-/// What somebody set in a home is such a layer. It is kept as a JSON object of paths and values:
-/// `{"gestures.shake.sensitivity": 7}`.
+/// The values set over MQTT, from a home automation for example, form such a layer. It is stored as a JSON object of
+/// paths and values: `{"gestures.shake.sensitivity": 7}`.
 package struct ConfigurationLayer: Equatable, Sendable {
     /// A key and its value.
     package struct Entry: Equatable, Sendable {
         /// The key's path: `gestures.shake.sensitivity`.
         package var key: String
 
-        /// The value as it would be written.
+        /// The value in the form in which it is written.
         package var value: JSONValue
 
-        /// Makes an entry.
         package init(key: String, value: JSONValue) {
             self.key = key
             self.value = value
         }
     }
 
-    /// What reports call it: `local`.
+    /// The name in reports: `local`.
     package let name: String
 
     /// The keys and their values; no key occurs twice.
     package private(set) var entries: [Entry] = []
 
-    /// Makes an empty layer.
     package init(_ name: String) {
         self.name = name
     }
 
-    /// Reads a layer that was kept.
+    /// Reads a stored layer.
     ///
-    /// - Throws: where it is not a JSON object.
+    /// - Throws: if it is not a JSON object.
     package init(_ name: String, reading bytes: [UInt8], source: ConfigurationSource) throws(ConfigurationProblem) {
         let tree = try JSONReader.read(bytes, source: source)
         guard case .mapping(let members) = tree.value else {
-            throw ConfigurationProblem(at: tree.position, "it is not an object of keys and values")
+            throw ConfigurationProblem(at: tree.position, "not an object of keys and values")
         }
         self.name = name
         entries = members.map { Entry(key: $0.key, value: JSONValue($0.node)) }
     }
 
-    /// The value of a key; setting none takes the key out of the layer.
+    /// The value of a key; setting `nil` removes the key.
     package subscript(key: String) -> JSONValue? {
         get { entries.first { $0.key == key }?.value }
         set {
@@ -55,7 +53,7 @@ package struct ConfigurationLayer: Equatable, Sendable {
         }
     }
 
-    /// The layer as it is kept.
+    /// The layer in the form in which it is stored.
     package var text: String {
         let lines = entries.map { "  \(JSONText.quoted($0.key)): \($0.value.compactText)" }
         return lines.isEmpty ? "{}\n" : "{\n\(lines.joined(separator: ",\n"))\n}\n"
@@ -63,7 +61,7 @@ package struct ConfigurationLayer: Equatable, Sendable {
 }
 
 extension ConfigurationLayer.Entry {
-    /// The entry as a tree with the one key.
+    /// The entry as a tree with this one key.
     func tree(at position: ConfigurationPosition) -> ConfigurationNode {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         return names.reversed().reduce(ConfigurationNode(of: value, at: position)) { node, name in

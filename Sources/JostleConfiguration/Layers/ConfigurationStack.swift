@@ -1,34 +1,34 @@
-/// A loaded configuration and layers of single values above it, of which each overrides those before it.
+/// A loaded configuration and layers of single values above it, each of which overrides those below.
 ///
-/// A value that is refused, by itself or together with others, leaves the one below it in force and is remembered: a layer
-/// that is kept may have been right for a file that was changed since.
+/// If a value is refused, alone or in combination with others, the value below it stays in force. The problem is kept
+/// for the report: a stored layer may have been valid for an earlier version of the file.
 package struct ConfigurationStack: Equatable, Sendable {
-    /// What came of all layers.
+    /// The result of all layers.
     package struct Resolution: Equatable, Sendable {
-        /// What is in force.
+        /// The settings in force.
         package var settings: JostleSettings
 
-        /// Which layer set what.
+        /// Which layer set each key.
         package var provenance: Provenance
 
-        /// What is in a layer and not in force, and why.
+        /// The values in a layer that are not in force, and why.
         package var refused: [ConfigurationProblem] = []
     }
 
-    /// What the layers stand upon.
+    /// The configuration below the layers.
     package let base: LoadedConfiguration
     private let keys: RemoteKeys
 
     /// The layers, lowest first.
     package private(set) var layers: [ConfigurationLayer]
 
-    /// What came of them.
+    /// The result of the layers.
     package private(set) var resolution: Resolution
 
-    /// How often the layers were resolved, which takes milliseconds on a board: once, and once more for each `set`.
+    /// The number of resolutions so far, each of which takes milliseconds on a board: one, plus one per `set`.
     private(set) var resolutionCount = 1
 
-    /// Puts layers, lowest first, upon a configuration; they may have the keys of `keys`.
+    /// Stacks layers, lowest first, on a configuration; only the keys in `keys` may be set.
     package init(_ base: LoadedConfiguration, layers: [ConfigurationLayer], keys: RemoteKeys = .local) {
         self.base = base
         self.keys = keys
@@ -36,15 +36,15 @@ package struct ConfigurationStack: Equatable, Sendable {
         resolution = ConfigurationStack.resolve(base, layers, keys)
     }
 
-    /// Whether both have the same layers on the same base, however they came about.
+    /// Whether both have the same layers on the same base, whatever their history.
     package static func == (one: ConfigurationStack, other: ConfigurationStack) -> Bool {
         one.base == other.base && one.keys == other.keys && one.layers == other.layers
             && one.resolution == other.resolution
     }
 
-    /// Sets a key of a layer to a value, or takes it out where there is none.
+    /// Sets a key of a layer, or removes it if `value` is `nil`.
     ///
-    /// - Throws: why the value is refused; then everything is as it was.
+    /// - Throws: why the value is refused; the stack is then unchanged.
     package mutating func set(
         _ key: String, to value: JSONValue?, in name: String
     ) throws(ConfigurationProblem) {
@@ -58,24 +58,25 @@ package struct ConfigurationStack: Equatable, Sendable {
             changed[index][key] = nil
         }
         let result = resolve(changed)
-        // Taking a key out is always possible; what then no longer fits is reported as such.
+        // Removing a key is always possible; values that no longer fit together are reported as refused.
         if value != nil, let problem = result.refused.first(where: { !resolution.refused.contains($0) }) {
-            throw problem.told(of: key)
+            throw problem.attributed(to: key)
         }
         layers = changed
         resolution = result
     }
 
-    /// The value as a report would write it, so that what is kept does not depend on how it was said.
+    /// The value in the form in which a report writes it, so that the stored layer does not depend on the sender's
+    /// notation.
     ///
-    /// - Throws: why no such value can be.
+    /// - Throws: if the value is not valid for the key.
     private static func canonical(
         _ value: JSONValue, of key: String, at position: ConfigurationPosition
     ) throws(ConfigurationProblem) -> JSONValue {
         guard let setting = ConfigurationSchema.setting(key) else { return value }
         var builder = ConfigurationBuilder()
         builder.apply(ConfigurationLayer.Entry(key: key, value: value).tree(at: position))
-        if let problem = builder.problems.last { throw problem.told(of: key) }
+        if let problem = builder.problems.last { throw problem.attributed(to: key) }
         return setting.write(builder.settings)
     }
 
@@ -90,7 +91,8 @@ package struct ConfigurationStack: Equatable, Sendable {
         var builder = ConfigurationBuilder(base)
         var refused: [ConfigurationProblem] = []
         for layer in layers {
-            // All at once first: values may fit together that contradict those below one by one.
+            // Try all entries together first: a combination may be valid although each value alone conflicts with lower
+            // layers.
             do throws(ConfigurationProblem) {
                 builder = try builder.adding(layer.entries, of: layer.name, keys)
             } catch {
@@ -110,7 +112,7 @@ package struct ConfigurationStack: Equatable, Sendable {
 extension ConfigurationBuilder {
     /// The builder with some entries of a layer applied.
     ///
-    /// - Throws: the first thing that is wrong with them.
+    /// - Throws: the first problem that they cause.
     fileprivate func adding(
         _ entries: [ConfigurationLayer.Entry], of layer: String, _ keys: RemoteKeys
     ) throws(ConfigurationProblem) -> ConfigurationBuilder {
@@ -124,26 +126,26 @@ extension ConfigurationBuilder {
         }
         let isNew = { (problem: ConfigurationProblem) in !contradictionsBefore.contains(problem) }
         guard let contradiction = result.contradictions.first(where: isNew) else { return result }
-        throw contradiction.told(of: entries.last?.key ?? contradiction.path)
+        throw contradiction.attributed(to: entries.last?.key ?? contradiction.path)
     }
 }
 
 extension ConfigurationProblem {
-    /// The problem as one of the key that brought it about, which may be another than the one that it names.
-    fileprivate func told(of key: String) -> ConfigurationProblem {
+    /// The problem reported for the key that caused it, which may differ from the key that it names.
+    fileprivate func attributed(to key: String) -> ConfigurationProblem {
         guard path != key else { return self }
         var problem = self
         problem.found = nil
-        problem.reason = "does not fit: \(path) \(reason)"
+        problem.reason = "conflicts with another value: \(path) \(reason)"
         problem.path = key
         return problem
     }
 }
 
-// MARK: Telling it
+// MARK: Reporting
 
 extension ConfigurationStack {
-    /// The values in force as a tree of keys; without the section `mqtt`: how a device gets in is its own affair.
+    /// The values in force as a tree of keys; without the section `mqtt`, because login data stay on the device.
     package var values: JSONValue {
         guard case .object(let members) = ConfigurationSchema.values(of: resolution.settings) else { return .null }
         return .object(members.filter { $0.name != "mqtt" })
@@ -160,7 +162,7 @@ extension ConfigurationStack {
 }
 
 extension ConfigurationSource {
-    /// What reports call the layer that it belongs to.
+    /// The layer's name in reports.
     package var layerName: String {
         switch self {
         case .file: "file"

@@ -1,7 +1,7 @@
 extension JSONValue {
-    /// The value that a message means: JSON where it is JSON, else the text as it stands, so that `0.5 s` needs no quotes.
+    /// Reads a message: JSON if it is valid JSON, else plain text, so that `0.5 s` needs no quotes.
     ///
-    /// - Throws: where it begins like JSON and is none, or is no text at all.
+    /// - Throws: if it begins like JSON but is malformed, or if it is not UTF-8.
     package init(message bytes: [UInt8], topic: String) throws(ConfigurationProblem) {
         let source = ConfigurationSource.message(topic)
         do throws(ConfigurationProblem) {

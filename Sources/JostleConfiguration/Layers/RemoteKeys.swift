@@ -1,30 +1,31 @@
-/// The keys that may be set from outside while the agent runs: those that cannot cut the board off.
+/// The keys that may be set over MQTT while the agent runs: those that cannot make the board unreachable.
 ///
-/// Whoever is let in by the broker can make a device tell too much or too little with them, and undo that again. What
-/// decides whether it can be reached, reads its sensor, and publishes under other names is the file's.
+/// An authorised client can use them to make a device publish too much or too little, and can undo that. The keys that
+/// decide how the board is reached, which sensor it reads and under which names it publishes can be set only in the
+/// file.
 package struct RemoteKeys: Equatable, Sendable {
-    /// The sections whose keys they are.
+    /// The sections whose keys may be set.
     package let sections: [String]
 
-    /// The keys that a home may set.
+    /// The keys that may be set on the device's `set` topics.
     package static let local = RemoteKeys(sections: ["gestures", "attitude", "publish"])
 
-    /// The longest path of a key, bytes: longer ones are not worth a look.
+    /// The longest path that is looked up, bytes.
     static let longest = 128
 
-    /// Says why a key may not be set, where it may not.
+    /// Throws if a key may not be set.
     func check(_ key: String, at position: ConfigurationPosition) throws(ConfigurationProblem) {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard key.utf8.count <= RemoteKeys.longest, let section = names.first, sections.contains(section) else {
             throw ConfigurationProblem(
-                at: position, path: key, "may not be set from outside",
+                at: position, path: key, "cannot be set over MQTT",
                 allowed: "keys of \(ValueFormat<String>.list(sections))")
         }
         if ConfigurationSchema.setting(key) != nil { return }
         if ConfigurationSchema.isSection(names) {
             throw ConfigurationProblem(at: position, path: key, "is a group of keys; set one of them")
         }
-        // The builder knows what may have been meant.
+        // The builder suggests the nearest valid key.
         var builder = ConfigurationBuilder()
         builder.apply(ConfigurationLayer.Entry(key: key, value: .null).tree(at: position))
         throw builder.problems.first ?? ConfigurationProblem(at: position, path: key, "unknown key")

@@ -1,27 +1,27 @@
-/// Settings made of layers, each of which overrides the ones before it: defaults, a file, arguments, messages.
+/// Settings built from layers, each of which overrides the ones before: defaults, a file, arguments, messages.
 ///
-/// A value that is refused leaves the one below it in force and is remembered in `problems`; whoever builds decides
+/// If a value is refused, the previous one stays in force and the problem is added to `problems`; the caller decides
 /// whether that is fatal.
 package struct ConfigurationBuilder: Sendable {
-    /// What is in force so far.
+    /// The settings in force so far.
     package private(set) var settings = JostleSettings()
 
-    /// Which layer set what.
+    /// Which layer set each key.
     package private(set) var provenance = Provenance()
 
-    /// What was refused, in the order in which it was read; at most a hundred problems.
+    /// The refused values in the order in which they were read; at most a hundred.
     package private(set) var problems: [ConfigurationProblem] = []
 
-    /// Makes a builder with the built-in defaults.
+    /// Creates a builder with the built-in defaults.
     package init() {}
 
-    /// Makes a builder that goes on from a configuration that is in order.
+    /// Creates a builder that continues from a valid configuration.
     package init(_ loaded: LoadedConfiguration) {
         settings = loaded.settings
         provenance = loaded.provenance
     }
 
-    /// Applies a layer; relative paths in it belong to `directory`, or without one to the working directory.
+    /// Applies a layer. Relative paths in it refer to `directory`, or to the working directory if that is `nil`.
     package mutating func apply(_ layer: ConfigurationNode, directory: String? = nil) {
         var reader = SectionReader(settings, provenance, problems, directory: directory)
         reader.read(layer, as: ConfigurationSchema.root)
@@ -37,19 +37,19 @@ package struct ConfigurationBuilder: Sendable {
         }
     }
 
-    /// Remembers a problem that was found elsewhere, in reading a layer for example.
+    /// Adds a problem found elsewhere, for example while reading a layer.
     package mutating func report(_ problem: ConfigurationProblem) {
         if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
     }
 
-    /// The configuration, if nothing was refused and its values fit together.
+    /// The configuration, if no value was refused and the values fit together.
     package func finish() throws(ConfigurationErrors) -> LoadedConfiguration {
         let all = problems + contradictions
         guard all.isEmpty else { throw .invalid(all) }
         return LoadedConfiguration(settings: settings, provenance: provenance)
     }
 
-    /// What is wrong with values that are right by themselves.
+    /// Combinations of values that are valid one by one but not together.
     package var contradictions: [ConfigurationProblem] {
         let mqtt = settings.mqtt
         var problems: [ConfigurationProblem] = []
@@ -64,23 +64,23 @@ package struct ConfigurationBuilder: Sendable {
             require("mqtt.certificate_file", for: "mqtt.key_file", unless: mqtt.certificateFile != nil)
         }
         if mqtt.passwordFile != nil {
-            // MQTT 3.1.1 has no password without a user's name, [MQTT-3.1.2-22].
+            // MQTT 3.1.1 has no password without a user name, [MQTT-3.1.2-22].
             let hasUser = mqtt.username != nil || mqtt.usernameFile != nil
             require("mqtt.username or mqtt.username_file", for: "mqtt.password_file", unless: hasUser)
         }
         if settings.imu.assumedIdentity != nil {
-            // Whoever vouches for a chip knows what it is a copy of.
+            // A user who vouches for a chip's identity must also name its family.
             var isNamed = false
             if case .family = settings.sensor.driver { isNamed = true }
             require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
         }
-        return problems + closedGates + forbiddenTopics
+        return problems + contradictoryGates + forbiddenTopics
     }
 }
 
 extension ConfigurationBuilder {
-    /// Gates that no tilt opens.
-    private var closedGates: [ConfigurationProblem] {
+    /// Gates that no tilt can satisfy.
+    private var contradictoryGates: [ConfigurationProblem] {
         GestureNames.gestures.compactMap { name, gesture in
             let gate = settings.motion.gestures[gesture].gate
             let paths = ["tilt_above", "tilt_below"].map { "gestures.\(name).when.\($0)" }
@@ -88,21 +88,21 @@ extension ConfigurationBuilder {
                 let position = provenance[path]
             else { return nil }
             return ConfigurationProblem(
-                at: position, path: path, "leaves no tilt: tilt_above is larger than tilt_below")
+                at: position, path: path, "can never be met: tilt_above is larger than tilt_below")
         }
     }
 
-    /// Actions that would publish where only the device itself or its fleet may: what it says of itself must be true, and
-    /// a gesture that sent it commands could go on for ever.
+    /// Actions that would publish on a topic reserved for the device or its fleet. The device's own reports must be
+    /// true, and a gesture that sent a command to its own device could start an endless loop.
     private var forbiddenTopics: [ConfigurationProblem] {
         settings.actions.enumerated().compactMap { index, action in
             let path = "actions[\(index)].publish.topic"
             guard let topic = action.publish.topic, let position = provenance[path] ?? provenance["actions"],
-                ActionTopics(prefix: settings.mqtt.prefix, id: settings.device.id).forbid(topic)
+                ActionTopics(prefix: settings.mqtt.prefix, id: settings.device.id).isReserved(topic)
             else { return nil }
             return ConfigurationProblem(
                 at: position, path: path, found: topic.source,
-                "lies under \(settings.mqtt.prefix)/, where only the device itself and its fleet publish")
+                "is under \(settings.mqtt.prefix)/, where only the device itself and its fleet may publish")
         }
     }
 }

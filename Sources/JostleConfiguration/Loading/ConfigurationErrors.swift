@@ -4,10 +4,10 @@ package import LinuxSystem
 package enum ConfigurationErrors: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file could not be read: its path, and why open(2) or read(2) failed.
     case unreadable(path: String, SystemFailure)
-    /// It was read, and this is wrong with it, in the order in which it stands there.
+    /// The file was read, but has these problems, in the order in which they occur in it.
     case invalid([ConfigurationProblem])
 
-    /// One line for every problem.
+    /// One line per problem.
     package var description: String {
         switch self {
         case .unreadable(let path, let failure): "\(path): \(failure)"

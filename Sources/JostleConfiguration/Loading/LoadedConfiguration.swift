@@ -1,14 +1,13 @@
 internal import LinuxSystem
 
-/// A configuration that is in order.
+/// A valid configuration.
 package struct LoadedConfiguration: Equatable, Sendable {
-    /// What is in force.
+    /// The settings in force.
     package var settings: JostleSettings
 
-    /// Which layer set what.
+    /// Which layer set each key.
     package var provenance: Provenance
 
-    /// Puts settings together with where they came from.
     package init(settings: JostleSettings, provenance: Provenance) {
         self.settings = settings
         self.provenance = provenance
@@ -18,7 +17,7 @@ package struct LoadedConfiguration: Equatable, Sendable {
 extension JostleSettings {
     /// Loads the built-in defaults, overridden by `file` if there is one, overridden by `overrides` (`key=value`).
     ///
-    /// Throws every problem of all layers, or why the file could not be read.
+    /// - Throws: all problems of all layers, or why the file could not be read.
     package static func load(
         file: String?, overrides: [String] = []
     ) throws(ConfigurationErrors) -> LoadedConfiguration {
@@ -30,13 +29,13 @@ extension JostleSettings {
 }
 
 extension ConfigurationBuilder {
-    /// Applies a YAML file; relative paths in it belong to its directory.
+    /// Applies a YAML file; relative paths in it refer to its directory.
     ///
-    /// Throws only if the file cannot be read; what is wrong in it goes to `problems`.
+    /// - Throws: only if the file cannot be read. Problems in its content go to `problems`.
     package mutating func apply(file path: String) throws(ConfigurationErrors) {
         let bytes: [UInt8]
         do throws(SystemFailure) {
-            // One byte more than is allowed, so that the reader notices.
+            // One byte more than allowed, so that the reader reports a file that is too long.
             bytes = try FileContents.bytes(of: path, limit: ReaderLimits().bytes + 1, mayBePipe: true)
         } catch {
             throw .unreadable(path: path, error)
@@ -50,15 +49,15 @@ extension ConfigurationBuilder {
     }
 }
 
-/// Where the configuration file is.
+/// Finds the configuration file.
 package enum ConfigurationFile {
     /// The file of an installed system.
     package static let systemPath = "/etc/jostle/jostle.yaml"
 
-    /// The file to load where none is named: `$JOSTLE_CONFIG`, else that of the instance `$JOSTLE_INSTANCE` beside the
-    /// system's, `/etc/jostle/left.yaml`, else the system's if there is one.
+    /// The file to load if the user names none: `$JOSTLE_CONFIG`, else the file of the instance `$JOSTLE_INSTANCE`
+    /// beside the system's, `/etc/jostle/left.yaml` for example, else the system's if it exists.
     ///
-    /// What the variables name need not exist; loading it then says so.
+    /// A file named by a variable need not exist; loading it then fails.
     package static func standard(
         environment: (String) -> String? = environmentVariable, systemPath: String = systemPath
     ) -> String? {
@@ -70,6 +69,6 @@ package enum ConfigurationFile {
         return SystemCall.exists(systemPath) ? systemPath : nil
     }
 
-    /// A variable of the process's environment.
+    /// An environment variable of the process.
     package static func environmentVariable(_ name: String) -> String? { SystemCall.environmentVariable(name) }
 }

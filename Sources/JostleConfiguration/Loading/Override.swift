@@ -1,9 +1,9 @@
 /// The argument of `--set`: `key=value`.
 enum Override {
-    /// The argument as a tree with the one key.
+    /// The argument as a tree with this one key.
     ///
-    /// A value that begins with a bracket, brace or quote is YAML; anything else is text as it stands, so that a shell's
-    /// user need not think of YAML's special characters.
+    /// A value that begins with a bracket, brace or quote is YAML. Any other value is plain text, so that users of a
+    /// shell do not have to think of YAML's special characters.
     static func parse(_ argument: String) throws(ConfigurationProblem) -> ConfigurationNode {
         guard let separator = argument.firstIndex(of: "=") else {
             throw ConfigurationProblem(

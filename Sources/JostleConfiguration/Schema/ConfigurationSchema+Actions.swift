@@ -6,117 +6,121 @@ extension ConfigurationSchema {
     static let actions = Section.Member.key(
         "actions", optional: \.actionList, .list(of: action, faults: faults),
         example: "[{ on: shake, publish: { topic: cmnd/lamp/POWER, payload: TOGGLE } }]",
-        "What is published on a gesture beside its event, so that a shake switches a lamp without a hub.")
+        "Rules that publish a message on a gesture, beside its event, so that a shake switches a lamp without a hub.")
 
     /// One rule.
     static let action = SectionOf<JostleSettings.Action>(
-        "action", "On a phase of a gesture, publish something.",
+        "action", "Publishes a message on a phase of a gesture.",
         [
             .key("on", \.gesture, .choice(GestureNames.gestures), "The gesture."),
             .key(
                 "phase", optional: \.phase, .choice(GestureNames.phases), example: "ended",
-                "The phase that it acts on. Without it, began, or recognized for gestures without duration."),
+                "The phase that triggers the rule. Without it, began, or recognized for gestures without duration."),
             .key(
                 "count", optional: \.filter.counts, .oneOrMore(.integer(1...3)), example: "2",
-                "Only so many taps, or one of a list of counts."),
+                "Only this number of taps, or one of a list."),
             .key(
                 "axis", optional: \.filter.axes, .oneOrMore(.choice(GestureNames.axes)), example: "x",
-                "Only along, or about, this axis or one of a list."),
+                "Only along or about this axis, or one of a list."),
             .key(
                 "direction", optional: \.filter.directions, .oneOrMore(.choice(GestureNames.directions)),
-                example: "left", "Only in this direction or one of a list."),
+                example: "left", "Only in this direction, or one of a list."),
             .key(
                 "side", optional: \.filter.sides, .oneOrMore(.choice(GestureNames.sides)), example: "+z",
-                "Only on this side or one of a list."),
+                "Only on this side, or one of a list."),
             .key(
                 "from", optional: \.filter.from, .oneOrMore(.choice(GestureNames.sides)), example: "+z",
-                "Only where this side, or one of a list, was up before."),
+                "Only if this side, or one of a list, was up before."),
             .key(
                 "to", optional: \.filter.to, .oneOrMore(.choice(GestureNames.sides)), example: "-z",
-                "Only where this side, or one of a list, is up after it."),
+                "Only if this side, or one of a list, is up afterwards."),
             .key(
                 "strength_above", optional: \.filter.strengthAbove, .quantity(.acceleration, 0...1000),
                 example: "2 g", "Only if stronger than this (m/s²)."),
             .key(
                 "angle_above", optional: \.filter.angleAbove, .quantity(.angle, 0...(3600 * radiansPerDegree)),
-                example: "90 °", "Only if it goes further than this, whichever way (°)."),
+                example: "90 °", "Only if the angle is larger than this, in either direction (°)."),
             .key(
                 "duration_above", optional: \.filter.durationAbove, .quantity(.duration, 0...604_800),
                 example: "10 min", "Only if it lasts longer than this (s)."),
             .group(
-                "publish", "The message.",
+                "publish", "The message to publish.",
                 [
                     .key(
                         "topic", optional: \.publish.topic, .topicTemplate, example: "cmnd/lamp/POWER",
-                        "Where it goes; ${field} stands for a field of the event."),
+                        "The topic; ${field} inserts a field of the event."),
                     .key(
                         "payload", \.publish.payload, .payloadTemplate,
-                        "What it says; ${field} stands for a field of the event. Without it, the event as it is published."
+                        "The payload; ${field} inserts a field of the event. Without it, the event as it is published."
                     ),
                     .key(
                         "qos", \.publish.qos, .integer(0...1),
-                        "1 is sent until the broker has it, and may arrive twice; 0 is sent once, or lost."),
+                        "1 is sent until the broker acknowledges it, and may arrive twice; 0 is sent once and may be lost."
+                    ),
                     .key(
                         "retain", \.publish.isRetained, .boolean,
-                        "Whether the broker keeps it for those who subscribe later."),
+                        "Whether the broker retains the message for later subscribers."),
                     .key(
                         "expires", optional: \.publish.expiry, .quantity(.duration, 1...604_800, zeroIsOff: true),
                         example: "30 s",
-                        "Age at which it is dropped undelivered (s), 0 never. Without it 30 s, or never with retain."),
+                        "Age at which an undelivered message is dropped (s), 0 never. Without it 30 s, or never with retain."
+                    ),
                 ], required: ["topic"]),
             .key(
                 "consume", \.isConsuming, .boolean,
-                "Whether the rules that follow and the publisher do not hear of the gesture."),
+                "Whether the gesture is withheld from later rules and from the MQTT publisher."),
         ], required: ["on"])
 
-    /// What is wrong with a rule whose values are right by themselves.
+    /// What is wrong with a rule whose values are valid one by one.
     private static func faults(_ action: JostleSettings.Action) -> [ElementFault] {
         let name = GestureNames.name(of: action.gesture)
         var faults: [ElementFault] = []
         if let phase = action.phase, !action.gesture.phases.contains(phase) {
             let phases = action.gesture.phases.map(GestureNames.name)
             faults.append(
-                ElementFault(key: "phase", reason: "is no phase of \(name)", allowed: ValueFormat<String>.list(phases)))
+                ElementFault(
+                    key: "phase", reason: "is not a phase of \(name)", allowed: ValueFormat<String>.list(phases)))
         }
-        for (key, field) in action.filter.asked where !action.gesture.fields.contains(field) {
+        for (key, field) in action.filter.conditions where !action.gesture.fields.contains(field) {
             faults.append(
                 ElementFault(
                     key: key,
-                    reason: "cannot be asked of \(name), which has no \(field.rawValue); \(having(field))"))
+                    reason: "does not apply to \(name), which has no \(field.rawValue); \(gesturesWith(field))"))
         }
         for (key, template) in [("topic", action.publish.topic), ("payload", action.publish.payload)] {
             for field in template?.fields ?? [] where !action.gesture.fields.contains(field) {
                 faults.append(
                     ElementFault(
                         key: "publish.\(key)",
-                        reason: "has ${\(field.rawValue)}, which \(name) never tells; \(having(field))"))
+                        reason: "has ${\(field.rawValue)}, but \(name) has no \(field.rawValue); \(gesturesWith(field))"
+                    ))
             }
         }
         if action.publish.topic == nil && !action.isConsuming {
-            faults.append(ElementFault(key: "", reason: "does nothing: it needs publish, or consume: true"))
+            faults.append(ElementFault(key: "", reason: "has no effect: it needs publish, or consume: true"))
         }
         if action.isConsuming, action.actingPhase != action.gesture.firstPhase {
-            for (key, _) in action.filter.asked where key.hasSuffix("_above") {
+            for (key, _) in action.filter.conditions where key.hasSuffix("_above") {
                 faults.append(
                     ElementFault(
                         key: key,
-                        reason: "cannot be asked together with consume at this phase: "
-                            + "whether a gesture is consumed is decided where it begins"))
+                        reason: "cannot be combined with consume at this phase: "
+                            + "whether a gesture is consumed is decided when it begins"))
             }
         }
         return faults
     }
 
-    /// Which gestures have a field, in words.
-    private static func having(_ field: Template.Field) -> String {
+    /// A clause that lists the gestures with a field: `only tap has it`.
+    private static func gesturesWith(_ field: Template.Field) -> String {
         let names = GestureNames.gestures.filter { $0.value.fields.contains(field) }.map(\.key)
-        return "\(ValueFormat<String>.list(names, "and")) \(names.count == 1 ? "does" : "do")"
+        return "only \(ValueFormat<String>.list(names, "and")) \(names.count == 1 ? "has" : "have") it"
     }
 }
 
 extension JostleSettings.EventFilter {
-    /// The keys that ask something, with the field that each asks for.
-    fileprivate var asked: [(key: String, field: Template.Field)] {
+    /// The keys of the conditions that are set, each with the event's field that it checks.
+    fileprivate var conditions: [(key: String, field: Template.Field)] {
         let all: [(String, Template.Field, Bool)] = [
             ("count", .count, counts != nil), ("axis", .axis, axes != nil),
             ("direction", .direction, directions != nil), ("side", .side, sides != nil),

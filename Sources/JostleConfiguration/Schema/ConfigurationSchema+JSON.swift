@@ -1,8 +1,8 @@
 extension ConfigurationSchema {
     /// The JSON Schema (draft 2020-12) of a configuration file, for editors: `config/jostle.schema.json`.
     ///
-    /// It names keys, defaults and bounds. Units make bounds a matter of arithmetic, so that those of a text such as
-    /// `500 Hz` are checked by the program alone.
+    /// It defines keys, defaults and limits. The limits of a text with a unit, such as `500 Hz`, cannot be expressed in
+    /// JSON Schema; only the program checks them.
     package static var jsonSchema: String {
         guard case .object(let members) = schema(of: root) else { return "" }
         let head: [JSONValue.Member] = [
@@ -11,9 +11,9 @@ extension ConfigurationSchema {
         return JSONValue.object(head + members).indentedText() + "\n"
     }
 
-    /// The schema of a section, which is an object; that of a list's elements is written by the list's format.
+    /// The schema of a section, which is an object. The format of a list calls it for the elements' section.
     static func schema<Root>(of section: SectionOf<Root>) -> JSONValue {
-        // A section whose keys are all commented out is null.
+        // If all keys of a section are commented out, its value is null.
         let type: JSONValue = section.required.isEmpty ? ["object", "null"] : "object"
         var members: [JSONValue.Member] = [
             .init("description", .string(section.summary)), .init("type", type), .init("additionalProperties", false),

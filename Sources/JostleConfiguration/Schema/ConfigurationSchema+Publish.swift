@@ -19,10 +19,10 @@ extension ConfigurationSchema {
                         .key(
                             "rotation_deadband", \.publish.rotationDeadband,
                             .quantity(.rotationRange, 0...(2000 * radiansPerDegree)),
-                            "The change of rotation that is worth a message as well (°/s). Smaller is finer.")
+                            "Change of the rotation rate that also triggers a message (°/s). Smaller is finer.")
                     ])),
             .group(
-                "health", "The report on the device's own state.",
+                "health", "The device's health report.",
                 [
                     .key(
                         "interval", \.publish.health.interval,
@@ -32,52 +32,52 @@ extension ConfigurationSchema {
         ])
 
     static let mqtt = Section(
-        "mqtt", "The way to the broker.",
+        "mqtt", "How to reach the broker.",
         [
             .key(
                 "broker", optional: \.mqtt.broker, .broker, example: "mqtt://localhost:1883",
                 "The broker: embedded, a URL, or a list of URLs tried in turn. Without it, the one on this machine."),
             .key(
                 "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
-                "The user's name at the broker."),
+                "The user name at the broker."),
             .key(
                 "username_file", optional: \.mqtt.usernameFile, .credentialPath, example: "credential:mqtt-username",
-                "A file whose first line is the user's name, instead of username."),
+                "A file whose first line is the user name, instead of username."),
             .key(
                 "password_file", optional: \.mqtt.passwordFile, .credentialPath, example: "/etc/jostle/password",
-                "A file whose first line is the password, or credential:NAME for one that systemd keeps. The password itself "
-                    + "never stands in a configuration."),
+                "A file whose first line is the password, or credential:NAME for a systemd credential. The password itself "
+                    + "is never written into a configuration."),
             .key(
                 "ca_file", optional: \.mqtt.caFile, .path, example: "/etc/jostle/ca.pem",
-                "The certificates that a mqtts broker is checked against. Without it, the system's."),
+                "The CA certificates for verifying a mqtts broker. Without it, the system's."),
             .key(
                 "ca_directory", optional: \.mqtt.caDirectory, .path, example: "/etc/jostle/ca",
-                "A directory of such certificates, named by their hashes as openssl rehash does."),
+                "A directory of CA certificates, named by their hashes as openssl rehash does."),
             .key(
                 "server_name_check", \.mqtt.checksServerName, .boolean,
-                "Whether the broker's certificate must be for the name by which it is called. Leave it on."),
+                "Whether the broker's certificate must match its host name. Leave it on."),
             .key(
                 "alpn", optional: \.mqtt.applicationProtocol, .text(maximum: 255), example: "mqtt",
-                "The application protocol that TLS asks for, where a broker shares its port with others."),
+                "The application protocol to request in TLS, for a broker that shares its port with others."),
             .key(
                 "certificate_file", optional: \.mqtt.certificateFile, .path, example: "/etc/jostle/device.pem",
-                "This device's certificate, where the broker asks for one. It needs key_file."),
+                "This device's certificate, for a broker that requires one. It needs key_file."),
             .key(
                 "key_file", optional: \.mqtt.keyFile, .credentialPath, example: "/etc/jostle/device.key",
-                "The private key of that certificate, without a passphrase, which not everybody may read."),
+                "The private key of that certificate, without a passphrase and not readable by all users."),
             .key(
-                "prefix", \.mqtt.prefix, .topicPrefix, "What every topic begins with."),
+                "prefix", \.mqtt.prefix, .topicPrefix, "The first part of every topic."),
             .key(
                 "keep_alive", \.mqtt.keepAlive, .quantity(.duration, 5...3600),
-                "Silence after which the connection is tested (s). Smaller notices a dead network sooner."),
+                "Silence after which the connection is tested (s). Smaller detects a dead network sooner."),
             .key(
                 "version", \.mqtt.version, .choice(["auto": .automatic, "v5": .v5, "v3.1.1": .v311]),
-                "The version of MQTT: auto speaks v5, and v3.1.1 where the broker does not know that."),
+                "The MQTT version: auto uses v5, or v3.1.1 if the broker does not support v5."),
             .key(
                 "event_expiry", \.mqtt.eventExpiry, .quantity(.duration, 1...604_800, zeroIsOff: true),
-                "Time for which the broker keeps an event for those who are not there (s). 0 is for ever."),
+                "Time for which the broker keeps an event for offline subscribers (s). 0 keeps it indefinitely."),
             .group(
-                "outbox", "What waits for a broker that is not there. The oldest goes first.",
+                "outbox", "Messages that wait for an unreachable broker. The oldest are dropped first.",
                 [
                     .key(
                         "max_count", \.mqtt.outbox.maximumCount, .integer(1...1_000_000),
@@ -87,22 +87,22 @@ extension ConfigurationSchema {
                         "The most bytes of topics and payloads, in memory and, eight times as many, on the disk."),
                     .key(
                         "max_age", \.mqtt.outbox.maximumAge, .quantity(.duration, 1...31_536_000),
-                        "The age at which a message is given up (s). Smaller spares those who listen stale news."),
+                        "The age at which a message is dropped (s). Smaller avoids outdated messages."),
                 ]),
         ])
 
     static let homeAssistant = Section(
-        "home_assistant", "What Home Assistant is told.",
+        "home_assistant", "What is announced to Home Assistant.",
         [
             .key(
                 "discovery", \.homeAssistant.discovery, .boolean,
-                "Whether it is told of the device, its entities and triggers; false takes them away again."),
+                "Whether the device, its entities and triggers are announced; false removes them from Home Assistant."),
             .key(
                 "prefix", \.homeAssistant.prefix, .topicPrefix,
-                "What the topics of announcements begin with, as set in its MQTT integration."),
+                "The discovery prefix, as set in Home Assistant's MQTT integration."),
         ])
 
-    /// The keys of a quantity that is published when it changes.
+    /// The keys of a quantity that is published on change.
     private static func stream(
         _ name: String, rate: WritableKeyPath<JostleSettings, Double> & Sendable,
         deadband: WritableKeyPath<JostleSettings, Double> & Sendable,
@@ -114,10 +114,10 @@ extension ConfigurationSchema {
             [
                 .key(
                     "rate", rate, .quantity(.frequency, 0.01...200, zeroIsOff: true),
-                    "The most messages a second (Hz). Smaller spares the network, larger follows faster; 0 is off."),
+                    "The most messages per second (Hz). Smaller saves traffic, larger follows faster; 0 is off."),
                 .key(
                     "deadband", deadband, deadbandFormat,
-                    "The change that is worth a message (\(unit)). Smaller is finer, larger is quieter."),
+                    "The change that triggers a message (\(unit)). Smaller is finer, larger sends fewer messages."),
                 .key(
                     "heartbeat", heartbeat,
                     .quantity(.duration, 0.1...3600, zeroIsOff: true),

@@ -1,5 +1,5 @@
 extension ConfigurationSchema {
-    /// What is known about a key, for documentation and reports.
+    /// The description of a key, for documentation and reports.
     package struct KeyDescription: Equatable, Sendable {
         /// The key's path: `sensor.rate`.
         package var path: String
@@ -7,17 +7,17 @@ extension ConfigurationSchema {
         /// Meaning, unit, and what smaller and larger do.
         package var summary: String
 
-        /// What may be written, with an example.
+        /// The values allowed, with an example.
         package var allowed: String
 
-        /// The built-in default as it would be written; null where there is none.
+        /// The built-in default in the form in which it is written; null if there is none.
         package var defaultValue: JSONValue
 
-        /// Whether the key may be without a value.
+        /// Whether the key may have no value.
         package var isOptional: Bool
     }
 
-    /// Every key, in the order in which they are documented.
+    /// Every key, in the order of the documentation.
     package static var keys: [KeyDescription] {
         let defaults = JostleSettings()
         return root.settings().map { path, setting in
@@ -27,10 +27,11 @@ extension ConfigurationSchema {
         }
     }
 
-    /// The settings as a tree of keys and values as they would be written: `{"sensor": {"rate": "200 Hz", …}, …}`.
+    /// The settings as a tree of keys and values in the form in which they are written: `{"sensor": {"rate": "200 Hz",
+    /// …}, …}`.
     package static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
 
-    /// The settings as a YAML file that, loaded, makes the same; a comment says where each value came from.
+    /// The settings as a YAML file that loads as the same settings; a comment names the origin of each value.
     package static func describe(_ settings: JostleSettings, _ provenance: Provenance) -> String {
         var lines: [String] = []
         describe(root, path: "", indentation: "", settings, provenance, into: &lines)
@@ -47,8 +48,8 @@ extension ConfigurationSchema {
             })
     }
 
-    /// What an element of a list says beyond its defaults; a section with a key that it must have is there as a whole or
-    /// not at all.
+    /// The keys of a list's element that differ from their defaults. A section with a required key is written if that
+    /// key is set.
     static func deviations<Root>(of section: SectionOf<Root>, _ value: Root) -> [JSONValue.Member] {
         let defaults = Root()
         return section.members.compactMap { member in

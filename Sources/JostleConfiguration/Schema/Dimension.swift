@@ -2,16 +2,16 @@ internal import MotionCore
 
 /// A physical quantity and the units in which it may be written.
 struct Dimension: Sendable {
-    /// What a message calls it, with its article.
+    /// Its name in messages, with the article.
     let name: String
 
-    /// The unit of a number that is written without one.
+    /// The unit of a number without a unit.
     let defaultUnit: Unit
 
     /// The other units.
     let otherUnits: [Unit]
 
-    /// Whether `±` may stand before the number, as is usual with ranges.
+    /// Whether the number may begin with `±`, as is usual for ranges.
     let allowsPlusMinus: Bool
 
     init(_ name: String, _ defaultUnit: Unit, _ otherUnits: Unit..., allowsPlusMinus: Bool = false) {
@@ -24,16 +24,16 @@ struct Dimension: Sendable {
     /// All units, the default one first.
     var units: [Unit] { [defaultUnit] + otherUnits }
 
-    /// One unit of a quantity.
+    /// A unit of a quantity.
     struct Unit: Sendable {
-        /// How it is written, preferred spelling first.
+        /// Its spellings, the preferred one first.
         let symbols: [String]
 
-        /// The SI value of 1 is `multiplier / divisor`: a quotient, so that 20 ms is the Double next to 0.02.
+        /// The SI value of 1 is `multiplier / divisor`; as a quotient, 20 ms is exactly the Double 0.02.
         let multiplier: Double
         let divisor: Double
 
-        /// The SI values that are shown in this unit where they are whole numbers of it.
+        /// The SI values that are written in this unit if they are integral in it.
         let shown: Range<Double>
 
         init(_ symbols: String..., multiplier: Double = 1, divisor: Double = 1, shown: Range<Double> = 0..<0) {
@@ -46,7 +46,7 @@ struct Dimension: Sendable {
         /// The preferred spelling.
         var symbol: String { symbols.first ?? "" }
 
-        /// The SI value of so many units.
+        /// The SI value of `value` units.
         func si(_ value: Double) -> Double { value * multiplier / divisor }
 
         /// The number of units in an SI value.
@@ -85,17 +85,17 @@ extension Dimension {
         }
         guard let (number, afterNumber) = NumberText.leading(rest) else { throw ValueRefusal("is not \(name)") }
         let symbol = afterNumber.drop { $0 == " " }
-        guard !symbol.hasPrefix(",") else { throw ValueRefusal("is not \(name); decimals follow a point, not a comma") }
+        guard !symbol.hasPrefix(",") else { throw ValueRefusal("is not \(name); use a decimal point, not a comma") }
         guard let unit = symbol.isEmpty ? defaultUnit : units.first(where: { $0.symbols.contains(String(symbol)) })
         else {
-            throw ValueRefusal("is not \(name): its units are \(units.map(\.symbol).joined(separator: ", "))")
+            throw ValueRefusal("is not \(name); its units are \(units.map(\.symbol).joined(separator: ", "))")
         }
         let value = unit.si(number)
         guard value.isFinite else { throw ValueRefusal("is too large a number") }
         return value
     }
 
-    /// The SI value with its most readable unit.
+    /// The value in its most readable unit.
     func text(_ value: Double) -> String {
         let unit =
             otherUnits.first { unit in
@@ -105,7 +105,7 @@ extension Dimension {
         return "\(NumberText.rounded(unit.count(value))) \(unit.symbol)"
     }
 
-    /// A regular expression (ECMA 262) for a number with or without a unit, as JSON Schema needs it.
+    /// A regular expression (ECMA 262) for a number with or without a unit, for JSON Schema.
     var pattern: String {
         let symbols = units.flatMap(\.symbols).map { $0.replacing("^", with: "\\^") }.joined(separator: "|")
         let sign = allowsPlusMinus ? "(±|\\+/-|\\+-)? ?" : ""

@@ -1,8 +1,9 @@
 package import MotionCore
 
-/// The table of gestures in docs/gestures.md, for checking what is asked of their events: it grows with the table.
+/// Which phases and fields the events of each gesture have, for checking actions; keep it consistent with
+/// the table in docs/gestures.md.
 extension Gesture {
-    /// Whether it has a beginning and an end.
+    /// Whether the gesture has a beginning and an end.
     var hasDuration: Bool {
         switch self {
         case .shake, .turn, .tilt, .fall, .motion, .vibration: true
@@ -10,7 +11,7 @@ extension Gesture {
         }
     }
 
-    /// The phases that it goes through.
+    /// The phases that the gesture can go through.
     package var phases: [GesturePhase] {
         switch self {
         case .turn: [.began, .changed, .ended, .cancelled]
@@ -19,10 +20,10 @@ extension Gesture {
         }
     }
 
-    /// The first of them.
+    /// The first phase.
     var firstPhase: GesturePhase { hasDuration ? .began : .recognized }
 
-    /// What is told of it in at least one of its phases.
+    /// The fields present in at least one phase.
     var fields: Set<Template.Field> {
         let own: Set<Template.Field> =
             switch self {
@@ -37,7 +38,7 @@ extension Gesture {
             case .motion: []
             case .vibration: [.level, .frequency]
             }
-        let ofAll: Set<Template.Field> = [.event, .device, .gesture, .phase, .id, .t, .simulated]
-        return own.union(ofAll).union(hasDuration ? [.duration, .reason] : [])
+        let common: Set<Template.Field> = [.event, .device, .gesture, .phase, .id, .t, .simulated]
+        return own.union(common).union(hasDuration ? [.duration, .reason] : [])
     }
 }

@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// The words for what an event tells: the same as in its payload.
+/// The contract names in events, the same as in their payload.
 enum GestureNames {
     static let gestures: KeyValuePairs<String, Gesture> = [
         "shake": .shake, "tap": .tap, "flick": .flick, "turn": .turn, "flip": .flip, "tilt": .tilt, "fall": .fall,
@@ -17,9 +17,9 @@ enum GestureNames {
         "+x": .plusX, "-x": .minusX, "+y": .plusY, "-y": .minusY, "+z": .plusZ, "-z": .minusZ,
     ]
 
-    /// The word for a gesture.
+    /// The contract name of a gesture.
     static func name(of gesture: Gesture) -> String { gestures.first { $0.value == gesture }?.key ?? "" }
 
-    /// The word for a phase.
+    /// The contract name of a phase.
     static func name(of phase: GesturePhase) -> String { phases.first { $0.value == phase }?.key ?? "" }
 }

@@ -1,28 +1,28 @@
-/// What the keys of a section are fields of: made without arguments it has all defaults.
+/// A type whose fields are set by the keys of a section; `init()` gives the defaults.
 protocol KeyedSettings: Equatable, Sendable {
     init()
 }
 
 extension JostleSettings: KeyedSettings {}
 
-/// A section of the configuration itself; one of a list's elements is a section of theirs.
+/// A section of the configuration itself, as opposed to the elements of a list.
 typealias Section = SectionOf<JostleSettings>
 
 /// A key of the configuration itself.
 typealias Setting = SettingOf<JostleSettings>
 
-/// A group of keys that are fields of `Root`.
+/// A section: a group of keys that set fields of `Root`.
 struct SectionOf<Root: KeyedSettings>: Sendable {
-    /// The key within the section around it; empty for the whole.
+    /// The key within the enclosing section; empty for the root.
     let name: String
 
-    /// What the keys are about.
+    /// A description of the section.
     let summary: String
 
-    /// The keys, in the order in which they are documented.
+    /// The keys, in the order of the documentation.
     let members: [Member]
 
-    /// Those of its keys without which it means nothing.
+    /// The keys that must be present.
     let required: [String]
 
     init(_ name: String, _ summary: String, _ members: [Member], required: [String] = []) {
@@ -32,7 +32,7 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
         self.required = required
     }
 
-    /// A key or a group of keys.
+    /// A key or a section.
     enum Member: Sendable {
         case setting(SettingOf<Root>)
         case section(SectionOf<Root>)
@@ -45,7 +45,7 @@ struct SectionOf<Root: KeyedSettings>: Sendable {
         }
     }
 
-    /// The member of that name.
+    /// The member with this name.
     func member(_ name: String) -> Member? { members.first { $0.name == name } }
 
     /// All settings below this section with their paths, in order.
@@ -77,7 +77,7 @@ extension SectionOf.Member {
         .setting(SettingOf(name, optional: field, format, example: example, summary))
     }
 
-    /// A group of keys.
+    /// A nested section.
     static func group(_ name: String, _ summary: String, _ members: [Self], required: [String] = []) -> Self {
         .section(SectionOf(name, summary, members, required: required))
     }

@@ -1,21 +1,21 @@
-/// Reads a tree as a section: puts what is right into the section's settings and remembers what is wrong.
+/// Reads a tree as a section: sets the valid values and collects the problems.
 ///
-/// It serves the configuration itself and each element of a list of sections.
+/// Used for the configuration itself and for each element of a list of sections.
 struct SectionReader<Root: KeyedSettings> {
-    /// The settings, with what was read.
+    /// The settings read so far.
     private(set) var value: Root
 
-    /// Where each key that was read stands.
+    /// The position of each key read so far.
     private(set) var provenance: Provenance
 
-    /// What was refused, in the order in which it was read.
+    /// The refused values, in the order in which they were read.
     private(set) var problems: [ConfigurationProblem]
 
-    /// Where relative paths belong.
+    /// The directory to which relative paths refer.
     private let directory: String?
 
-    /// All keys, for suggestions.
-    private var whole: SectionOf<Root>?
+    /// The section passed to `read(_:as:)`, for suggestions.
+    private var root: SectionOf<Root>?
 
     init(
         _ value: Root = Root(), _ provenance: Provenance = Provenance(), _ problems: [ConfigurationProblem] = [],
@@ -27,16 +27,16 @@ struct SectionReader<Root: KeyedSettings> {
         self.directory = directory
     }
 
-    /// Reads a node as the whole section.
+    /// Reads a node as the outermost section.
     mutating func read(_ node: ConfigurationNode, as section: SectionOf<Root>) {
-        whole = section
+        root = section
         read(node, as: section, path: "")
     }
 
     private mutating func read(_ node: ConfigurationNode, as section: SectionOf<Root>, path: String) {
         switch node.value {
         case .null:
-            // All its keys are commented out.
+            // All keys are commented out.
             lookForRequired([], of: section, path: path, at: node.position)
         case .mapping(let entries):
             for entry in entries {
@@ -44,7 +44,7 @@ struct SectionReader<Root: KeyedSettings> {
                 switch section.member(entry.key) {
                 case .section(let section): read(entry.node, as: section, path: inner)
                 case .setting(let setting): read(entry.node, as: setting, path: inner)
-                // Finding a suggestion takes time: not for what nobody will read.
+                // Finding a suggestion takes time, and beyond the limit no problem is reported.
                 case nil where problems.count >= ConfigurationProblem.maximumCount: continue
                 case nil: report(unknownKey(entry, in: section, path: inner))
                 }
@@ -79,7 +79,7 @@ struct SectionReader<Root: KeyedSettings> {
         at position: ConfigurationPosition
     ) {
         for name in section.required where !entries.contains(where: { $0.key == name }) {
-            report(ConfigurationProblem(at: position, path: path, "lacks the key \"\(name)\""))
+            report(ConfigurationProblem(at: position, path: path, "has no key \"\(name)\""))
         }
     }
 
@@ -87,13 +87,13 @@ struct SectionReader<Root: KeyedSettings> {
         if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
     }
 
-    /// A problem that suggests the key of that name further down, or else the nearest key of the section, or else the key
-    /// of that name elsewhere.
+    /// A problem that suggests the key of this name further down, else the nearest key of the section, else the key of
+    /// this name elsewhere.
     private func unknownKey(
         _ entry: ConfigurationNode.Entry, in section: SectionOf<Root>, path: String
     ) -> ConfigurationProblem {
         let names = section.members.map(\.name)
-        let namesakes = (whole ?? section).settings().map(\.path).filter { $0.hasSuffix(".\(entry.key)") }
+        let namesakes = (root ?? section).settings().map(\.path).filter { $0.hasSuffix(".\(entry.key)") }
         let below = namesakes.filter { $0.hasPrefix(String(path.dropLast(entry.key.count))) }
         var reason = "unknown key"
         var allowed: String?
@@ -101,8 +101,8 @@ struct SectionReader<Root: KeyedSettings> {
         if let near, below.isEmpty {
             reason += "; did you mean \"\(near)\"?"
         } else if !namesakes.isEmpty {
-            let meant = below.isEmpty ? namesakes : below
-            reason += "; did you mean \(meant.map { "\"\($0)\"" }.joined(separator: " or "))?"
+            let suggestions = below.isEmpty ? namesakes : below
+            reason += "; did you mean \(suggestions.map { "\"\($0)\"" }.joined(separator: " or "))?"
         } else {
             allowed = names.joined(separator: ", ")
         }
@@ -112,10 +112,10 @@ struct SectionReader<Root: KeyedSettings> {
 }
 
 extension ConfigurationProblem {
-    /// How many are remembered: nobody reads more.
+    /// The most problems that are reported.
     static let maximumCount = 100
 
-    /// The same problem, of an element of the list with this path.
+    /// The same problem with the path of the enclosing list in front.
     fileprivate func below(_ path: String) -> ConfigurationProblem {
         var problem = self
         problem.path = path + self.path
@@ -124,7 +124,7 @@ extension ConfigurationProblem {
 }
 
 extension Provenance {
-    /// Notes where a value stands and, of a list of mappings, where each of their keys does: `actions[0].publish.topic`.
+    /// Records the position of a value and, for a list of mappings, of each of their keys: `actions[0].publish.topic`.
     fileprivate mutating func note(_ node: ConfigurationNode, at path: String) {
         forget(below: path)
         self[path] = node.position

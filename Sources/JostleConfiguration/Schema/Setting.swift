@@ -1,6 +1,6 @@
-/// One key of the configuration: everything that reading, checking, reporting and documenting it takes.
+/// A key of the configuration, with everything needed to read, check, report and document it.
 ///
-/// Which type the value has is known only inside: the closures are made where field and format are still typed.
+/// The type of the value is erased: the closures capture the typed field and format.
 struct SettingOf<Root: KeyedSettings>: Sendable {
     /// The key within its section.
     let name: String
@@ -8,19 +8,19 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// Meaning, unit, and what smaller and larger do, in one or two sentences.
     let summary: String
 
-    /// What may be written, with an example.
+    /// The values allowed, with an example.
     let allowed: String
 
-    /// Whether it may be without a value, which is then also its default.
+    /// Whether the key may have no value, which is then also its default.
     let isOptional: Bool
 
     /// The constraints as members of a JSON Schema.
     let constraints: [JSONValue.Member]
 
-    /// Puts the value that a node means into the settings; the directory is the one of relative paths.
+    /// Sets the value of a node; relative paths refer to the directory.
     let read: @Sendable (ConfigurationNode, _ directory: String?, inout Root) throws(ValueRefusal) -> Void
 
-    /// The value in the settings as it would be written; null where it has none.
+    /// The value in the form in which it is written; null if there is none.
     let write: @Sendable (Root) -> JSONValue
 
     /// A setting that always has a value.

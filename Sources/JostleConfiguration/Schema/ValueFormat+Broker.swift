@@ -42,7 +42,7 @@ extension ValueFormat<JostleSettings.Broker> {
         }
     }
 
-    /// The text with everything before an `@` left out: a password must not get into a log.
+    /// The text without anything before an `@`, because a password must not be logged.
     private static func withoutCredentials(_ text: String) -> String {
         guard let end = text.lastIndex(of: "@") else { return text }
         let scheme = text.firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""

@@ -1,5 +1,5 @@
 extension ValueFormat<DailySpan> {
-    /// A time of day, `22:00-07:00`.
+    /// A daily period, `22:00-07:00`.
     static var dailySpan: ValueFormat {
         ValueFormat(
             allowed: "a time of day from 00:00 to 24:00 such as 22:00-07:00", wantsExample: false,
@@ -8,7 +8,7 @@ extension ValueFormat<DailySpan> {
             ],
             read: { node, _ throws(ValueRefusal) in
                 guard let span = DailySpan(try node.scalarText()) else {
-                    throw ValueRefusal("is not the time from one minute of the day to another")
+                    throw ValueRefusal("is not a period such as 22:00-07:00")
                 }
                 return span
             },

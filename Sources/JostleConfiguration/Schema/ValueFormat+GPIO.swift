@@ -16,7 +16,7 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    /// The number of a GPIO line on its chip, or its name, which has 31 bytes at most (linux/gpio.h, `GPIO_MAX_NAME_SIZE`).
+    /// The number of a GPIO line on its chip, or its name of at most 31 bytes (linux/gpio.h, `GPIO_MAX_NAME_SIZE`).
     static var gpioLine: ValueFormat {
         ValueFormat(
             allowed: "a line's number, 0 … 65535, or its name", wantsExample: true,
@@ -31,8 +31,8 @@ extension ValueFormat<String> {
             read: { node, _ throws(ValueRefusal) in
                 let text = try lineOfText(node, maximum: 31)
                 guard text.allSatisfy({ $0.isASCII && $0.isNumber }) else {
-                    // Neither -1 nor 1.5 is meant as a name.
-                    guard NumberText.whole(text) == nil else { throw ValueRefusal("is not the number of a line") }
+                    // -1 and 1.5 are mistaken numbers, not names.
+                    guard NumberText.whole(text) == nil else { throw ValueRefusal("is not a line's number") }
                     return text
                 }
                 guard UInt16(text) != nil else { throw ValueRefusal("is out of bounds") }

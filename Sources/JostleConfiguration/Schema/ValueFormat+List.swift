@@ -1,11 +1,11 @@
 extension ValueFormat {
-    /// One value, or a list of some; a value that occurs twice counts once.
+    /// One value, or a list of values; duplicates are dropped.
     static func oneOrMore<Element: Equatable & Sendable>(
         _ element: ValueFormat<Element>
     ) -> ValueFormat where Value == [Element] {
         let one = JSONValue.object(element.constraints)
         return ValueFormat(
-            allowed: "\(element.allowed), or a list of some", wantsExample: element.wantsExample,
+            allowed: "\(element.allowed), or a list of them", wantsExample: element.wantsExample,
             constraints: [.init("anyOf", [one, ["type": "array", "minItems": 1, "items": one]])],
             read: { node, directory throws(ValueRefusal) in
                 guard case .sequence(let nodes) = node.value else { return [try element.read(node, directory)] }
@@ -19,19 +19,19 @@ extension ValueFormat {
 }
 
 extension ValueFormat {
-    /// A list of some of a few names, which may be empty; a name that occurs twice counts once.
+    /// A list of names from a fixed set; it may be empty, and duplicates are dropped.
     static func names<Element: Equatable & Sendable>(
         _ pairs: [(key: String, value: Element)]
     ) -> ValueFormat where Value == [Element] {
         let element = ValueFormat<Element>.choice(pairs)
         return ValueFormat(
-            allowed: "a list of some of \(element.allowed)", wantsExample: false,
+            allowed: "a list of \(element.allowed)", wantsExample: false,
             constraints: [.init("type", "array"), .init("items", .object(element.constraints))],
             read: { node, directory throws(ValueRefusal) in
                 let nodes: [ConfigurationNode]
                 switch node.value {
                 case .sequence(let elements): nodes = elements
-                case .mapping: throw ValueRefusal("is a mapping where a list is expected")
+                case .mapping: throw ValueRefusal("is a mapping, not a list")
                 case .scalar: throw ValueRefusal("is not a list")
                 case .null: throw ValueRefusal("has no value")
                 }
@@ -42,7 +42,7 @@ extension ValueFormat {
 }
 
 extension ValueFormat where Value: Equatable {
-    /// The values of a list's elements, each once, in the order in which they come first; a refusal names the element.
+    /// The distinct values of a list's elements, in order; a refusal contains the element's position.
     fileprivate func readDistinct(
         _ nodes: [ConfigurationNode], _ directory: String?
     ) throws(ValueRefusal) -> [Value] {
@@ -59,7 +59,7 @@ extension ValueFormat where Value: Equatable {
     }
 }
 
-/// Something wrong with an element of a list whose values are right by themselves.
+/// A problem with an element of a list whose values are valid one by one.
 struct ElementFault {
     /// The key within the element; empty for the element as a whole.
     var key: String
@@ -68,9 +68,9 @@ struct ElementFault {
 }
 
 extension ValueFormat {
-    /// A list of mappings with the keys of `section`; `faults` looks at an element as a whole.
+    /// A list of mappings with the keys of `section`; `faults` checks an element as a whole.
     ///
-    /// All problems of all elements are told; where there is one, the list is refused.
+    /// All problems of all elements are reported. A list with a problem is refused as a whole.
     static func list<Element: KeyedSettings>(
         of section: SectionOf<Element>, faults: @escaping @Sendable (Element) -> [ElementFault]
     ) -> ValueFormat where Value == [Element] {
@@ -82,8 +82,8 @@ extension ValueFormat {
                 let nodes: [ConfigurationNode]
                 switch node.value {
                 case .sequence(let elements): nodes = elements
-                case .mapping: throw ValueRefusal("is a mapping where a list of them is expected")
-                case .scalar: throw ValueRefusal("is one value where a list of mappings is expected")
+                case .mapping: throw ValueRefusal("is a mapping, not a list of mappings")
+                case .scalar: throw ValueRefusal("is a single value, not a list of mappings")
                 case .null: throw ValueRefusal("has no value")
                 }
                 var elements: [Element] = []
@@ -92,7 +92,7 @@ extension ValueFormat {
                     var reader = SectionReader<Element>(directory: directory)
                     reader.read(node, as: section)
                     elements.append(reader.value)
-                    // What follows from a mistake is none of its own.
+                    // Faults that merely follow from a refused value are not reported.
                     var found = reader.problems
                     if found.isEmpty { found = faults(reader.value).map { $0.problem(in: node) } }
                     problems += found.map { problem in
@@ -102,7 +102,7 @@ extension ValueFormat {
                     }
                 }
                 guard problems.isEmpty else {
-                    var refusal = ValueRefusal("has wrong elements")
+                    var refusal = ValueRefusal("has invalid elements")
                     refusal.inner = problems
                     throw refusal
                 }
@@ -113,7 +113,7 @@ extension ValueFormat {
 }
 
 extension ElementFault {
-    /// The problem, where the key stands in the element.
+    /// The problem at the position of its key in the element.
     fileprivate func problem(in element: ConfigurationNode) -> ConfigurationProblem {
         let place = key.split(separator: ".").reduce(element) { node, name in node[String(name)] ?? node }
         return ConfigurationProblem(at: place.position, path: key, found: place.text, reason, allowed: allowed)

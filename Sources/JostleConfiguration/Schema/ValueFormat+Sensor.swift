@@ -28,7 +28,7 @@ extension ValueFormat<String?> {
             read: { node, _ throws(ValueRefusal) in
                 let text = try ValueFormat<String>.lineOfText(node, maximum: 64)
                 if text == "auto" { return nil }
-                guard !text.contains("/") else { throw ValueRefusal("is a path, not the name of a device") }
+                guard !text.contains("/") else { throw ValueRefusal("is a path, not a device's name") }
                 return text
             },
             write: { .string($0 ?? "auto") })
@@ -47,7 +47,7 @@ extension ValueFormat<UInt8?> {
     /// `auto`, which is `nil`, or a 7-bit I2C address that is not reserved (UM10204 rev. 7.0, table 4).
     static var address: ValueFormat {
         ValueFormat(
-            allowed: "auto, or an address of 0x08 … 0x77 such as 0x68", wantsExample: false,
+            allowed: "auto, or an address 0x08 … 0x77 such as 0x68", wantsExample: false,
             constraints: [
                 .init(
                     "anyOf",
@@ -66,10 +66,11 @@ extension ValueFormat<UInt8?> {
             write: { $0.map { .string(text($0)) } ?? "auto" })
     }
 
-    /// `auto`, which is `nil`, or what an identity register holds. Nothing, or a bus held low, reads as 0xFF or 0.
+    /// `auto`, which is `nil`, or the content of an identity register. 0xFF and 0 are excluded: an absent chip reads as
+    /// 0xFF, and a bus that is held low as 0.
     static var identity: ValueFormat {
         ValueFormat(
-            allowed: "auto, or a number of 0x01 … 0xFE such as 0x68", wantsExample: false,
+            allowed: "auto, or a number 0x01 … 0xFE such as 0x68", wantsExample: false,
             constraints: [
                 .init(
                     "anyOf",
@@ -81,18 +82,18 @@ extension ValueFormat<UInt8?> {
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
                 if text == "auto" { return nil }
-                guard let identity = byte(text) else { throw ValueRefusal("is not the number of a chip") }
+                guard let identity = byte(text) else { throw ValueRefusal("is not a chip's number") }
                 guard (0x01...0xFE).contains(identity) else { throw ValueRefusal("is out of bounds") }
                 return identity
             },
             write: { $0.map { .string(text($0)) } ?? "auto" })
     }
 
-    /// A byte out of decimal or, after `0x`, hexadecimal digits; `nil` where it is none.
+    /// The byte from decimal or, after `0x`, hexadecimal digits; `nil` if the text is malformed.
     private static func byte(_ text: String) -> UInt8? {
         let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
         let digits = isHexadecimal ? text.dropFirst(2) : text[...]
-        // UInt8(_:radix:) would take a sign.
+        // UInt8(_:radix:) would accept a sign.
         return digits.allSatisfy(\.isHexDigit) ? UInt8(digits, radix: isHexadecimal ? 16 : 10) : nil
     }
 
@@ -124,7 +125,7 @@ extension ValueFormat<Matrix3> {
     static var rotationMatrix: ValueFormat {
         let number: JSONValue = ["type": "number", "minimum": .number(-1.001), "maximum": .number(1.001)]
         return ValueFormat(
-            allowed: "nine numbers or three rows of three, together a rotation", wantsExample: true,
+            allowed: "nine numbers or three rows of three that form a rotation", wantsExample: true,
             constraints: [
                 .init(
                     "anyOf",
@@ -204,17 +205,17 @@ extension ValueFormat<Matrix3> {
         return number
     }
 
-    /// The orthonormal matrix nearest to `matrix`, which must be one within a thousandth.
+    /// The orthonormal matrix nearest to `matrix`, which must itself be orthonormal within a thousandth.
     private static func rotation(nearestTo matrix: Matrix3) throws(ValueRefusal) -> Matrix3 {
         guard matrix.orthonormalityError <= 1e-3 else {
             throw ValueRefusal(
-                "is not a rotation: its rows must have length 1 and stand at right angles to one another")
+                "is not a rotation: its rows must have length 1 and be at right angles to one another")
         }
         guard matrix.determinant > 0 else {
-            throw ValueRefusal("is a reflection, not a rotation: a sign is wrong or two rows are exchanged")
+            throw ValueRefusal("is a reflection, not a rotation: a sign is wrong or two rows are swapped")
         }
-        // Newton's iteration for the polar decomposition without an inverse, M (3 - MᵀM) / 2 (Björck & Bowie 1971);
-        // it squares the error, so that three steps from 1e-3 reach rounding and matrices of 0 and ±1 stay exact.
+        // Newton's iteration for the polar decomposition without an inverse, M (3 - MᵀM) / 2 (Björck & Bowie 1971). It
+        // squares the error: three steps reduce 1e-3 to rounding error, and leave matrices of 0 and ±1 exact.
         var result = matrix
         for _ in 0..<3 {
             let square = result.transposed * result
@@ -237,7 +238,7 @@ extension Substring {
 }
 
 extension ValueFormat<TapCounts> {
-    /// Which numbers of taps are told apart: one or a list.
+    /// The tap counts to distinguish: one or a list.
     static var tapCounts: ValueFormat {
         let names: KeyValuePairs<String, Int> = ["single": 1, "double": 2, "triple": 3]
         let some = ValueFormat<[Int]>.oneOrMore(.choice(names))

@@ -1,5 +1,5 @@
 extension ValueFormat<Template> {
-    /// What a message says: text with places for an event's fields. It may have any characters, and none.
+    /// A message's payload: any text, also empty, with placeholders for an event's fields.
     static var payloadTemplate: ValueFormat {
         ValueFormat(
             allowed: "text of at most \(maximumPayload) bytes with ${field} for the event's fields",
@@ -8,7 +8,7 @@ extension ValueFormat<Template> {
             read: { node, _ throws(ValueRefusal) in
                 switch node.value {
                 case .mapping, .sequence:
-                    throw ValueRefusal("is not text; JSON stands in quotes: '{\"state\": \"TOGGLE\"}'")
+                    throw ValueRefusal("is not text; put JSON in quotes: '{\"state\": \"TOGGLE\"}'")
                 default: break
                 }
                 let text = try node.scalarText()
@@ -20,7 +20,7 @@ extension ValueFormat<Template> {
             write: { .string($0.source) })
     }
 
-    /// Where a message goes: no wildcards, not a broker's own `$` topics.
+    /// A message's topic: no wildcards, none of the broker's own `$` topics.
     static var topicTemplate: ValueFormat {
         ValueFormat(
             allowed: "a topic without + and #, not beginning with $, with ${field} for the event's fields",
@@ -32,24 +32,24 @@ extension ValueFormat<Template> {
                 let topic = try template(try ValueFormat<String>.lineOfText(node, maximum: maximumTopic))
                 for (index, part) in topic.parts.enumerated() {
                     switch part {
-                    case .text(let text), .field(_, otherwise: let text):
+                    case .text(let text), .field(_, fallback: let text):
                         guard !text.contains(where: { $0 == "+" || $0 == "#" }) else {
                             throw ValueRefusal("has a wildcard")
                         }
                         guard index > 0 || !text.hasPrefix("$") else {
-                            throw ValueRefusal("begins with $, which is the broker's")
+                            throw ValueRefusal("begins with $, which is reserved for the broker")
                         }
-                        // Brokers may close the connection over these (MQTT 5.0, section 1.5.4).
+                        // Brokers may close the connection if they receive one of these (MQTT 5.0, section 1.5.4).
                         guard text.unicodeScalars.allSatisfy({ !$0.properties.isNoncharacterCodePoint }) else {
-                            throw ValueRefusal("has a code point that is no character")
+                            throw ValueRefusal("has a code point that is not a character")
                         }
                     }
                 }
                 for field in topic.fields {
                     switch field {
                     case .side, .from, .to:
-                        throw ValueRefusal("has ${\(field.rawValue)}, which may be +x: + is a wildcard in topics")
-                    case .event: throw ValueRefusal("has ${event}, which is no part of a topic")
+                        throw ValueRefusal("has ${\(field.rawValue)}, which may be +x, and + is a wildcard in topics")
+                    case .event: throw ValueRefusal("has ${event}, which is not allowed in a topic")
                     default: break
                     }
                 }
@@ -58,7 +58,8 @@ extension ValueFormat<Template> {
             write: { .string($0.source) })
     }
 
-    /// Bytes of a payload's template and a topic's: what people write is far below, what a broker takes far above.
+    /// The longest template of a payload and of a topic, bytes: far above what users write, far below what brokers
+    /// accept.
     private static var maximumPayload: Int { 16_384 }
     private static var maximumTopic: Int { 1024 }
 

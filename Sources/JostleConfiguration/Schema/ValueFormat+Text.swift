@@ -8,7 +8,7 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    /// A file's path; a relative one belongs to the directory of the configuration file that says it.
+    /// A file's path; a relative one refers to the directory of the configuration file that contains it.
     static var path: ValueFormat {
         ValueFormat(
             allowed: "the path of a file", wantsExample: true,
@@ -19,7 +19,8 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    /// A file's path as `path`, or `credential:NAME` for what systemd's LoadCredential= gives a service by that name.
+    /// A file's path like `path`, or `credential:NAME` for a credential that systemd passes to the service
+    /// (LoadCredential=).
     static var credentialPath: ValueFormat {
         ValueFormat(
             allowed: "the path of a file, or credential:NAME", wantsExample: true,
@@ -28,14 +29,14 @@ extension ValueFormat<String> {
                 let text = try lineOfText(node, maximum: 4095)
                 guard let name = JostleSettings.MQTT.credentialName(text) else { return resolved(text, in: directory) }
                 guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
-                    throw ValueRefusal("names no credential")
+                    throw ValueRefusal("is not the name of a credential")
                 }
                 return text
             },
             write: { .string($0) })
     }
 
-    /// A name of letters and digits, or the path of a file: whatever has a slash or a dot in it.
+    /// A name of letters and digits, or the path of a file. Any text with a slash or a dot is a path.
     static var nameOrPath: ValueFormat {
         ValueFormat(
             allowed: "demo, rest, or the path of a recording", wantsExample: true,
@@ -47,10 +48,10 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    /// A device's id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`, so that it fits into topics and is never a fleet topic.
+    /// A device's id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`; it fits into topics and cannot look like a fleet topic.
     static var deviceID: ValueFormat {
         ValueFormat(
-            allowed: "1 … 64 letters, digits, _ and -, of which the first is a letter or digit", wantsExample: true,
+            allowed: "1 … 64 letters, digits, _ and -, beginning with a letter or digit", wantsExample: true,
             constraints: [.init("type", "string"), .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")],
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
@@ -60,14 +61,17 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    /// What topics begin with: levels between slashes, none of them empty, no wildcards, not a broker's own `$` topics.
+    /// The first part of the topics: non-empty levels separated by slashes, no wildcards, none of the broker's own `$`
+    /// topics.
     static var topicPrefix: ValueFormat {
         ValueFormat(
             allowed: "levels separated by /, without +, # and spaces, not beginning with $", wantsExample: true,
             constraints: [.init("type", "string"), .init("pattern", "^(?!\\$)[^/+#\\s]+(/[^/+#\\s]+)*$")],
             read: { node, _ throws(ValueRefusal) in
                 let text = try lineOfText(node, maximum: 200)
-                guard !text.hasPrefix("$") else { throw ValueRefusal("begins with $, which is the broker's") }
+                guard !text.hasPrefix("$") else {
+                    throw ValueRefusal("begins with $, which is reserved for the broker")
+                }
                 guard !text.contains(where: { $0 == "+" || $0 == "#" || $0.isWhitespace }) else {
                     throw ValueRefusal("has a wildcard or a space")
                 }
@@ -79,7 +83,7 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    /// The address of a page: http or https, a host, no spaces.
+    /// A web page's URL: http or https, a host, no spaces.
     static var webAddress: ValueFormat {
         ValueFormat(
             allowed: "a URL that begins with http:// or https://", wantsExample: true,
@@ -87,11 +91,11 @@ extension ValueFormat<String> {
             read: { node, _ throws(ValueRefusal) in
                 let text = try lineOfText(node, maximum: 1024)
                 guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else {
-                    throw ValueRefusal("is not the URL of a page: it begins neither with http:// nor with https://")
+                    throw ValueRefusal("is not a web page's URL: it begins neither with http:// nor with https://")
                 }
                 let rest = text.dropFirst(scheme.count)
                 guard let first = rest.first, first != "/", !text.contains(where: \.isWhitespace) else {
-                    throw ValueRefusal("is not the URL of a page: it has no host, or a space")
+                    throw ValueRefusal("is not a web page's URL: it has no host, or contains a space")
                 }
                 return text
             },
@@ -104,7 +108,7 @@ extension ValueFormat<String> {
         return "\(names.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
     }
 
-    /// The text of a node: not empty, not too long, without control characters.
+    /// The text of a node; refuses empty and too long text and control characters.
     static func lineOfText(_ node: ConfigurationNode, maximum: Int) throws(ValueRefusal) -> String {
         let text = try node.scalarText()
         guard !text.isEmpty else { throw ValueRefusal("is empty") }

@@ -1,15 +1,15 @@
-/// Why a value was refused, in words that can follow it in a message.
+/// Why a value was refused, phrased to follow the value in a message.
 struct ValueRefusal: Error {
     var reason: String
 
-    /// What to show instead of the value as it was written: parts of it may be secret.
+    /// What to show instead of the value as it was written, because parts of it may be secret; `nil` shows the value.
     var found: String?
 
-    /// Where in a list it stands, if not where the value begins.
+    /// The position of the refused element of a list; `nil` if the value as a whole is refused.
     var position: ConfigurationPosition?
 
-    /// Everything that is wrong with the elements of a list, whose paths go on from the list's: `[0].publish.topic`. They
-    /// stand for themselves.
+    /// The problems of a list's elements, with paths relative to the list: `[0].publish.topic`. If there are any, they
+    /// are reported instead of this refusal.
     var inner: [ConfigurationProblem] = []
 
     init(_ reason: String, found: String? = nil, at position: ConfigurationPosition? = nil) {
@@ -19,38 +19,38 @@ struct ValueRefusal: Error {
     }
 }
 
-/// How values of one kind are written: reading, writing, and telling people and editors what is allowed.
+/// The format of one kind of value: how it is read, written, and described to people and editors.
 struct ValueFormat<Value: Sendable>: Sendable {
-    /// What may be written, for messages.
+    /// The values allowed, for messages.
     let allowed: String
 
-    /// Whether a message should add an example, because `allowed` is none itself.
+    /// Whether a message should add an example, because `allowed` does not contain one.
     let wantsExample: Bool
 
     /// The constraints as members of a JSON Schema.
     let constraints: [JSONValue.Member]
 
-    /// The value that a node means; the second argument is the directory to which relative paths belong.
+    /// Reads the value of a node; the second argument is the directory to which relative paths refer.
     let read: @Sendable (ConfigurationNode, String?) throws(ValueRefusal) -> Value
 
-    /// The text that means a value, without a unit for numbers that have none.
+    /// Writes a value; numbers without a unit get none.
     let write: @Sendable (Value) -> JSONValue
 }
 
 extension ConfigurationNode {
-    /// The text of a scalar, or a refusal that names what stands there instead.
+    /// The text of a scalar; any other node is refused.
     func scalarText() throws(ValueRefusal) -> String {
         switch value {
         case .scalar(let text, _): return text
         case .null: throw ValueRefusal("has no value")
-        case .sequence: throw ValueRefusal("is a list where one value is expected")
-        case .mapping: throw ValueRefusal("is a mapping where one value is expected")
+        case .sequence: throw ValueRefusal("is a list, not a single value")
+        case .mapping: throw ValueRefusal("is a mapping, not a single value")
         }
     }
 }
 
 extension ValueFormat<Double> {
-    /// A quantity within bounds, which are told and kept in SI units; with `zeroIsOff` also zero.
+    /// A quantity within bounds, which are in SI units; with `zeroIsOff`, zero is allowed as well.
     static func quantity(
         _ dimension: Dimension, _ bounds: ClosedRange<Double>, zeroIsOff: Bool = false
     ) -> ValueFormat {
@@ -68,13 +68,14 @@ extension ValueFormat<Double> {
                 let value = try dimension.read(try node.scalarText())
                 if zeroIsOff && value == 0 { return 0 }
                 guard bounds.contains(value) else { throw ValueRefusal("is out of bounds") }
-                // Minus zero would be written as such again.
+                // Turns minus zero, which would be written as -0, into zero.
                 return value + 0
             },
             write: { .string(dimension.text($0)) })
     }
 
-    /// A quantity of which a chip can do only a few values (in SI units); those in default units are for messages.
+    /// A quantity for which a chip supports only a few values, in SI units; the counts in default units are for
+    /// messages.
     static func oneOf(_ values: [(count: Double, si: Double)], _ dimension: Dimension) -> ValueFormat {
         let names = values.map { "\(NumberText.rounded($0.count)) \(dimension.defaultUnit.symbol)" }
         return ValueFormat(
@@ -89,7 +90,7 @@ extension ValueFormat<Double> {
             ],
             read: { node, _ throws(ValueRefusal) in
                 let value = try dimension.read(try node.scalarText())
-                // A thousandth forgives rounding in other units and turns it into the chip's value.
+                // The tolerance of a thousandth accepts values rounded in other units.
                 guard let nearest = values.first(where: { abs($0.si - value) < 0.001 * $0.si }) else {
                     throw ValueRefusal("is not a range of the chip")
                 }
@@ -100,7 +101,7 @@ extension ValueFormat<Double> {
 }
 
 extension ValueFormat<Int> {
-    /// A whole number within bounds.
+    /// An integer within bounds.
     static func integer(_ bounds: ClosedRange<Int>) -> ValueFormat {
         ValueFormat(
             allowed: "\(bounds.lowerBound) … \(bounds.upperBound)", wantsExample: false,
@@ -110,7 +111,7 @@ extension ValueFormat<Int> {
             ],
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
-                // 5.0 and 5e0 are the whole number 5 for JSON, so they are here.
+                // In JSON 5.0 and 5e0 are the integer 5, so they are accepted here.
                 guard let number = NumberText.whole(text), number == number.rounded() else {
                     throw ValueRefusal("is not a whole number")
                 }
@@ -141,12 +142,12 @@ extension ValueFormat<Bool> {
 }
 
 extension ValueFormat where Value: Equatable {
-    /// One of a few names.
+    /// One of a fixed set of names.
     static func choice(_ values: KeyValuePairs<String, Value>) -> ValueFormat {
         choice(Array(values))
     }
 
-    /// The same of names that are not written down here.
+    /// The same for names from an array.
     static func choice(_ pairs: [(key: String, value: Value)]) -> ValueFormat {
         let names = pairs.map(\.key)
         return ValueFormat(

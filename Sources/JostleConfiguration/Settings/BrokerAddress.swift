@@ -1,24 +1,24 @@
 internal import Glibc
 
-/// Where a broker listens: the parts of a `mqtt://` or `mqtts://` URL.
+/// A broker's host and port, and whether it uses TLS: the parts of a `mqtt://` or `mqtts://` URL.
 package struct BrokerAddress: Equatable, Sendable, CustomStringConvertible {
     /// Whether the connection is encrypted (`mqtts`).
     package var usesTLS: Bool
 
-    /// A host name or a numeric address; an IPv6 address stands without brackets.
+    /// A host name or a numeric address; an IPv6 address without brackets.
     package var host: String
 
     /// The TCP port.
     package var port: UInt16
 
-    /// Makes an address; without a port it is MQTT's registered one, 1883 or with TLS 8883.
+    /// `port` defaults to MQTT's registered port: 1883, or 8883 with TLS.
     package init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
         self.usesTLS = usesTLS
         self.host = host
         self.port = port ?? (usesTLS ? 8883 : 1883)
     }
 
-    /// The URL, its port spelt out.
+    /// The URL, always with a port.
     package var description: String {
         let scheme = usesTLS ? "mqtts" : "mqtt"
         return host.contains(":") ? "\(scheme)://[\(host)]:\(port)" : "\(scheme)://\(host):\(port)"
@@ -26,7 +26,7 @@ package struct BrokerAddress: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension BrokerAddress {
-    /// Why a text is not the URL of a broker; the words follow the text in a message.
+    /// Why a text is not a broker's URL, phrased to follow the quoted text in a message.
     struct Malformed: Error, Equatable {
         var reason: String
 
@@ -35,10 +35,10 @@ extension BrokerAddress {
         }
     }
 
-    /// Reads `mqtt://host[:port]` or `mqtts://host[:port]`; one slash at the end is overlooked.
+    /// Parses `mqtt://host[:port]` or `mqtts://host[:port]`; one trailing slash is ignored.
     init(url: String) throws(Malformed) {
         guard let separator = url.firstRange(of: "://") else {
-            throw Malformed("is not the URL of a broker: it has no scheme")
+            throw Malformed("is not a broker's URL: it has no scheme")
         }
         let usesTLS: Bool
         switch url[..<separator.lowerBound].lowercased() {
@@ -48,7 +48,7 @@ extension BrokerAddress {
         }
         var rest = url[separator.upperBound...]
         if rest.contains("@") {
-            throw Malformed("carries credentials; set mqtt.username and mqtt.password_file instead")
+            throw Malformed("contains credentials; set mqtt.username and mqtt.password_file instead")
         }
         if rest.hasSuffix("/") { rest.removeLast() }
         guard !rest.contains(where: { "/?#".contains($0) }) else {
@@ -61,16 +61,16 @@ extension BrokerAddress {
     /// Divides `host:port` or `[address]:port`, and checks the host.
     private static func split(_ authority: Substring) throws(Malformed) -> (host: String, port: Substring?) {
         if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]") else { throw Malformed("lacks the closing bracket") }
+            guard let end = authority.firstIndex(of: "]") else { throw Malformed("has no closing bracket") }
             let host = String(authority[authority.index(after: authority.startIndex)..<end])
-            guard isIPv6(host) else { throw Malformed("has no IPv6 address in its brackets") }
+            guard isIPv6(host) else { throw Malformed("has brackets without an IPv6 address in them") }
             let after = authority[authority.index(after: end)...]
             guard !after.isEmpty else { return (host, nil) }
-            guard after.hasPrefix(":") else { throw Malformed("goes on after the closing bracket") }
+            guard after.hasPrefix(":") else { throw Malformed("continues after the closing bracket") }
             return (host, after.dropFirst())
         }
         let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count <= 2 else { throw Malformed("has too many colons; an IPv6 address stands in brackets") }
+        guard parts.count <= 2 else { throw Malformed("has too many colons; put an IPv6 address in brackets") }
         let host = String(parts[0])
         guard isHostName(host) else {
             throw Malformed(host.isEmpty ? "has no host" : "has a host that is neither a name nor an address")
@@ -80,12 +80,13 @@ extension BrokerAddress {
 
     private static func port(_ text: Substring) throws(Malformed) -> UInt16 {
         guard text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let port = UInt16(text), port > 0 else {
-            throw Malformed("has a port that is not 1 … 65535")
+            throw Malformed("has a port outside 1 … 65535")
         }
         return port
     }
 
-    /// Whether inet_pton(3) takes the text for IPv6; a zone (`%eth0`) is allowed, as link-local addresses need it.
+    /// Whether inet_pton(3) accepts the text as IPv6; a zone (`%eth0`) is allowed, because link-local addresses need
+    /// it.
     private static func isIPv6(_ text: String) -> Bool {
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         if parts.count == 2 {
@@ -95,7 +96,8 @@ extension BrokerAddress {
         return inet_pton(AF_INET6, String(parts[0]), &address) == 1
     }
 
-    /// Letters, digits, hyphens and underscores in labels of 1 to 63, 253 together (RFC 1123 2.1, and what mDNS uses).
+    /// Letters, digits, hyphens and underscores in labels of 1 to 63, 253 in all (RFC 1123 2.1; underscores as in
+    /// mDNS).
     private static func isHostName(_ text: String) -> Bool {
         guard text.utf8.count <= 253 else { return false }
         let name = text.hasSuffix(".") ? text.dropLast() : text[...]

@@ -1,83 +1,83 @@
 package import MotionCore
 
 extension JostleSettings {
-    /// A rule of `actions`: on a phase of a gesture a message is published, or the gesture is kept from those that follow.
+    /// A rule of `actions`: on a phase of a gesture it publishes a message, or withholds the gesture from later
+    /// handlers.
     package struct Action: Equatable, Sendable {
-        /// The gesture that it is for.
+        /// The gesture that triggers it.
         package var gesture = Gesture.shake
 
-        /// The phase at which it acts. Default: where the gesture begins, or is recognized.
+        /// The phase that triggers it. Default: `began` or, for gestures without it, `recognized`.
         package var phase: GesturePhase?
 
-        /// Which of these events it is for. Default: all.
+        /// Which of these events trigger it. Default: all.
         package var filter = EventFilter()
 
-        /// What is published. Default: nothing.
+        /// The message to publish. Default: none.
         package var publish = ActionMessage()
 
-        /// Whether the rules that follow and the publisher do not hear of the gesture. Default: they do.
+        /// Whether the gesture is withheld from later rules and from the MQTT publisher. Default false.
         package var isConsuming = false
 
-        /// Makes the default settings.
         package init() {}
 
-        /// The phase at which it acts.
+        /// The phase that triggers it, with the default applied.
         package var actingPhase: GesturePhase { phase ?? gesture.firstPhase }
     }
 
-    /// What is asked of an event's fields; what is not said is not asked, and a field that is not there fits nothing.
+    /// Conditions on an event's fields. A condition that is `nil` always holds; one on a field that the event lacks
+    /// fails.
     package struct EventFilter: Equatable, Sendable {
-        /// How many taps it was.
+        /// The number of taps.
         package var counts: [Int]?
-        /// The axis along which, or about which, most of it went.
+        /// The main axis of the movement or rotation.
         package var axes: [BodyAxis]?
-        /// Where it went.
+        /// The direction of the movement.
         package var directions: [MotionDirection]?
         /// The side that was hit.
         package var sides: [BodySide]?
         /// The sides that pointed up before and after.
         package var from: [BodySide]?
         package var to: [BodySide]?
-        /// Stronger than this, m/s².
+        /// The strength must be larger, m/s².
         package var strengthAbove: Double?
-        /// Further than this, rad, whichever way it goes.
+        /// The magnitude of the angle must be larger, rad.
         package var angleAbove: Double?
-        /// Longer than this, s.
+        /// The duration must be longer, s.
         package var durationAbove: Double?
 
-        /// Makes a filter that everything passes.
+        /// Creates a filter that every event passes.
         package init() {}
     }
 
     /// The message of an action.
     package struct ActionMessage: Equatable, Sendable {
-        /// Where it goes. Default: none, nothing is published.
+        /// The topic. Default: none; nothing is published.
         package var topic: Template?
 
-        /// What it says. Default: the event, as it is published.
+        /// The payload. Default: the event, as it is published.
         package var payload = Template(.event)
 
-        /// Whether it is acknowledged, and may then arrive twice (1), or sent once (0). Default 1.
+        /// The quality of service: 1 is acknowledged and may arrive twice, 0 is sent once. Default 1.
         package var qos = 1
 
-        /// Whether the broker keeps it for those who subscribe later. Default: it does not.
+        /// Whether the message is retained by the broker. Default false.
         package var isRetained = false
 
-        /// Seconds after which it is dropped where it could not be delivered; 0 is never. Default: 30, or never where it
-        /// is retained.
+        /// Seconds after which an undelivered message is dropped; 0 means never. Default: 30, or never if it is
+        /// retained.
         package var expiry: Double?
 
-        /// Makes the default settings.
         package init() {}
 
-        /// Seconds after which it is dropped; `nil` is never.
+        /// Seconds after which an undelivered message is dropped; `nil` means never.
         package var lifetime: Double? {
             let seconds = expiry ?? (isRetained ? 0 : 30)
             return seconds > 0 ? seconds : nil
         }
     }
 
-    /// The same, with no list where it is empty: a key without a value.
+    /// `actions`, but `nil` if empty, as the schema needs it: an empty list is written as a key without a value.
     var actionList: [Action]? {
         get { actions.isEmpty ? nil : actions }
         set { actions = newValue ?? [] }

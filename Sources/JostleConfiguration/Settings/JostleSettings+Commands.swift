@@ -1,5 +1,5 @@
 extension JostleSettings {
-    /// What may be asked of the device over MQTT; the raw value is the last level of the command's topic.
+    /// The commands over MQTT; the raw value is the last level of the command's topic.
     package enum Command: String, CaseIterable, Sendable {
         case ping
         case getState = "get-state"
@@ -14,13 +14,12 @@ extension JostleSettings {
         case restart
     }
 
-    /// Which commands are carried out.
+    /// Which commands are allowed.
     package struct Commands: Equatable, Sendable {
-        /// Those that are; the others are refused. Default: those after which the device is as before at its next start at
-        /// the latest, and of which none fills its disk. `tare` is one unless `attitude.reference` is `stored`.
+        /// The allowed commands; others are refused. Default: those whose effect ends at the next start at the latest,
+        /// and that do not fill the disk. `tare` is among them unless `attitude.reference` is `stored`.
         package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
 
-        /// Makes the default settings.
         package init() {}
     }
 }

@@ -1,15 +1,15 @@
-/// A text with places for what is known of an event: `TOGGLE because of ${gesture}`.
+/// A text with placeholders for the fields of an event: `TOGGLE because of ${gesture}`.
 ///
-/// `${field}` stands for a field, `${field:-text}` for the text where the event lacks it, and `$${` for the characters
-/// `${`. Any other `$` or brace is itself, so that JSON needs no escapes.
+/// `${field}` inserts a field, `${field:-text}` inserts `text` if the event lacks the field, and `$${` inserts the
+/// characters `${`. Any other `$` or brace is literal, so that JSON needs no escapes.
 package struct Template: Equatable, Sendable {
     /// A piece of the text.
     package enum Part: Equatable, Sendable {
         case text(String)
-        case field(Field, otherwise: String)
+        case field(Field, fallback: String)
     }
 
-    /// What a template can tell of an event; the raw value is its name, which is also the one in an event's payload.
+    /// A field that a template can insert; the raw value is its name, the same as in an event's payload.
     package enum Field: String, CaseIterable, Sendable {
         /// The whole event, as it is published.
         case event
@@ -35,7 +35,7 @@ package struct Template: Equatable, Sendable {
         case simulated
     }
 
-    /// Why a text is no template, in words that can follow it.
+    /// Why a text is not a valid template, phrased to follow the text in a message.
     package struct Malformed: Error, Equatable, Sendable {
         package var reason: String
     }
@@ -43,10 +43,9 @@ package struct Template: Equatable, Sendable {
     /// The pieces, in order.
     package private(set) var parts: [Part] = []
 
-    /// The text that it was made of.
+    /// The text from which the template was parsed.
     package let source: String
 
-    /// Reads a template.
     package init(_ source: String) throws(Malformed) {
         self.source = source
         var text = ""
@@ -57,11 +56,11 @@ package struct Template: Equatable, Sendable {
                 rest = rest.dropFirst(3)
             } else if rest.hasPrefix("${") {
                 guard let end = rest.firstIndex(of: "}") else {
-                    throw Malformed(reason: "has ${ without }; the characters themselves are written $${")
+                    throw Malformed(reason: "has ${ without }; to write the characters ${, use $${")
                 }
                 if !text.isEmpty { parts.append(.text(text)) }
                 text = ""
-                parts.append(try Template.place(rest[..<end].dropFirst(2)))
+                parts.append(try Template.placeholder(rest[..<end].dropFirst(2)))
                 rest = rest[end...].dropFirst()
             } else {
                 text.append(character)
@@ -71,28 +70,28 @@ package struct Template: Equatable, Sendable {
         if !text.isEmpty { parts.append(.text(text)) }
     }
 
-    /// Makes a template of one field.
+    /// Creates a template that consists of one field.
     package init(_ field: Field) {
         source = "${\(field.rawValue)}"
-        parts = [.field(field, otherwise: "")]
+        parts = [.field(field, fallback: "")]
     }
 
-    /// The fields in it.
+    /// The fields that the template inserts.
     package var fields: [Field] {
         parts.compactMap { if case .field(let field, _) = $0 { field } else { nil } }
     }
 
-    /// What stands between `${` and `}`: a name, or a name and what is said without it.
-    private static func place(_ inside: Substring) throws(Malformed) -> Part {
+    /// Parses the text between `${` and `}`: a name, or a name and a fallback.
+    private static func placeholder(_ inside: Substring) throws(Malformed) -> Part {
         let separator = inside.firstRange(of: ":-")
         let name = String(inside[..<(separator?.lowerBound ?? inside.endIndex)])
         guard let field = Field(rawValue: name) else {
             let names = Field.allCases.map(\.rawValue)
             let advice =
                 EditDistance.nearest(to: name, among: names).map { "; did you mean \"${\($0)}\"?" }
-                ?? "; there is \(names.joined(separator: ", "))"
+                ?? "; the fields are \(names.joined(separator: ", "))"
             throw Malformed(reason: "has an unknown field \(ConfigurationProblem.quoted("${\(name)}"))\(advice)")
         }
-        return .field(field, otherwise: separator.map { String(inside[$0.upperBound...]) } ?? "")
+        return .field(field, fallback: separator.map { String(inside[$0.upperBound...]) } ?? "")
     }
 }

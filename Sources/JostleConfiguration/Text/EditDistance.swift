@@ -1,11 +1,12 @@
-/// Finding the word that somebody may have meant.
+/// Suggests the word that the user probably meant.
 enum EditDistance {
-    /// The candidate nearest to `word`, or `nil` where none is near enough to be worth suggesting.
+    /// The candidate nearest to `word`, or `nil` if none is near enough.
     ///
-    /// A third of the letters may be wrong; a word that a candidate begins with is near whatever follows.
+    /// At most a third of the letters may differ. A candidate also matches if it begins with `word` or `word` begins
+    /// with it.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         let letters = Array(word.lowercased())
-        // Longer than any key: it is no typing error, and the distance would take time.
+        // Longer than any key, so not a typing error; computing the distance would take too long.
         guard letters.count <= 64 else { return nil }
         var best: (distance: Int, candidate: String)?
         for candidate in candidates {
@@ -17,8 +18,8 @@ enum EditDistance {
         return candidates.first { letters.count >= 3 && ($0.hasPrefix(word) || word.hasPrefix($0)) }
     }
 
-    /// How many letters must be inserted, removed, replaced or exchanged with their neighbours (Damerau 1964, in the
-    /// form that edits no part twice).
+    /// The number of insertions, deletions, substitutions and transpositions of adjacent letters (Damerau 1964, optimal
+    /// string alignment: no part is edited twice).
     static func between(_ a: [Character], _ b: [Character]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...b.count)

@@ -1,8 +1,8 @@
 internal import LinuxSystem
 
-/// Writing JSON's texts.
+/// Writes JSON strings.
 package enum JSONText {
-    /// A text as a JSON string, which is also a double-quoted YAML scalar; what commands a terminal is escaped as well.
+    /// A text as a JSON string, also valid as a double-quoted YAML scalar; terminal control characters are escaped too.
     package static func quoted(_ text: String) -> String {
         guard !text.utf8.allSatisfy(isPlain) else { return "\"\(text)\"" }
         var quoted = "\""

@@ -1,9 +1,9 @@
-/// Decimal numbers as people write them.
+/// Reads and writes decimal numbers.
 package enum NumberText {
-    /// A number at the beginning of `text` and what follows it: `[+-]digits[.digits][e[+-]digits]`.
+    /// The number at the beginning of `text` and the rest: `[+-]digits[.digits][e[+-]digits]`.
     ///
-    /// `nil` where there is none. The value is infinite where the number is too large; names such as `inf` and
-    /// hexadecimal digits are no numbers here.
+    /// `nil` if there is no number. The value is infinite if the number is too large. Names such as `inf` and
+    /// hexadecimal digits are not accepted.
     static func leading(_ text: Substring) -> (value: Double, rest: Substring)? {
         var scanner = text
         var number = ""
@@ -23,14 +23,14 @@ package enum NumberText {
         return Double(number).map { ($0, scanner) }
     }
 
-    /// The number that is all of `text`, if it is one.
+    /// The number if it makes up all of `text`, else `nil`.
     static func whole(_ text: String) -> Double? {
         guard let (value, rest) = leading(text[...]), rest.isEmpty else { return nil }
         return value
     }
 
-    /// A finite number rounded to `decimals`, without zeros at its end; in exponent form only from 9·10¹⁵ units of the last of
-    /// them.
+    /// A finite number rounded to `decimals`, without trailing zeros; in exponent form only from 9·10¹⁵ units of the
+    /// last decimal.
     package static func decimal(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
@@ -47,9 +47,9 @@ package enum NumberText {
         return "\(sign)\(integer).\(digits)"
     }
 
-    /// The number, rounded to nine decimals so that a conversion of units does not show.
+    /// The number rounded to nine decimals, which hides rounding errors of unit conversions.
     static func rounded(_ value: Double) -> String {
-        // Beyond a million a ninth decimal would be below a Double's resolution.
+        // Above a million, the ninth decimal is below the resolution of a Double.
         guard abs(value) < 1e6 else { return exact(value) }
         return exact((value * 1e9).rounded() / 1e9)
     }

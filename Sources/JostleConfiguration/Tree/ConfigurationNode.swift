@@ -1,14 +1,13 @@
-/// One node of a configuration, whatever language it was written in, with the place where it stands.
+/// A node of a configuration tree, in whatever format it was written, with its position.
 ///
-/// Scalars stay text: only the schema knows whether `no` is a name or a mistaken `false`.
+/// Scalars stay text, because only the schema knows whether `no` is a name or a mistaken `false`.
 package struct ConfigurationNode: Equatable, Sendable {
-    /// What the node is.
+    /// The node's content.
     package var value: Value
 
-    /// Where it begins.
+    /// The position of its first character.
     package var position: ConfigurationPosition
 
-    /// Makes a node.
     package init(_ value: Value, at position: ConfigurationPosition) {
         self.value = value
         self.position = position
@@ -20,7 +19,7 @@ package struct ConfigurationNode: Equatable, Sendable {
         case mapping([Entry])
         case sequence([ConfigurationNode])
         case scalar(String, Style)
-        /// Nothing: JSON's `null`, and in YAML also `~` and an empty value.
+        /// No value: JSON's `null`, and in YAML also `~` and an empty value.
         case null
     }
 
@@ -28,17 +27,16 @@ package struct ConfigurationNode: Equatable, Sendable {
     package enum Style: Equatable, Sendable {
         /// Without quotes: in JSON a number, `true` or `false`.
         case plain
-        /// In quotes or as a block: text whatever it looks like.
+        /// In quotes or as a block: always text.
         case quoted
     }
 
-    /// One key of a mapping with its value.
+    /// A key of a mapping with its value.
     package struct Entry: Equatable, Sendable {
         package var key: String
         package var keyPosition: ConfigurationPosition
         package var node: ConfigurationNode
 
-        /// Makes an entry.
         package init(key: String, at keyPosition: ConfigurationPosition, _ node: ConfigurationNode) {
             self.key = key
             self.keyPosition = keyPosition
@@ -46,49 +44,49 @@ package struct ConfigurationNode: Equatable, Sendable {
         }
     }
 
-    /// The value of `key`, where this is a mapping that has it.
+    /// The value of `key`; `nil` if this is not a mapping or lacks the key.
     package subscript(key: String) -> ConfigurationNode? {
         guard case .mapping(let entries) = value else { return nil }
         return entries.first { $0.key == key }?.node
     }
 
-    /// The text, where this is a scalar.
+    /// The text of a scalar; `nil` for any other node.
     package var text: String? {
         guard case .scalar(let text, _) = value else { return nil }
         return text
     }
 }
 
-/// Where a configuration came from.
+/// The origin of a configuration text.
 package enum ConfigurationSource: Hashable, Sendable {
-    /// A file, by the path it was opened with.
+    /// A file, identified by the path with which it was opened.
     case file(String)
-    /// `--set key=value`, by its key: the value may be something that does not belong in a log.
+    /// `--set key=value`, identified by its key; the value is left out because it may be unfit for a log.
     case argument(String)
-    /// An MQTT message, by its topic.
+    /// An MQTT message, identified by its topic.
     case message(String)
-    /// A layer of single values above file and arguments, by its name.
+    /// A layer of single values above file and arguments, identified by its name.
     case layer(String)
 }
 
-/// A place in a configuration.
+/// A position in a configuration.
 package struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertible {
     package var source: ConfigurationSource
 
-    /// The line, counted from 1.
+    /// The line, from 1.
     package var line: Int
 
-    /// The character in the line, counted from 1.
+    /// The character in the line, from 1.
     package var column: Int
 
-    /// Makes a position, by default the beginning.
+    /// The default is the beginning of the source.
     package init(_ source: ConfigurationSource, line: Int = 1, column: Int = 1) {
         self.source = source
         self.line = line
         self.column = column
     }
 
-    /// The position as compilers write it, or the argument.
+    /// The position in the format of compiler messages, or the argument's key.
     package var description: String {
         switch source {
         case .file(let name), .message(let name): "\(name):\(line):\(column)"
@@ -98,17 +96,16 @@ package struct ConfigurationPosition: Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// How large a text and the tree in it may be; a message from outside must not cost the device its memory.
+/// Limits on the size of a text and of its tree, so that an untrusted message cannot exhaust the memory.
 package struct ReaderLimits: Equatable, Sendable {
     /// The longest text, bytes. Default 1 MiB.
     package var bytes = 1 << 20
 
-    /// How many lists and mappings may stand inside one another. Default 16.
+    /// The deepest nesting of lists and mappings. Default 16.
     package var depth = 16
 
-    /// The most nodes. Default 20,000, some megabytes of memory.
+    /// The largest number of nodes. Default 20,000, some megabytes of memory.
     package var nodes = 20_000
 
-    /// Makes the default limits.
     package init() {}
 }

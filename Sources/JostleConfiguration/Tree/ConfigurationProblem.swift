@@ -1,23 +1,23 @@
 internal import LinuxSystem
 
-/// One thing that is wrong with a configuration: where it stands, what was found and what is allowed.
+/// One problem in a configuration: its position, the value found and the values allowed.
 package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Where it stands.
+    /// The position of the problem.
     package var position: ConfigurationPosition
 
-    /// The key's path, `gestures.shake.cooldown`; empty where the text as a whole cannot be read.
+    /// The key's path, `gestures.shake.cooldown`; empty if the text as a whole cannot be read.
     package var path: String
 
-    /// What was found there, as it was written; `nil` where it says nothing or does not belong in a log.
+    /// The value found, as it was written; `nil` if it is irrelevant or does not belong in a log.
     package var found: String?
 
-    /// What is wrong, in words that can follow the value found.
+    /// What is wrong, phrased to follow the value found.
     package var reason: String
 
-    /// What may stand there, with an example.
+    /// The values allowed, with an example.
     package var allowed: String?
 
-    /// Makes a problem; `found` is made fit for one line of a log.
+    /// `found` is escaped and shortened to fit into one line of a log.
     package init(
         at position: ConfigurationPosition, path: String = "", found: String? = nil, _ reason: String,
         allowed: String? = nil
@@ -29,10 +29,10 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
         self.allowed = allowed
     }
 
-    /// The problem in one line: `jostle.yaml:7:9: sensor.rate: "fast" is not a frequency; allowed: 4 Hz … 1000 Hz`.
+    /// The problem on one line: `jostle.yaml:7:9: sensor.rate: "fast" is not a frequency; allowed: 4 Hz … 1000 Hz`.
     package var description: String {
         var text = "\(Self.escaped("\(position)")): "
-        // An argument already says its key.
+        // The position of an argument is already its key.
         if !path.isEmpty, position.source != .argument(path) { text += "\(path): " }
         if let found { text += "\"\(found)\" " }
         text += reason
@@ -40,16 +40,16 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
         return text
     }
 
-    /// The text in quotes, fit for one line of a log.
+    /// The text in quotes, escaped and shortened for one line of a log.
     static func quoted(_ text: String) -> String { "\"\(shortened(text))\"" }
 
-    /// The text with control characters escaped, cut after 60 characters: who wrote it will know the rest.
+    /// The text with control characters escaped, cut after 60 characters: enough to recognise it in the file.
     private static func shortened(_ text: String) -> String {
         let shown = text.unicodeScalars.prefix(60)
         return escaped(String(shown)) + (shown.endIndex == text.unicodeScalars.endIndex ? "" : "…")
     }
 
-    /// The text with characters escaped that would break a line or hide something.
+    /// The text with all characters escaped that would break a line or are invisible.
     static func escaped(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars {

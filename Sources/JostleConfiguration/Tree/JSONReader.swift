@@ -1,20 +1,20 @@
-/// Reads JSON (RFC 8259) strictly: every key once, well-formed UTF-8, nothing after the value, within limits.
+/// Reads JSON (RFC 8259) strictly: no duplicate keys, well-formed UTF-8, nothing after the value, within limits.
 ///
-/// Numbers, `true` and `false` become plain scalars with the text they were written with; strings become quoted ones.
+/// Numbers, `true` and `false` become plain scalars with their original text; strings become quoted scalars.
 package enum JSONReader {
-    /// The tree that `bytes` describe.
+    /// The tree of `bytes`.
     ///
-    /// Throws the first problem, with its line and column.
+    /// - Throws: the first problem, with its line and column.
     package static func read(
         _ bytes: [UInt8], source: ConfigurationSource, limits: ReaderLimits = ReaderLimits()
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         guard bytes.count <= limits.bytes else {
             throw ConfigurationProblem(
-                at: ConfigurationPosition(source), "it is longer than \(limits.bytes) bytes")
+                at: ConfigurationPosition(source), "longer than \(limits.bytes) bytes")
         }
         if let offset = TextPosition.firstMalformed(in: bytes) {
             throw ConfigurationProblem(
-                at: TextPosition.position(of: offset, in: bytes, source: source), "not JSON: a byte that is not UTF-8")
+                at: TextPosition.position(of: offset, in: bytes, source: source), "not JSON: a byte is not UTF-8")
         }
         var parser = JSONParser(bytes: bytes, source: source, limits: limits)
         return try parser.document()
@@ -141,7 +141,7 @@ private struct JSONParser {
         throw unexpected("in a string")
     }
 
-    /// The character that an escape sequence stands for; two of them make a character beyond U+FFFF.
+    /// The character of an escape sequence; a character beyond U+FFFF takes two sequences.
     private mutating func escape() throws(ConfigurationProblem) -> String {
         let start = position
         advance()
@@ -162,7 +162,7 @@ private struct JSONParser {
         return character
     }
 
-    /// The character of `uXXXX`, and of `uXXXX\uXXXX` where the first is half of a surrogate pair.
+    /// The character of `uXXXX`, or of `uXXXX\uXXXX` if the first is half of a surrogate pair.
     private mutating func unicodeEscape(from start: ConfigurationPosition) throws(ConfigurationProblem) -> String {
         let first = try codeUnit(from: start)
         guard UTF16.isLeadSurrogate(first) else {
@@ -175,7 +175,7 @@ private struct JSONParser {
         return String(decoding: [first, second], as: UTF16.self)
     }
 
-    /// The number in `u` and four hexadecimal digits.
+    /// The value of `u` and four hexadecimal digits.
     private mutating func codeUnit(from start: ConfigurationPosition) throws(ConfigurationProblem) -> UInt16 {
         advance()
         var unit: UInt16 = 0
@@ -195,7 +195,7 @@ private struct JSONParser {
 
     // MARK: Bytes
 
-    /// The present byte, or `nil` at the end.
+    /// The current byte, or `nil` at the end.
     private var byte: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     private var isDigit: Bool { byte.map { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") } ?? false }
@@ -209,7 +209,7 @@ private struct JSONParser {
         while byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { advance() }
     }
 
-    /// Moves past `token` if it is next; it must be ASCII.
+    /// Consumes `token` if it is next; it must be ASCII.
     private mutating func take(_ token: StaticString) -> Bool {
         let count = token.utf8CodeUnitCount
         guard bytes.count - offset >= count,
@@ -220,7 +220,7 @@ private struct JSONParser {
     }
 
     private func unexpected(_ context: String) -> ConfigurationProblem {
-        guard let byte else { return ConfigurationProblem(at: position, "not JSON: it ends \(context)") }
+        guard let byte else { return ConfigurationProblem(at: position, "not JSON: the text ends \(context)") }
         let shown =
             byte > 0x20 && byte < 0x7F ? "\"\(Character(UnicodeScalar(byte)))\"" : "character \(byte)"
         return ConfigurationProblem(at: position, "not JSON: \(shown) \(context)")

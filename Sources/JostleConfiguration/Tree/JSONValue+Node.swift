@@ -1,6 +1,6 @@
-// A tree that was read has positions, one to be written has none: the ways from one to the other.
+// Conversions between trees that were read, which have positions, and values to be written, which have none.
 extension JSONValue {
-    /// The value that a JSON text's node means.
+    /// The value of a node that was read from JSON.
     init(_ node: ConfigurationNode) {
         switch node.value {
         case .null: self = .null
@@ -15,7 +15,7 @@ extension JSONValue {
 }
 
 extension ConfigurationNode {
-    /// The tree of a value, all of it at one place.
+    /// The tree of a value, with one position for all nodes.
     init(of value: JSONValue, at position: ConfigurationPosition) {
         switch value {
         case .null: self.init(.null, at: position)

@@ -1,4 +1,4 @@
-/// A JSON value to be written; members keep their order and numbers the text they are given.
+/// A JSON value to be written; members keep their order, and numbers keep their text.
 package enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -7,22 +7,21 @@ package enum JSONValue: Equatable, Sendable {
     case array([JSONValue])
     case object([Member])
 
-    /// One member of an object.
+    /// A member of an object.
     package struct Member: Equatable, Sendable {
         package var name: String
         package var value: JSONValue
 
-        /// Makes a member.
         package init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
-    /// A finite number, as short as it can be told.
+    /// A finite number in the shortest exact notation.
     package static func number(_ value: Double) -> JSONValue { .number(NumberText.exact(value)) }
 
-    /// The value in one line.
+    /// The value on one line.
     package var compactText: String {
         switch self {
         case .null: "null"
@@ -35,7 +34,7 @@ package enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// The value over several lines, two spaces a level; what fits into one short line stays in it.
+    /// The value over several lines, indented by two spaces per level; short parts stay on one line.
     package func indentedText(level: Int = 0) -> String {
         let compact = compactText
         if compact.count + 2 * level <= 100, !isNested { return compact }
@@ -55,7 +54,7 @@ package enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// Whether it is an object that has an object or a list of objects inside.
+    /// Whether this is an object that contains an object or a list of objects.
     private var isNested: Bool {
         guard case .object(let members) = self else { return false }
         return members.contains {
@@ -71,20 +70,16 @@ package enum JSONValue: Equatable, Sendable {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
 {
-    /// Makes a string.
     package init(stringLiteral value: String) { self = .string(value) }
 
-    /// Makes an array.
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// Makes an object with its members in the order in which they are written.
+    /// The members keep their order.
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 
-    /// Makes a truth value.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    /// Makes a number.
     package init(integerLiteral value: Int) { self = .number("\(value)") }
 }

@@ -1,6 +1,6 @@
-/// Finding one's way in UTF-8 text.
+/// Finds positions and malformed bytes in UTF-8 text.
 enum TextPosition {
-    /// The offset of the first byte that is not part of well-formed UTF-8, if there is one.
+    /// The offset of the first byte that is not well-formed UTF-8; `nil` if there is none.
     static func firstMalformed(in bytes: [UInt8]) -> Int? {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()
@@ -14,7 +14,7 @@ enum TextPosition {
         }
     }
 
-    /// Line and column, both from 1, of the byte at `offset`.
+    /// The line and column of the byte at `offset`.
     static func position(of offset: Int, in bytes: [UInt8], source: ConfigurationSource) -> ConfigurationPosition {
         var position = ConfigurationPosition(source)
         for byte in bytes.prefix(offset) { position.advance(over: byte) }
@@ -23,7 +23,7 @@ enum TextPosition {
 }
 
 extension ConfigurationPosition {
-    /// Moves on by one byte of UTF-8; continuation bytes belong to the character before them.
+    /// Advances by one byte of UTF-8; continuation bytes belong to the character before them.
     mutating func advance(over byte: UInt8) {
         if byte == 0x0A {
             line += 1

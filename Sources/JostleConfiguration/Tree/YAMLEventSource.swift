@@ -1,6 +1,6 @@
 internal import CYAML
 
-/// One event of libyaml's parser (`yaml_event_t`), with its memory already released.
+/// An event of libyaml's parser (`yaml_event_t`), copied out of libyaml's memory.
 struct YAMLEvent {
     var kind: Kind
     var position: ConfigurationPosition
@@ -25,20 +25,20 @@ struct YAMLEvent {
     var hasTag = false
 }
 
-/// libyaml's event parser (`yaml_parser_t`) over a text in memory.
+/// libyaml's event parser (`yaml_parser_t`) for a text in memory.
 struct YAMLEventSource: ~Copyable {
-    /// On the heap, because libyaml keeps a pointer from the parser to itself.
+    /// On the heap, because libyaml's parser holds a pointer to itself.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeMutableBufferPointer<UInt8>
     private let bytes: [UInt8]
     private let source: ConfigurationSource
 
-    /// Stands for `yaml_parser_initialize` and `yaml_parser_set_input_string`; `bytes` must be well-formed UTF-8.
+    /// Calls `yaml_parser_initialize` and `yaml_parser_set_input_string`; `bytes` must be well-formed UTF-8.
     init(_ bytes: [UInt8], source: ConfigurationSource) throws(ConfigurationProblem) {
         let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         guard yaml_parser_initialize(parser) == 1 else {
             parser.deallocate()
-            throw ConfigurationProblem(at: ConfigurationPosition(source), "there is no memory for reading it")
+            throw ConfigurationProblem(at: ConfigurationPosition(source), "not enough memory to read it")
         }
         let text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
         _ = text.initialize(from: bytes)
@@ -56,9 +56,9 @@ struct YAMLEventSource: ~Copyable {
         text.deallocate()
     }
 
-    /// The next event; stands for `yaml_parser_parse` and `yaml_event_delete`.
+    /// Returns the next event (`yaml_parser_parse`, `yaml_event_delete`).
     ///
-    /// Not to be called again after the end of the stream or an error.
+    /// Do not call it again after the end of the stream or an error.
     mutating func next() throws(ConfigurationProblem) -> YAMLEvent {
         var event = yaml_event_t()
         guard yaml_parser_parse(parser, &event) == 1 else { throw failure() }
@@ -95,19 +95,19 @@ struct YAMLEventSource: ~Copyable {
         case YAML_MAPPING_END_EVENT:
             return YAMLEvent(kind: .mappingEnd, position: position)
         default:
-            // YAML_STREAM_END_EVENT; after it libyaml says YAML_NO_EVENT for ever.
+            // YAML_STREAM_END_EVENT; after it libyaml returns only YAML_NO_EVENT.
             return YAMLEvent(kind: .streamEnd, position: position)
         }
     }
 
-    /// What libyaml has to say about the error it stopped at.
+    /// libyaml's description of the error.
     private func failure() -> ConfigurationProblem {
         let problem = parser.pointee.problem.map { String(cString: $0) } ?? "unknown error"
         switch parser.pointee.error {
         case YAML_MEMORY_ERROR:
-            return ConfigurationProblem(at: ConfigurationPosition(source), "there is no memory for reading it")
+            return ConfigurationProblem(at: ConfigurationPosition(source), "not enough memory to read it")
         case YAML_READER_ERROR:
-            // The reader knows only how many bytes it had taken.
+            // A reader error has no line and column, only a byte offset.
             let position = TextPosition.position(of: parser.pointee.problem_offset, in: bytes, source: source)
             return ConfigurationProblem(at: position, "not YAML: \(problem)")
         default:

@@ -1,20 +1,20 @@
 /// Reads the part of YAML that a configuration needs: one document of mappings, lists and scalars.
 ///
-/// Refused: keys that occur twice, anchors, aliases, merge keys, tags, further documents, and whatever exceeds the limits.
+/// Refuses duplicate keys, anchors, aliases, merge keys, tags, further documents, and anything that exceeds the limits.
 package enum YAMLReader {
-    /// The tree that `bytes` describe; an empty text is a null node.
+    /// The tree of `bytes`; an empty text is a null node.
     ///
-    /// Throws the first problem, with its line and column.
+    /// - Throws: the first problem, with its line and column.
     package static func read(
         _ bytes: [UInt8], source: ConfigurationSource, limits: ReaderLimits = ReaderLimits()
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         let start = ConfigurationPosition(source)
         guard bytes.count <= limits.bytes else {
-            throw ConfigurationProblem(at: start, "it is longer than \(limits.bytes) bytes")
+            throw ConfigurationProblem(at: start, "longer than \(limits.bytes) bytes")
         }
         if let offset = TextPosition.firstMalformed(in: bytes) {
             throw ConfigurationProblem(
-                at: TextPosition.position(of: offset, in: bytes, source: source), "not YAML: a byte that is not UTF-8")
+                at: TextPosition.position(of: offset, in: bytes, source: source), "not YAML: a byte is not UTF-8")
         }
         var builder = YAMLTreeBuilder(
             events: try YAMLEventSource(bytes, source: source), remainingNodes: limits.nodes, maximumDepth: limits.depth
@@ -23,7 +23,7 @@ package enum YAMLReader {
     }
 }
 
-/// Builds the tree out of libyaml's events.
+/// Builds a tree from libyaml's events.
 private struct YAMLTreeBuilder: ~Copyable {
     var events: YAMLEventSource
     var remainingNodes: Int
@@ -40,7 +40,7 @@ private struct YAMLTreeBuilder: ~Copyable {
                 return root
             case .documentStart(let hasTagDirectives):
                 guard !hasDocument else {
-                    throw ConfigurationProblem(at: event.position, "a second document; only one is read")
+                    throw ConfigurationProblem(at: event.position, "more than one document")
                 }
                 guard !hasTagDirectives else {
                     throw ConfigurationProblem(at: event.position, "tags are not supported")
@@ -48,7 +48,7 @@ private struct YAMLTreeBuilder: ~Copyable {
                 hasDocument = true
                 root = try node(try events.next(), depth: 0)
             default:
-                // The start of the stream and the ends of documents say nothing new.
+                // The start of the stream and the ends of documents carry no content.
                 continue
             }
         }
@@ -91,7 +91,7 @@ private struct YAMLTreeBuilder: ~Copyable {
             if let first = keys.updateValue(event.position, forKey: name) {
                 throw ConfigurationProblem(
                     at: event.position,
-                    "the key \(ConfigurationProblem.quoted(name)) occurs twice; the first is in line \(first.line)")
+                    "the key \(ConfigurationProblem.quoted(name)) occurs twice, first on line \(first.line)")
             }
             let value = try node(try events.next(), depth: depth)
             entries.append(ConfigurationNode.Entry(key: name, at: event.position, value))
@@ -110,7 +110,7 @@ private struct YAMLTreeBuilder: ~Copyable {
         }
     }
 
-    /// The text of the key that `event` is.
+    /// The text of a key.
     private func key(_ event: YAMLEvent) throws(ConfigurationProblem) -> String {
         guard !event.hasAnchor, event.kind != .alias else {
             throw ConfigurationProblem(at: event.position, "anchors and aliases are not supported; write the key out")
@@ -128,7 +128,7 @@ private struct YAMLTreeBuilder: ~Copyable {
 }
 
 extension YAMLReader {
-    /// Whether a plain scalar means nothing (YAML 1.2.2, 10.3.2).
+    /// Whether a plain scalar is null (YAML 1.2.2, 10.3.2).
     static func isNull(_ text: String) -> Bool {
         switch text {
         case "", "~", "null", "Null", "NULL": true

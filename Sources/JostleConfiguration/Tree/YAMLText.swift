@@ -1,6 +1,6 @@
-/// Writing values as YAML.
+/// Writes values as YAML.
 enum YAMLText {
-    /// The value in YAML's flow style, in one line; text is quoted where it could be mistaken for something else.
+    /// The value in YAML's flow style, on one line; ambiguous text is quoted.
     static func flow(_ value: JSONValue) -> String {
         switch value {
         case .string(let text): isPlain(text) ? text : JSONText.quoted(text)
@@ -11,9 +11,9 @@ enum YAMLText {
         }
     }
 
-    /// Whether the text reads back as itself without quotes, also within a list.
+    /// Whether the text reads back unchanged without quotes, also within a list.
     ///
-    /// Deliberately narrow: quotes too many do no harm.
+    /// Deliberately narrow: unnecessary quotes do no harm.
     private static func isPlain(_ text: String) -> Bool {
         let letters = text.unicodeScalars
         guard let first = letters.first, let last = letters.last,

@@ -3,9 +3,9 @@ package import JostleConfiguration
 internal import LinuxSystem
 package import MosquittoClient
 
-// From what the user set to what the MQTT client takes.
+// Translates the user's settings into the MQTT client's options.
 extension JostleSettings {
-    /// The brokers, in the order in which they are tried; without any the one on this machine.
+    /// The brokers in the order in which they are tried; the one on this machine if none is configured.
     package func brokers(embeddedPort: UInt16?) -> [MosquittoClient.BrokerAddress] {
         switch mqtt.broker {
         case .embedded: [MosquittoClient.BrokerAddress(host: "127.0.0.1", port: embeddedPort)]
@@ -15,15 +15,15 @@ extension JostleSettings {
         }
     }
 
-    /// The options of the MQTT client, with the password out of its file.
+    /// The options of the MQTT client. Reads user name and password from their files.
     package func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
         -> MQTTOptions
     {
         var options = MQTTOptions(brokers: brokers, clientID: "jostle-\(clientID)")
-        // A house notices a quarter of a minute; a broker that comes back to a thousand devices takes them in a second.
+        // People notice a reconnect delay of 15 s; a thousand devices that return within it do not overload a broker.
         options.backoff.cap = .seconds(15)
         if homeAssistant.discovery {
-            // Home Assistant's event entities show the last of those that come together: in bursts they need time.
+            // Of events that arrive together, Home Assistant's event entities show only the last, so bursts are spaced out.
             options.spacing = MQTTSpacing(
                 prefix: Topics(prefix: mqtt.prefix, id: clientID).events, interval: .milliseconds(10))
         }
@@ -33,7 +33,7 @@ extension JostleSettings {
         options.tls.certificateFile = mqtt.certificateFile
         if let name = mqtt.keyFile {
             let path = try JostleSettings.file(name, key: "key_file")
-            // One that is not there yet is waited for: that is the client's part.
+            // A missing file is not an error here: the MQTT client waits for it.
             if access(path, F_OK) == 0 { try JostleSettings.requireSecret(path, key: "key_file") }
             options.tls.keyFile = path
         }
@@ -55,7 +55,7 @@ extension JostleSettings {
             }
             options.credentials = MQTTCredentials(userName: userName, password: password)
         } else if let path = mqtt.passwordFile {
-            // MQTT 3.1.1 has no password without a name, and being let in as nobody is not what was asked for.
+            // MQTT 3.1.1 has no password without a user name, and an anonymous login is not what was configured.
             throw SecretFileError(
                 key: "password_file", path: path,
                 reason: "a password needs a user: set mqtt.username or mqtt.username_file")
@@ -63,13 +63,13 @@ extension JostleSettings {
         return options
     }
 
-    /// The brokers to which a password would go in the clear, over a network.
-    package func brokersInTheClear(_ brokers: [MosquittoClient.BrokerAddress]) -> [MosquittoClient.BrokerAddress] {
+    /// The brokers to which a password would be sent unencrypted over a network.
+    package func unencryptedBrokers(among brokers: [MosquittoClient.BrokerAddress]) -> [MosquittoClient.BrokerAddress] {
         guard mqtt.passwordFile != nil else { return [] }
         return brokers.filter { !$0.usesTLS && !["localhost", "::1"].contains($0.host) && !$0.host.hasPrefix("127.") }
     }
 
-    /// The file that is meant: a path, or a credential of the service (systemd's LoadCredential=).
+    /// The file that a setting names: a path, or a credential of the service (systemd's LoadCredential=).
     static func file(
         _ path: String, key: String, credentials directory: String? = credentialsDirectory
     ) throws(SecretFileError) -> String {
@@ -77,26 +77,26 @@ extension JostleSettings {
         guard let directory else {
             throw SecretFileError(
                 key: key, path: path,
-                reason: "systemd gave this process no credentials: LoadCredential= in its unit does")
+                reason: "systemd passed no credentials to this process; set LoadCredential= in its unit")
         }
         return "\(directory)/\(name)"
     }
 
-    /// Where systemd puts the service's credentials, where it has some.
+    /// The directory in which systemd puts the service's credentials; `nil` if it has none.
     private static var credentialsDirectory: String? { getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) } }
 
-    /// Refuses a file that others than its owner and group can read.
+    /// Refuses a file that users other than its owner and group can read.
     private static func requireSecret(_ path: String, key: String) throws(SecretFileError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw SecretFileError(key: key, path: path, reason: systemMessage(errno))
         }
         guard status.st_mode & 0o007 == 0 else {
-            throw SecretFileError(key: key, path: path, reason: "everybody may read it; chmod o= \(path)")
+            throw SecretFileError(key: key, path: path, reason: "every user can read it; run chmod o= \(path)")
         }
     }
 
-    /// The first line of a file that nobody but its owner and group can read.
+    /// The first line of a file that only its owner and group can read.
     private static func firstLine(of name: String, key: String) throws(SecretFileError) -> String {
         let path = try file(name, key: key)
         try requireSecret(path, key: key)

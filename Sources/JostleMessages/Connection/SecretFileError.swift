@@ -1,6 +1,6 @@
-/// Why a file with a secret cannot be used.
+/// Why a secret file cannot be used.
 package struct SecretFileError: Error, Equatable, Sendable {
-    /// The setting below `mqtt` that names it.
+    /// The setting below `mqtt` that names the file.
     package let key: String
     package let path: String
     package let reason: String

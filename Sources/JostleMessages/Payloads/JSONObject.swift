@@ -1,58 +1,57 @@
 internal import JostleConfiguration
 package import MotionCore
 
-/// A JSON object in the making: fields in the order in which they are added.
+/// Builds a JSON object; fields appear in the order in which they are added.
 ///
-/// Numbers are written with as many decimals as their quantity deserves, and in exponent form only beyond 9·10¹⁵ units of
-/// the last of them; what is not finite is left out, since JSON has no word for it.
+/// Each number is written with the decimals that its quantity needs, and in exponent form only beyond 9·10¹⁵ units of
+/// the last decimal. Numbers that are not finite are left out, because JSON cannot represent them.
 package struct JSONObject: Sendable {
     private var text = "{"
 
-    /// Makes an empty object.
     package init() {}
 
-    /// The object's text.
+    /// The object as JSON.
     package var description: String { text + "}" }
 
-    /// The object as UTF-8.
+    /// The object's JSON as UTF-8.
     package var bytes: [UInt8] { Array(description.utf8) }
 
-    /// Adds a number with at most `decimals` decimals.
+    /// Adds a number with at most `decimals` decimals. `nil` adds nothing, in every method here.
     package mutating func add(_ name: String, _ value: Double?, decimals: Int) {
         guard let value, value.isFinite else { return }
         begin(name)
         text += NumberText.decimal(value, decimals)
     }
 
-    /// Adds a whole number.
+    /// Adds an integer.
     package mutating func add(_ name: String, _ value: Int64?) {
         guard let value else { return }
         begin(name)
         text += String(value)
     }
 
-    /// Adds a truth value.
+    /// Adds a Boolean.
     package mutating func add(_ name: String, _ value: Bool?) {
         guard let value else { return }
         begin(name)
         text += value ? "true" : "false"
     }
 
-    /// Adds a text.
+    /// Adds a string.
     package mutating func add(_ name: String, _ value: String?) {
         guard let value else { return }
         begin(name)
         text += JSONText.quoted(value)
     }
 
-    /// Adds an array of numbers; left out where one of them is not finite.
+    /// Adds an array of numbers, or nothing if one of them is not finite.
     package mutating func add(_ name: String, _ values: [Double], decimals: Int) {
         guard values.allSatisfy(\.isFinite) else { return }
         begin(name)
         text += "[" + values.map { NumberText.decimal($0, decimals) }.joined(separator: ",") + "]"
     }
 
-    /// Adds an array of arrays of numbers; left out where one of them is not finite.
+    /// Adds an array of arrays of numbers, or nothing if one of them is not finite.
     package mutating func add(_ name: String, _ rows: [[Double]], decimals: Int) {
         guard rows.allSatisfy({ $0.allSatisfy(\.isFinite) }) else { return }
         begin(name)
@@ -68,24 +67,24 @@ package struct JSONObject: Sendable {
         text += "]"
     }
 
-    /// Adds an array of vectors as arrays; left out where one of them is not finite.
+    /// Adds an array of vectors, each an array of three, or nothing if a component is not finite.
     package mutating func add(_ name: String, _ vectors: [Vector3], decimals: Int) {
         add(name, vectors.map { [$0.x, $0.y, $0.z] }, decimals: decimals)
     }
 
-    /// Adds a vector as an array.
+    /// Adds a vector as an array of three numbers.
     package mutating func add(_ name: String, _ vector: Vector3, decimals: Int) {
         add(name, [vector.x, vector.y, vector.z], decimals: decimals)
     }
 
-    /// Adds an object, where there is one.
+    /// Adds an object.
     package mutating func add(_ name: String, _ object: JSONObject?) {
         guard let object else { return }
         begin(name)
         text += object.description
     }
 
-    /// Adds an array of texts.
+    /// Adds an array of strings.
     package mutating func add(_ name: String, _ texts: [String]) {
         begin(name)
         text += "[" + texts.map(JSONText.quoted).joined(separator: ",") + "]"
@@ -102,10 +101,10 @@ package struct JSONObject: Sendable {
         add(fields: object.fields)
     }
 
-    /// The fields as they stand between the braces.
+    /// The text between the braces.
     package var fields: String { String(text.dropFirst()) }
 
-    /// Adds fields as `fields` gave them.
+    /// Adds fields in the form that `fields` returns.
     package mutating func add(fields: String) {
         guard !fields.isEmpty else { return }
         if text.utf8.count > 1 { text += "," }

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// The JSON that is published: see docs/mqtt.md. Degrees, °/s, m/s², seconds, °C; `t` is epoch milliseconds.
+/// The JSON payloads: see docs/mqtt.md. Degrees, °/s, m/s², seconds, °C; `t` is in milliseconds since 1970.
 package enum Payloads {
     /// The attitude relative to the reference attitude.
     package static func attitude(_ state: MotionState, at time: Int64) -> JSONObject {
@@ -15,7 +15,7 @@ package enum Payloads {
         return object
     }
 
-    /// Linear acceleration, gravity and rotation, body frame.
+    /// Linear acceleration, gravity and rotation rate in the body frame.
     package static func motion(_ state: MotionState, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
@@ -26,7 +26,7 @@ package enum Payloads {
         return object
     }
 
-    /// The device's lasting state.
+    /// The device's current state.
     package static func state(_ state: DeviceState, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
@@ -40,7 +40,7 @@ package enum Payloads {
         return object
     }
 
-    /// The same where sensing is stopped and nothing was ever measured.
+    /// The state of a device whose sensing is stopped and that has not measured anything yet.
     package static func stoppedState(at time: Int64, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("t", time)
@@ -51,7 +51,7 @@ package enum Payloads {
         return object
     }
 
-    /// What every event begins with; `id` is unique among all events of all devices and starts.
+    /// The fields common to all events; `id` is unique across all devices and all starts of the agent.
     package static func head(id: String, at time: Int64) -> JSONObject {
         var object = JSONObject()
         object.add("id", id)
@@ -66,7 +66,7 @@ package enum Payloads {
         return object
     }
 
-    /// A phase of a gesture, without what every event begins with.
+    /// A phase of a gesture, without the common fields `id` and `t`.
     package static func fields(_ event: GestureEvent, isSimulated: Bool) -> JSONObject {
         var object = JSONObject()
         object.add("gesture", event.gesture.word)
@@ -90,20 +90,19 @@ package enum Payloads {
     }
 }
 
-/// What lasts until it changes: which side is up, whether the device moves.
+/// The part of the motion state that stays until it changes: which side is up, whether the device moves.
 package struct DeviceState: Equatable, Sendable {
     package var isMoving: Bool
     package var side: BodySide
     /// Angle from the reference attitude, or from lying flat, rad.
     package var tilt: Double
     package var isVibrating: Bool
-    /// How strongly it vibrates, m/s².
+    /// The RMS vibration level, m/s².
     package var vibration: Double
     package var isSimulated: Bool
-    /// Sensing is stopped, and the rest is as it was then.
+    /// Whether sensing is stopped; the other fields then hold the last state before the stop.
     package var isStopped: Bool
 
-    /// Takes from the motion state what lasts.
     package init(_ state: MotionState, isSimulated: Bool, isStopped: Bool = false) {
         isMoving = state.isMoving
         side = state.side
@@ -114,19 +113,19 @@ package struct DeviceState: Equatable, Sendable {
         self.isStopped = isStopped
     }
 
-    /// Whether it is another state, whatever the tilt.
+    /// Whether anything but tilt and vibration level differs.
     package func differs(from other: DeviceState) -> Bool {
         isMoving != other.isMoving || side != other.side || isVibrating != other.isVibrating
             || isSimulated != other.isSimulated || isStopped != other.isStopped
     }
 
-    /// Whether the tilt is another one: from 2° on.
-    package func isTilted(from other: DeviceState) -> Bool {
+    /// Whether the tilt differs by at least 2°.
+    package func tiltDiffers(from other: DeviceState) -> Bool {
         abs(tilt - other.tilt) >= 2 * radiansPerDegree
     }
 
-    /// Whether it vibrates more or less: by a fifth, and by 0.02 m/s², what a good chip can tell.
-    package func vibratesOtherwise(than other: DeviceState) -> Bool {
+    /// Whether the vibration level differs by at least a fifth and 0.02 m/s², the least that a good chip resolves.
+    package func vibrationDiffers(from other: DeviceState) -> Bool {
         abs(vibration - other.vibration) >= max(0.02, 0.2 * max(vibration, other.vibration))
     }
 }

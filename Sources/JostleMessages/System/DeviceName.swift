@@ -1,19 +1,19 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// The device's default name in topics: the host's name made to fit, with four digits that tell boards apart.
+/// The device's default name in topics: the host name made to fit, with four digits that distinguish boards.
 ///
-/// Every Raspberry Pi is called raspberrypi until somebody renames it; two of them must not share a topic.
+/// Every Raspberry Pi is called raspberrypi until its owner renames it; two of them must not share a topic.
 package enum DeviceName {
-    /// Characters of an instance's name that the default has room for.
+    /// The longest part of an instance name that goes into the default name, in characters.
     private static let longestInstance = 24
 
-    /// The default for this machine, and for the instance `$JOSTLE_INSTANCE` on it where there are several.
+    /// The default for this machine and, if `$JOSTLE_INSTANCE` is set, for that instance on it.
     package static func ofThisMachine() -> String {
         make(host: hostName(), serial: serialNumber(), instance: getenv("JOSTLE_INSTANCE").map { String(cString: $0) })
     }
 
-    /// The default for a machine of this host name and serial number, and for an instance on it: `pi-1234-left`.
+    /// The default for a machine with this host name and serial number, and for an instance on it: `pi-1234-left`.
     package static func make(host: String, serial: String?, instance: String? = nil) -> String {
         let digits = (serial ?? "").unicodeScalars.filter { $0.isASCII && $0.properties.isASCIIHexDigit }.suffix(4)
         var end = digits.count == 4 ? "-" + String(String.UnicodeScalarView(digits)).lowercased() : ""
@@ -22,7 +22,7 @@ package enum DeviceName {
         return (name.isEmpty ? "jostle" : name) + end
     }
 
-    /// A text in which whatever does not fit into a topic is a hyphen.
+    /// The text with a hyphen for every character that a topic must not contain.
     private static func fitting(_ text: some StringProtocol) -> String {
         var fitting = ""
         for scalar in text.unicodeScalars {
@@ -34,7 +34,7 @@ package enum DeviceName {
         return fitting
     }
 
-    /// The host's name (`gethostname`).
+    /// The host name (`gethostname`).
     package static func hostName() -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             buffer.initialize(repeating: 0)
@@ -43,7 +43,7 @@ package enum DeviceName {
         }
     }
 
-    /// The board's serial number where a device tree tells it, else the machine id.
+    /// The board's serial number from the device tree, else the machine id.
     private static func serialNumber() -> String? {
         for path in ["/proc/device-tree/serial-number", "/etc/machine-id"] {
             if let text = FileContents.text(ofOptional: path, limit: 128) {

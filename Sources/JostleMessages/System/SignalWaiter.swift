@@ -4,13 +4,13 @@ package import LinuxSystem
 
 /// Waits for the signals that end the agent: sigtimedwait(2), signalfd(2).
 ///
-/// Make one before any thread starts: threads inherit the mask, so that the signals wait for the main thread.
+/// Create it before any thread starts: threads inherit the mask, so only the main thread receives the signals.
 package struct SignalWaiter: Sendable {
     private let signals: sigset_t
-    /// Readable while a signal waits; negative where the system had no descriptor left. Open until the process ends.
+    /// Readable while a signal is pending; negative if no file descriptor was available. Open until the process ends.
     private let descriptor: Int32
 
-    /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those that it starts, and ignores SIGPIPE.
+    /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those that it starts later, and ignores SIGPIPE.
     package init() {
         var set = sigset_t()
         sigemptyset(&set)
@@ -25,7 +25,7 @@ package struct SignalWaiter: Sendable {
 
     /// Waits at most `seconds` for one of the signals.
     ///
-    /// - Returns: whether one came.
+    /// - Returns: whether a signal arrived.
     package func wait(seconds: Double) -> Bool {
         var set = signals
         let whole = seconds.rounded(.down)
@@ -33,16 +33,16 @@ package struct SignalWaiter: Sendable {
         return sigtimedwait(&set, nil, &timeout) > 0
     }
 
-    /// Waits for one of the signals or for the bell, at most `seconds`, or for as long as it takes where that is `nil`.
+    /// Waits for one of the signals or for `wake`, at most `seconds`; `nil` waits without a limit.
     ///
-    /// - Returns: whether a signal came.
-    package func wait(seconds: Double?, or bell: WakeSignal) -> Bool {
+    /// - Returns: whether a signal arrived.
+    package func wait(seconds: Double?, or wake: WakeSignal) -> Bool {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: bell.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         var limit = seconds.map { max(0, $0) }
-        // Without the descriptor a signal does not end the wait; it is looked for again and again.
+        // Without the descriptor a signal does not end the wait, so the pending signals are polled.
         if descriptor < 0 { limit = min(limit ?? 0.5, 0.5) }
         if let limit {
             let whole = min(limit, 1e6).rounded(.down)
@@ -51,7 +51,7 @@ package struct SignalWaiter: Sendable {
         } else {
             _ = ppoll(&entries, nfds_t(entries.count), nil, nil)
         }
-        bell.silence()
+        wake.clear()
         return wait(seconds: 0)
     }
 }

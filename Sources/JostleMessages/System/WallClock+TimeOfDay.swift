@@ -1,9 +1,9 @@
 internal import Glibc
 
 extension WallClock {
-    /// The time of day in the system's time zone, or that of `TZ`, of an instant in milliseconds since 1970: `17:04:09`.
+    /// The local time of day of an instant in milliseconds since 1970, in the system's time zone or `TZ`'s: `17:04:09`.
     ///
-    /// For one thread (tzset(3), localtime_r(3)).
+    /// Not thread-safe: calls tzset(3), then localtime_r(3).
     package static func timeOfDay(milliseconds: Int64) -> String {
         tzset()
         var instant = time_t(milliseconds / 1000)

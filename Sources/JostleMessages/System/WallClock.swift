@@ -5,34 +5,37 @@ package import MotionCore
 
 /// Turns instants of the monotonic clock into wall-clock time.
 package enum WallClock {
-    /// Milliseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
+    /// Milliseconds since 1970 at the monotonic instant `timestamp`, according to the present clock settings.
     package static func milliseconds(at timestamp: Timestamp) -> Int64 { microseconds(at: timestamp) / 1000 }
 
-    /// Microseconds since 1970 at the monotonic instant `timestamp`, as the clocks stand now.
+    /// Microseconds since 1970 at the monotonic instant `timestamp`, according to the present clock settings.
     package static func microseconds(at timestamp: Timestamp) -> Int64 {
         let age = nanoseconds(CLOCK_MONOTONIC) - timestamp.nanoseconds
         return (nanoseconds(CLOCK_REALTIME) - age) / 1000
     }
 
-    /// The present instant of the monotonic clock.
+    /// The current time of the monotonic clock.
     package static var monotonic: Timestamp { Timestamp(nanoseconds: nanoseconds(CLOCK_MONOTONIC)) }
 
-    /// What tells this boot of the machine from every other.
+    /// Nanoseconds since boot, including time in suspend: CLOCK_BOOTTIME.
+    package static var nanosecondsSinceBoot: Int64 { nanoseconds(CLOCK_BOOTTIME) }
+
+    /// The kernel's boot id, different for every boot of the machine.
     package static let boot: String = {
         let text = FileContents.text(ofOptional: "/proc/sys/kernel/random/boot_id", limit: 64) ?? ""
         return String(text.prefix { $0.isHexDigit || $0 == "-" })
     }()
 
-    /// Whether the wall clock can be believed: somebody keeps it right, or at least it has not lost the time.
+    /// Whether the wall clock is trustworthy: it is synchronised, or a battery-backed clock kept the time.
     ///
-    /// A board without a battery for its clock takes up the time at which it was switched off, which looks like any
-    /// other: there nothing but a synchronised clock counts.
+    /// A board without such a battery resumes at the time at which it was switched off, which looks valid. On such a
+    /// board only synchronisation counts.
     package static var isSet: Bool {
         isSynchronised
             || keepsTime && nanoseconds(CLOCK_REALTIME) > earliest
     }
 
-    /// Whether somebody keeps the system's clock right: adjtimex(2), or where a sandbox forbids that, timesyncd's mark.
+    /// Whether the system clock is synchronised: adjtimex(2) or, if a sandbox forbids that, timesyncd's marker file.
     package static var isSynchronised: Bool {
         var state = timex()
         let answer = adjtimex(&state)
@@ -40,10 +43,10 @@ package enum WallClock {
         return access("/run/systemd/timesync/synchronized", F_OK) == 0
     }
 
-    /// 2026-01-01: before that, this program was not written.
+    /// 2026-01-01: an earlier time is wrong, because this program did not exist then.
     private static let earliest: Int64 = 1_767_225_600_000_000_000
 
-    /// Whether the clock goes on while the machine is off: it has one that does, or is none of those that rarely have.
+    /// Whether the clock keeps time while the machine is off: it has a hardware clock, or is not a device-tree board.
     private static let keepsTime =
         access("/sys/class/rtc/rtc0", F_OK) == 0 || access("/proc/device-tree", F_OK) != 0
 
@@ -55,6 +58,6 @@ package enum WallClock {
 }
 
 extension Timestamp {
-    /// Seconds that are left at `now`; none where it is past, be it since ever: a difference to that does not exist.
+    /// Seconds until this instant; 0 if it has passed. Compares first: the difference to the distant past overflows.
     package func remaining(at now: Timestamp) -> Double { self <= now ? 0 : seconds(since: now) }
 }

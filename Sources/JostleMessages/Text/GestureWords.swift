@@ -1,8 +1,8 @@
 package import MotionCore
 
-/// The words that outside programs know gestures by: in topics, payloads and CSV files.
+/// The contract names of gestures in topics, payloads and CSV files.
 extension Gesture {
-    /// The gesture's name.
+    /// The gesture's contract name.
     package var word: String {
         switch self {
         case .shake: "shake"
@@ -20,12 +20,12 @@ extension Gesture {
 }
 
 extension GestureSet {
-    /// The names of the members.
+    /// The contract names of the members.
     package var words: [String] { Gesture.allCases.filter(contains).map(\.word) }
 }
 
 extension MotionDirection {
-    /// The direction's name.
+    /// The direction's contract name.
     package var word: String {
         switch self {
         case .left: "left"
@@ -39,7 +39,7 @@ extension MotionDirection {
 }
 
 extension GesturePhase {
-    /// The phase's name.
+    /// The phase's contract name.
     package var word: String {
         switch self {
         case .began: "began"
@@ -52,7 +52,7 @@ extension GesturePhase {
 }
 
 extension CancellationReason {
-    /// The reason's name.
+    /// The reason's contract name.
     package var word: String {
         switch self {
         case .tooWeak: "too_weak"
@@ -67,7 +67,7 @@ extension CancellationReason {
 }
 
 extension BodyAxis {
-    /// The axis's name.
+    /// The axis's contract name.
     package var word: String {
         switch self {
         case .x: "x"
@@ -78,7 +78,7 @@ extension BodyAxis {
 }
 
 extension BodySide {
-    /// The side's name.
+    /// The side's contract name.
     package var word: String {
         switch self {
         case .plusX: "+x"

@@ -2,10 +2,10 @@ internal import JostleConfiguration
 package import MotionCore
 
 extension NearMiss {
-    /// What was almost recognised and what it lacked, in a sentence for people.
+    /// A sentence for people: which gesture was almost recognised, and which condition failed.
     package var explanation: String {
         let bound = value < limit ? "at least \(text(limit)) is needed" : "at most \(text(limit)) is allowed"
-        let figures = value.isFinite && limit.isFinite ? ", \(text(value)) where \(bound)" : ""
+        let figures = value.isFinite && limit.isFinite ? ", \(text(value)) but \(bound)" : ""
         return "no \(gesture.word): \(reason.words)\(figures)"
     }
 

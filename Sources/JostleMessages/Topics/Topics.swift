@@ -2,7 +2,7 @@ package import MotionCore
 
 /// The topics of one device: see docs/mqtt.md.
 package struct Topics: Equatable, Sendable {
-    /// What all of them begin with: prefix and device.
+    /// The beginning of all topics: prefix and device.
     package let root: String
 
     /// The topics of the device `id` under `prefix`.
@@ -10,39 +10,39 @@ package struct Topics: Equatable, Sendable {
         self.init(root: "\(prefix)/\(id)")
     }
 
-    /// The topics that begin with `root`.
+    /// The topics of the device whose prefix and id are `root`: `jostle/washer-1`.
     package init(root: String) {
         self.root = root
     }
 
-    /// The device's name: what comes last in the root.
+    /// The device's id: the last level of the root.
     package var device: String { String(root[(root.lastIndex(of: "/").map(root.index(after:)) ?? root.startIndex)...]) }
 
-    /// Those whose messages the broker keeps.
+    /// The topics with retained messages.
     package var retained: [String] { [availability, state, health, reported] }
 
     /// `online` or `offline`; retained.
     package var availability: String { "\(root)/availability" }
-    /// The attitude, as it changes.
+    /// The attitude, published as it changes.
     package var attitude: String { "\(root)/attitude" }
-    /// Acceleration, gravity and rotation, as they change.
+    /// Acceleration, gravity and rotation rate, published as they change.
     package var motion: String { "\(root)/motion" }
-    /// What lasts until it changes; retained.
+    /// The device state; retained.
     package var state: String { "\(root)/state" }
-    /// Every sample, while somebody asked for it.
+    /// Every sample, while a client has requested the stream.
     package var stream: String { "\(root)/stream" }
-    /// How the device is; retained.
+    /// The health report; retained.
     package var health: String { "\(root)/health" }
-    /// What is in force, and what was refused; retained.
+    /// The configuration in force and what was refused; retained.
     package var reported: String { "\(root)/config/reported" }
-    /// Where the value of a key arrives.
+    /// The topic that accepts a value for `key`.
     package func set(_ key: String) -> String { "\(root)/set/\(key)" }
     /// The phases of a gesture.
     package func event(_ gesture: Gesture) -> String { "\(events)\(gesture.word)" }
-    /// What the topics of all gestures begin with.
+    /// The common beginning of the gesture topics.
     package var events: String { "\(root)/event/" }
-    /// Where a command arrives.
+    /// The topic that accepts a command.
     package func command(_ name: String) -> String { "\(root)/command/\(name)" }
-    /// Where a command is answered.
+    /// The topic on which a command is answered.
     package func result(of command: String) -> String { "\(root)/command/\(command)/result" }
 }

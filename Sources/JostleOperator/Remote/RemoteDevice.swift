@@ -4,14 +4,14 @@ internal import MosquittoClient
 internal import MotionCore
 internal import Synchronization
 
-/// A running agent as others see it: over MQTT it is asked to do something, answers, and tells its events.
+/// Sends one command to a running agent over MQTT, waits for its answer and collects its events.
 ///
-/// For one command that a person waits for. Waiting happens on the caller's thread, with a deadline, and ends at a signal.
+/// Meant for a command line: it blocks the caller's thread until a deadline or a signal.
 package final class RemoteDevice {
-    /// Seconds after which a broker throws away a command that it could not deliver: nobody waits for it any more.
+    /// Seconds after which the broker discards an undelivered command, because the caller has stopped waiting for it.
     private static let expiry: UInt32 = 10
 
-    /// Seconds between two looks at what has arrived.
+    /// Seconds between two polls of the inbox.
     private static let pause = 0.02
 
     private let id: String
@@ -21,33 +21,33 @@ package final class RemoteDevice {
     private let inbox: RemoteInbox
     private let filters: [String]
 
-    /// Prepares to speak to the agent `id` by way of the configured broker; nothing is connected yet.
+    /// Prepares a connection to the agent `id` over the configured broker. `request` connects.
     ///
-    /// - Throws: `mqtt`, `secretFile` or `privateBroker` where the configuration leads to no broker.
+    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
     package init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
-        let mark = RunName.new()
+        let runName = RunName.new()
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
-        replyTopic = "\(settings.mqtt.prefix)/_reply/\(mark)"
+        replyTopic = "\(settings.mqtt.prefix)/_reply/\(runName)"
         filters = ["\(topics.events)#", topics.availability, replyTopic]
         let inbox = RemoteInbox(eventTopics: topics.events, availabilityTopic: topics.availability)
-        client = try RemoteDevice.client(settings, mark: mark, filters: filters, inbox)
+        client = try RemoteDevice.client(settings, runName: runName, filters: filters, inbox)
         self.id = id
         self.inbox = inbox
     }
 
     private static func client(
-        _ settings: JostleSettings, mark: String, filters: [String], _ inbox: RemoteInbox
+        _ settings: JostleSettings, runName: String, filters: [String], _ inbox: RemoteInbox
     ) throws(RemoteDeviceError) -> MQTTClient<Never> {
         let options: MQTTOptions
         do throws(SecretFileError) {
             options = try settings.mqttOptions(
-                clientID: "ask-\(mark)", brokers: settings.brokers(embeddedPort: nil))
+                clientID: "ask-\(runName)", brokers: settings.brokers(embeddedPort: nil))
         } catch {
             throw .secretFile(error)
         }
         do throws(MQTTError) {
-            let client = try MQTTClient<Never>(options: options) { inbox.take($0) }
+            let client = try MQTTClient<Never>(options: options) { inbox.handle($0) }
             for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }
             return client
         } catch {
@@ -59,16 +59,16 @@ package final class RemoteDevice {
         _ = client.stop(within: .milliseconds(300))
     }
 
-    /// Connects, sends a command and waits for its answer, all within `seconds`. To be called once.
+    /// Connects, sends a command and waits for the answer, at most `seconds` in all. Call it once.
     ///
-    /// - Throws: why there is no answer. A refusal is one.
-    package func ask(
+    /// - Throws: if no answer arrives. A refused command is an answer, not an error.
+    package func request(
         _ command: String, _ arguments: JSONObject, within seconds: Double, signals: SignalWaiter
     ) throws(RemoteDeviceError) -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         let result = topics.result(of: command)
         do throws(MQTTError) {
-            // Without response topics, as in MQTT 3.1.1, the answer comes where everybody hears it.
+            // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
             try client.subscribe(to: result, qos: .atLeastOnce)
             try client.start()
         } catch {
@@ -82,12 +82,16 @@ package final class RemoteDevice {
 
         var message = MQTTMessage(
             topic: topics.command(command), payload: arguments.bytes, qos: .atLeastOnce, retain: false)
-        let mark = Array(replyTopic.utf8)
+        let correlationData = Array(replyTopic.utf8)
         message.properties.messageExpiry = RemoteDevice.expiry
         message.properties.responseTopic = replyTopic
-        message.properties.correlationData = mark
+        message.properties.correlationData = correlationData
         message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
-        inbox.expect(seen.hasProperties ? replyTopic : result, mark: seen.hasProperties ? mark : nil)
+        if seen.hasProperties {
+            inbox.expectAnswer(on: replyTopic, correlationData: correlationData)
+        } else {
+            inbox.expectAnswer(on: result, correlationData: nil)
+        }
         do throws(MQTTError) {
             try client.publish(message)
         } catch {
@@ -98,10 +102,10 @@ package final class RemoteDevice {
         return try RemoteAnswer(answer)
     }
 
-    /// The events that came since the last call, in order.
+    /// Returns and removes the events received since the last call, in order.
     package func takeEvents() -> [RemoteEvent] { inbox.takeEvents() }
 
-    /// Waits until `isDone` holds of what was seen, or for the deadline.
+    /// Waits until `isDone` returns true, or until the deadline.
     private func wait(
         until deadline: Timestamp, _ signals: SignalWaiter, _ isDone: (RemoteInbox.Seen) -> Bool
     ) throws(RemoteDeviceError) {
@@ -111,12 +115,12 @@ package final class RemoteDevice {
     }
 }
 
-/// What a client heard of a remote device: written on the network thread, read by whoever waits.
+/// What the client received: written by the network thread, read by the waiting caller.
 final class RemoteInbox: Sendable {
-    /// What there is to know so far.
+    /// A snapshot of the inbox.
     struct Seen {
         var isConnected = false
-        /// Whether the connection carries response topics: MQTT 5.
+        /// Whether the connection supports response topics, as MQTT 5 does.
         var hasProperties = false
         var granted: Set<String> = []
         var refused: (filter: String, reason: MQTTReason)?
@@ -124,8 +128,8 @@ final class RemoteInbox: Sendable {
         var availability: String?
         var answer: [UInt8]?
         var events: [RemoteEvent] = []
-        /// Where the answer is to come, and what it has to bear there.
-        var expected: (topic: String, mark: [UInt8]?)?
+        /// The answer's topic and, with MQTT 5, its correlation data.
+        var expected: (topic: String, correlationData: [UInt8]?)?
     }
 
     private let eventTopics: String
@@ -139,9 +143,9 @@ final class RemoteInbox: Sendable {
 
     var seen: Seen { state.withLock { $0 } }
 
-    /// Says which message is the answer.
-    func expect(_ topic: String, mark: [UInt8]?) {
-        state.withLock { $0.expected = (topic, mark) }
+    /// Sets which message is the answer.
+    func expectAnswer(on topic: String, correlationData: [UInt8]?) {
+        state.withLock { $0.expected = (topic, correlationData) }
     }
 
     func takeEvents() -> [RemoteEvent] {
@@ -151,8 +155,8 @@ final class RemoteInbox: Sendable {
         }
     }
 
-    /// Notes what the client tells.
-    func take(_ event: MQTTEvent<Never>) {
+    /// Records an event of the client. Called on the network thread.
+    func handle(_ event: MQTTEvent<Never>) {
         state.withLock { seen in
             switch event {
             case .connected(let connection):
@@ -160,7 +164,7 @@ final class RemoteInbox: Sendable {
                 seen.hasProperties = connection.version == .v5
             case .subscribed(let filter, _): seen.granted.insert(filter)
             case .subscriptionRefused(let filter, let reason): seen.refused = (filter, reason)
-            case .message(let message): take(message, &seen)
+            case .message(let message): handle(message, &seen)
             case .refused(let end), .disconnected(let end):
                 seen.isConnected = false
                 seen.granted = []
@@ -171,9 +175,12 @@ final class RemoteInbox: Sendable {
         }
     }
 
-    private func take(_ message: MQTTMessage, _ seen: inout Seen) {
+    private func handle(_ message: MQTTMessage, _ seen: inout Seen) {
         if let expected = seen.expected, message.topic == expected.topic, seen.answer == nil {
-            guard expected.mark == nil || message.properties.correlationData == expected.mark else { return }
+            guard
+                expected.correlationData == nil
+                    || message.properties.correlationData == expected.correlationData
+            else { return }
             seen.answer = message.payload
         } else if message.topic == availabilityTopic {
             seen.availability = String(decoding: message.payload, as: UTF8.self)

@@ -2,18 +2,17 @@ internal import JostleConfiguration
 package import JostleMessages
 package import MosquittoClient
 
-/// What an agent answered to a command.
+/// An agent's answer to a command.
 package struct RemoteAnswer: Sendable {
-    /// Whether the command is carried out.
+    /// Whether the command was carried out.
     package let isAccepted: Bool
 
-    /// Why it is not: for programs, and for people.
+    /// Why the command was refused: a code for programs, and a sentence for people.
     package let error: String?
     package let message: String?
 
     private let tree: ConfigurationNode
 
-    /// Reads an answer.
     init(_ payload: [UInt8]) throws(RemoteDeviceError) {
         do throws(ConfigurationProblem) {
             tree = try JSONReader.read(payload, source: .message("answer"))
@@ -29,26 +28,26 @@ package struct RemoteAnswer: Sendable {
         message = tree["message"]?.text
     }
 
-    /// A field of the answer as text, where it is there.
+    /// A field of the answer as text; `nil` if it is absent.
     package func text(_ name: String) -> String? { tree[name]?.text }
 
-    /// A field of the answer as a number, where it is one.
+    /// A field of the answer as a number; `nil` if it is absent or not a number.
     package func number(_ name: String) -> Double? { tree[name]?.text.flatMap(Double.init) }
 }
 
-/// A phase of a gesture as a device published it.
+/// A phase of a gesture, as a device published it.
 package struct RemoteEvent: Sendable {
-    /// The words of the gesture and of its phase.
+    /// The contract names of the gesture and of its phase.
     package let gesture: String
     package let phase: String
 
-    /// Whether it was made up.
+    /// Whether the agent simulated the event.
     package let isSimulated: Bool
 
     /// The whole message.
     package let json: String
 
-    /// Reads an event; `nil` where the message is none.
+    /// Returns `nil` if the message is not an event.
     init?(_ payload: [UInt8]) {
         let tree: ConfigurationNode
         do throws(ConfigurationProblem) {
@@ -64,21 +63,21 @@ package struct RemoteEvent: Sendable {
     }
 }
 
-/// Why there is no answer from a remote device.
+/// Why a remote device could not be reached or did not answer.
 package enum RemoteDeviceError: Error, Sendable {
-    /// The MQTT client turned its options down.
+    /// The MQTT client rejected its options.
     case mqtt(MQTTError)
-    /// A file with a secret cannot be used.
+    /// A secret file cannot be used.
     case secretFile(SecretFileError)
-    /// The configured broker belongs to one agent alone.
+    /// The configured broker is embedded in an agent, so that no other program can use it.
     case privateBroker
-    /// The broker was not reached in time, and why, where that is known.
+    /// The broker was not reached in time; with the last failure, if there was one.
     case notConnected(String?)
-    /// The broker does not let this user listen.
+    /// The broker refused a subscription.
     case notAllowed(filter: String, reason: String)
-    /// The device did not answer in time; what the broker knows of it.
+    /// The device did not answer in time; with its availability at the broker.
     case silent(id: String, availability: String?)
-    /// The answer is none.
+    /// The answer cannot be parsed.
     case malformed(String)
     /// A signal ended the wait.
     case interrupted
@@ -90,15 +89,15 @@ extension RemoteDeviceError: CustomStringConvertible {
         case .mqtt(let error): return "\(error)"
         case .secretFile(let error): return "\(error)"
         case .privateBroker:
-            return "mqtt.broker is embedded, which is another broker in each agent: name the agent's own, "
+            return "mqtt.broker is embedded, so every agent has its own broker: name the agent's broker with "
                 + "--set mqtt.broker=mqtt://127.0.0.1:PORT"
         case .notConnected(let failure): return "the broker was not reached\(failure.map { ": \($0)" } ?? " in time")"
         case .notAllowed(let filter, let reason): return "may not subscribe to \(filter): \(reason)"
         case .silent(let id, nil): return "no answer: the broker knows no device \(id)"
         case .silent(let id, "offline"): return "no answer: \(id) is offline"
         case .silent(let id, _): return "no answer from \(id), although it is online; may this user send commands?"
-        case .malformed(let reason): return "the answer makes no sense: \(reason)"
-        case .interrupted: return "broken off"
+        case .malformed(let reason): return "the answer cannot be parsed: \(reason)"
+        case .interrupted: return "interrupted"
         }
     }
 }

@@ -1,13 +1,13 @@
 internal import JostleConfiguration
 internal import LinuxSystem
 
-/// The fields of a message from outside, read so that nothing in it can do harm: bounded, finite, without control characters.
+/// The fields of an untrusted message: bounded in length, finite, without control characters.
 struct MessageFields {
-    /// The longest text that is kept, in characters, and the most of them in a list.
+    /// The longest text that is kept, in characters, and the longest list.
     static let longestText = 200
     static let longestList = 8
 
-    /// No message of an agent comes near these.
+    /// No message of an agent comes near these limits.
     private static let limits: ReaderLimits = {
         var limits = ReaderLimits()
         limits.bytes = WatchListener.maximumMessage
@@ -18,18 +18,18 @@ struct MessageFields {
 
     private let tree: ConfigurationNode
 
-    /// Reads a message.
+    /// Parses a message.
     ///
-    /// - Throws: where it is no JSON object.
+    /// - Throws: if it is not a JSON object.
     init(_ payload: [UInt8], topic: String) throws(ConfigurationProblem) {
         let source = ConfigurationSource.message(topic)
         tree = try JSONReader.read(payload, source: source, limits: MessageFields.limits)
         guard case .mapping = tree.value else {
-            throw ConfigurationProblem(at: ConfigurationPosition(source), "it is no JSON object")
+            throw ConfigurationProblem(at: ConfigurationPosition(source), "not a JSON object")
         }
     }
 
-    /// A number; `nil` where there is none, or one that no quantity here has.
+    /// A number; `nil` if it is absent or implausibly large.
     func number(_ name: String) -> Double? {
         guard case .scalar(let text, .plain)? = tree[name]?.value, let number = Double(text) else { return nil }
         return number.isFinite && abs(number) <= 1e15 ? number : nil
@@ -48,7 +48,7 @@ struct MessageFields {
         return sum.squareRoot()
     }
 
-    /// A truth value.
+    /// A Boolean.
     func flag(_ name: String) -> Bool? {
         guard case .scalar(let text, .plain)? = tree[name]?.value else { return nil }
         return text == "true" ? true : text == "false" ? false : nil
@@ -77,9 +77,9 @@ struct MessageFields {
         return sum
     }
 
-    /// A text in one line, and no longer than is of use.
+    /// A text on one line, cut to `longestText`.
     static func bounded(_ text: String) -> String {
-        // Characters may be of any length; scalars are not.
+        // Measured in scalars, because a single character may consist of any number of them.
         let scalars = text.unicodeScalars
         guard scalars.count > longestText else { return ForeignText.oneLine(text) }
         var short = String.UnicodeScalarView()

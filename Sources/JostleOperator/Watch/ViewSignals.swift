@@ -1,31 +1,31 @@
 internal import CLinuxSystem
 internal import Glibc
 
-/// Waits for what concerns a view in a terminal: signals, keys and news.
+/// Waits for what concerns a view in a terminal: signals, keys and received messages.
 ///
-/// Make one before any thread starts: threads inherit the mask, so that the signals wait for the main thread.
+/// Create it before any thread starts: threads inherit the mask, so only the main thread receives the signals.
 package final class ViewSignals {
-    /// What a signal means for a view.
+    /// What a signal asks of a view.
     package enum Signal: Sendable {
-        /// SIGINT, SIGTERM, SIGHUP, SIGQUIT: it is to end.
+        /// SIGINT, SIGTERM, SIGHUP, SIGQUIT: end.
         case end
-        /// SIGWINCH: the window has another size.
+        /// SIGWINCH: redraw, because the size of the window changed.
         case resize
-        /// SIGTSTP: it is to leave the terminal to others.
+        /// SIGTSTP: restore the terminal and stop.
         case suspend
     }
 
     private var signals: sigset_t
-    /// Readable while a signal waits; negative where the system had no descriptor left.
+    /// Readable while a signal is pending; negative if no file descriptor was available.
     private let descriptor: Int32
 
-    /// Blocks the signals for this thread and those that it starts, and ignores SIGPIPE.
+    /// Blocks the signals for this thread and those that it starts later, and ignores SIGPIPE.
     package init() {
         var set = sigset_t()
         sigemptyset(&set)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP] { sigaddset(&set, number) }
         var blocked = set
-        // Else restoring the terminal from the background would stop the program.
+        // Otherwise restoring the terminal from the background would stop the program.
         sigaddset(&blocked, SIGTTOU)
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
         signal(SIGPIPE, SIG_IGN)
@@ -37,25 +37,23 @@ package final class ViewSignals {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Waits at most `seconds` for signals, or for the first of news and, where `input` is true, something typed.
-    ///
-    /// Without a listener news does not end the wait.
-    package func wait(seconds: Double, news: WatchListener?, input: Bool) -> [Signal] {
+    /// Waits at most `seconds` for a signal, a report of `listener` or, if `input` is true, a key.
+    package func wait(seconds: Double, listener: WatchListener?, input: Bool) -> [Signal] {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: news?.bell.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: listener?.wake.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
             pollfd(fd: input ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
         ]
-        // Without the descriptor a signal does not end the wait; it is looked for again and again.
+        // Without the descriptor a signal does not end the wait, so the pending signals are polled.
         let limit = max(0, descriptor < 0 ? min(seconds, 0.2) : min(seconds, 60))
         let whole = limit.rounded(.down)
         var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((limit - whole) * 1e9))
         _ = ppoll(&entries, nfds_t(entries.count), &timeout, nil)
-        news?.bell.silence()
+        listener?.wake.clear()
         return pending()
     }
 
-    /// The signals that wait.
+    /// Takes the pending signals.
     private func pending() -> [Signal] {
         var found: [Signal] = []
         var none = timespec()
@@ -70,7 +68,7 @@ package final class ViewSignals {
         }
     }
 
-    /// Stops the process as SIGTSTP would have; returns when it is continued.
+    /// Stops the process as SIGTSTP would have done; returns when the process is continued.
     package static func stopHere() {
         kill(getpid(), SIGSTOP)
     }

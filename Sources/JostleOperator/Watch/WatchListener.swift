@@ -5,28 +5,29 @@ internal import LinuxSystem
 package import MosquittoClient
 internal import Synchronization
 
-/// Listens to devices at the configured broker for as long as somebody watches; a broker that is away is tried again.
+/// Subscribes to devices at the configured broker, and reconnects until it is stopped.
 package final class WatchListener: Sendable {
-    /// The largest message that is looked at, bytes: ten times an agent's longest.
+    /// The largest message that is accepted, bytes: ten times an agent's longest.
     static let maximumMessage = 1 << 16
 
-    /// Reports, and bytes of messages, that wait for whoever watches; beyond them messages are left out.
+    /// The most reports, and bytes of messages, that are queued for the view; further ones are dropped.
     private static let capacity = (reports: 20_000, bytes: 8 << 20)
 
-    /// What happened on the network.
+    /// A network event.
     package enum Report: Sendable {
         case connecting(broker: String)
         case connected(broker: String, version: String)
-        /// Why there is no connection, and after how many seconds it is tried again.
+        /// Why there is no connection, and the seconds until the next attempt.
         case failed(String, retryAfter: Double?)
-        /// The broker does not let this user listen, and to what.
+        /// The broker refused a subscription.
         case refused(filter: String, reason: String)
-        /// Everything that was asked for is granted or refused.
+        /// Every subscription was granted or refused.
         case listening
         case message(MQTTMessage)
     }
 
-    let bell: WakeSignal
+    /// Wakes the view when there are reports.
+    let wake: WakeSignal
     private let prefix: String
     private let client: MQTTClient<Never>
     private let inbox: Inbox
@@ -38,40 +39,40 @@ package final class WatchListener: Sendable {
     private struct InboxState {
         var reports: [Report] = []
         var bytes = 0
-        var leftOut = 0
-        var awaited: Set<String> = []
+        var dropped = 0
+        /// The subscriptions that the broker has not answered yet.
+        var pending: Set<String> = []
         var filters: Set<String> = []
     }
 
-    /// Prepares to listen to the device `id`, or to all; nothing is connected yet.
+    /// Prepares to listen to the device `id`, or to all devices if it is `nil`. `start()` connects.
     ///
-    /// - Throws: `mqtt`, `secretFile` or `privateBroker` where the configuration leads to no broker.
+    /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
     package init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
-        guard let bell = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
+        guard let wake = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
         prefix = settings.mqtt.prefix
         let inbox = Inbox()
-        let mark = RunName.new()
-        client = try WatchListener.client(settings, mark: mark) { event in
+        client = try WatchListener.client(settings, runName: RunName.new()) { event in
             WatchListener.take(event, inbox)
-            bell.ring()
+            wake.signal()
         }
-        self.bell = bell
+        self.wake = wake
         self.inbox = inbox
         try listen(to: WatchListener.filters(prefix, id))
     }
 
     private static func client(
-        _ settings: JostleSettings, mark: String, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
+        _ settings: JostleSettings, runName: String, _ handler: @escaping @Sendable (MQTTEvent<Never>) -> Void
     ) throws(RemoteDeviceError) -> MQTTClient<Never> {
         var options: MQTTOptions
         do throws(SecretFileError) {
             options = try settings.mqttOptions(
-                clientID: "watch-\(mark)", brokers: settings.brokers(embeddedPort: nil))
+                clientID: "watch-\(runName)", brokers: settings.brokers(embeddedPort: nil))
         } catch {
             throw .secretFile(error)
         }
-        // Somebody waits, and there is one of him.
+        // Short, because a person is waiting, and a single client does not load the broker.
         options.backoff.cap = .seconds(5)
         options.maximumPacketSize = maximumMessage
         do throws(MQTTError) {
@@ -95,32 +96,32 @@ package final class WatchListener: Sendable {
         _ = client.stop(within: .milliseconds(300))
     }
 
-    /// Listens to all that one device tells, and no more to the others.
+    /// Subscribes to everything that one device publishes, and unsubscribes from the others.
     package func narrow(to id: String) throws(RemoteDeviceError) {
         let before = WatchListener.filters(prefix, nil)
         for filter in before { client.unsubscribe(from: filter.0) }
         inbox.state.withLock { state in
             state.filters.subtract(before.map(\.0))
-            state.awaited.subtract(before.map(\.0))
+            state.pending.subtract(before.map(\.0))
         }
         try listen(to: WatchListener.filters(prefix, id))
     }
 
-    /// What happened since the last call, in order, and how many messages found no room.
-    package func takeReports() -> (reports: [Report], leftOut: Int) {
+    /// Returns and removes the reports since the last call, in order, with the number of dropped ones.
+    package func takeReports() -> (reports: [Report], dropped: Int) {
         inbox.state.withLock { state in
             defer {
                 state.reports = []
                 state.bytes = 0
-                state.leftOut = 0
+                state.dropped = 0
             }
-            return (state.reports, state.leftOut)
+            return (state.reports, state.dropped)
         }
     }
 
     // MARK: Subscriptions
 
-    /// Of a fleet, attitude and motion are left alone: hundreds of devices send thousands a second.
+    /// For a fleet without attitude and motion: hundreds of devices send thousands of those per second.
     private static func filters(_ prefix: String, _ id: String?) -> [(String, MQTTQoS)] {
         let root = "\(prefix)/\(id ?? "+")"
         var filters: [(String, MQTTQoS)] = [
@@ -134,7 +135,7 @@ package final class WatchListener: Sendable {
     private func listen(to filters: [(String, MQTTQoS)]) throws(RemoteDeviceError) {
         inbox.state.withLock { state in
             state.filters.formUnion(filters.map(\.0))
-            state.awaited.formUnion(filters.map(\.0))
+            state.pending.formUnion(filters.map(\.0))
         }
         for (filter, qos) in filters {
             do throws(MQTTError) {
@@ -153,7 +154,7 @@ package final class WatchListener: Sendable {
             case .connecting(let broker, _):
                 add(.connecting(broker: "\(broker)"), &state)
             case .connected(let connection):
-                state.awaited = state.filters
+                state.pending = state.filters
                 add(.connected(broker: "\(connection.broker)", version: "\(connection.version)"), &state)
             case .subscribed(let filter, _): settle(filter, &state)
             case .subscriptionRefused(let filter, let reason):
@@ -162,7 +163,7 @@ package final class WatchListener: Sendable {
             case .message(let message):
                 let size = message.payload.count + message.topic.utf8.count
                 guard state.bytes + size <= capacity.bytes else {
-                    state.leftOut += 1
+                    state.dropped += 1
                     return
                 }
                 add(.message(message), &state)
@@ -177,11 +178,11 @@ package final class WatchListener: Sendable {
     }
 
     private static func settle(_ filter: String, _ state: inout InboxState) {
-        guard state.awaited.remove(filter) != nil, state.awaited.isEmpty else { return }
+        guard state.pending.remove(filter) != nil, state.pending.isEmpty else { return }
         add(.listening, &state)
     }
 
     private static func add(_ report: Report, _ state: inout InboxState) {
-        if state.reports.count < capacity.reports { state.reports.append(report) } else { state.leftOut += 1 }
+        if state.reports.count < capacity.reports { state.reports.append(report) } else { state.dropped += 1 }
     }
 }

@@ -2,81 +2,81 @@ internal import JostleConfiguration
 package import MosquittoClient
 package import MotionCore
 
-/// What is known of the devices at a broker, built message by message.
+/// What the devices at a broker have published, updated message by message.
 package struct WatchModel: Equatable, Sendable {
-    /// As many devices are told apart; what further ones say is counted and left aside.
+    /// The most devices in the model. Messages of further ones are only counted.
     package static let maximumDevices = 5000
 
-    /// Events that are kept of a device: of the only one, and of each in a fleet.
+    /// The number of events kept for a single device, and for each device of a fleet.
     private static let history = (one: 100, each: 8)
 
     private let prefix: String
 
-    /// The device that all is about; `nil` where it is about a fleet.
-    package private(set) var only: String?
+    /// The only device in the model; `nil` for a fleet.
+    package private(set) var onlyDevice: String?
 
     /// The devices by their ids.
     package private(set) var devices: [String: WatchedDevice] = [:]
 
-    /// Messages of devices for which there was no room.
-    package private(set) var unwatched = 0
+    /// The number of ignored messages of devices beyond `maximumDevices`.
+    package private(set) var ignoredMessages = 0
 
-    /// Makes a model that knows nothing yet, about one device or about all.
-    package init(prefix: String, only: String? = nil) {
+    /// Creates an empty model of one device, or of all.
+    package init(prefix: String, onlyDevice: String? = nil) {
         self.prefix = prefix
-        self.only = only
+        self.onlyDevice = onlyDevice
     }
 
-    /// Makes it one about a single device.
+    /// Restricts the model to one device.
     package mutating func narrow(to id: String) {
-        only = id
+        onlyDevice = id
         devices = devices.filter { $0.key == id }
-        unwatched = 0
+        ignoredMessages = 0
     }
 
-    /// A device that has not said anything yet.
-    package func unheard(_ id: String) -> WatchedDevice { WatchedDevice(id: id) }
+    /// The state of a device that has not published anything yet.
+    package func emptyDevice(_ id: String) -> WatchedDevice { WatchedDevice(id: id) }
 
     /// What a message changed.
-    package enum News: Equatable, Sendable {
+    package enum Change: Equatable, Sendable {
         case availability
         case attitude
         case motion
         case state
         case health
         case event(WatchedEvent)
-        /// It makes no sense, and why.
+        /// The message cannot be parsed, and why.
         case malformed(String)
     }
 
-    /// Takes a message in.
+    /// Updates the model with a message.
     ///
-    /// - Returns: what is new, and of which device; `nil` where nothing is.
-    package mutating func take(_ message: MQTTMessage, at now: Timestamp) -> (id: String, news: News)? {
+    /// - Returns: the device and what changed; `nil` if nothing did.
+    package mutating func update(with message: MQTTMessage, at now: Timestamp) -> (id: String, change: Change)? {
         guard message.topic.hasPrefix(prefix + "/") else { return nil }
         let parts = message.topic.dropFirst(prefix.count + 1).split(separator: "/", omittingEmptySubsequences: false)
-        guard let id = parts.first.map(String.init), JostleSettings.Device.isID(id), only == nil || only == id else {
-            return nil
-        }
+        guard let id = parts.first.map(String.init), JostleSettings.Device.isID(id),
+            onlyDevice == nil || onlyDevice == id
+        else { return nil }
         guard devices[id] != nil || devices.count < WatchModel.maximumDevices else {
-            unwatched += 1
+            ignoredMessages += 1
             return nil
         }
         var device = devices[id] ?? WatchedDevice(id: id)
         let topic = parts.dropFirst().joined(separator: "/")
-        let news = take(topic, message, &device, at: now)
-        // A retained message that was taken away is no sign of a device.
-        if news != nil || devices[id] != nil { devices[id] = device }
-        return news.map { (id, $0) }
+        let change = update(&device, topic: topic, message, at: now)
+        // An empty retained message clears the topic; it does not show that the device exists.
+        if change != nil || devices[id] != nil { devices[id] = device }
+        return change.map { (id, $0) }
     }
 
-    private func take(
-        _ topic: String, _ message: MQTTMessage, _ device: inout WatchedDevice, at now: Timestamp
-    ) -> News? {
+    private func update(
+        _ device: inout WatchedDevice, topic: String, _ message: MQTTMessage, at now: Timestamp
+    ) -> Change? {
         guard !message.payload.isEmpty else { return nil }
-        if topic == "availability" { return takeAvailability(message.payload, &device) }
+        if topic == "availability" { return updateAvailability(message.payload, &device) }
         let isEvent = topic.hasPrefix("event/")
-        // An event is never retained: who retains one repeats it to everybody who comes.
+        // Agents do not retain events. A retained one comes from another client and reappears at every subscription.
         guard isEvent ? !message.retain : ["attitude", "motion", "state", "health"].contains(topic) else { return nil }
         let fields: MessageFields
         do throws(ConfigurationProblem) {
@@ -100,22 +100,22 @@ package struct WatchModel: Equatable, Sendable {
             device.state = state
             return .state
         case "health":
-            // Retained, it comes again with each subscription.
-            let mark = message.payload.hashValue
-            guard mark != device.healthMark else { return nil }
-            device.healthMark = mark
+            // Retained, so the same report arrives with each new subscription.
+            let hash = message.payload.hashValue
+            guard hash != device.healthHash else { return nil }
+            device.healthHash = hash
             device.health = WatchedDevice.Health(fields, at: now)
             return .health
         default:
             guard let event = WatchedEvent(fields, at: now) else {
                 return malformed("\(topic): no gesture and phase", &device)
             }
-            let limit = only == nil ? WatchModel.history.each : WatchModel.history.one
-            return device.note(event, keeping: limit) ? .event(event) : nil
+            let limit = onlyDevice == nil ? WatchModel.history.each : WatchModel.history.one
+            return device.record(event, keeping: limit) ? .event(event) : nil
         }
     }
 
-    private func takeAvailability(_ payload: [UInt8], _ device: inout WatchedDevice) -> News? {
+    private func updateAvailability(_ payload: [UInt8], _ device: inout WatchedDevice) -> Change? {
         let isOnline: Bool
         switch payload {
         case Array("online".utf8): isOnline = true
@@ -127,10 +127,10 @@ package struct WatchModel: Equatable, Sendable {
         return .availability
     }
 
-    private func malformed(_ reason: String, _ device: inout WatchedDevice) -> News {
+    private func malformed(_ reason: String, _ device: inout WatchedDevice) -> Change {
         let reason = MessageFields.bounded(reason)
-        device.malformed += 1
-        device.complaint = reason
+        device.malformedMessages += 1
+        device.lastProblem = reason
         return .malformed(reason)
     }
 }

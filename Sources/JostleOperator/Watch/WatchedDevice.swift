@@ -1,26 +1,26 @@
 package import MotionCore
 
-/// What is known of a device from what it published; bounded, whatever the messages hold.
+/// What a device has published; bounded, whatever the messages contain.
 package struct WatchedDevice: Equatable, Sendable {
     package let id: String
 
-    /// Whether it is there, as the broker says; `nil` where nobody told.
+    /// The availability at the broker; `nil` if it is unknown.
     package internal(set) var isOnline: Bool?
     package internal(set) var attitude: Attitude?
     package internal(set) var motion: Motion?
     package internal(set) var state: State?
     package internal(set) var health: Health?
-    /// The hash of the report as it came.
-    var healthMark: Int?
+    /// The hash of the last health message.
+    var healthHash: Int?
 
-    /// The phases of gestures, the newest first.
+    /// The events, the newest first.
     package private(set) var events: [WatchedEvent] = []
 
-    /// What makes no sense: how many messages, and the last complaint.
-    package internal(set) var malformed = 0
-    package internal(set) var complaint: String?
+    /// The number of messages that could not be parsed, and the reason for the last one.
+    package internal(set) var malformedMessages = 0
+    package internal(set) var lastProblem: String?
 
-    /// The attitude, degrees, from the reference attitude.
+    /// The attitude relative to the reference attitude, degrees.
     package struct Attitude: Equatable, Sendable {
         package var roll: Double
         package var pitch: Double
@@ -38,7 +38,7 @@ package struct WatchedDevice: Equatable, Sendable {
         }
     }
 
-    /// How hard it is moved: linear acceleration, m/s², rotation, °/s, temperature, °C.
+    /// The magnitudes of linear acceleration, m/s², and of the rotation rate, °/s; the temperature, °C.
     package struct Motion: Equatable, Sendable {
         package var acceleration: Double?
         package var rotation: Double?
@@ -51,7 +51,7 @@ package struct WatchedDevice: Equatable, Sendable {
         }
     }
 
-    /// What lasts until it changes; tilt in degrees, vibration in m/s².
+    /// The device state; tilt in degrees, vibration in m/s².
     package struct State: Equatable, Sendable {
         package var side: String?
         package var isMoving: Bool?
@@ -72,16 +72,16 @@ package struct WatchedDevice: Equatable, Sendable {
         }
     }
 
-    /// How the agent is: its own report, with counters since its start.
+    /// The agent's health report, with counters since its start.
     package struct Health: Equatable, Sendable {
-        /// Hz, parts per million, °C.
+        /// Sample rate in Hz, deviation of the sample period in parts per million, temperature in °C.
         package var rate: Double?
         package var period: Double?
         package var temperature: Double?
         package var gaps: Double?
         package var busErrors: Double?
         package var outbox: Double?
-        /// Per cent of a core, MB, seconds.
+        /// CPU use in per cent of a core, memory in MB, uptime in seconds.
         package var processor: Double?
         package var memory: Double?
         package var uptime: Double?
@@ -117,16 +117,16 @@ package struct WatchedDevice: Equatable, Sendable {
         self.id = id
     }
 
-    /// Whether sensing is stopped by somebody's wish.
+    /// Whether sensing was stopped by a command.
     package var isStopped: Bool { state?.isStopped ?? health?.isStopped ?? false }
 
-    /// Whether somebody has to look after it.
-    package var isInTrouble: Bool { isOnline == false || health?.problems.isEmpty == false }
+    /// Whether the device is offline or reports problems.
+    package var needsAttention: Bool { isOnline == false || health?.problems.isEmpty == false }
 
-    /// Notes an event.
+    /// Records an event.
     ///
-    /// - Returns: whether it is news: a broker may deliver one twice.
-    mutating func note(_ event: WatchedEvent, keeping limit: Int) -> Bool {
+    /// - Returns: whether the event is new: a broker may deliver one twice.
+    mutating func record(_ event: WatchedEvent, keeping limit: Int) -> Bool {
         if let id = event.id, events.contains(where: { $0.id == id }) { return false }
         events.insert(event, at: 0)
         if events.count > limit { events.removeLast(events.count - limit) }

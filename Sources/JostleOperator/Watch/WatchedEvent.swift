@@ -2,28 +2,28 @@ internal import JostleConfiguration
 internal import JostleMessages
 package import MotionCore
 
-/// A phase of a gesture as a device published it, in words for people.
+/// A phase of a gesture, as a device published it, formatted for people.
 package struct WatchedEvent: Equatable, Sendable {
-    /// Unique among all events; `nil` where the message has none.
+    /// Unique among all events; `nil` if the message has none.
     package var id: String?
 
     package var gesture: String
     package var phase: String
 
-    /// What there is to tell of it: `axis x`, `14.2 m/s²`.
+    /// The event's other fields, formatted: `axis x`, `14.2 m/s²`.
     package var details: [String]
 
-    /// When it was recognised, milliseconds since 1970; `nil` where the device did not know.
+    /// When the gesture was recognised, milliseconds since 1970; `nil` if the device's clock was not set.
     package var time: Int64?
 
     /// When it arrived here.
     package var arrival: Timestamp
 
-    /// Whether it was made up, and whether it is old news.
+    /// Whether the agent simulated the event, and whether the agent published it late.
     package var isSimulated: Bool
     package var isDelayed: Bool
 
-    /// Reads an event; `nil` where the message has no gesture or no phase.
+    /// Returns `nil` if the message has no gesture or no phase.
     init?(_ fields: MessageFields, at now: Timestamp) {
         guard let gesture = fields.text("gesture"), let phase = fields.text("phase") else { return nil }
         self.gesture = gesture
@@ -36,10 +36,10 @@ package struct WatchedEvent: Equatable, Sendable {
         details = WatchedEvent.details(fields)
     }
 
-    /// Whether the gesture turned out to be none.
+    /// Whether the gesture was cancelled.
     package var isCancelled: Bool { phase == "cancelled" }
 
-    /// The details, and what marks the event, in a line.
+    /// The details and the event's flags, on one line.
     package var remarks: String {
         var parts = details
         if isSimulated { parts.append("simulated") }
@@ -64,13 +64,13 @@ package struct WatchedEvent: Equatable, Sendable {
         add("level", 2, "", " m/s² RMS")
         add("frequency", 1, "", " Hz")
         add("reversals", 0, "", " reversals")
-        add("height", 2, "", " m deep")
+        add("height", 2, "height ", " m")
         add("duration", 2, "after ", " s")
         if let reason = fields.text("reason") { parts.append(reason) }
         return parts
     }
 
-    /// A time between 1970 and the year 10000.
+    /// The time if it lies between 1970 and the year 10000, else `nil`.
     static func credible(_ milliseconds: Double) -> Int64? {
         (0..<253_402_300_800_000).contains(milliseconds) ? Int64(milliseconds) : nil
     }

@@ -4,21 +4,21 @@ package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
-/// The rising edges of one GPIO line, requested from the kernel: a chip's data-ready pin as its driver owns it.
+/// The rising edges of one GPIO line requested from the kernel: a chip's data-ready pin, owned by the chip's driver.
 ///
-/// The kernel notes the instant of every edge in the interrupt, on the monotonic clock, and keeps them in a queue until they
-/// are read; nobody is woken for one. The line is given back where this goes out of scope.
+/// The kernel timestamps every edge in the interrupt handler, on the monotonic clock, and queues it until it is read.
+/// No thread is woken by an edge. The line is released at the end of the value's lifetime.
 package struct GPIOLine: DataReadyLine, ~Copyable {
-    /// The most events that the kernel queues for a line (gpiolib-cdev.c: sixteen for each of 64 lines); at 1000 Hz one
-    /// second's, which is the longest batch.
+    /// The most events that the kernel queues for a line (gpiolib-cdev.c: sixteen for each of 64 lines). At 1000 Hz
+    /// they cover one second, which is the longest batch.
     package static var queueLength: UInt32 { 1024 }
 
-    /// As whom the kernel knows us.
+    /// The consumer name that the kernel shows for the line.
     static var consumer: String { "jostle" }
 
     package static var isWired: Bool { true }
 
-    /// Where the line is.
+    /// The requested line.
     package let place: GPIOPlace
 
     private let descriptor: Int32
@@ -26,7 +26,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
 
     /// Requests a line (`GPIO_V2_GET_LINE_IOCTL`).
     ///
-    /// - Throws: what stands in the way; who has the line where somebody does.
+    /// - Throws: why the line cannot be used, with the name of its present consumer if it has one.
     package init(_ place: GPIOPlace) throws(GPIOError) {
         descriptor = try Self.request(place)
         self.place = place
@@ -38,7 +38,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
         events.deallocate()
     }
 
-    /// Takes events out of the kernel's queue (`read`); none where the chip is gone, which is a silent line.
+    /// Reads events from the kernel's queue (`read`). If the chip is gone there are none, so the line appears silent.
     package mutating func takeEdges(into edges: UnsafeMutableBufferPointer<DataReadyEdge>) -> Int {
         guard let first = events.baseAddress else { return 0 }
         let count = min(edges.count, events.count)
@@ -64,7 +64,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
             if line >= 0 { return line }
             throw refusal(SystemFailure(code: -line), offset, on: chip, place, path)
         }
-        throw GPIOError(.noLineOfThatName, place, path: paths.last ?? "/dev/gpiochip*")
+        throw GPIOError(.noSuchLineName, place, path: paths.last ?? "/dev/gpiochip*")
     }
 
     private static func open(_ path: String, for place: GPIOPlace) throws(GPIOError) -> Int32 {
@@ -79,7 +79,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
         throw GPIOError(reason, place, path: path, SystemFailure(code: -chip))
     }
 
-    /// The line's number on the chip; `nil` where no line there has the name.
+    /// The line's number on the chip; `nil` if no line of the chip has the name.
     private static func offset(of place: GPIOPlace, on chip: Int32, path: String) throws(GPIOError) -> UInt32? {
         var info = gpiochip_info()
         let answer = uninterrupted { linux_gpio_chip_info(chip, &info) }
@@ -100,7 +100,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
         }
     }
 
-    /// What the kernel's answer to a request means.
+    /// The error for a request that the kernel refused.
     private static func refusal(
         _ failure: SystemFailure, _ offset: UInt32, on chip: Int32, _ place: GPIOPlace, _ path: String
     ) -> GPIOError {
@@ -117,7 +117,7 @@ package struct GPIOLine: DataReadyLine, ~Copyable {
         }
     }
 
-    /// The text of an array of characters, up to its end or the first zero.
+    /// The text in a fixed-size character array, up to the first zero.
     private static func text<Characters>(_ characters: Characters) -> String {
         withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }

@@ -1,24 +1,24 @@
-/// Which line of which GPIO chip is meant.
+/// Identifies a line of a GPIO chip.
 public struct GPIOPlace: Equatable, Sendable, CustomStringConvertible {
-    /// A line by its number on the chip, or by the name that the board's device tree gives it.
+    /// A line by its number on the chip, or by its name in the board's device tree.
     public enum Line: Equatable, Sendable {
         case number(UInt32)
         case name(String)
     }
 
-    /// The chip, `gpiochip0` or the path of its device file; `nil` is `gpiochip0` for a number, and any chip that has a line
-    /// of that name.
+    /// The chip: a name such as `gpiochip0`, or the path of its device file. `nil` means `gpiochip0` for a line number,
+    /// and any chip that has the line for a line name.
     public var chip: String?
 
     public var line: Line
 
-    /// Names a line.
+    /// Creates a reference to a line.
     public init(chip: String? = nil, line: Line) {
         self.chip = chip
         self.line = line
     }
 
-    /// The device files to look at, in order.
+    /// The device files to try, in order.
     func paths(devices: String = "/dev") -> [String] {
         if let chip { return [chip.hasPrefix("/") ? chip : "\(devices)/\(chip)"] }
         guard case .name = line else { return ["\(devices)/gpiochip0"] }

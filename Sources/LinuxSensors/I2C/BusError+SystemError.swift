@@ -3,7 +3,7 @@ internal import IMUDrivers
 internal import LinuxSystem
 
 extension BusError {
-    /// What the failure of a transaction means (Linux, Documentation/i2c/fault-codes.rst).
+    /// Classifies the failure of a transaction (Linux, Documentation/i2c/fault-codes.rst).
     static func transaction(_ failure: SystemFailure) -> BusError {
         let kind: Kind
         switch failure.code {
@@ -20,22 +20,22 @@ extension BusError {
         return BusError(kind, code: failure.code)
     }
 
-    /// What the failure to open an adapter means: as of a transaction, but nobody was addressed yet.
+    /// Classifies a failure to open an adapter: as for a transaction, except that no chip was addressed.
     static func opening(_ failure: SystemFailure) -> BusError {
         failure.code == ENXIO ? BusError(.absent, code: failure.code) : transaction(failure)
     }
 }
 
-/// How often a call that a signal interrupted is made again.
+/// How often an interrupted call is repeated.
 ///
-/// One suffices in practice, as a thread that reads a chip should have its signals blocked; the bound keeps an adapter's
-/// driver that always answers EINTR from holding the thread for ever.
+/// One repetition suffices in practice, because a thread that reads a chip should have its signals blocked. The limit
+/// protects the thread from an adapter driver that always returns EINTR.
 private let interruptionLimit = 8
 
-/// Makes a system call that answers -errno, again where a signal interrupted it.
+/// Performs a system call that returns -errno, and repeats it if a signal interrupted it.
 ///
-/// Some adapters' drivers abandon a transfer that had begun. A register can be read or written again; bytes of a FIFO
-/// may be lost by it, which the chip's driver sees as frames that do not add up.
+/// Some adapter drivers abandon a transfer in progress. Register reads and writes can be repeated; bytes of a FIFO may
+/// be lost, which the chip's driver detects as invalid frames.
 @inline(__always)
 func uninterrupted(_ call: () -> Int32) -> Int32 {
     var answer = call()

@@ -2,22 +2,24 @@ internal import Glibc
 internal import IMUDrivers
 internal import LinuxSystem
 
-/// The exclusive right to one chip: an address on an adapter. Given back where it goes out of scope.
+/// An exclusive lock on one chip, that is, on an address on an adapter. It is released at the end of the value's
+/// lifetime.
 ///
-/// i2c-dev lets any number of programs talk to a chip, and two agents that empty one FIFO ruin each other's samples.
-/// Locking the device file would also keep programs off that use other chips of the bus. So the right is a listening
-/// socket with an abstract name, `@jostle/i2c-1/0x68`: there is no file to be left behind or not to be writable, users do
-/// not matter, the kernel gives it back however the process ends, and it tells the others who has it.
+/// i2c-dev lets any number of programs access a chip, and two agents that empty the same FIFO corrupt each other's
+/// samples. Locking the device file would also block programs that use other chips on the bus. The lock is therefore a
+/// listening socket with an abstract name, `@jostle/i2c-1/0x68`. It needs no file that could be left behind or be
+/// read-only, works across users, is released by the kernel however the process ends, and identifies its holder to
+/// other processes.
 ///
-/// It binds those who ask for it within one network namespace: not programs that never ask, nor a container that has
-/// a network of its own.
+/// The lock is cooperative, and is limited to one network namespace: it does not affect programs that do not use it,
+/// nor a container with a separate network.
 package struct ChipLock: ~Copyable {
-    /// Who has a lock.
+    /// The process that holds a lock.
     package struct Holder: Equatable, Sendable, CustomStringConvertible {
-        /// The process, nil where the kernel does not tell (too many have asked already).
+        /// The process; `nil` if the kernel does not report it because the queue of connections is full.
         package var processIdentifier: Int32?
 
-        /// Its name, nil where it is of another process namespace or has just ended.
+        /// Its name; `nil` if it belongs to another process namespace or has just ended.
         package var name: String?
 
         /// `jostle (process 412)`.
@@ -29,10 +31,10 @@ package struct ChipLock: ~Copyable {
 
     private let descriptor: Int32
 
-    /// Takes the lock of a chip, without waiting for it.
+    /// Acquires the lock of a chip without waiting.
     ///
-    /// - Throws: `inUse` where somebody has it, also where that is this process; `cannotLock` where the system has no
-    ///   socket to give.
+    /// - Throws: `inUse` if another process or this one holds the lock; `cannotLock` if the system cannot provide a
+    ///   socket.
     package init(device: String, address: UInt8) throws(LinuxSensorsError) {
         descriptor = try Self.acquire(device: device, address: address)
     }
@@ -41,28 +43,28 @@ package struct ChipLock: ~Copyable {
         close(descriptor)
     }
 
-    /// Who has the lock of a chip, nil where nobody has; it is not taken.
+    /// The holder of a chip's lock; `nil` if it is free. The lock is not acquired.
     package static func holder(device: String, address: UInt8) -> Holder? {
-        switch ask(SocketAddress(abstractName: name(device: device, address: address))) {
+        switch queryHolder(SocketAddress(abstractName: name(device: device, address: address))) {
         case .held(let holder): holder
-        case .free, .unsettled: nil
+        case .free, .notListening: nil
         }
     }
 
     private static func acquire(device: String, address: UInt8) throws(LinuxSensorsError) -> Int32 {
         let place = SocketAddress(abstractName: name(device: device, address: address))
-        let descriptor = stream()
+        let descriptor = makeSocket()
         guard descriptor >= 0 else { throw cannotLock(SystemFailure(code: errno)) }
         var code = EADDRINUSE
-        // A holder may be ending, or be between bind and listen: then who it is shows a moment later, or the name is
-        // free.
+        // The holder may be exiting, or be between bind and listen. A moment later the holder can be identified, or the
+        // name is free.
         for _ in 0..<20 {
             if place.withPointer({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, queueLength) == 0 {
                 return descriptor
             }
             code = errno
             guard code == EADDRINUSE else { break }
-            if case .held(let holder) = ask(place) {
+            if case .held(let holder) = queryHolder(place) {
                 close(descriptor)
                 throw inUse(by: holder)
             }
@@ -83,19 +85,19 @@ package struct ChipLock: ~Copyable {
     private enum Answer {
         case held(Holder)
         case free
-        /// Bound, but not listening.
-        case unsettled
+        /// Bound but not listening yet.
+        case notListening
     }
 
-    /// Asks the kernel whose a name is: it keeps the credentials that a process had when it began to listen.
-    private static func ask(_ place: SocketAddress) -> Answer {
-        let descriptor = stream()
-        guard descriptor >= 0 else { return .unsettled }
+    /// Determines the holder of a name. The kernel keeps the credentials that a process had when it called listen.
+    private static func queryHolder(_ place: SocketAddress) -> Answer {
+        let descriptor = makeSocket()
+        guard descriptor >= 0 else { return .notListening }
         defer { close(descriptor) }
         guard place.withPointer({ connect(descriptor, $0, $1) }) == 0 else {
-            // The holder accepts nobody, so its queue fills with those who asked.
+            // The holder never accepts connections, so its queue fills up with these queries.
             if errno == EAGAIN { return .held(Holder()) }
-            return errno == ECONNREFUSED ? .free : .unsettled
+            return errno == ECONNREFUSED ? .free : .notListening
         }
         // struct ucred, which Glibc declares for _GNU_SOURCE only.
         var credentials: (process: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
@@ -106,17 +108,17 @@ package struct ChipLock: ~Copyable {
         return .held(Holder(processIdentifier: credentials.process, name: name))
     }
 
-    /// How many may ask before the kernel stops telling them who has the lock; it allows no more by default
+    /// How many queries the kernel answers before the queue is full; it is also the kernel's default limit
     /// (net.core.somaxconn).
     private static let queueLength: Int32 = 4096
 
-    private static func stream() -> Int32 {
-        // Not blocking: connect would wait for room in a full queue.
+    private static func makeSocket() -> Int32 {
+        // Non-blocking, because connect would wait for room in a full queue.
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         return socket(AF_UNIX, Int32(type), 0)
     }
 
-    /// One name for all paths that lead to a device file.
+    /// The same name for all paths that lead to a device file.
     static func name(device: String, address: UInt8) -> String {
         var path = Substring(SystemFiles.resolved(device) ?? device)
         if path.hasPrefix("/dev/") { path = path.dropFirst(5) }
@@ -124,15 +126,15 @@ package struct ChipLock: ~Copyable {
     }
 }
 
-/// The address of a socket that has a name but no file.
+/// The address of a Unix socket with an abstract name.
 private struct SocketAddress {
     private var storage = sockaddr_un()
     private let length: socklen_t
 
-    /// Makes the address of `abstractName`; what does not fit, beyond 107 bytes, is left off at the front.
+    /// Creates the address of `abstractName`. If it exceeds 107 bytes, its beginning is cut off.
     init(abstractName: String) {
         storage.sun_family = sa_family_t(AF_UNIX)
-        // The path begins with a zero byte, and the rest counts to the length that is given, not to the next zero.
+        // The path begins with a zero byte. The name then extends to the given length, not to the next zero.
         let name = abstractName.utf8.suffix(MemoryLayout.size(ofValue: storage.sun_path) - 1)
         withUnsafeMutableBytes(of: &storage.sun_path) { path in
             UnsafeMutableRawBufferPointer(rebasing: path.dropFirst()).copyBytes(from: name)

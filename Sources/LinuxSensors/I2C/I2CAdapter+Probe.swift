@@ -1,26 +1,26 @@
 internal import Glibc
 package import IMUDrivers
 
-/// What a scan finds at an address.
+/// The result of scanning an address.
 package enum I2CPresence: Equatable, Sendable {
-    /// Something acknowledges the address.
+    /// A device acknowledges the address.
     case answers
-    /// Nothing does.
+    /// No device acknowledges the address.
     case silent
-    /// A kernel driver is bound to the chip, which therefore was not disturbed; its name where the system tells.
+    /// A kernel driver is bound to the chip, so it was not accessed. The driver's name, if the system reports it.
     case kernelDriver(name: String?)
-    /// A process holds the chip's lock, which therefore was not disturbed.
+    /// A process holds the chip's lock, so the chip was not accessed.
     case inUse(by: ChipLock.Holder)
-    /// The bus could not tell.
+    /// The bus failed.
     case failed(BusError)
 }
 
-// For scanners. Neither function writes data to a chip.
+// For scans. Neither function writes data to a chip.
 extension I2CAdapter {
-    /// Whether something answers at an address: a read of one byte, which no register-based chip is harmed by.
+    /// Whether a device answers at an address. The probe is a one-byte read, which is harmless to register-based chips.
     ///
-    /// It names no register, as that first byte is already data to a port expander or a bus switch. Chips that somebody
-    /// uses are left alone: a byte read from behind a driver's back may be one of its FIFO.
+    /// It writes no register number, because port expanders and bus switches would take it as data. Chips in use are
+    /// not accessed: the byte could come out of a FIFO that a driver is reading.
     package func presence(at address: UInt8) -> I2CPresence {
         do throws(LinuxSensorsError) {
             try checkOwner(of: address)
@@ -37,12 +37,12 @@ extension I2CAdapter {
         }
     }
 
-    /// Reads one register of the chip at an address: whose it is, where its maker put an identity there.
+    /// Reads one register of the chip at an address, to identify it.
     ///
-    /// The caller takes care that it is a register which reading does not change, and that a chip with registers may be
-    /// expected at the address.
+    /// The caller must choose a register that reading does not change, at an address where a register-based chip may be
+    /// expected.
     ///
-    /// - Throws: what the bus answered; `busy` where a kernel driver is bound to the chip.
+    /// - Throws: the bus error; `busy` if a kernel driver is bound to the chip.
     package func readRegister(_ register: UInt8, at address: UInt8) throws(BusError) -> UInt8 {
         try select(address)
         guard functionality.contains(.transfers) else { return try smbusReadByte(register) }
@@ -59,9 +59,9 @@ extension I2CAdapter {
         return value
     }
 
-    /// Makes sure that a chip may have this address and that no kernel driver is bound to it, and selects it.
+    /// Checks that the address is valid for a chip and that no kernel driver is bound to it, and selects it.
     func checkOwner(of address: UInt8) throws(LinuxSensorsError) {
-        // The rest is reserved for other uses of the bus (UM10204, table 3).
+        // The other addresses are reserved (UM10204, table 3).
         guard (0x08...0x77).contains(address) else {
             throw LinuxSensorsError(
                 .invalidAddress, device: path, address: address, BusError(.unsupported, code: EINVAL))

@@ -3,12 +3,12 @@ internal import Glibc
 internal import IMUDrivers
 internal import LinuxSystem
 
-// One function a kind of transaction. The structures that the kernel is handed stand on the stack, and nothing here
-// allocates: this is what the sensor thread does all day.
+// One function per kind of transaction. The structures passed to the kernel are on the stack and nothing here
+// allocates, because this is the sensor thread's main work.
 extension I2CAdapter {
     /// Reads registers with two messages, a write of the register's number and a read (`I2C_RDWR`).
     ///
-    /// Never more than one read message, and it comes last: the Raspberry Pi's BCM2835 refuses anything else
+    /// There is only one read message, and it comes last: the Raspberry Pi's BCM2835 refuses anything else
     /// (i2c-bcm2835.c).
     func transferRead(
         _ register: UInt8, at address: UInt8, into destination: UnsafeMutableRawPointer, count: Int
@@ -48,9 +48,9 @@ extension I2CAdapter {
         return value
     }
 
-    /// Sets the address that the SMBus calls on this adapter go to (`I2C_SLAVE`).
+    /// Sets the address for the SMBus calls on this adapter (`I2C_SLAVE`).
     ///
-    /// It is also the only way to learn that a kernel driver is bound to a chip: transfers do not ask.
+    /// This is also the only way to find out that a kernel driver is bound to a chip: transfers do not check.
     func select(_ address: UInt8) throws(BusError) {
         let answer = uninterrupted { linux_i2c_select(descriptor, UInt(address)) }
         try Self.check(answer, expected: 0)
@@ -60,7 +60,7 @@ extension I2CAdapter {
     func smbusReadBlock(
         _ register: UInt8, into destination: UnsafeMutableRawPointer, count: Int
     ) throws(BusError) {
-        // libi2c copies as many bytes as the adapter's driver says, which need not be as many as were asked for.
+        // libi2c copies as many bytes as the adapter's driver returns, which may differ from the number requested.
         var block: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         let answer = withUnsafeMutableBytes(of: &block) { block in
             let bytes = block.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -92,7 +92,7 @@ extension I2CAdapter {
         return UInt8(truncatingIfNeeded: answer)
     }
 
-    /// Hands `count` messages, which lie in `messages` one behind the other, to the adapter.
+    /// Passes `count` consecutive messages in `messages` to the adapter.
     private func transfer<Messages>(_ messages: inout Messages, count: UInt32) -> Int32 {
         withUnsafeMutableBytes(of: &messages) { messages in
             let first = messages.baseAddress?.assumingMemoryBound(to: i2c_msg.self)
@@ -100,10 +100,10 @@ extension I2CAdapter {
         }
     }
 
-    /// Throws what an answer says, where it is not the one of success.
+    /// Throws unless the answer is the expected one.
     private static func check(_ answer: Int32, expected: Int32) throws(BusError) {
         guard answer >= 0 else { throw .transaction(SystemFailure(code: -answer)) }
-        // A transfer or block that ended early: i2c-dev has no other word for it.
+        // A transfer or block ended early. i2c-dev has no specific error for that.
         guard answer == expected else { throw BusError(.inputOutput, code: EIO) }
     }
 }

@@ -3,17 +3,17 @@ internal import Glibc
 internal import IMUDrivers
 internal import LinuxSystem
 
-/// An open I2C adapter: `/dev/i2c-1`. Closed where it goes out of scope.
+/// An open I2C adapter such as `/dev/i2c-1`. It is closed at the end of the value's lifetime.
 ///
-/// Timeout and retries are left as they are: i2c-dev changes them for the whole adapter and everybody on it.
+/// Timeout and retries are not changed, because i2c-dev changes them for all users of the adapter.
 package struct I2CAdapter: ~Copyable {
     /// The device file.
     package private(set) var path: String
 
-    /// What the adapter can do.
+    /// The adapter's capabilities.
     package private(set) var functionality: I2CFunctionality
 
-    /// How registers are reached, nil where they cannot be.
+    /// How registers are accessed; `nil` if they cannot be.
     private(set) var method: I2CMethod?
 
     /// -1 while it is closed.
@@ -34,19 +34,19 @@ package struct I2CAdapter: ~Copyable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Closes the device file; what is asked of the adapter then fails.
+    /// Closes the device file. Later accesses fail.
     ///
-    /// The kernel does not finish removing an adapter that was pulled out before the last who has it open does this
-    /// (i2c_del_adapter waits), and gives its number to none that is plugged in.
+    /// The kernel does not finish removing an unplugged adapter until its last user closes it (i2c_del_adapter waits),
+    /// and does not reuse its number before.
     mutating func close() {
         guard descriptor >= 0 else { return }
         Glibc.close(descriptor)
         descriptor = -1
     }
 
-    /// Opens an adapter in the place of the one that was closed.
+    /// Opens an adapter in place of the closed one.
     ///
-    /// - Throws: as `init`; it stays closed then.
+    /// - Throws: as `init` does; the adapter then stays closed.
     mutating func open(path: String) throws(LinuxSensorsError) {
         close()
         let (descriptor, functionality) = try Self.open(path)
@@ -70,7 +70,7 @@ package struct I2CAdapter: ~Copyable {
         return (descriptor, I2CFunctionality(rawValue: functionality))
     }
 
-    /// The bus as the system lists it, nil where the path does not lead to a numbered one.
+    /// The bus as the system lists it; `nil` if the path does not lead to a numbered bus.
     package var bus: I2CBus? {
         let resolved = SystemFiles.resolved(path) ?? path
         return I2CBus.number(inName: SystemFiles.lastComponent(of: resolved)).map { I2CBus(number: $0) }

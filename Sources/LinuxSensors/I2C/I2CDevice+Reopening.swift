@@ -1,19 +1,18 @@
 internal import Glibc
 package import IMUDrivers
 
-/// An adapter on USB may be pulled out and plugged in again: its device file goes, a descriptor that was open is of no use
-/// any more, and the adapter that comes may have another number.
+/// A USB adapter may be unplugged and plugged in again. Its device file then disappears, open descriptors become
+/// useless, and the adapter may come back with another number.
 extension I2CDevice {
-    /// How a chip is found on an adapter that was plugged in after the chip was opened.
+    /// How to find the chip on an adapter that was plugged in after the chip was opened.
     package struct Search: Sendable {
-        /// The buses that there were already: the chip did not move to one of those.
+        /// The buses that existed at the start. The chip cannot have moved to one of those.
         let known: Set<String>
         let register: UInt8
         let identity: UInt8
         let places: I2CBus.Places
 
-        /// Looks for the chip of which a register, whose content never changes, holds `identity`, on buses that come from now
-        /// on.
+        /// Searches buses that appear from now on for the chip whose constant register `register` holds `identity`.
         package init(register: UInt8, identity: UInt8, in places: I2CBus.Places = I2CBus.Places()) {
             known = Set(I2CBus.all(in: places).map(\.path))
             self.register = register
@@ -22,27 +21,27 @@ extension I2CDevice {
         }
     }
 
-    /// Closes the adapter and opens it again, or else the one that the chip is on now.
+    /// Closes the adapter and opens it again, or opens the adapter that the chip has moved to.
     ///
-    /// Nothing is asked of a chip on the same bus; elsewhere its identity is read, as a scan does.
-    /// - Throws: why the own bus cannot be had.
+    /// On the same bus the chip is not accessed. On another bus its identity is read, as in a scan.
+    /// - Throws: why the original bus cannot be opened.
     package mutating func reopen() throws(BusError) {
         do throws(LinuxSensorsError) {
             try adapter.open(path: path)
             let method = try adapter.usableMethod(at: address)
-            // What was learnt of an adapter's longest read holds as long as nothing says that it is another.
+            // A longest read learnt from a refusal stays valid unless the adapter has changed.
             if method != self.method { maximumReadLength = method.maximumReadLength }
             self.method = method
         } catch {
-            // The kernel waits for this.
+            // The kernel waits for the descriptor to be closed.
             adapter.close()
             guard error.busError.kind == .absent else { throw error.busError }
-            // The same as descriptors from before say, so that it is told once.
+            // The same error as stale descriptors return, so that the failure is reported once.
             if !move() { throw BusError(.absent, code: ENODEV) }
         }
     }
 
-    /// Takes the chip on the first of the new buses on which it answers; returns whether there is one.
+    /// Switches to the first new bus on which the chip answers. Returns whether there is one.
     private mutating func move() -> Bool {
         guard let search else { return false }
         for bus in I2CBus.all(in: search.places).map(\.path) {
@@ -51,7 +50,7 @@ extension I2CDevice {
                 let lock = try ChipLock(device: bus, address: address)
                 try adapter.open(path: bus)
                 let method = try adapter.usableMethod(at: address)
-                guard isThere(search) else {
+                guard isPresent(search) else {
                     adapter.close()
                     continue
                 }
@@ -61,14 +60,14 @@ extension I2CDevice {
                 maximumReadLength = method.maximumReadLength
                 return true
             } catch {
-                // Not there, or somebody else's.
+                // The chip is not there, or another program uses it.
                 adapter.close()
             }
         }
         return false
     }
 
-    private borrowing func isThere(_ search: Search) -> Bool {
+    private borrowing func isPresent(_ search: Search) -> Bool {
         do throws(BusError) {
             return try adapter.readRegister(search.register, at: address) == search.identity
         } catch {

@@ -3,37 +3,37 @@ package import IMUDrivers
 
 /// One chip on an I2C adapter of this machine, as the register bus that its driver owns.
 ///
-/// It has the adapter's descriptor to itself, and the chip's lock where it took one. Transactions of other processes to
-/// other chips go between its own.
+/// It owns the adapter's descriptor, and the chip's lock if it acquired one. Transactions of other processes with other
+/// chips may come between its own.
 package struct I2CDevice: RegisterBus, ~Copyable {
     var adapter: I2CAdapter
     var lock: ChipLock?
     var method: I2CMethod
-    /// The device file of the chip's bus, also while that is gone, and the first one there was.
+    /// The device file of the chip's bus, also while the bus is gone, and the bus at the start.
     var path: String
     let firstPath: String
-    /// Where the chip is looked for beside its own bus, once that is gone.
+    /// How to search other buses once the chip's bus is gone; `nil` if only its own bus is tried.
     let search: Search?
 
     /// The chip's address.
     package let address: UInt8
 
-    /// The longest read of one transaction, bytes: 8192, or 32 or 1 through an adapter that knows only SMBus.
+    /// The longest read in one transaction, bytes: 8192, or 32 or 1 on an adapter that supports only SMBus.
     ///
-    /// It falls to 32 where an adapter refuses a longer read: some on USB do, and no ioctl tells.
+    /// It drops to 32 when an adapter refuses a longer read. Some USB adapters do, and no ioctl reports the limit.
     package internal(set) var maximumReadLength: Int
 
-    /// Opens the adapter, locks the chip and makes sure that no kernel driver is bound to it; nothing is sent yet.
+    /// Opens the adapter, locks the chip and checks that no kernel driver is bound to it. Nothing is sent yet.
     ///
-    /// With a `search` the chip is looked for on other buses, too, when its adapter is gone.
-    /// - Throws: what stands in the way, with the name of who has the chip.
+    /// With a `search`, other buses are searched for the chip when its adapter is gone.
+    /// - Throws: why the chip cannot be used, with the name of its present user.
     package init(path: String, address: UInt8, search: Search? = nil) throws(LinuxSensorsError) {
         let adapter = try I2CAdapter(path: path)
         let lock = try ChipLock(device: path, address: address)
         try self.init(adapter: adapter, address: address, lock: lock, search: search)
     }
 
-    /// Addresses a chip on an adapter that is open already, holding `lock` as long.
+    /// Addresses a chip on an open adapter, and holds `lock` for its lifetime.
     ///
     /// - Throws: `invalidAddress`, `insufficientAdapter` or `kernelDriver`.
     package init(
@@ -43,7 +43,7 @@ package struct I2CDevice: RegisterBus, ~Copyable {
         self.init(adapter, address, method, lock, search)
     }
 
-    /// All that throws comes before it: Swift 6.0.3 crashes on an initialiser that throws where properties have values already.
+    /// Does not throw: Swift 6.0.3 crashes on an initialiser that throws when properties are already set.
     private init(
         _ adapter: consuming I2CAdapter, _ address: UInt8, _ method: I2CMethod, _ lock: consuming ChipLock?,
         _ search: Search?
@@ -58,14 +58,14 @@ package struct I2CDevice: RegisterBus, ~Copyable {
         maximumReadLength = method.maximumReadLength
     }
 
-    /// Reads `buffer.count` bytes, beginning at `register`, in one transaction; none where the buffer is empty.
+    /// Reads `buffer.count` bytes, starting at `register`, in one transaction; does nothing if the buffer is empty.
     ///
-    /// - Throws: what the kernel answered; `unsupported` for more than `maximumReadLength` bytes, `absent` while the adapter
+    /// - Throws: the kernel's error; `unsupported` for more than `maximumReadLength` bytes, `absent` while the adapter
     ///   is gone.
     package mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         guard let destination = buffer.baseAddress, !buffer.isEmpty else { return }
         guard adapter.descriptor >= 0 else { throw BusError(.absent, code: ENODEV) }
-        // libi2c would silently read 32 bytes instead.
+        // libi2c would read 32 bytes without an error.
         guard buffer.count <= maximumReadLength else { throw BusError(.unsupported, code: EINVAL) }
         switch method {
         case .transfers:
@@ -86,7 +86,7 @@ package struct I2CDevice: RegisterBus, ~Copyable {
 
     /// Writes one byte to `register`.
     ///
-    /// - Throws: what the kernel answered; `absent` while the adapter is gone.
+    /// - Throws: the kernel's error; `absent` while the adapter is gone.
     package mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
         guard adapter.descriptor >= 0 else { throw BusError(.absent, code: ENODEV) }
         switch method {
@@ -97,7 +97,7 @@ package struct I2CDevice: RegisterBus, ~Copyable {
 }
 
 extension I2CAdapter {
-    /// How the registers of the chip at an address are reached, which no kernel driver may have; selects it.
+    /// The access method for the chip at an address, to which no kernel driver may be bound. Selects the address.
     ///
     /// - Throws: `invalidAddress`, `insufficientAdapter` or `kernelDriver`.
     func usableMethod(at address: UInt8) throws(LinuxSensorsError) -> I2CMethod {

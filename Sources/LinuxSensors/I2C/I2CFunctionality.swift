@@ -1,10 +1,10 @@
 internal import CLinuxI2C
 
-/// What an adapter can do, as its kernel driver says (`I2C_FUNCS`).
+/// The capabilities of an adapter, according to its kernel driver (`I2C_FUNCS`).
 package struct I2CFunctionality: OptionSet, Sendable, BitwiseCopyable {
     package let rawValue: UInt
 
-    /// Makes a set of the kernel's `I2C_FUNC_…` bits.
+    /// Creates a set from the kernel's `I2C_FUNC_…` bits.
     package init(rawValue: UInt) {
         self.rawValue = rawValue
     }
@@ -13,13 +13,13 @@ package struct I2CFunctionality: OptionSet, Sendable, BitwiseCopyable {
         rawValue = UInt(UInt32(bitPattern: bits))
     }
 
-    /// Plain transfers of messages with repeated starts: what a register bus wants.
+    /// Plain message transfers with repeated starts: the preferred method.
     package static let transfers = I2CFunctionality(I2C_FUNC_I2C)
 
-    /// Addressing alone, without data; the Raspberry Pi 5's adapter cannot do it.
+    /// Addressing without data; the Raspberry Pi 5's adapter does not support it.
     package static let smbusQuick = I2CFunctionality(I2C_FUNC_SMBUS_QUICK)
 
-    /// A read of one byte without naming a register.
+    /// A read of one byte without a register number.
     package static let smbusReadByte = I2CFunctionality(I2C_FUNC_SMBUS_READ_BYTE)
 
     /// A read of one register.
@@ -35,7 +35,7 @@ package struct I2CFunctionality: OptionSet, Sendable, BitwiseCopyable {
     package static let smbusWriteBlock = I2CFunctionality(I2C_FUNC_SMBUS_WRITE_I2C_BLOCK)
 }
 
-/// How registers are reached through an adapter.
+/// How registers are accessed through an adapter.
 enum I2CMethod: Sendable, BitwiseCopyable {
     /// One transfer of two messages, up to 8192 bytes.
     case transfers
@@ -44,7 +44,7 @@ enum I2CMethod: Sendable, BitwiseCopyable {
     /// SMBus calls, one byte each.
     case smbusBytes
 
-    /// The best that an adapter offers, nil where it offers none of them.
+    /// The best method that an adapter supports; `nil` if it supports none.
     init?(_ functionality: I2CFunctionality) {
         if functionality.contains(.transfers) {
             self = .transfers

@@ -1,36 +1,36 @@
 public import IMUDrivers
 internal import LinuxSystem
 
-/// Why a chip on a bus of this machine cannot be used, and what to do about it.
+/// Why a chip on a bus of this machine cannot be used, with advice for the user.
 public struct LinuxSensorsError: Error, Equatable, Sendable {
-    /// What stands in the way.
+    /// The cause.
     package enum Reason: Equatable, Sendable {
         /// The device file cannot be opened.
         case cannotOpen
-        /// The file is not that of an I2C adapter.
+        /// The file is not an I2C adapter.
         case notAnAdapter
         /// The adapter can neither transfer messages nor read registers.
         case insufficientAdapter(I2CFunctionality)
-        /// Not one of the addresses that a chip may have, 0x08 to 0x77.
+        /// The address is outside the range for chips, 0x08 to 0x77.
         case invalidAddress
-        /// A kernel driver is bound to the chip; its name where the system tells.
+        /// A kernel driver is bound to the chip; its name, if the system reports it.
         case kernelDriver(name: String?)
-        /// Another process that uses Jostle's lock has the chip.
+        /// Another process holds Jostle's lock on the chip.
         case inUse(by: ChipLock.Holder)
-        /// The lock could not be asked for.
+        /// The lock could not be requested.
         case cannotLock
     }
 
-    /// What stands in the way.
+    /// The cause.
     package var reason: Reason
 
     /// The adapter's device file.
     public var device: String
 
-    /// The chip's address, where it is about a chip.
+    /// The chip's address, if the error concerns a chip.
     public var address: UInt8?
 
-    /// The same as drivers say it, with the errno behind it.
+    /// The corresponding driver-level error, with the underlying errno.
     public var busError: BusError
 
     init(_ reason: Reason, device: String, address: UInt8? = nil, _ busError: BusError) {
@@ -42,13 +42,13 @@ public struct LinuxSensorsError: Error, Equatable, Sendable {
 }
 
 extension LinuxSensorsError: CustomStringConvertible {
-    /// One sentence that says what is wrong, without advice.
+    /// One sentence that states the problem, without advice.
     public var description: String {
         let place = address.map { "\(device), address \(Self.hexadecimal($0))" } ?? device
         return "\(place): \(shortDescription)"
     }
 
-    /// The same for where the place is told already.
+    /// The same without the device and address.
     public var shortDescription: String {
         switch reason {
         case .cannotOpen: return "cannot be opened: \(systemMessage(busError.code))"
@@ -56,7 +56,7 @@ extension LinuxSensorsError: CustomStringConvertible {
         case .insufficientAdapter(let functionality):
             let mask = String(functionality.rawValue, radix: 16)
             return "the adapter cannot read registers (functionality 0x\(mask))"
-        case .invalidAddress: return "not an address of a chip"
+        case .invalidAddress: return "not a valid chip address"
         case .kernelDriver(let name): return "the kernel driver \(name ?? "of the chip") owns it"
         case .inUse(let holder): return "\(holder) uses it"
         case .cannotLock: return "cannot be locked: \(systemMessage(busError.code))"
@@ -72,7 +72,7 @@ extension LinuxSensorsError: CustomStringConvertible {
         case .cannotOpen where busError.kind == .accessDenied:
             return "add the user to group i2c: sudo usermod -aG i2c $USER, then log in again"
         case .cannotOpen where busError.kind == .absent:
-            // A slip of the pen, most likely, where there are buses.
+            // If there are buses, a mistyped path is the most likely cause.
             let buses = I2CBus.all().map(\.path).joined(separator: ", ")
             return """
                 \(buses.isEmpty ? "" : "there are \(buses); if it is none of them, ")enable I2C: \
@@ -91,7 +91,7 @@ extension LinuxSensorsError: CustomStringConvertible {
                 "read the chip through it (\(vocabulary.kernelDriver)), or remove its device tree overlay, or unbind \(module)"
         case .inUse(let holder):
             guard let identifier = holder.processIdentifier else { return "stop the process that uses it" }
-            let service = vocabulary.stopAgent.map { ", or \($0) if it is the service" } ?? ""
+            let service = vocabulary.stopAgent.map { ", or if it is the service, \($0)" } ?? ""
             return "stop it: kill \(identifier)\(service)"
         case .cannotOpen, .cannotLock:
             return nil

@@ -3,31 +3,31 @@ package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
-/// A device whose samples the kernel collects in a buffer, switched on. Off again, and as it was, after `stop`, or where
-/// it goes out of scope.
+/// A device whose samples the kernel collects in a buffer. The buffer is on; `stop` or deallocation switches it off and
+/// restores the device's settings.
 ///
-/// One thread uses it. Reading allocates nothing.
+/// To be used by one thread. Reading does not allocate.
 package final class IIOCapture {
     /// The device that is read.
     package let device: IIODevice
 
-    /// Samples a second as the driver or the trigger has it, Hz; `nil` where nobody tells.
+    /// The sample rate of the driver or the trigger, Hz; `nil` if unknown.
     package let rate: Double?
 
-    /// Whether the samples say when they were measured.
+    /// Whether the samples carry timestamps.
     package var hasTime: Bool { frame.time != nil }
 
-    /// Full scale, m/s² and rad/s; zero where the device does not measure it.
+    /// Full scale, m/s² and rad/s; zero if the device does not measure the quantity.
     package var accelerometerRange: Double { frame.acceleration?.range ?? 0 }
     package var gyroscopeRange: Double { frame.rotationRate?.range ?? 0 }
 
-    /// Valid bits of a value of the gyroscope, or else of the accelerometer.
+    /// Valid bits of a gyroscope value, or of an accelerometer value if there is no gyroscope.
     package var resolution: Int { Int((frame.rotationRate ?? frame.acceleration)?.x.type.bits ?? 0) }
 
     /// Whether a frame holds a temperature.
     package var hasTemperature: Bool { frame.temperature != nil }
 
-    /// The trigger's name; `nil` where the driver needs none.
+    /// The trigger's name; `nil` if the driver needs none.
     package let trigger: String?
 
     private let frame: IIOFrame
@@ -36,14 +36,15 @@ package final class IIOCapture {
     private var changes: IIOChanges
     private var descriptor: Int32
     private let bytes: UnsafeMutableRawPointer
-    /// Bytes read, and those that `reading(at:)` counts from.
+    /// Bytes read, and the bytes at the start that the last `read` returned.
     private var filled = 0
     private var taken = 0
 
     /// The most frames that one call reads.
     package static let capacity = 128
 
-    /// A clock of the samples that moved by more against ours was changed, ns: the system slept.
+    /// If the offset between the samples' clock and ours changes by more than this, ns, a clock has jumped: the system
+    /// was suspended.
     private static let clockTolerance: Int64 = 1_000_000
 
     private init(
@@ -67,15 +68,15 @@ package final class IIOCapture {
         bytes.deallocate()
     }
 
-    /// Configures a device and switches its buffer on; `nil` where it has none, or no trigger to fill it.
+    /// Configures a device and switches its buffer on; `nil` if it has no buffer, or no trigger to fill it.
     ///
-    /// - Throws: `IIOError`; the device is then as it was.
+    /// - Throws: `IIOError`; the device's settings are then restored.
     package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIOCapture? {
         var setUp = IIOSetUp(device, in: places)
         guard let elements = setUp.elementsDirectory, let buffer = setUp.bufferDirectory else { return nil }
-        // First, since the kernel lets one program only have it open: whoever it is keeps its settings.
+        // Opened first: the kernel admits only one program, and another program's settings must not be changed.
         let path = "\(places.devices)/\(device.identifier)"
         let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -98,7 +99,7 @@ package final class IIOCapture {
     private static func switchOn(
         _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ descriptor: Int32
     ) throws(IIOError) -> IIOCapture? {
-        // Nobody reads it: somebody who was killed left it on, and nothing can be set while it is.
+        // No other program reads the device, so a killed one left the buffer on. Nothing can be set while it is.
         do throws(SystemFailure) {
             let enable = "\(setUp.device.path)/\(buffer)/enable"
             if SystemFiles.line(of: enable) == "1" { try IIOChanges.write(enable, "0") }
@@ -120,10 +121,10 @@ package final class IIOCapture {
         return IIOCapture(setUp, frame, clock, trigger, rate: rate, descriptor: descriptor)
     }
 
-    /// Reads up to `limit` frames that are complete, without waiting; returns how many (`read`).
+    /// Reads up to `limit` complete frames without waiting, and returns their number (`read`).
     ///
-    /// Those of the call before are gone.
-    /// - Throws: `absent` where the driver was unbound or the chip unplugged, or what the kernel answered.
+    /// Frames of the previous call become invalid.
+    /// - Throws: `absent` if the driver was unbound or the chip unplugged; otherwise the kernel's error.
     package func read(atMost limit: Int) throws(BusError) -> Int {
         if taken > 0 {
             let rest = filled - taken
@@ -139,11 +140,11 @@ package final class IIOCapture {
             var count: Int
             repeat { count = Glibc.read(descriptor, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
             if count < 0 && errno != EAGAIN { throw .opening(SystemFailure(code: errno)) }
-            // The kernel says "not now" where there is nothing; an end is one.
+            // The kernel returns EAGAIN if there is nothing to read; an end of file means that the device is gone.
             if count == 0 { throw BusError(.absent, code: ENODEV) }
             filled += max(0, count)
             if hasStepped {
-                // Nobody can say whether these were measured before the clocks parted or after.
+                // These frames may have been timestamped before or after the clock jumped.
                 filled = 0
                 return 0
             }
@@ -153,16 +154,16 @@ package final class IIOCapture {
         return frames
     }
 
-    /// One of the frames that the last `read` returned.
+    /// One of the frames of the last `read`.
     @inline(__always)
     package func reading(at index: Int) -> IIOReading {
         precondition(index >= 0 && (index + 1) * frame.length <= taken, "frame index out of range")
         return frame.reading(at: bytes + index * frame.length, clockOffset: clockOffset)
     }
 
-    /// Switches the buffer off and puts back what was changed.
+    /// Switches the buffer off and restores the changed settings.
     ///
-    /// - Throws: what the kernel answered to the first change that could not be put back.
+    /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
         let failure = changes.undo()
         if descriptor >= 0 { close(descriptor) }

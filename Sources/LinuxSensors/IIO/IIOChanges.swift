@@ -1,17 +1,18 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// What was changed in sysfs, so that it can be put back.
+/// Changes made in sysfs, recorded so that they can be undone.
 struct IIOChanges {
     private enum Change {
         case attribute(path: String, old: String)
-        /// A directory that was made: a trigger in configfs.
+        /// A created directory: a trigger in configfs.
         case directory(path: String)
     }
 
     private var changes: [Change] = []
 
-    /// Sets an attribute where it does not hold that already; as it is read afterwards, or `value` where it cannot be read.
+    /// Sets an attribute unless it already has the value. Returns its content afterwards, or `value` if it cannot be
+    /// read.
     @discardableResult
     mutating func set(_ path: String, to value: String) throws(SystemFailure) -> String {
         let old = SystemFiles.line(of: path) ?? ""
@@ -21,15 +22,16 @@ struct IIOChanges {
         return SystemFiles.line(of: path) ?? value
     }
 
-    /// Makes a directory: mkdir(2).
+    /// Creates a directory: mkdir(2).
     mutating func makeDirectory(_ path: String) throws(SystemFailure) {
         guard mkdir(path, 0o755) == 0 else { throw SystemFailure(code: errno) }
         changes.append(.directory(path: path))
     }
 
-    /// Puts everything back, the last change first. What cannot be put back, as the device is gone, say, stays as it is.
+    /// Undoes all changes, the last one first. A change that cannot be undone, for example because the device is gone,
+    /// stays.
     ///
-    /// Returns the first failure, `nil` if there was none.
+    /// Returns the first failure; `nil` if there was none.
     @discardableResult
     mutating func undo() -> SystemFailure? {
         var first: SystemFailure?
@@ -49,7 +51,7 @@ struct IIOChanges {
         return first
     }
 
-    /// Whether two texts are the same word or the same number: 200 is 200.000000.
+    /// Whether two texts are the same word or the same number: 200 equals 200.000000.
     static func isSame(_ a: String, _ b: String) -> Bool {
         if a == b { return true }
         guard let a = Double(a), let b = Double(b) else { return false }
@@ -58,7 +60,7 @@ struct IIOChanges {
 
     /// Writes an attribute: open(2), write(2).
     ///
-    /// A line's end is written where there is nothing else: without a byte the kernel would not be called.
+    /// An empty value is written as a newline, because the kernel is not called without at least one byte.
     static func write(_ path: String, _ value: String) throws(SystemFailure) {
         let file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
         guard file >= 0 else { throw SystemFailure(code: errno) }

@@ -2,20 +2,20 @@ internal import Glibc
 internal import LinuxSystem
 internal import MotionCore
 
-/// The clock whose time a device's samples carry, and the way from it to ours, `CLOCK_MONOTONIC`.
+/// The clock of a device's timestamps, and its conversion to `CLOCK_MONOTONIC`.
 enum IIOClock: Equatable, Sendable {
-    /// Ours.
+    /// `CLOCK_MONOTONIC`, which needs no conversion.
     case monotonic
-    /// It also counts while the system is suspended.
+    /// `CLOCK_BOOTTIME`, which also counts while the system is suspended.
     case bootTime
     /// There are no timestamps.
     case none
 
-    /// Has the samples of a device carry our clock's time; where that is not allowed, one that can be converted will do.
+    /// Switches a device's timestamps to the monotonic clock, or accepts one that can be converted.
     ///
-    /// The kernel's default is the wall clock (industrialio-core.c), which is set while a program runs: no conversion is
-    /// right then.
-    /// - Throws: `wallClock`; `cannotWrite` where another clock is in force and this program may not change it.
+    /// The kernel's default is the wall clock (industrialio-core.c). It cannot be converted, because it may be set
+    /// while a program runs.
+    /// - Throws: `wallClock`; `cannotWrite` if another clock is in force and this program may not change it.
     static func choose(on device: IIODevice, _ changes: inout IIOChanges) throws(IIOError) -> IIOClock {
         let attribute = "current_timestamp_clock"
         guard let current = device.text(attribute) else {
@@ -40,14 +40,14 @@ enum IIOClock: Equatable, Sendable {
         }
     }
 
-    /// What is to be added to this clock's time for ours, ns (`clock_gettime`).
+    /// The offset to add to this clock's time to get the monotonic time, ns (`clock_gettime`).
     func offset() -> Int64 {
         guard self == .bootTime else { return 0 }
-        // Ours before and after: whatever comes between is shared out.
+        // Reads the monotonic clock before and after, and takes the mean to allow for delays in between.
         let before = IIOClock.now(CLOCK_MONOTONIC)
-        let theirs = IIOClock.now(CLOCK_BOOTTIME)
+        let bootTime = IIOClock.now(CLOCK_BOOTTIME)
         let after = IIOClock.now(CLOCK_MONOTONIC)
-        return before + (after - before) / 2 - theirs
+        return before + (after - before) / 2 - bootTime
     }
 
     private static func now(_ clock: clockid_t) -> Int64 {

@@ -1,9 +1,9 @@
 internal import LinuxSystem
 package import MotionCore
 
-/// Values that an attribute can be set to, as its `…_available` lists them.
+/// The values that an attribute accepts, according to its `…_available`.
 enum IIOAvailable: Equatable, Sendable {
-    /// Some values, as the kernel writes them.
+    /// A list of values, as the kernel writes them.
     case values([String])
     /// `[minimum step maximum]`.
     case range(minimum: Double, step: Double, maximum: Double)
@@ -22,8 +22,7 @@ enum IIOAvailable: Equatable, Sendable {
         }
     }
 
-    /// The smallest value that is not less than `wanted`, give or take a ratio of `tolerance`; the largest where all are
-    /// less.
+    /// The smallest value that is at least `wanted`, less a relative `tolerance`; the largest value if none is.
     func text(atLeast wanted: Double, tolerance: Double) -> String {
         let enough = wanted * (1 - tolerance)
         switch self {
@@ -37,41 +36,41 @@ enum IIOAvailable: Equatable, Sendable {
         }
     }
 
-    /// A number as drivers read it: many of them no decimal point where it is whole.
+    /// Formats a number for drivers. Many reject a decimal point in a whole number.
     static func text(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e9 ? "\(Int(value))" : "\(value)"
     }
 }
 
 extension IIODevice {
-    /// The first line of an attribute; `nil` where it cannot be read.
+    /// The first line of an attribute; `nil` if it cannot be read.
     func text(_ attribute: String) -> String? {
         guard let content = FileContents.text(ofOptional: "\(path)/\(attribute)", limit: 4096) else { return nil }
         let line = content.prefix { $0 != "\n" }
         return line.isEmpty ? nil : String(line)
     }
 
-    /// An attribute's number; `nil` where it cannot be read or is none.
+    /// The number in an attribute; `nil` if it cannot be read or is not a number.
     func number(_ attribute: String) -> Double? { text(attribute).flatMap { Double($0) } }
 
-    /// The first of some attributes that is there.
+    /// The first of these attributes that exists.
     func first(of attributes: [String]) -> String? { attributes.first { text($0) != nil } }
 
-    /// An attribute of one axis, or the one that its axes share: `in_accel_x_scale`, `in_accel_scale`.
+    /// An attribute of one axis, or the attribute shared by all axes: `in_accel_x_scale`, `in_accel_scale`.
     func number(of quantity: IIOQuantity, axis: String, _ kind: String) -> Double? {
         number("\(quantity.rawValue)_\(axis)_\(kind)") ?? number("\(quantity.rawValue)_\(kind)")
     }
 
-    /// The attribute that sets how often a quantity is sampled; `nil` where the driver has none.
+    /// The attribute that sets a quantity's sample rate; `nil` if the driver has none.
     func rateAttribute(of quantity: IIOQuantity) -> String? {
         first(of: ["\(quantity.rawValue)_sampling_frequency", "sampling_frequency"])
     }
 
-    /// What an attribute can be set to; `nil` where the driver does not say.
+    /// The values that an attribute accepts; `nil` if the driver does not list them.
     func available(_ attribute: String) -> IIOAvailable? { text("\(attribute)_available").flatMap { IIOAvailable($0) } }
 
-    /// The matrix that turns the axes of a quantity into the board's, as the device tree or the firmware has it
-    /// (Documentation/ABI/testing/sysfs-bus-iio, `mount_matrix`); `nil` where there is none, or none that is a rotation.
+    /// The matrix that rotates a quantity's axes to the board's, from the device tree or the firmware
+    /// (Documentation/ABI/testing/sysfs-bus-iio, `mount_matrix`); `nil` if there is none, or it is not a rotation.
     package func mountMatrix(of quantity: IIOQuantity) -> Matrix3? {
         guard let text = mountMatrixText(of: quantity) else { return nil }
         let rows = text.split(separator: ";").map { row in
@@ -83,7 +82,7 @@ extension IIODevice {
         return matrix.orthonormalityError <= 1e-3 && matrix.determinant > 0 ? matrix : nil
     }
 
-    /// The matrix as the kernel has it, be it what it may; `nil` where there is none.
+    /// The matrix as the kernel reports it, valid or not; `nil` if there is none.
     package func mountMatrixText(of quantity: IIOQuantity) -> String? {
         let names = ["\(quantity.rawValue)_mount_matrix", "in_mount_matrix", "mount_matrix"]
         return first(of: names).flatMap { text($0) }

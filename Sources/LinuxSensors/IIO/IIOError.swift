@@ -2,23 +2,23 @@ internal import Glibc
 public import IMUDrivers
 public import LinuxSystem
 
-/// Why a kernel driver's device cannot be used, and what to do about it.
+/// Why a kernel driver's device cannot be used, with advice for the user.
 public struct IIOError: Error, Equatable, Sendable {
-    /// What stands in the way.
+    /// The cause.
     package enum Reason: Equatable, Sendable {
-        /// No device is called so, or none has an accelerometer; what there is instead.
+        /// No device has this name, or none has an accelerometer; the devices that exist.
         case notFound(known: [String])
         /// The device file cannot be opened.
         case cannotOpen
         /// An attribute cannot be set.
         case cannotWrite(attribute: String)
-        /// An attribute that must be there cannot be read.
+        /// A required attribute cannot be read.
         case cannotRead(attribute: String)
-        /// An attribute did not take what was written.
-        case notTaken(attribute: String, value: String, found: String)
-        /// A channel is stored in a way that cannot be read.
+        /// An attribute did not keep the written value.
+        case notKept(attribute: String, value: String, found: String)
+        /// A channel has a storage format that is not supported.
         case unknownFormat(channel: String, String)
-        /// Its samples carry the wall clock's time, and it takes no other.
+        /// The samples carry wall-clock timestamps, and the device accepts no other clock.
         case wallClock(String)
     }
 
@@ -27,17 +27,17 @@ public struct IIOError: Error, Equatable, Sendable {
     /// The device: "iio:device0 (mpu6050)", or the name that was asked for.
     public var device: String
 
-    /// What the system call answered; `nil` if none failed.
+    /// The failure of the system call; `nil` if none failed.
     public var failure: SystemFailure?
 
-    /// Names what stands in the way, the device and the failure behind it.
+    /// Creates an error from its cause, the device and the underlying failure.
     package init(_ reason: Reason, device: String, _ failure: SystemFailure? = nil) {
         self.reason = reason
         self.device = device
         self.failure = failure
     }
 
-    /// The same as drivers say it.
+    /// The corresponding driver-level error.
     public var busError: BusError {
         if case .notFound = reason { return BusError(.absent, code: ENODEV) }
         return failure.map { .opening($0) } ?? BusError(.unsupported)
@@ -45,7 +45,7 @@ public struct IIOError: Error, Equatable, Sendable {
 }
 
 extension IIOError: CustomStringConvertible {
-    /// One sentence that says what is wrong, without advice.
+    /// One sentence that states the problem, without advice.
     public var description: String {
         switch reason {
         case .notFound(let known):
@@ -56,16 +56,16 @@ extension IIOError: CustomStringConvertible {
         case .cannotOpen: return "\(device): cannot be opened\(cause)"
         case .cannotWrite(let attribute): return "\(device): \(attribute) cannot be set\(cause)"
         case .cannotRead(let attribute): return "\(device): \(attribute) cannot be read"
-        case .notTaken(let attribute, let value, let found):
+        case .notKept(let attribute, let value, let found):
             return "\(device): \(attribute) is \(found) after \(value) was written"
         case .unknownFormat(let channel, let text):
-            return "\(device): \(channel) is stored as \"\(text)\", which is not known"
+            return "\(device): \(channel) is stored as \"\(text)\", which is not supported"
         case .wallClock(let clock):
             return "\(device): its samples carry the time of the clock \"\(clock)\", which can be set"
         }
     }
 
-    /// The system's words for it, as the end of a sentence.
+    /// The system's error message, as the end of a sentence.
     private var cause: String { failure.map { ": \($0)" } ?? "" }
 
     /// What to do about it; `nil` if there is no advice.
@@ -84,16 +84,16 @@ extension IIOError: CustomStringConvertible {
         case .cannotWrite where busError.kind == .busy:
             return "another program uses the device: stop it"
         case .notFound:
-            return "\(vocabulary.scan) lists what there is"
+            return "\(vocabulary.scan) lists the available devices"
         case .wallClock:
             return "set it as root: echo monotonic | sudo tee /sys/bus/iio/devices/iio:device*/current_timestamp_clock"
-        case .cannotOpen, .cannotWrite, .cannotRead, .notTaken, .unknownFormat:
+        case .cannotOpen, .cannotWrite, .cannotRead, .notKept, .unknownFormat:
             return nil
         }
     }
 }
 
 extension IIODevice {
-    /// The device for people: "iio:device0 (mpu6050)".
+    /// The device's name for messages: "iio:device0 (mpu6050)".
     public var title: String { name.map { "\(identifier) (\($0))" } ?? identifier }
 }

@@ -1,7 +1,7 @@
-/// Where the elements of a frame are.
+/// The layout of a frame.
 ///
-/// The kernel puts the elements that are switched on one behind the other in the order of their indices, each aligned to
-/// its own length, and fills the frame up to a multiple of the longest (industrialio-buffer.c, `iio_compute_scan_bytes`).
+/// The kernel stores the enabled elements in the order of their indices, each aligned to its own length, and pads the
+/// frame to a multiple of the longest (industrialio-buffer.c, `iio_compute_scan_bytes`).
 struct IIOFrameLayout: Equatable, Sendable {
     /// A channel that can be captured.
     struct Element: Equatable, Sendable {
@@ -11,13 +11,13 @@ struct IIOFrameLayout: Equatable, Sendable {
         var type: IIOScanType
     }
 
-    /// Bytes from a frame's beginning, by the elements' names.
+    /// Byte offsets within the frame, by element name.
     private(set) var offsets: [String: Int] = [:]
 
-    /// The elements by their names.
+    /// The storage formats, by element name.
     private(set) var types: [String: IIOScanType] = [:]
 
-    /// Bytes of a frame.
+    /// Bytes per frame.
     private(set) var frameLength = 0
 
     init(_ elements: [Element]) {

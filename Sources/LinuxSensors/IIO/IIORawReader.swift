@@ -3,15 +3,15 @@ package import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
-/// A device that has no buffer, read value by value out of sysfs: each is a measurement of its own, so that this serves
-/// for slow movement only.
+/// A device without a buffer, read value by value from sysfs. Every value is measured at a different time, so this is
+/// only suitable for slow movement.
 ///
-/// One thread uses it. Reading allocates nothing.
+/// To be used by one thread. Reading does not allocate.
 package final class IIORawReader {
     /// The device that is read.
     package let device: IIODevice
 
-    /// The fastest that it is read, Hz: each value may be a transaction on a slow bus.
+    /// The highest rate of reading, Hz: each value may be a transaction on a slow bus.
     package static let fastest = 50.0
 
     private struct Value {
@@ -34,9 +34,9 @@ package final class IIORawReader {
         changes.undo()
     }
 
-    /// Configures a device and opens its values.
+    /// Configures a device and opens its value files.
     ///
-    /// - Throws: `IIOError`; the device is then as it was.
+    /// - Throws: `IIOError`; the device's settings are then restored.
     package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIORawReader {
@@ -69,9 +69,9 @@ package final class IIORawReader {
             bias: device.number(of: quantity, axis: letter, "offset") ?? 0)
     }
 
-    /// Takes a measurement, whose time is for the caller to tell.
+    /// Takes a measurement. The caller sets its timestamp.
     ///
-    /// - Throws: `absent` where the driver was unbound or the chip unplugged, or what the kernel answered.
+    /// - Throws: `absent` if the driver was unbound or the chip unplugged; otherwise the kernel's error.
     package func read() throws(BusError) -> IIOReading {
         var reading = IIOReading()
         var first = 0
@@ -99,9 +99,9 @@ package final class IIORawReader {
         return (Double(raw) + value.bias) * value.scale
     }
 
-    /// Closes the values and puts back what was changed.
+    /// Closes the value files and restores the changed settings.
     ///
-    /// - Throws: what the kernel answered to the first change that could not be put back.
+    /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
         for value in values { close(value.file) }
         values = []
@@ -109,11 +109,11 @@ package final class IIORawReader {
     }
 }
 
-/// A whole number out of an attribute that is open already.
+/// Integers in attributes that are already open.
 enum IIONumber {
-    /// Reads it anew (`pread`): the kernel asks the driver at each read from the beginning.
+    /// Reads an attribute (`pread`). Each read from the beginning makes the kernel query the driver.
     static func read(_ file: Int32) throws(BusError) -> Int64 {
-        // 20 digits, a sign and the line's end.
+        // 20 digits, a sign and a newline.
         var text: (UInt64, UInt64, UInt64) = (0, 0, 0)
         var code: Int32 = 0
         let number: Int64? = withUnsafeMutableBytes(of: &text) { text in
@@ -127,7 +127,7 @@ enum IIONumber {
         return number
     }
 
-    /// The number in some digits, of which the first may be a sign; `nil` where it is none.
+    /// Parses digits with an optional sign; `nil` if the text is not an integer.
     private static func parse(_ text: UnsafeRawBufferPointer) -> Int64? {
         var magnitude: Int64 = 0
         var digits = 0
@@ -146,13 +146,13 @@ enum IIONumber {
     }
 }
 
-/// A device's temperature, where it is not in its frames.
+/// A device's temperature, for devices that do not put it into their frames.
 package final class IIOThermometer {
     private let file: Int32
     private let scale: Double
     private let bias: Double
 
-    /// Opens it; `nil` where the device has none.
+    /// Opens the attribute; `nil` if the device has no temperature.
     package init?(_ device: IIODevice) {
         file = open("\(device.path)/in_temp_raw", O_RDONLY | O_CLOEXEC)
         scale = device.number("in_temp_scale") ?? 1
@@ -162,7 +162,7 @@ package final class IIOThermometer {
 
     deinit { if file >= 0 { close(file) } }
 
-    /// °C; not-a-number where the driver cannot say at the moment: many cannot while their buffer is on.
+    /// The temperature, °C; NaN if the driver cannot read it now. Many drivers cannot while their buffer is on.
     package func celsius() -> Double {
         do throws(BusError) {
             let raw = try IIONumber.read(file)

@@ -1,29 +1,29 @@
 package import MotionCore
 
-/// What one frame of a kernel driver's device holds, along the sensor's axes.
+/// The content of one frame of a kernel driver's device, along the sensor's axes.
 package struct IIOReading: Equatable, Sendable, BitwiseCopyable {
-    /// When it was measured; `nil` where the driver does not say.
+    /// When it was measured; `nil` if the frame has no timestamp.
     package var time: Timestamp?
-    /// m/s²; zero where the device has no accelerometer.
+    /// m/s²; zero if the device has no accelerometer.
     package var acceleration = Vector3.zero
-    /// rad/s; zero where the device has no gyroscope.
+    /// rad/s; zero if the device has no gyroscope.
     package var rotationRate = Vector3.zero
-    /// °C; not-a-number where the frame does not say.
+    /// °C; NaN if the frame has no temperature.
     package var temperature = Double.nan
-    /// Which axes were at the end of their range, and whether there is a rotation rate.
+    /// Which axes were clipped, and whether there is a rotation rate.
     package var flags: MotionSample.Flags = []
 
-    /// Makes an empty reading.
+    /// Creates an empty reading.
     package init() {}
 }
 
-/// One axis as a frame has it: `(raw + bias) · scale` is SI units, and for a temperature thousandths of a degree.
+/// One axis of a frame: `(raw + bias) · scale` is in SI units, or in m°C for a temperature.
 struct IIOAxis: Sendable, BitwiseCopyable {
     var offset: Int
     var type: IIOScanType
     var scale: Double
     var bias: Double
-    /// Raw values from here on are the end of the range.
+    /// Raw values at or beyond these limits count as clipped.
     var high: Int64
     var low: Int64
 
@@ -32,7 +32,7 @@ struct IIOAxis: Sendable, BitwiseCopyable {
         self.type = type
         self.scale = scale
         self.bias = bias
-        // Filters in chips and the factory's trim end the range a little before the last number.
+        // The chip's filters and factory trim end the range slightly before the last number.
         let margin = type.maximum / (type.isSigned ? 1024 : 2048)
         high = type.maximum - margin
         low = type.minimum + max(1, margin)
@@ -57,10 +57,10 @@ struct IIOAxes: Sendable, BitwiseCopyable {
     var y: IIOAxis
     var z: IIOAxis
 
-    /// Full scale of the axis that has the least, in the quantity's unit.
+    /// The smallest full scale of the three axes, in the quantity's unit.
     var range: Double { min(x.range, y.range, z.range) }
 
-    /// The values of a frame, and which are at the end of the range: bit 0 is x.
+    /// The values of a frame, and a mask of the clipped axes: bit 0 is x.
     @inline(__always)
     func values(at frame: UnsafeRawPointer) -> (values: Vector3, clipped: UInt16) {
         let a = x.type.value(at: frame + x.offset)
@@ -74,7 +74,7 @@ struct IIOAxes: Sendable, BitwiseCopyable {
     }
 }
 
-/// Where everything is in a frame.
+/// The position of every element in a frame.
 struct IIOFrame: Sendable, BitwiseCopyable {
     var length: Int
     var acceleration: IIOAxes?
@@ -82,7 +82,7 @@ struct IIOFrame: Sendable, BitwiseCopyable {
     var temperature: IIOAxis?
     var time: IIOAxis?
 
-    /// Reads a frame; `clockOffset` nanoseconds lead from its clock to ours.
+    /// Decodes a frame. `clockOffset` is added to its timestamp, ns.
     @inline(__always)
     func reading(at frame: UnsafeRawPointer, clockOffset: Int64) -> IIOReading {
         var reading = IIOReading()

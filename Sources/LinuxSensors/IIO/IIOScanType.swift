@@ -1,4 +1,4 @@
-/// How one element of a frame is stored: the kernel's `[be|le]:[s|u]bits/storagebitsXrepeat>>shift`
+/// The storage format of one element of a frame: the kernel's `[be|le]:[s|u]bits/storagebitsXrepeat>>shift`
 /// (Documentation/ABI/testing/sysfs-bus-iio, `in_…_type`).
 package struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
     package var isBigEndian: Bool
@@ -7,12 +7,12 @@ package struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
     package var bits: UInt8
     /// Bits of one stored value: 8, 16, 32 or 64.
     package var storageBits: UInt8
-    /// Values one behind the other.
+    /// Number of consecutive values.
     package var repeats: UInt8
-    /// By how much a stored value is shifted right before it is used.
+    /// The right shift to apply to a stored value.
     package var shift: UInt8
 
-    /// Reads the kernel's text; `nil` where it is none, or describes what cannot be.
+    /// Parses the kernel's text; `nil` if it is invalid or inconsistent.
     package init?(_ text: some StringProtocol) {
         let halves = text.split(separator: ":", omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0] == "be" || halves[0] == "le", let sign = halves[1].first,
@@ -37,7 +37,7 @@ package struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
         self.shift = shift
     }
 
-    /// Bytes of the element, which it is also aligned to (industrialio-buffer.c, `iio_compute_scan_bytes`).
+    /// Bytes of the element, which is also its alignment (industrialio-buffer.c, `iio_compute_scan_bytes`).
     var length: Int { Int(storageBits) / 8 * Int(repeats) }
 
     /// The largest value.
@@ -46,7 +46,7 @@ package struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
     /// The smallest value.
     var minimum: Int64 { isSigned ? -maximum - 1 : 0 }
 
-    /// The element's first value, `pointer` being where the element begins.
+    /// The element's first value; `pointer` is the start of the element.
     @inline(__always)
     func value(at pointer: UnsafeRawPointer) -> Int64 {
         let stored: UInt64
@@ -62,7 +62,8 @@ package struct IIOScanType: Equatable, Sendable, BitwiseCopyable {
             let word = pointer.loadUnaligned(as: UInt64.self)
             stored = isBigEndian ? UInt64(bigEndian: word) : UInt64(littleEndian: word)
         }
-        // To the top of the word, so that the shift back drops what is above the valid bits and brings the sign.
+        // Shifted up to the top of the word first, so that the shift down drops the bits above the valid ones and
+        // extends the sign.
         let raised = stored << (64 - UInt64(bits) - UInt64(shift))
         return isSigned
             ? Int64(bitPattern: raised) >> (64 - Int64(bits)) : Int64(truncatingIfNeeded: raised >> (64 - UInt64(bits)))

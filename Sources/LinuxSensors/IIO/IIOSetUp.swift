@@ -3,7 +3,7 @@ internal import IMUDrivers
 internal import LinuxSystem
 internal import MotionCore
 
-/// Brings a device's attributes to what is wanted, and remembers what they were.
+/// Sets a device's attributes and records their previous values.
 struct IIOSetUp {
     let device: IIODevice
     let places: IIOPlaces
@@ -14,7 +14,7 @@ struct IIOSetUp {
         self.places = places
     }
 
-    /// Sets an attribute; returns what it holds afterwards.
+    /// Sets an attribute. Returns its content afterwards.
     @discardableResult
     mutating func set(_ attribute: String, to value: String) throws(IIOError) -> String {
         do throws(SystemFailure) {
@@ -24,7 +24,8 @@ struct IIOSetUp {
         }
     }
 
-    /// Sets rate and ranges to the nearest that there is and that is not less; returns the rate, where the driver tells it.
+    /// Sets rate and ranges to the nearest available values that are not smaller. Returns the rate, if the driver
+    /// reports it.
     mutating func configure(_ settings: IMUSettings) throws(IIOError) -> Double? {
         var rate: Double?
         for quantity in device.quantities {
@@ -38,7 +39,7 @@ struct IIOSetUp {
         return rate.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// Chooses the scale for the wanted full scale, where the size of a raw value is known and there is a choice.
+    /// Sets the scale for the wanted full scale, if the driver offers a choice and the size of a raw value is known.
     private mutating func configureRange(of quantity: IIOQuantity, _ settings: IMUSettings) throws(IIOError) {
         guard let type = scanType(of: "\(quantity.rawValue)_x"), type.isSigned else { return }
         let attribute = "\(quantity.rawValue)_scale"
@@ -48,7 +49,7 @@ struct IIOSetUp {
         _ = try choose(attribute, atLeast: range / (Double(type.maximum) + 1), tolerance: 0.025)
     }
 
-    /// Sets an attribute to the smallest value that suffices; returns what it holds then.
+    /// Sets an attribute to the smallest value that suffices. Returns its content afterwards.
     private mutating func choose(
         _ attribute: String, atLeast wanted: Double, tolerance: Double
     ) throws(IIOError) -> Double? {
@@ -58,7 +59,7 @@ struct IIOSetUp {
         return Double(try set(attribute, to: value))
     }
 
-    /// Whether the driver lets anybody at all change an attribute.
+    /// Whether the driver allows any user to change an attribute.
     private func isWritable(_ attribute: String) -> Bool {
         var status = stat()
         return stat("\(device.path)/\(attribute)", &status) == 0 && status.st_mode & 0o222 != 0
@@ -66,23 +67,23 @@ struct IIOSetUp {
 
     // MARK: The buffer
 
-    /// The directory of the switches of the channels; `nil` where the device has no buffer. Since Linux 5.13 they are in
-    /// buffer0, and before in scan_elements, which is still there.
+    /// The directory of the channels' enable attributes; `nil` if the device has no buffer. Since Linux 5.13 it is
+    /// buffer0; the older scan_elements still exists.
     var elementsDirectory: String? {
         ["buffer0", "scan_elements"].first { directory in
             device.quantities.contains { device.text("\(directory)/\($0.rawValue)_x_en") != nil }
         }
     }
 
-    /// The directory of the buffer's own attributes.
+    /// The directory of the buffer's attributes.
     var bufferDirectory: String? { ["buffer0", "buffer"].first { device.text("\($0)/enable") != nil } }
 
-    /// How a channel is stored; `nil` where it cannot be captured or is stored in a way that is not known.
+    /// The storage format of a channel; `nil` if it cannot be captured or its format is not supported.
     func scanType(of channel: String) -> IIOScanType? {
         elementsDirectory.flatMap { device.text("\($0)/\(channel)_type") }.flatMap { IIOScanType($0) }
     }
 
-    /// Switches on the channels that are of use and no other; returns where they are in a frame.
+    /// Enables the channels that are used and disables all others. Returns the layout of the resulting frame.
     mutating func selectChannels(in directory: String) throws(IIOError) -> IIOFrame {
         let axes = device.quantities.flatMap { quantity in ["x", "y", "z"].map { "\(quantity.rawValue)_\($0)" } }
         let wanted = axes + ["in_temp", "in_timestamp"]
@@ -93,7 +94,7 @@ struct IIOSetUp {
             do throws(IIOError) {
                 try set("\(directory)/\(file)", to: isWanted ? "1" : "0")
             } catch {
-                // Some chips cannot measure it together with the rest.
+                // Some chips cannot measure the temperature together with the rest.
                 guard name == "in_temp" else { throw error }
                 continue
             }
@@ -139,10 +140,10 @@ struct IIOSetUp {
             time: axis("in_timestamp", scale: 1, bias: 0))
     }
 
-    /// Sets how many frames the kernel keeps, and after how many it lets a chip with a FIFO be read.
+    /// Sets how many frames the kernel buffers, and after how many it reads a chip that has a FIFO.
     mutating func setLength(in directory: String, rate: Double, _ settings: IMUSettings) throws(IIOError) {
         let length = max(64, Int(rate * max(1, 4 * settings.batchInterval)))
-        // A buffer of a fixed length will do where it is.
+        // A buffer of fixed length is used as it is.
         if isWritable("\(directory)/length") { try set("\(directory)/length", to: "\(length)") }
         if isWritable("\(directory)/watermark") {
             let frames = min(length / 2, max(1, Int(rate * settings.batchInterval)))

@@ -1,13 +1,12 @@
 internal import LinuxSystem
 
-/// What makes a device take its samples, where its driver does not do that by itself
-/// (Documentation/driver-api/iio/triggers.rst).
+/// The trigger that makes a device take samples, for drivers that need one (Documentation/driver-api/iio/triggers.rst).
 struct IIOTrigger: Equatable, Sendable {
-    /// Its name, as `current_trigger` takes it.
+    /// Its name, as written to `current_trigger`.
     var name: String
     /// Its directory in sysfs.
     var path: String
-    /// Whether it fires at a rate that it is given, and not when the chip has a sample.
+    /// Whether it fires at a configurable rate, rather than when the chip has a sample.
     var isTimer: Bool
 
     /// All triggers, in the order of their numbers.
@@ -25,11 +24,11 @@ struct IIOTrigger: Equatable, Sendable {
             }
     }
 
-    /// Gives a device a trigger that fires at `rate` or when the chip has a sample; `nil` where there is none to be had,
-    /// or where the device needs none.
+    /// Assigns a trigger that fires at `rate` or when the chip has a sample; `nil` if none is available.
     ///
-    /// The one that it has stays: its driver or a user chose it. Else its own is taken, which tells that a sample is
-    /// ready, then a timer that no other device uses, then a timer that is made for it, where that is allowed.
+    /// A trigger that is already assigned stays, because its driver or a user chose it. Otherwise the order of
+    /// preference is: the device's own data-ready trigger, a timer that no other device uses, a newly created timer (if
+    /// permitted).
     static func choose(
         for device: IIODevice, rate: Double, in places: IIOPlaces, _ changes: inout IIOChanges
     ) throws(IIOError) -> IIOTrigger? {
@@ -45,7 +44,8 @@ struct IIOTrigger: Equatable, Sendable {
             let taken = IIODevice.all(in: places).filter { $0.path != device.path }
                 .compactMap { $0.text("trigger/current_trigger") }
             choice =
-                triggers.first { $0.isTimer && !taken.contains($0.name) } ?? made(for: device, in: places, &changes)
+                triggers.first { $0.isTimer && !taken.contains($0.name) }
+                ?? makeTimer(for: device, in: places, &changes)
         }
         guard let choice else { return nil }
         if choice.isTimer { try choice.set(rate: rate, for: device, &changes) }
@@ -56,14 +56,14 @@ struct IIOTrigger: Equatable, Sendable {
         } catch {
             throw IIOError(.cannotWrite(attribute: attribute), device: device.title, error)
         }
-        // The kernel takes any name without a word.
+        // The kernel accepts any name without an error.
         guard found == choice.name else {
-            throw IIOError(.notTaken(attribute: attribute, value: choice.name, found: found), device: device.title)
+            throw IIOError(.notKept(attribute: attribute, value: choice.name, found: found), device: device.title)
         }
         return choice
     }
 
-    /// The rate of a timer, Hz.
+    /// The rate of a timer, Hz; `nil` for other triggers.
     var rate: Double? {
         isTimer ? SystemFiles.line(of: "\(path)/sampling_frequency").flatMap { Double($0) } : nil
     }
@@ -77,8 +77,8 @@ struct IIOTrigger: Equatable, Sendable {
         }
     }
 
-    /// A timer of our own out of configfs (iio-trig-hrtimer); `nil` where there is no such module or no permission.
-    private static func made(
+    /// Creates a timer in configfs (iio-trig-hrtimer); `nil` without the kernel module or the permission.
+    private static func makeTimer(
         for device: IIODevice, in places: IIOPlaces, _ changes: inout IIOChanges
     ) -> IIOTrigger? {
         let name = "jostle-\(device.number)"

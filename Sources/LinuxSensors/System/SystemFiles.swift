@@ -1,10 +1,9 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// The few questions that are put to /dev, /proc and /sys, where a file that cannot be read is an answer that is not
-/// there and never an error.
+/// Queries of /dev, /proc and /sys. A file that cannot be read counts as absent; it is never an error.
 enum SystemFiles {
-    /// The first `limit` bytes of a file, or nil where it cannot be read.
+    /// The first `limit` bytes of a file; `nil` if it cannot be read.
     static func bytes(of path: String, limit: Int = 256) -> [UInt8]? {
         do throws(SystemFailure) {
             return try FileContents.bytes(of: path, limit: limit)
@@ -13,14 +12,14 @@ enum SystemFiles {
         }
     }
 
-    /// The first line of a file, or nil where it cannot be read or is empty.
+    /// The first line of a file; `nil` if the file cannot be read or is empty.
     static func line(of path: String) -> String? {
         guard let content = bytes(of: path) else { return nil }
         let line = String(decoding: content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         return line.isEmpty ? nil : line
     }
 
-    /// The names in a directory, in no order; none where it cannot be read.
+    /// The names in a directory, unordered; empty if it cannot be read.
     static func names(in path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
@@ -34,14 +33,14 @@ enum SystemFiles {
         return names
     }
 
-    /// A path without symbolic links (`realpath`), or nil where nothing is there.
+    /// A path without symbolic links (`realpath`); `nil` if it does not exist.
     static func resolved(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// What comes after a path's last slash.
+    /// The part of a path after the last slash.
     static func lastComponent(of path: String) -> String {
         String(path.split(separator: "/").last ?? "")
     }

@@ -2,14 +2,14 @@ internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
 
-/// What callers and the network thread share; both keep it alive, so that either may outlive the other.
+/// The state shared by callers and the network thread. Both retain it, so either may outlive the other.
 ///
-/// The lock is only held to move values, never while libmosquitto, the network or a handler is at work.
+/// The lock is held only to move values, never during calls to libmosquitto, the network or a handler.
 final class ClientCore: Sendable {
     typealias Instant = ContinuousClock.Instant
     typealias StopRequest = PolledConnection.StopRequest
 
-    /// What callers want of the network thread.
+    /// Requests from callers to the network thread.
     struct Work {
         var messages: [Outgoing] = []
         var changes: [SubscriptionChange] = []
@@ -17,27 +17,27 @@ final class ClientCore: Sendable {
     }
 
     private struct State {
-        /// What the network thread has not taken yet.
+        /// Requests that the network thread has not taken yet.
         var work = Work()
-        /// Bytes of the payloads in it.
+        /// Their payload bytes.
         var bytes = 0
-        /// Messages and bytes that the network thread has taken and not handed to libmosquitto.
+        /// Messages and bytes that the network thread has taken but not passed to libmosquitto.
         var taken = 0
         var takenBytes = 0
-        /// Whether callers asked for the end.
+        /// Whether a caller has requested the end.
         var isStopping = false
-        /// Whether the thread was signalled since it last looked.
+        /// Whether the thread has been signalled since it last took work.
         var isSignalled = false
         var undeliveredAtStop = 0
-        /// The network thread's, as of its last step.
+        /// The network thread's counters as of its last step.
         var statistics = MQTTStatistics()
-        /// Messages taken from callers, and those of them that never reached the network thread's own queue.
+        /// Messages accepted from callers, and those that never reached the network thread's queue.
         var published: UInt64 = 0
         var dropped: UInt64 = 0
         var connection: MQTTConnection?
     }
 
-    /// The state behind a reference, touched under the lock only: Swift 6.0.3 crashes on a mutex around the state itself.
+    /// A class, accessed only under the lock: Swift 6.0.3 crashes on a mutex that holds the struct directly.
     private final class Shared: @unchecked Sendable {
         var value = State()
     }
@@ -47,10 +47,10 @@ final class ClientCore: Sendable {
     private let state = Mutex(Shared())
     private let isAbandoned = Atomic(false)
 
-    /// Signalled for the network thread when there is work.
+    /// Signals the network thread that there is work.
     let wake: WakeSignal
 
-    /// Signalled by the network thread when it is done.
+    /// Set by the network thread when it is done.
     let finished: WakeSignal
 
     init(options: MQTTOptions, handler: @escaping @Sendable (MQTTEvent<MessageMark>) -> Void) throws(MQTTError) {
@@ -73,7 +73,7 @@ final class ClientCore: Sendable {
         let result: Result<Bool, MQTTError> = withState { state in
             if state.isStopping { return .failure(.stopped) }
             if state.connection == nil { return .failure(.notConnected) }
-            // A message larger than the limit may still go alone.
+            // A message larger than the limit may still be sent alone.
             let bytes = state.bytes + state.takenBytes
             if bytes > 0, bytes + size > options.queueBytes { return .failure(.queueFull) }
             if state.work.messages.count + state.taken >= options.queueCapacity { return .failure(.queueFull) }
@@ -82,7 +82,7 @@ final class ClientCore: Sendable {
             state.published += 1
             return .success(Self.mustSignal(&state))
         }
-        if try result.get() { wake.ring() }
+        if try result.get() { wake.signal() }
     }
 
     func change(_ change: SubscriptionChange) {
@@ -90,19 +90,19 @@ final class ClientCore: Sendable {
             state.work.changes.append(change)
             return Self.mustSignal(&state)
         }
-        if mustSignal { wake.ring() }
+        if mustSignal { wake.signal() }
     }
 
-    /// Asks the thread to end; the first request counts.
+    /// Requests the end of the thread. Only the first request counts.
     func requestStop(_ request: StopRequest) {
         withState { state in
             if !state.isStopping { state.work.stop = request }
             state.isStopping = true
         }
-        wake.ring()
+        wake.signal()
     }
 
-    /// Silences a thread that is left behind.
+    /// Suppresses the events of a detached thread.
     func abandon() {
         isAbandoned.store(true, ordering: .releasing)
     }
@@ -118,7 +118,7 @@ final class ClientCore: Sendable {
         }
     }
 
-    /// Messages that were open when `stop` ended the connection.
+    /// Messages without a known outcome when `stop` ended the connection.
     var undeliveredAtStop: Int { withState { $0.undeliveredAtStop } }
 
     private static func mustSignal(_ state: inout State) -> Bool {
@@ -128,14 +128,14 @@ final class ClientCore: Sendable {
 
     // MARK: The network thread
 
-    /// Takes all that there is to do, and arms `wake` for what comes later.
+    /// Takes all waiting requests, and re-arms `wake` for later ones.
     func takeWork() -> Work {
-        wake.silence()
+        wake.clear()
         return withState { state in
             state.isSignalled = false
             var work = Work()
             swap(&work, &state.work)
-            // It counts until the thread's next step says what became of it.
+            // These messages count as queued until the thread's next step reports the actual figures.
             state.taken += work.messages.count
             state.takenBytes += state.bytes
             state.bytes = 0
@@ -143,7 +143,7 @@ final class ClientCore: Sendable {
         }
     }
 
-    /// Takes the figures of a step over, and reports its events; never called with a lock held.
+    /// Stores the counters of a step and delivers its events. Must be called without holding the lock.
     func finishStep(of connection: PolledConnection, _ events: [MQTTEvent<MessageMark>]) {
         let statistics = connection.statistics
         let bytes = connection.queuedBytes
@@ -155,13 +155,13 @@ final class ClientCore: Sendable {
             state.undeliveredAtStop = undelivered
         }
         for event in events {
-            let event = keepUp(with: event)
+            let event = update(for: event)
             if !isAbandoned.load(ordering: .acquiring) { handler(event) }
         }
     }
 
-    /// Opens and closes the way for messages; those that came too late go back with the end of the connection.
-    private func keepUp(with event: MQTTEvent<MessageMark>) -> MQTTEvent<MessageMark> {
+    /// Opens or closes the client for messages. Messages that came too late are added to the end-of-connection event.
+    private func update(for event: MQTTEvent<MessageMark>) -> MQTTEvent<MessageMark> {
         switch event {
         case .connected(let connection):
             withState { $0.connection = connection }

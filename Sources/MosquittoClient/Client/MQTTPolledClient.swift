@@ -1,16 +1,16 @@
-/// A client of an MQTT broker that has no thread and never waits: its owner polls its socket and advances it.
+/// A client of an MQTT broker that has no thread and never waits. Its owner polls its socket and advances it.
 ///
-/// One thread drives one of them or a thousand. A round is: wait with `poll` or `epoll` until the descriptor in `interest`
-/// is ready or `deadline` has come, then call `advance`, which returns what happened. Both change with every call of
-/// `advance`, `publish`, `subscribe`, `unsubscribe` and `stop`; when a connection ends, its descriptor is closed by then; during the
-/// orderly end it is another one of the same connection, which `epoll` has to learn.
-/// As in `MQTTClient`, a lost connection is made again until `stop`, messages are only taken while there is one, and every
-/// token that `publish` took comes back exactly once.
+/// One thread can drive any number of them. A round is: wait with `poll` or `epoll` until the descriptor in `interest`
+/// is ready or `deadline` has passed, then call `advance`, which returns the events. Both properties change with every
+/// call of `advance`, `publish`, `subscribe`, `unsubscribe` and `stop`. When a connection ends, its descriptor is
+/// already closed. During a graceful disconnect, the descriptor is a duplicate of the connection's, so `epoll` must be
+/// updated. As in `MQTTClient`, a lost connection is re-established until `stop`, messages are accepted only while
+/// there is a connection, and every token accepted by `publish` is reported exactly once.
 ///
-/// An `advance` that follows `MQTTEvent.connecting` may block: libmosquitto asks for the address of the broker's name with
-/// `getaddrinfo`, for which there is no other way. With a numeric address it does not.
+/// An `advance` that follows `MQTTEvent.connecting` may block: libmosquitto resolves the broker's name with
+/// `getaddrinfo`, for which it has no alternative. With a numeric address it does not block.
 ///
-/// It is not `Sendable`: whoever made it uses it, one call at a time.
+/// It is not `Sendable`: all calls must come from one thread, one at a time.
 package final class MQTTPolledClient<Token: Hashable & Sendable> {
     package typealias Instant = ContinuousClock.Instant
 
@@ -18,50 +18,50 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     private let connection: PolledConnection
     private let tokens = TokenTable<Token>()
 
-    /// Makes a client, which is due at once and connects then.
+    /// Creates a client. It is due immediately and connects in the first `advance`.
     ///
-    /// - Throws: `invalidOption` and the like.
+    /// - Throws: `invalidOption` or another validation error.
     package init(options: MQTTOptions) throws(MQTTError) {
         try options.validate()
         self.options = options
         connection = PolledConnection(options: options)
     }
 
-    /// The socket, and what it is to be polled for; `nil` while there is none.
+    /// The socket and the readiness to poll it for; `nil` if there is no socket.
     package var interest: MQTTInterest? { connection.interest }
 
-    /// When to call `advance` even if the socket is not ready, possibly in the past; `nil` once the client has ended.
+    /// When to call `advance` even if the socket is not ready; may be in the past. `nil` once the client has ended.
     package var deadline: Instant? { connection.deadline }
 
-    /// Whether `stopped` was returned; nothing happens after it.
+    /// Whether `stopped` has been returned. No events follow it.
     package var isFinished: Bool { connection.isFinished }
 
-    /// Counters, and how the client stands.
+    /// The client's counters and state.
     package var statistics: MQTTStatistics { connection.statistics }
 
-    /// Does what is due: connects, reads, writes, gives up.
+    /// Performs the due work: connects, reads, writes, checks timeouts.
     ///
     /// - Parameters:
-    ///   - readiness: what the socket was found ready for; empty if it is the deadline's turn.
-    ///   - now: the present.
-    /// - Returns: what happened, in order.
+    ///   - readiness: the socket's readiness; empty if the deadline has passed.
+    ///   - now: the current time.
+    /// - Returns: the events, in order.
     package func advance(_ readiness: MQTTReadiness = [], now: Instant = .now) -> [MQTTEvent<Token>] {
-        connection.advance(readiness, now: now).compactMap(tokens.redeem)
+        connection.advance(readiness, now: now).compactMap(tokens.resolve)
     }
 
-    /// Takes a message, which `advance` hands to the network.
+    /// Accepts a message, which the next `advance` sends.
     ///
     /// - Parameters:
     ///   - message: what to publish; its payload is copied.
-    ///   - token: the publisher's mark, by which the message's fate is reported; without one it is not.
-    /// - Throws: `notConnected`, `queueFull`, `stopped`, or what is wrong with the message.
+    ///   - token: identifies the message when its outcome is reported. Without a token, it is not reported.
+    /// - Throws: `notConnected`, `queueFull`, `stopped`, or the fault in the message.
     package func publish(_ message: MQTTMessage, token: Token? = nil) throws(MQTTError) {
         try message.validate(maximumSize: options.maximumPacketSize)
-        let mark = token.map { tokens.enter($0) }
+        let mark = token.map { tokens.add($0) }
         do throws(MQTTError) {
             try connection.publish(Outgoing(message: message, mark: mark))
         } catch {
-            if let mark { tokens.forget(mark) }
+            if let mark { tokens.remove(mark) }
             throw error
         }
     }
@@ -79,12 +79,13 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
         connection.change(.unsubscribe(filter))
     }
 
-    /// Begins the orderly end: what was taken is sent, then the farewell, and the broker learns that the client leaves, so
-    /// that it does not publish the will. `stopped` is the last event.
+    /// Starts to end the client gracefully: sends the accepted messages, then the farewell, then a DISCONNECT, so that
+    /// the broker does not publish the will. `stopped` is the last event.
     ///
-    /// If the farewell is not acknowledged in time, the connection is dropped instead, and the will speaks for it.
+    /// If the farewell is not acknowledged in time, the connection is dropped instead, and the broker publishes the
+    /// will.
     /// - Parameters:
-    ///   - limit: how long acknowledgements are awaited; up to 150 ms more are for the broker to close.
+    ///   - limit: how long to wait for acknowledgements. The broker gets up to 150 ms more to close.
     ///   - farewell: a last message, published after all others.
     package func stop(within limit: Duration = .seconds(1), farewell: MQTTMessage? = nil) {
         connection.stop(PolledConnection.StopRequest(deadline: .now + limit, farewell: farewell))

@@ -1,19 +1,20 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// The thread on which a client's network happens.
+/// The thread that performs a client's network I/O.
 ///
-/// It owns all of libmosquitto that the client uses. If it is stuck in a blocking call it can be left behind: what it
-/// shares with others is kept alive by itself.
+/// It owns all of the client's libmosquitto state. A thread stuck in a blocking call can be detached, because it
+/// retains everything that it shares.
 struct NetworkThread: ~Copyable {
     private let thread: pthread_t
 
-    /// Starts the thread (`pthread_create`), with all signals blocked: they are the main thread's.
+    /// Starts the thread (`pthread_create`) with all signals blocked, because signals are delivered to the main thread
+    /// only.
     init(core: ClientCore) throws(MQTTError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
-        // Room for getaddrinfo, OpenSSL and a handler, but not the 8 MiB that a swarm of clients would reserve.
+        // Enough for getaddrinfo, OpenSSL and a handler. The default of 8 MiB would be too much for a swarm of clients.
         pthread_attr_setstacksize(&attributes, 1 << 20)
 
         var all = sigset_t()
@@ -35,13 +36,13 @@ struct NetworkThread: ~Copyable {
     /// Whether the caller runs on this thread.
     var isCurrent: Bool { pthread_equal(thread, pthread_self()) != 0 }
 
-    /// Waits for its end, which must be near.
+    /// Waits for the thread to end, which must be imminent.
     consuming func join() {
         pthread_join(thread, nil)
     }
 
-    /// Leaves it to itself.
-    consuming func leaveBehind() {
+    /// Detaches the thread, which then ends on its own.
+    consuming func detach() {
         pthread_detach(thread)
     }
 
@@ -49,7 +50,7 @@ struct NetworkThread: ~Copyable {
         guard let context else { return nil }
         let core = Unmanaged<ClientCore>.fromOpaque(context).takeRetainedValue()
         run(core)
-        core.finished.ring()
+        core.finished.signal()
         return nil
     }
 
@@ -69,11 +70,12 @@ struct NetworkThread: ~Copyable {
         }
     }
 
-    /// Waits until the socket is ready, a caller has something, or a time has come, and returns the socket's readiness.
+    /// Waits until the socket is ready, a caller has a request, or the deadline has passed. Returns the socket's
+    /// readiness.
     private static func wait(
         for interest: MQTTInterest?, _ wake: WakeSignal, until deadline: ContinuousClock.Instant
     ) -> MQTTReadiness {
-        // A negative descriptor is none.
+        // A negative descriptor is ignored.
         var entries = [
             pollfd(fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0),
             pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The tokens of the messages whose fate is open, each under its mark.
+/// The tokens of the messages whose outcome is unknown, by mark.
 final class TokenTable<Token: Hashable & Sendable>: Sendable {
     private struct State {
         var last: UInt64 = 0
@@ -9,8 +9,8 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Enters a token under a new mark.
-    func enter(_ token: Token) -> MessageMark {
+    /// Stores a token under a new mark.
+    func add(_ token: Token) -> MessageMark {
         state.withLock { state in
             state.last += 1
             state.tokens[state.last] = token
@@ -18,14 +18,14 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Removes a mark whose message was not taken.
-    func forget(_ mark: MessageMark) {
+    /// Removes the mark of a message that was not accepted.
+    func remove(_ mark: MessageMark) {
         state.withLock { $0.tokens[mark.number] = nil }
     }
 
-    /// The event with the publisher's tokens in place of the marks, which are removed; `nil` for a message that nobody waits
-    /// for.
-    func redeem(_ event: MQTTEvent<MessageMark>) -> MQTTEvent<Token>? {
+    /// Replaces the marks in an event with the publisher's tokens, and removes them from the table. `nil` if the event
+    /// concerns a message without a token.
+    func resolve(_ event: MQTTEvent<MessageMark>) -> MQTTEvent<Token>? {
         switch event {
         case .connecting(let broker, let version): .connecting(broker, version)
         case .connected(let connection): .connected(connection)
@@ -35,20 +35,20 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
         case .acknowledged(let mark): take([mark]).first.map { .acknowledged($0) }
         case .rejected(let mark, let topic, let failure):
             .rejected(mark.flatMap { take([$0]).first }, topic: topic, failure)
-        case .refused(let end): .refused(redeem(end))
-        case .disconnected(let end): .disconnected(redeem(end))
+        case .refused(let end): .refused(resolve(end))
+        case .disconnected(let end): .disconnected(resolve(end))
         case .stopped(let undelivered): .stopped(undelivered: take(undelivered))
         }
     }
 
-    private func redeem(_ end: MQTTDisconnection<MessageMark>) -> MQTTDisconnection<Token> {
+    private func resolve(_ end: MQTTDisconnection<MessageMark>) -> MQTTDisconnection<Token> {
         MQTTDisconnection(
             broker: end.broker, failure: end.failure, wasConnected: end.wasConnected,
             undelivered: take(end.undelivered), retryAfter: end.retryAfter)
     }
 
     private func take(_ marks: [MessageMark]) -> [Token] {
-        // Most connections end with nothing under way.
+        // Most connections end with no message in flight.
         if marks.isEmpty { return [] }
         return state.withLock { state in marks.compactMap { state.tokens.removeValue(forKey: $0.number) } }
     }

@@ -3,21 +3,21 @@ struct BoundedQueue<Element> {
     private var slots: [Element?]
     private var head = 0
 
-    /// How many elements wait.
+    /// The number of elements.
     private(set) var count = 0
 
-    /// Makes an empty queue for up to `capacity` elements.
+    /// Creates an empty queue for up to `capacity` elements.
     init(capacity: Int) {
         slots = Array(repeating: nil, count: max(capacity, 1))
     }
 
-    /// Whether nothing waits.
+    /// Whether the queue is empty.
     var isEmpty: Bool { count == 0 }
 
-    /// The oldest element, which stays.
+    /// The oldest element, without removing it.
     var first: Element? { slots[head] }
 
-    /// Appends an element; false where there is no room.
+    /// Appends an element. Returns `false` if the queue is full.
     mutating func append(_ element: Element) -> Bool {
         guard count < slots.count else { return false }
         slots[(head + count) % slots.count] = element
@@ -25,7 +25,7 @@ struct BoundedQueue<Element> {
         return true
     }
 
-    /// Takes the oldest element.
+    /// Removes and returns the oldest element.
     mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
         let element = slots[head].take()

@@ -1,15 +1,15 @@
-/// Whom to connect to next, how, and when: a value that is told what happened and answers with what to do.
+/// Decides which broker to connect to, how and when. A value type that takes events and returns actions.
 ///
-/// It neither reads a clock nor touches the network, so that every way a broker can fail is a unit test.
+/// It neither reads a clock nor accesses the network, so every kind of broker failure can be unit-tested.
 struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     typealias Instant = ContinuousClock.Instant
 
-    /// One try to connect.
+    /// One connection attempt.
     struct Attempt: Equatable {
         /// Index into the list of brokers.
         var broker: Int
         var version: MQTTVersion
-        /// Leaves IPv6 out: the name's first address did not answer, and was one.
+        /// Whether to skip IPv6, because the host name's first address was an IPv6 address and did not answer.
         var forcesIPv4: Bool
     }
 
@@ -28,8 +28,8 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         case stopped
     }
 
-    /// What was learnt about a broker.
-    private struct Knowledge {
+    /// What earlier attempts revealed about a broker.
+    private struct BrokerKnowledge {
         var version: MQTTVersion
         var versionIsKnown = false
         var forcesIPv4 = false
@@ -39,16 +39,16 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     private let versions: MQTTOptions.Versions
     private let backoff: MQTTBackoff
     private var generator: Generator
-    private var brokers: [Knowledge]
+    private var brokers: [BrokerKnowledge]
 
-    /// The broker to try next, and the failures since a connection lasted.
+    /// The broker to try next, and the number of failures since the last stable connection.
     private var next = 0
     private(set) var failures = 0
 
-    /// Connections in which libmosquitto failed over what it read, since one lasted longer than the longest wait after it.
+    /// `unreadable` failures since the last connection that outlasted the longest delay after such a failure.
     private var unreadable = 0
 
-    /// Makes a machine for a list of `brokerCount` brokers.
+    /// Creates a state machine for `brokerCount` brokers.
     init(brokerCount: Int, versions: MQTTOptions.Versions, backoff: MQTTBackoff, generator: Generator) {
         self.versions = versions
         self.backoff = backoff
@@ -58,22 +58,22 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             case .automatic: .v5
             case .only(let version): version
             }
-        brokers = Array(repeating: Knowledge(version: version), count: max(brokerCount, 1))
+        brokers = Array(repeating: BrokerKnowledge(version: version), count: max(brokerCount, 1))
     }
 
-    /// Begins: the first connection is tried at once.
+    /// Starts with an immediate first attempt.
     mutating func start() -> Action {
         guard state == .idle else { return .finish }
         return connect(to: 0)
     }
 
-    /// The wait is over.
+    /// The delay has passed.
     mutating func timerFired(now: Instant) -> Action {
         guard case .backingOff(let until) = state else { return .finish }
         return now < until ? .wait(until: until) : connect(to: next)
     }
 
-    /// The broker accepted.
+    /// The broker accepted the connection.
     mutating func accepted(now: Instant) {
         guard case .connecting(let attempt) = state else { return }
         brokers[attempt.broker].versionIsKnown = true
@@ -81,7 +81,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         state = .connected(attempt, since: now)
     }
 
-    /// A connection was not made, or ended; `overIPv6` where an IPv6 address was tried for a name.
+    /// A connection ended or could not be established. `overIPv6`: a host name was resolved to an IPv6 address.
     mutating func failed(_ failure: MQTTFailure, overIPv6: Bool = false, now: Instant) -> Action {
         switch state {
         case .connecting(let attempt):
@@ -90,7 +90,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
                 state = .connecting(other)
                 return .connect(other)
             }
-            reconsider(attempt, after: failure)
+            updateParameters(attempt, after: failure)
             failures += 1
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
@@ -106,11 +106,11 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         case .idle, .backingOff, .stopped:
             return .finish
         }
-        // The first failure waits within the base, a whole round later within twice that.
+        // The first failures wait within the base; after a whole round of brokers the bound doubles.
         var rounds = max(failures - 1, 0) / brokers.count
         var capFactor = 1
         if failure == .unreadable {
-            // It cost memory that is lost: a broker that keeps doing it must not have all of it.
+            // Each such failure leaks memory, so the delays must limit how much one broker can cost.
             rounds = max(rounds, unreadable)
             capFactor = backoff.unreadableFactor
             unreadable += 1
@@ -120,7 +120,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         return .wait(until: until)
     }
 
-    /// The owner wants no more of it.
+    /// Stops for good.
     mutating func stop() -> Action {
         state = .stopped
         return .finish
@@ -133,13 +133,13 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         return .connect(attempt)
     }
 
-    /// Changes what to try next time with the same broker.
-    private mutating func reconsider(_ attempt: Attempt, after failure: MQTTFailure) {
+    /// Changes the parameters of the next attempt with the same broker.
+    private mutating func updateParameters(_ attempt: Attempt, after failure: MQTTFailure) {
         brokers[attempt.broker].forcesIPv4 = false
         guard case .automatic = versions else { return }
         switch (attempt.version, failure) {
         case (.v5, .closed) where !brokers[attempt.broker].versionIsKnown:
-            // Some brokers of MQTT 3 hang up on a CONNECT they do not understand.
+            // Some MQTT 3 brokers close the connection on a CONNECT that they do not understand.
             brokers[attempt.broker].version = .v311
         case (.v311, .closed) where !brokers[attempt.broker].versionIsKnown,
             (.v311, .refused(.unsupportedProtocolVersion)), (.v311, .protocolError):
@@ -151,13 +151,13 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
 }
 
 extension ConnectionStateMachine.Attempt {
-    /// What to try at once with the same broker, if anything.
+    /// The attempt to make immediately with the same broker; `nil` if there is none.
     fileprivate func alternative(
         after failure: MQTTFailure, overIPv6: Bool, versions: MQTTOptions.Versions
     ) -> Self? {
         switch failure {
         case .refused(.unsupportedProtocolVersion), .protocolError:
-            // libmosquitto 2.0.21 cannot read an MQTT 3 refusal of an MQTT 5 CONNECT: a protocol error means the same.
+            // libmosquitto 2.0.21 cannot parse an MQTT 3 refusal of an MQTT 5 CONNECT; a protocol error means the same.
             guard case .automatic = versions, version == .v5 else { return nil }
             return Self(broker: broker, version: .v311, forcesIPv4: forcesIPv4)
         case .network, .timedOut:

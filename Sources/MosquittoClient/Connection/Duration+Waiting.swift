@@ -1,23 +1,23 @@
 internal import LinuxSystem
 
 extension Duration {
-    /// As an argument of `poll`: whole milliseconds, rounded up, not negative and at most an hour.
+    /// As a timeout for `poll`: whole milliseconds, rounded up, at least zero and at most an hour.
     var pollMilliseconds: Int32 {
         let clamped = min(max(self, .zero), .seconds(3600))
         let (seconds, attoseconds) = clamped.components
         return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
-    /// Whole seconds, rounded down, as far as an unsigned 32-bit number goes.
+    /// Whole seconds, rounded down and clamped to 32 bits.
     var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
 }
 
 extension WakeSignal {
-    /// Waits for the signal, which stays; false where `deadline` came first.
-    func isRung(by deadline: ContinuousClock.Instant) -> Bool {
+    /// Waits for the signal without clearing it. Returns `false` if `deadline` passes first.
+    func isSignalled(by deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
-            if isRung(within: Double(left.pollMilliseconds) / 1000) { return true }
+            if isSignalled(within: Double(left.pollMilliseconds) / 1000) { return true }
             if left <= .zero { return false }
         }
     }

@@ -1,20 +1,21 @@
-/// A message on its way to the broker, with its publisher's mark.
+/// A message to be sent, with its mark.
 struct Outgoing: Sendable {
     var message: MQTTMessage
     var mark: MessageMark?
 }
 
-/// The number by which the parts below the clients know a message whose publisher gave it a token.
+/// Identifies a message that has a token, in the layers below the clients.
 ///
-/// Only what a program sees is generic: session, library and thread are compiled once and know no type but this.
+/// Only the public types are generic over the token. Session, library wrapper and thread use this type, so they are
+/// compiled once.
 struct MessageMark: Hashable, Sendable {
     let number: UInt64
 
-    /// The client's own last message; publishers' marks begin with 1.
+    /// The client's own final message. Publishers' marks start at 1.
     static let farewell = MessageMark(number: 0)
 }
 
-/// A change to what a client listens to.
+/// A change of a client's subscriptions.
 enum SubscriptionChange: Sendable {
     case subscribe(String, MQTTSubscription)
     case unsubscribe(String)

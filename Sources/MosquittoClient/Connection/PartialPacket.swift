@@ -1,21 +1,22 @@
 internal import Glibc
 
-/// Notices a packet that is larger than the client takes while it still comes: libmosquitto reads and keeps any length,
+/// Detects an oversized packet while it is still being received. libmosquitto reads and stores packets of any length,
 /// whatever limit the broker was given.
 ///
-/// The library does not say how much of a packet it has; the system counts what a connection received and what is unread.
+/// The library does not report how much of a packet it has. The system does count the received and the unread bytes of
+/// a connection.
 struct PartialPacket {
     private let limit: UInt64
-    /// What had been read when the last whole packet was.
+    /// The bytes that had been read when the last packet was complete.
     private var start: UInt64 = 0
 
-    /// Watches for packets of more than `limit` bytes.
+    /// Detects packets of more than `limit` bytes.
     init(limit: Int) {
-        // TLS adds less than an eighth, but reads a record of up to 16 KiB ahead.
+        // TLS adds less than an eighth, but reads ahead by a record of up to 16 KiB.
         self.limit = UInt64(limit + limit / 8 + 32_768)
     }
 
-    /// Whether the packet that is incomplete after a read is too large by now.
+    /// Whether the packet that is still incomplete after a read is already too large.
     mutating func isTooLarge(afterReading isComplete: Bool, from socket: Int32) -> Bool {
         guard socket >= 0, let position = Self.bytesRead(from: socket) else { return false }
         if isComplete {
@@ -25,10 +26,11 @@ struct PartialPacket {
         return position > start + limit
     }
 
-    /// What was read from a TCP connection in all (TCP_INFO of tcp(7), since Linux 4.1, and FIONREAD); `nil` if the system
-    /// does not say.
+    /// The total bytes read from a TCP connection (TCP_INFO of tcp(7), since Linux 4.1, and FIONREAD); `nil` if the
+    /// system does not report them.
     private static func bytesRead(from socket: Int32) -> UInt64? {
-        // The place of tcpi_bytes_received in struct tcp_info of linux/tcp.h, of which glibc's header has the beginning.
+        // The offset of tcpi_bytes_received in struct tcp_info of linux/tcp.h. glibc's header declares only the
+        // beginning of it.
         let offset = 128
         var size = socklen_t(offset + MemoryLayout<UInt64>.size)
         var unread: Int32 = 0

@@ -1,26 +1,26 @@
-/// A client without a thread and without a wait, whose messages have marks instead of tokens: what `MQTTPolledClient` and
-/// the thread of `MQTTClient` drive.
+/// A client without a thread that never waits and uses marks instead of tokens. `MQTTPolledClient` and the thread of
+/// `MQTTClient` both drive one.
 ///
-/// Connections come and go in it as `ConnectionStateMachine` says; while there is one it has a `Session`.
+/// `ConnectionStateMachine` decides when to connect. While there is a connection, it has a `Session`.
 final class PolledConnection {
     typealias Instant = ContinuousClock.Instant
     private typealias Machine = ConnectionStateMachine<SystemRandomNumberGenerator>
 
-    /// How the client is to end.
+    /// How to end the client.
     struct StopRequest {
         /// When to stop waiting for acknowledgements.
         var deadline: Instant
-        /// What to publish last.
+        /// The last message to publish.
         var farewell: MQTTMessage?
     }
 
     private let options: MQTTOptions
     private var machine: Machine
-    /// The attempt that was announced and is begun with the next step: beginning may block.
+    /// The attempt that was announced. It starts with the next step, because it may block.
     private var pending: Machine.Attempt?
     private var current: (attempt: Machine.Attempt, session: Session)?
     private var wake: Instant
-    /// Whether there is something to do at once.
+    /// Whether the next step is due immediately.
     private var isDue = true
     private var lastStep: Instant
 
@@ -34,16 +34,16 @@ final class PolledConnection {
     private var events: [MQTTEvent<MessageMark>] = []
     private var counters = MQTTStatistics()
 
-    /// Bytes of the payloads that wait.
+    /// Bytes of the queued payloads.
     private(set) var queuedBytes = 0
 
-    /// Whether the client came to its end.
+    /// Whether the client has ended.
     private(set) var isFinished = false
 
-    /// Messages that were open when `stop` ended the connection.
+    /// Messages without a known outcome when `stop` ended the connection.
     private(set) var undeliveredAtStop = 0
 
-    /// Makes a client of options that are valid.
+    /// Creates a client; the options must be valid.
     init(options: MQTTOptions) {
         self.options = options
         machine = ConnectionStateMachine(
@@ -55,7 +55,7 @@ final class PolledConnection {
         wake = lastStep
     }
 
-    /// Counters, and how the client stands.
+    /// The client's counters and state.
     var statistics: MQTTStatistics {
         var statistics = counters
         statistics.queued = queue.count
@@ -63,31 +63,31 @@ final class PolledConnection {
         return statistics
     }
 
-    // MARK: What it waits for
+    // MARK: Readiness and deadline
 
-    /// What the present connection waits for; `nil` while there is none.
+    /// The socket of the present connection and the readiness to wait for; `nil` if there is none.
     var interest: MQTTInterest? { current?.session.interest }
 
-    /// When the next step is due whatever the socket does; `nil` after the end.
+    /// When the next step is due, whatever the socket's state; `nil` after the end.
     var deadline: Instant? {
         if isFinished { return nil }
         if isDue { return lastStep }
         guard let session = current?.session else { return wake }
         var deadline = session.deadline
-        // Later the end of the connection has a deadline of its own.
-        if let stop, !session.isLeaving { deadline = min(deadline, stop.deadline) }
+        // Once the session is disconnecting, it has a deadline of its own.
+        if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
         return deadline
     }
 
-    // MARK: The owner's wishes
+    // MARK: Requests
 
-    /// Takes a valid message, or says why not.
+    /// Queues a valid message; throws if that is not possible.
     func publish(_ outgoing: Outgoing) throws(MQTTError) {
         if stop != nil || isFinished { throw .stopped }
         if counters.connection == nil { throw .notConnected }
         let size = outgoing.message.payload.count
-        // A message larger than the limit may still go alone.
+        // A message larger than the limit may still be sent alone.
         if queuedBytes > 0, queuedBytes + size > options.queueBytes { throw .queueFull }
         guard queue.append(outgoing) else { throw .queueFull }
         queuedBytes += size
@@ -95,30 +95,30 @@ final class PolledConnection {
         isDue = true
     }
 
-    /// Takes a message that was accepted before, when there was a connection and room.
+    /// Queues a message that was accepted earlier, when there were a connection and room.
     func take(_ outgoing: Outgoing) {
         do throws(MQTTError) {
             try publish(outgoing)
         } catch {
-            // Its publisher learns at least that it is not under way.
+            // The publisher at least learns that the message was not sent.
             counters.rejected += 1
             events.append(.rejected(outgoing.mark, topic: outgoing.message.topic, .closed))
         }
     }
 
-    /// Changes what is listened to, now and on later connections.
+    /// Changes the subscriptions, now and on later connections.
     func change(_ change: SubscriptionChange) {
         switch change {
         case .subscribe(let filter, let subscription): subscriptions[filter] = subscription
         case .unsubscribe(let filter): subscriptions[filter] = nil
         }
-        // Without a connection there is nothing to change: the next one begins with all of them.
+        // Without a connection nothing needs to be sent: the next one starts with all subscriptions.
         guard counters.connection != nil else { return }
         changes.append(change)
         isDue = true
     }
 
-    /// Begins the end; the first request counts.
+    /// Starts to end the client. Only the first request counts.
     func stop(_ request: StopRequest) {
         if stop == nil { stop = request }
         isDue = true
@@ -126,10 +126,10 @@ final class PolledConnection {
 
     // MARK: Steps
 
-    /// Does what is due, and returns what happened.
+    /// Performs the due work and returns the events.
     func advance(_ readiness: MQTTReadiness, now: Instant) -> [MQTTEvent<MessageMark>] {
         lastStep = now
-        if !isFinished { withoutBrokenPipeSignal { step(readiness, now: now) } }
+        if !isFinished { ignoringBrokenPipe { step(readiness, now: now) } }
         defer { events.removeAll() }
         return events
     }
@@ -177,30 +177,30 @@ final class PolledConnection {
         session.receive(readiness, now: now)
         handleReports(of: session, now: now)
         guard current != nil else { return }
-        handOver(to: session, now: now)
+        sendPending(to: session, now: now)
         session.transmit(now: now)
         handleReports(of: session, now: now)
         if let stop, current != nil {
-            approachEnd(of: session, stop, now: now)
+            endIfDone(of: session, stop, now: now)
             handleReports(of: session, now: now)
         }
-        // What was written may have opened the window, and nothing else may come that leads to another step.
+        // The write may have opened the window, and possibly no other event triggers another step.
         if current != nil, session.window > 0, hasMessage { isDue = true }
     }
 
-    /// Whether there is a message that may be handed over now.
+    /// Whether a message may be sent now.
     private var hasMessage: Bool {
         queue.isEmpty ? stop?.farewell != nil && farewell == nil : nextMessage == nil
     }
 
-    /// Hands over to libmosquitto what the owner wants, as far as the window is open.
-    private func handOver(to session: Session, now: Instant) {
+    /// Passes subscription changes and messages to libmosquitto, as far as the window allows.
+    private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
         for change in changes { session.change(change) }
         changes.removeAll()
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
-            // At the end there is no time for it.
+            // While stopping, spacing is not applied.
             if next.isSpaced, stop == nil { nextMessage = pacer.delay(of: next.topic, at: now) }
             guard nextMessage == nil, let outgoing = queue.popFirst() else { break }
             queuedBytes -= outgoing.message.payload.count
@@ -211,19 +211,20 @@ final class PolledConnection {
         }
     }
 
-    private func approachEnd(of session: Session, _ stop: StopRequest, now: Instant) {
+    private func endIfDone(of session: Session, _ stop: StopRequest, now: Instant) {
         guard session.isAccepted else { return session.finish(.stopped) }
         guard now >= stop.deadline || stop.farewell == nil && queue.isEmpty && session.isDrained else { return }
-        // If the farewell did not get through, the connection is dropped without a DISCONNECT: the will speaks for it.
+        // If the farewell was not acknowledged, the connection is dropped without a DISCONNECT, so that the broker
+        // publishes the will.
         if stop.farewell == nil {
-            session.leave(now: now)
+            session.disconnect(now: now)
             session.transmit(now: now)
         } else {
             session.finish(.stopped)
         }
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
     private func handleReports(of session: Session, now: Instant) {
         for report in session.takeReports() {
@@ -262,7 +263,7 @@ final class PolledConnection {
         }
     }
 
-    /// A connection ended, or could not be begun.
+    /// A connection ended or could not be started.
     private func ended(_ attempt: Machine.Attempt, _ session: Session?, _ failure: MQTTFailure) {
         current = nil
         let (marks, count) = closeQueue(open: session?.open ?? ([], 0))
@@ -274,7 +275,7 @@ final class PolledConnection {
             undeliveredAtStop = count
             return finish(undelivered: marks)
         }
-        // Beginning may have taken its time.
+        // The attempt may have blocked, so the time is read again.
         let now = ContinuousClock.now
         let action = machine.failed(failure, overIPv6: session?.isOverIPv6 ?? false, now: now)
         var retryAfter = Duration.zero
@@ -290,7 +291,7 @@ final class PolledConnection {
         perform(action)
     }
 
-    /// Forgets what belongs to a connection, and returns the marks of all messages that it leaves undelivered.
+    /// Discards the state of a connection. Returns the marks and the number of all its undelivered messages.
     private func closeQueue(open: (marks: [MessageMark], count: Int)) -> (marks: [MessageMark], count: Int) {
         var marks = open.marks.filter { $0 != .farewell }
         let count = open.count + queue.count

@@ -1,13 +1,13 @@
 internal import CMosquitto
 internal import Glibc
 
-/// One connection to a broker, from its attempt to its end, driven step by step; it never waits.
+/// One connection to a broker, from the attempt to its end. It is driven step by step and never waits.
 ///
-/// A step is `receive`, then whatever is to be published, then `transmit`; what came of it is in `takeReports`.
+/// A step is `receive`, then any `publish` calls, then `transmit`. `takeReports` returns the results.
 final class Session {
     typealias Instant = ContinuousClock.Instant
 
-    /// What came of a step.
+    /// A result of a step.
     enum Report {
         case accepted(sessionPresent: Bool)
         case subscribed(filter: String, MQTTQoS)
@@ -15,7 +15,7 @@ final class Session {
         case message(MQTTMessage)
         case acknowledged(MessageMark?)
         case rejected(MessageMark?, topic: String, MQTTFailure)
-        /// Nothing follows.
+        /// The last report.
         case ended(MQTTFailure)
     }
 
@@ -35,9 +35,10 @@ final class Session {
     private var hasMoreToRead = false
     private var partial: PartialPacket
     private var lastStep: Instant
-    private var lastHeard: Instant
+    private var lastReceived: Instant
     private var silenceLimit: Duration
-    /// The keep-alive time in force, and when something last went out, after which the library counts it.
+    /// The keep-alive time in force, and when something was last sent; the library measures the keep-alive time from
+    /// there.
     private var keepAlive: Duration
     private var lastSent: Instant
     private var closingReason: MQTTReason?
@@ -48,15 +49,15 @@ final class Session {
     private var sequence: UInt64 = 0
     private var unsent: [Outgoing] = []
     private var subscribing: [Int32: String] = [:]
-    private var leave: OrderlyEnd?
+    private var gracefulDisconnect: GracefulDisconnect?
 
-    /// Whether the broker accepted the connection.
+    /// Whether the broker has accepted the connection.
     private(set) var isAccepted = false
 
-    /// Whether an IPv6 address was tried, and the host is a name that may have others.
+    /// Whether an IPv6 address was tried for a host name, which may have other addresses.
     let isOverIPv6: Bool
 
-    /// Begins to connect; blocks for the DNS query.
+    /// Starts to connect. Blocks for the DNS query.
     static func begin(
         options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, isFirst: Bool
     ) throws(MQTTFailure) -> Session {
@@ -75,8 +76,8 @@ final class Session {
         return Session(options: options, handle: handle, broker: broker, version: version, start: start)
     }
 
-    /// Takes over a handle that connects. All that throws comes before it: Swift 6.0.3 crashes on an initialiser that throws
-    /// where properties have values already.
+    /// Takes over a connecting handle. Does not throw: Swift 6.0.3 crashes on an initialiser that throws when
+    /// properties are already set.
     private init(
         options: MQTTOptions, handle: consuming MosquittoHandle, broker: BrokerAddress, version: MQTTVersion,
         start: Instant
@@ -89,49 +90,50 @@ final class Session {
         self.version = version
         connectDeadline = start + options.connectTimeout
         lastStep = start
-        lastHeard = start
+        lastReceived = start
         lastSent = start
         keepAlive = options.keepAlive
         silenceLimit = Self.silenceLimit(keepAlive: options.keepAlive, options)
     }
 
-    // MARK: What it waits for
+    // MARK: Readiness and deadline
 
-    /// The socket, and what it is awaited for; `nil` once it is closed.
+    /// The socket and the readiness to wait for; `nil` once it is closed.
     var interest: MQTTInterest? {
-        if let leave { return leave.interest }
+        if let gracefulDisconnect { return gracefulDisconnect.interest }
         let socket = handle.socket
         if end != nil || socket < 0 { return nil }
         let mustWrite = handle.wantsWrite || !tcpIsUp
         return MQTTInterest(descriptor: socket, readiness: mustWrite ? [.readable, .writable] : .readable)
     }
 
-    /// When the next step is due, even if the socket has nothing.
+    /// When the next step is due even if the socket is not ready.
     var deadline: Instant {
-        if let leave { return leave.deadline }
+        if let gracefulDisconnect { return gracefulDisconnect.deadline }
         if end != nil || hasMoreToRead { return lastStep }
         if !isAccepted { return connectDeadline }
-        // The library has no way to say when it wants to ping: when nothing was sent, or nothing heard, for the
-        // keep-alive time. It counts whole seconds, so that the first look may come too early by one.
-        let ping = max(min(lastHeard, lastSent) + keepAlive, lastStep + .seconds(1))
-        return min(ping, lastHeard + silenceLimit)
+        // The library does not report when it will ping, which is after nothing was sent, or nothing received, for the
+        // keep-alive time. It counts whole seconds, so the first check may be one second early.
+        let ping = max(min(lastReceived, lastSent) + keepAlive, lastStep + .seconds(1))
+        return min(ping, lastReceived + silenceLimit)
     }
 
-    /// How many more messages may be handed over now.
+    /// How many more messages may be sent now.
     var window: Int {
-        isAccepted && end == nil && leave == nil ? max(Int(options.maximumInFlight) - inFlight.count, 0) : 0
+        isAccepted && end == nil && gracefulDisconnect == nil
+            ? max(Int(options.maximumInFlight) - inFlight.count, 0) : 0
     }
 
-    /// Messages that were handed over and are not acknowledged.
+    /// Messages that were sent but not acknowledged.
     var inFlightCount: Int { inFlight.count }
 
-    /// Whether the orderly end was begun.
-    var isLeaving: Bool { leave != nil }
+    /// Whether a graceful disconnect has started.
+    var isDisconnecting: Bool { gracefulDisconnect != nil }
 
-    /// Whether all that was handed over is acknowledged and written.
+    /// Whether everything has been written and acknowledged.
     var isDrained: Bool { inFlight.isEmpty && !handle.wantsWrite }
 
-    /// The marks of the messages that were taken and not acknowledged, in order, and how many messages they are.
+    /// The marks and the number of messages that were accepted but not acknowledged, in order.
     var open: (marks: [MessageMark], count: Int) {
         let sent = inFlight.values.sorted { $0.sequence < $1.sequence }
         return (sent.compactMap(\.mark) + unsent.compactMap(\.mark), sent.count + unsent.count)
@@ -139,28 +141,28 @@ final class Session {
 
     // MARK: Steps
 
-    /// Reads what has come.
+    /// Reads received data.
     func receive(_ readiness: MQTTReadiness, now: Instant) {
         lastStep = now
         guard end == nil else { return }
-        if var leaving = leave {
-            leaving.step(now: now)
-            leave = leaving
-            if leaving.isOver { finish(.stopped) }
+        if var disconnecting = gracefulDisconnect {
+            disconnecting.step(now: now)
+            gracefulDisconnect = disconnecting
+            if disconnecting.isOver { finish(.stopped) }
             return
         }
-        if let failure = overdue(now) { return finish(failure) }
+        if let failure = timeoutFailure(now) { return finish(failure) }
         guard !readiness.isEmpty || hasMoreToRead else { return }
         if !tcpIsUp {
             let code = socketOption(handle.socket, SO_ERROR)
             if code != 0 { return finish(.network(code: code)) }
             tcpIsUp = true
         }
-        if readiness.contains(.readable) || hasMoreToRead { lastHeard = now }
+        if readiness.contains(.readable) || hasMoreToRead { lastReceived = now }
         read()
     }
 
-    /// Reads what has come, up to some packets.
+    /// Reads received data, up to a limited number of packets.
     private func read() {
         hasMoreToRead = false
         for _ in 0..<64 {
@@ -175,11 +177,11 @@ final class Session {
         handleRecords(MOSQ_ERR_SUCCESS.rawValue, errno: 0)
     }
 
-    /// Writes what waits, and a ping if one is due.
+    /// Writes pending data, and a ping if one is due.
     func transmit(now: Instant) {
         guard end == nil, tcpIsUp else { return }
-        if leave != nil { return write(now: now) }
-        // First, so that the ping that it may queue goes out below.
+        if gracefulDisconnect != nil { return write(now: now) }
+        // Before the write below, so that a ping that this queues is sent too.
         let code = handle.maintain()
         if code != MOSQ_ERR_SUCCESS.rawValue || handle.socket < 0 { return handleRecords(code, errno: errno) }
         write(now: now)
@@ -190,38 +192,39 @@ final class Session {
         lastSent = now
         let code = handle.write()
         let cause = errno
-        if leave == nil {
+        if gracefulDisconnect == nil {
             handleRecords(code, errno: cause)
         } else if code != MOSQ_ERR_SUCCESS.rawValue {
             finish(.stopped)
         } else if handle.socket < 0 {
-            leave?.disconnectIsWritten()
+            gracefulDisconnect?.disconnectIsWritten()
         }
     }
 
-    /// Takes what came of the steps since the last call.
+    /// Takes the results since the last call.
     func takeReports() -> [Report] {
         defer { reports.removeAll() }
         return reports
     }
 
-    // MARK: Time
+    // MARK: Timeouts
 
     private static func silenceLimit(keepAlive: Duration, _ options: MQTTOptions) -> Duration {
-        // libmosquitto counts whole seconds: its ping may go out one later.
+        // libmosquitto counts whole seconds, so its ping may be one second late.
         keepAlive + .seconds(1) + options.responseTimeout
     }
 
-    private func overdue(_ now: Instant) -> MQTTFailure? {
+    private func timeoutFailure(_ now: Instant) -> MQTTFailure? {
         if !isAccepted { return now >= connectDeadline ? .timedOut : nil }
-        return lastHeard.duration(to: now) >= silenceLimit ? .silent : nil
+        return lastReceived.duration(to: now) >= silenceLimit ? .silent : nil
     }
 
-    // MARK: To the broker
+    // MARK: Sending
 
-    /// Hands a message to libmosquitto, which writes it in `transmit`.
+    /// Passes a message to libmosquitto, which writes it in `transmit`.
     ///
-    /// - Returns: its packet id, or `nil` if it was not taken: then a report says why, or `open` has it.
+    /// - Returns: its packet id; `nil` if it was not accepted. In that case a report has the reason, or `open` includes
+    ///   the message.
     @discardableResult
     func publish(_ outgoing: Outgoing) -> Int32? {
         guard end == nil else {
@@ -244,7 +247,7 @@ final class Session {
         return nil
     }
 
-    /// Asks for a change of what is listened to.
+    /// Requests a change of the subscriptions.
     func change(_ change: SubscriptionChange) {
         guard end == nil else { return }
         do throws(MQTTFailure) {
@@ -259,40 +262,40 @@ final class Session {
         } catch .unreadable {
             finish(.unreadable)
         } catch {
-            // A subscription that could not be ended ends with the connection.
+            // A failed unsubscribe is ignored: the subscription ends with the connection.
             guard case .subscribe(let filter, _) = change else { return }
             reports.append(.subscriptionRefused(filter: filter, .unspecified))
         }
     }
 
-    /// Disconnects by the rules, so that the broker does not publish the will; `ended(.stopped)` follows.
-    func leave(now: Instant) {
-        guard leave == nil, end == nil else { return }
+    /// Disconnects gracefully, so that the broker does not publish the will. `ended(.stopped)` follows.
+    func disconnect(now: Instant) {
+        guard gracefulDisconnect == nil, end == nil else { return }
         let socket = handle.socket
-        guard socket >= 0, let orderly = OrderlyEnd(socket: socket, now: now) else { return finish(.stopped) }
-        leave = orderly
+        guard socket >= 0, let graceful = GracefulDisconnect(socket: socket, now: now) else { return finish(.stopped) }
+        gracefulDisconnect = graceful
         handle.disconnect()
-        if handle.socket < 0 { leave?.disconnectIsWritten() }
+        if handle.socket < 0 { gracefulDisconnect?.disconnectIsWritten() }
     }
 
-    /// Ends at once, without a word to the broker.
+    /// Ends immediately without a DISCONNECT.
     func finish(_ failure: MQTTFailure) {
         guard end == nil else { return }
         end = failure
         reports.append(.ended(failure))
     }
 
-    // MARK: From the broker
+    // MARK: Receiving
 
-    /// Does what the callbacks reported, then looks at the code with which the library returned: what was read before a
-    /// failure still counts, be it acknowledgements or a refusal's reason.
+    /// Processes the recorded callbacks, then the code that the library returned. Data read before a failure still
+    /// counts, such as acknowledgements or the reason of a refusal.
     private func handleRecords(_ code: Int32, errno cause: Int32) {
-        for record in handle.inbox.take() where end == nil {
+        for record in handle.recorder.take() where end == nil {
             switch record {
             case .connack(let code, let sessionPresent, let keepAlive):
-                connectionAnswered(code, sessionPresent: sessionPresent, keepAlive: keepAlive)
+                handleConnack(code, sessionPresent: sessionPresent, keepAlive: keepAlive)
             case .disconnected(let code):
-                // The library's own codes are small; MQTT's reasons for failures begin at 128.
+                // The library's own codes are small; MQTT's failure reasons start at 128.
                 if code >= 0x80, closingReason == nil { closingReason = MQTTReason(rawValue: UInt8(clamping: code)) }
             case .published(let id, let reason):
                 published(id, reason)
@@ -313,13 +316,13 @@ final class Session {
         }
     }
 
-    private func connectionAnswered(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {
+    private func handleConnack(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {
         guard code == 0 else {
             let reason =
                 version == .v311 ? MQTTReason(connack311: code) : MQTTReason(rawValue: UInt8(truncatingIfNeeded: code))
             return finish(.refused(reason))
         }
-        // A broker that accepts twice is not believed the second time.
+        // A second CONNACK is ignored.
         guard !isAccepted else { return }
         isAccepted = true
         if let keepAlive, keepAlive > 0 {
@@ -350,7 +353,7 @@ final class Session {
     }
 }
 
-/// A whole number that `getsockopt` reports of a socket; negative if it reports none.
+/// An integer socket option (`getsockopt`); negative if it cannot be read.
 private func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32 {
     var value: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)

@@ -1,4 +1,4 @@
-/// Says when the next message of a topic may be sent, where topics are kept at intervals.
+/// Determines when the next message on a topic may be sent, for topics whose messages are spaced in time.
 struct TopicPacer {
     typealias Instant = ContinuousClock.Instant
 
@@ -9,11 +9,11 @@ struct TopicPacer {
         self.spacing = spacing
     }
 
-    /// When a message of a topic may be sent; `nil` where that is now, which is then noted as done.
+    /// When a message on a topic may be sent. `nil` means now; the message is then recorded as sent.
     mutating func delay(of topic: String, at now: Instant) -> Instant? {
         guard let spacing, topic.hasPrefix(spacing.prefix) else { return nil }
         if let due = next[topic], due > now { return due }
-        // Only what a message still has to wait for is worth remembering.
+        // Expired entries are of no further use.
         next = next.filter { $0.value > now }
         next[topic] = now + spacing.interval
         return nil

@@ -1,9 +1,10 @@
 internal import Glibc
 
-/// Runs a body in which writing to a closed socket is an error, and not the signal SIGPIPE, which ends a process.
+/// Runs a body in which a write to a closed socket returns an error instead of raising SIGPIPE, which would terminate
+/// the process.
 ///
 /// libmosquitto and OpenSSL write without MSG_NOSIGNAL, on whatever thread drives a client.
-func withoutBrokenPipeSignal<Result>(_ body: () -> Result) -> Result {
+func ignoringBrokenPipe<Result>(_ body: () -> Result) -> Result {
     var signals = sigset_t()
     var previous = sigset_t()
     sigemptyset(&signals)
@@ -11,7 +12,7 @@ func withoutBrokenPipeSignal<Result>(_ body: () -> Result) -> Result {
     pthread_sigmask(SIG_BLOCK, &signals, &previous)
     defer {
         if sigismember(&previous, SIGPIPE) == 0 {
-            // One that came waits, and would be delivered.
+            // A pending SIGPIPE would be delivered when the mask is restored, so it is consumed here.
             var now = timespec()
             _ = sigtimedwait(&signals, nil, &now)
             pthread_sigmask(SIG_SETMASK, &previous, nil)

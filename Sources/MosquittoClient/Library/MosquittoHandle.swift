@@ -2,37 +2,40 @@ internal import CMosquitto
 internal import CMosquittoGuard
 internal import Glibc
 
-/// A `struct mosquitto`, made for one connection and destroyed with this value; used by one thread at a time.
+/// A `struct mosquitto` for a single connection, destroyed at the end of the value's lifetime; to be used by one thread
+/// at a time.
 ///
-/// What can meet a packet of the broker's is called through `CMosquittoGuard`: libmosquitto 2.0.11 ends the process over a
-/// property that it does not know, by an assertion. A handle in which one failed is abandoned: its socket is closed, nothing
-/// else of it is touched again, and its memory is lost, which is why a client waits ever longer after such failures.
+/// Functions that may process a packet from the broker are called through `CMosquittoGuard`, because an unknown
+/// property makes an assertion in libmosquitto 2.0.11 fail, which would terminate the process. A handle with a failed
+/// assertion is abandoned: its socket is closed and the rest is never used again. Its memory leaks, which is why a
+/// client waits ever longer after such failures.
 ///
-/// Every attempt has a handle of its own: the library keeps its queue, its properties and its settings across
-/// reconnections, and then sends again what the owner has long taken back.
+/// Every attempt uses a new handle: the library keeps its queue, properties and settings across reconnections, and
+/// would resend messages that the owner has already given up.
 struct MosquittoHandle: ~Copyable {
     private let client: OpaquePointer
 
-    /// What the callbacks reported.
-    let inbox: CallbackInbox
+    /// The recorded callbacks.
+    let recorder: CallbackRecorder
 
-    /// What TLS complained of, if it did.
+    /// The cause of a TLS failure; `nil` if there was none.
     var tlsFault: TLSFault? {
-        // Swift 6.0.3 crashes where an optional is read through a stored reference of a noncopyable value.
-        let inbox = inbox
-        return inbox.tlsFault
+        // Swift 6.0.3 crashes when an optional is read through a stored reference of a noncopyable value.
+        let recorder = recorder
+        return recorder.tlsFault
     }
 
-    /// Makes an unconnected client (`mosquitto_new`).
+    /// Creates an unconnected client (`mosquitto_new`).
     init(clientID: String, cleanSession: Bool) throws(MQTTFailure) {
         Self.initialiseLibrary
         guard let client = mosquitto_new(clientID, cleanSession, nil) else {
             throw .library(code: MOSQ_ERR_NOMEM.rawValue)
         }
         self.client = client
-        inbox = CallbackInbox()
-        inbox.install(on: client)
-        // It is not: but so told, the library leaves writing to the loop, instead of doing it within `publish`.
+        recorder = CallbackRecorder()
+        recorder.install(on: client)
+        // The client is not threaded, but with this setting `publish` queues the message instead of writing it
+        // directly.
         mosquitto_threaded_set(client, true)
     }
 
@@ -40,31 +43,31 @@ struct MosquittoHandle: ~Copyable {
         if !isAbandoned { Self.destroy(client) }
     }
 
-    /// Frees a client (`mosquitto_destroy`); apart from `deinit`, in which Swift 6.0.3 crashes on a local variable.
+    /// Frees a client (`mosquitto_destroy`). Separate from `deinit`, in which Swift 6.0.3 crashes on a local variable.
     private static func destroy(_ client: OpaquePointer) {
-        // With TLS it says goodbye to a broker that may be gone.
-        withoutBrokenPipeSignal { mosquitto_destroy(client) }
+        // With TLS this writes to the socket, and the broker may be gone.
+        ignoringBrokenPipe { mosquitto_destroy(client) }
     }
 
-    /// Runs `mosquitto_lib_init` once; it is never cleaned up, as a thread left behind may still use the library.
+    /// Runs `mosquitto_lib_init` once. There is no clean-up, because a detached thread may still use the library.
     private static let initialiseLibrary: Void = {
         _ = mosquitto_lib_init()
         mosquitto_guard_prepare()
     }()
 
-    /// Whether an assertion of the library failed in this handle.
+    /// Whether an assertion of the library failed for this handle.
     var isAbandoned: Bool {
-        let inbox = inbox
-        return inbox.isAbandoned
+        let recorder = recorder
+        return recorder.isAbandoned
     }
 
     /// The socket, negative if there is none (`mosquitto_socket`).
     var socket: Int32 { isAbandoned ? -1 : mosquitto_socket(client) }
 
-    /// Whether there is something to write (`mosquitto_want_write`).
+    /// Whether there is data to write (`mosquitto_want_write`).
     var wantsWrite: Bool { !isAbandoned && mosquitto_want_write(client) }
 
-    /// Begins to connect (`mosquitto_connect_async`): blocks for the DNS query, not for the connection.
+    /// Starts to connect (`mosquitto_connect_async`). Blocks for the DNS query but not for the connection.
     func connect(
         to broker: BrokerAddress, keepAlive: Duration, forcesIPv4: Bool, properties: borrowing PropertyList
     ) throws(MQTTFailure) {
@@ -73,8 +76,8 @@ struct MosquittoHandle: ~Copyable {
         }
         let seconds = Int32(clamping: keepAlive.wholeSeconds)
         if let list = properties.pointer {
-            // Only the blocking function takes properties. Without a host it keeps them and goes no further, and the
-            // other one uses what was kept (2.0.11 to 2.0.21).
+            // Only the blocking function takes properties. Without a host it stores them and fails, and the
+            // asynchronous function then uses the stored ones (2.0.11 to 2.0.21).
             _ = mosquitto_connect_bind_v5(client, nil, Int32(broker.port), seconds, nil, list)
         }
         let code = mosquitto_connect_async(client, broker.host, Int32(broker.port), seconds)
@@ -82,36 +85,36 @@ struct MosquittoHandle: ~Copyable {
         guard code == MOSQ_ERR_SUCCESS.rawValue else {
             throw MQTTFailure(code, errno: cause, host: broker.host, tlsFault: tlsFault)
         }
-        // A child process that inherits the socket would keep the connection open beyond its end.
+        // Closed on exec, because a child process would keep the connection open.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     }
 
-    /// What came of reading.
+    /// The result of a read.
     struct ReadResult {
-        /// The library's code, and the errno that was left with it.
+        /// The library's return code, and the errno it left.
         var code: Int32
         var cause: Int32
-        /// Whether all was read: TLS may hold back what `poll` does not see.
+        /// Whether everything was read. TLS may buffer data that `poll` does not report.
         var isDrained: Bool
     }
 
-    /// Reads and handles a packet, as far as it has come (`mosquitto_loop_read`).
+    /// Reads and processes at most one packet (`mosquitto_loop_read`).
     func read() -> ReadResult {
-        let count = inbox.count
+        let count = recorder.count
         errno = 0
         let code = guarded { client in mosquitto_guard_loop_read(client, 1) }
         let cause = errno
-        // An answer that the library queues may also leave EAGAIN behind, but then there is a record of what came.
-        return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && inbox.count == count)
+        // A response that the library queues may also leave EAGAIN, but in that case there is a new record.
+        return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && recorder.count == count)
     }
 
-    /// Writes what waits, as far as the socket takes it (`mosquitto_loop_write`).
+    /// Writes pending data, as far as the socket accepts it (`mosquitto_loop_write`).
     func write() -> Int32 { guarded { client in mosquitto_guard_loop_write(client, 1) } }
 
-    /// Sends a ping where one is due (`mosquitto_loop_misc`).
+    /// Sends a ping if one is due (`mosquitto_loop_misc`).
     func maintain() -> Int32 { guarded { client in mosquitto_guard_loop_misc(client) } }
 
-    /// Hands a message over (`mosquitto_publish_v5`), and returns its packet id.
+    /// Publishes a message (`mosquitto_publish_v5`). Returns its packet id.
     func publish(_ message: MQTTMessage, version: MQTTVersion) throws(MQTTFailure) -> Int32 {
         var properties = PropertyList()
         if version == .v5 { try properties.add(message.properties) }
@@ -128,7 +131,7 @@ struct MosquittoHandle: ~Copyable {
         return id
     }
 
-    /// Asks for a subscription (`mosquitto_subscribe_v5`), and returns its packet id.
+    /// Requests a subscription (`mosquitto_subscribe_v5`). Returns its packet id.
     func subscribe(_ filter: String, _ subscription: MQTTSubscription) throws(MQTTFailure) -> Int32 {
         var id: Int32 = 0
         let options = subscription.keepsRetainFlag ? Int32(bitPattern: MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) : 0
@@ -144,38 +147,38 @@ struct MosquittoHandle: ~Copyable {
         try check(guarded { client in mosquitto_guard_unsubscribe(client, nil, filter) })
     }
 
-    /// Queues the farewell (`mosquitto_disconnect_v5`); the library closes the socket once it is written.
+    /// Queues the DISCONNECT (`mosquitto_disconnect_v5`). The library closes the socket after writing it.
     func disconnect() {
         _ = guarded { client in mosquitto_guard_disconnect_v5(client, 0, nil) }
     }
 
-    /// Calls a guarded function, unless the handle was abandoned, and abandons it if an assertion fails.
+    /// Calls a guarded function unless the handle has been abandoned, and abandons it if an assertion fails.
     private func guarded(_ call: (OpaquePointer) -> Int32) -> Int32 {
         if isAbandoned { return MOSQ_ERR_NO_CONN.rawValue }
         let code = call(client)
-        if code == MOSQUITTO_GUARD_LEFT {
-            // Read without a lock, and the library will not close it any more.
+        if code == MOSQUITTO_GUARD_ASSERTION_FAILED {
+            // Reading the socket needs no lock, and the library will no longer close it.
             let socket = mosquitto_socket(client)
             if socket >= 0 { close(socket) }
-            inbox.abandon()
+            recorder.abandon()
         }
         return code
     }
 
-    /// Throws for a code that is not success.
+    /// Throws unless the code means success.
     private func check(_ code: Int32) throws(MQTTFailure) {
-        if code == MOSQUITTO_GUARD_LEFT { throw .unreadable }
+        if code == MOSQUITTO_GUARD_ASSERTION_FAILED { throw .unreadable }
         if code != MOSQ_ERR_SUCCESS.rawValue { throw .library(code: code) }
     }
 }
 
 extension MosquittoHandle {
-    /// Applies everything that must be set before connecting.
+    /// Applies all settings that must precede the connection.
     ///
-    /// - Throws: `file` where a key cannot be read, `library` where the library does not take a setting.
+    /// - Throws: `file` if a key or certificate cannot be read, `library` if the library rejects a setting.
     func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
-        inbox.limit(to: options.maximumPacketSize)
+        recorder.limit(to: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
         try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
         try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(options.maximumInFlight)))
@@ -195,16 +198,17 @@ extension MosquittoHandle {
     }
 
     private func configure(_ tls: MQTTTLSOptions) throws(MQTTFailure) {
-        // MOSQ_OPT_TLS_USE_OS_CERTS would be the way, but 2.0.11 then still wants a file or a directory.
+        // MOSQ_OPT_TLS_USE_OS_CERTS would be the proper way, but 2.0.11 then still requires a file or a directory.
         let caDirectory = tls.caFile == nil ? tls.caDirectory ?? MQTTTLSOptions.systemCADirectory : tls.caDirectory
-        // The library only says that an argument is invalid: which file it is, and why, is found out here.
+        // The library reports only an invalid argument. This check finds out which file, and why.
         for path in [tls.caFile, caDirectory, tls.certificateFile, tls.keyFile] {
             if let path, access(path, R_OK) != 0 { throw .file(path, code: errno) }
         }
-        // A key with a passphrase cannot be used: without an answer here OpenSSL would ask at the terminal, and wait.
+        // A key with a passphrase is not supported. Without this callback, OpenSSL would prompt at the terminal and
+        // block.
         try check(
             mosquitto_tls_set(client, tls.caFile, caDirectory, tls.certificateFile, tls.keyFile) { _, _, _, _ in 0 })
-        // SSL_VERIFY_PEER; no version: the library's choice, TLS 1.2 and up.
+        // SSL_VERIFY_PEER. No version: the library's default, TLS 1.2 and later.
         try check(mosquitto_tls_opts_set(client, 1, nil, nil))
         try check(mosquitto_tls_insecure_set(client, !tls.verifiesServerName))
         if let name = tls.applicationProtocol {
@@ -214,9 +218,9 @@ extension MosquittoHandle {
 }
 
 extension MQTTFailure {
-    /// What a code of the library means, with the errno that was left with it and what TLS complained of before.
+    /// The failure for a return code of the library, given the errno it left and an earlier TLS fault.
     init(_ code: Int32, errno cause: Int32, host: String, tlsFault: TLSFault?) {
-        if code == MOSQUITTO_GUARD_LEFT {
+        if code == MOSQUITTO_GUARD_ASSERTION_FAILED {
             self = .unreadable
             return
         }

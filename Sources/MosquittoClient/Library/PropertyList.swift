@@ -1,10 +1,10 @@
 internal import CMosquitto
 
-/// A list of MQTT 5 properties on their way to libmosquitto, freed with this value.
+/// A list of MQTT 5 properties to be sent, freed at the end of the value's lifetime.
 struct PropertyList: ~Copyable {
     private(set) var pointer: OpaquePointer?
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     init() {}
 
     deinit {
@@ -31,7 +31,7 @@ struct PropertyList: ~Copyable {
         try check(code)
     }
 
-    /// Appends those of a message.
+    /// Appends the properties of a message.
     mutating func add(_ properties: MQTTMessage.Properties) throws(MQTTFailure) {
         if let value = properties.messageExpiry { try add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, value) }
         if let value = properties.responseTopic { try add(MQTT_PROP_RESPONSE_TOPIC, value) }

@@ -1,26 +1,26 @@
-// A complete block: time passes for the covariance, then the measurements correct the errors.
+// At the end of a block: propagate the covariance, then apply the measurements and correct the state.
 extension AttitudeFilter {
-    /// Everything that happens once a block.
+    /// Processes a complete block.
     mutating func closeBlock(rotation: Matrix3) {
         covariance.propagate(sums)
-        addNoise()
-        if sums.clippedRate != .zero || gapTilt > 0 { loseAttitude(rotation) }
-        if gapTilt > 0 { halt(velocity: parameters.gapVelocity) }
-        gapTilt = 0
-        interpolationVelocity = 0
-        interpolationTilt = 0
-        let correction = measure()
-        feedBack(correction)
-        let isLost = level.isLost(after: sums, parameters)
+        addProcessNoise()
+        if sums.clippedRate != .zero || gapTiltVariance > 0 { addAttitudeUncertainty(rotation) }
+        if gapTiltVariance > 0 { halt(velocity: parameters.gapVelocity) }
+        gapTiltVariance = 0
+        interpolationVelocityVariance = 0
+        interpolationTiltVariance = 0
+        let correction = applyMeasurements()
+        applyCorrection(correction)
+        let hasDiverged = divergence.hasDiverged(after: sums, parameters)
         sums.clear()
-        if isLost { beginStart() }
+        if hasDiverged { beginStart() }
     }
 
-    /// What wandered during the block.
-    private mutating func addNoise() {
+    /// Adds the process noise of the block to the covariance.
+    private mutating func addProcessNoise() {
         let duration = sums.duration
         func variance(_ deviation: Double) -> Float { Float(deviation * deviation * duration) }
-        let tilt = variance(parameters.gyroscopeNoise) + Float(interpolationTilt)
+        let tilt = variance(parameters.gyroscopeNoise) + Float(interpolationTiltVariance)
         let bias = variance(parameters.biasWalk)
         let scale = variance(parameters.scaleWalk)
         let largestScale = Float(parameters.initialScale * parameters.initialScale)
@@ -32,12 +32,12 @@ extension AttitudeFilter {
                 if covariance.variance(state) < largestScale { covariance.addNoise(scale, to: state) }
             }
         }
-        // Heading is never measured: its doubt is kept finite.
+        // Nothing measures the heading, so its variance would grow without bound.
         if covariance.variance(ErrorState.heading) > 0.1 { covariance.scale(ErrorState.heading, by: 0.7) }
         let clipped = parameters.clippedAcceleration * sums.clippedForce
         let velocity =
             variance(parameters.accelerometerNoise)
-            + Float(parameters.aliasing * sums.roughness / 6 + clipped * clipped + interpolationVelocity)
+            + Float(parameters.aliasing * sums.roughness / 6 + clipped * clipped + interpolationVelocityVariance)
         let origin = variance(parameters.originWalk)
         for axis in 0..<2 {
             covariance.addNoise(velocity, to: ErrorState.velocity + axis)
@@ -45,15 +45,15 @@ extension AttitudeFilter {
         }
     }
 
-    /// The gyroscope was at the end of its range, or samples were missing: attitude is doubtful from here on, and what is
-    /// found out about it later says nothing of the calibration.
-    private mutating func loseAttitude(_ rotation: Matrix3) {
+    /// The gyroscope clipped or samples are missing: the attitude becomes uncertain. What later measurements find out
+    /// about the attitude must not be blamed on the calibration, so their correlation is removed.
+    private mutating func addAttitudeUncertainty(_ rotation: Matrix3) {
         for motion in 0..<ErrorState.count where motion < 3 || motion >= ErrorState.velocity {
             for calibration in 3..<16 { covariance.setCovariance(0, motion, calibration) }
         }
         for axis in 0..<3 {
             let clipped = parameters.clippedRotationRate * sums.clippedRate[axis]
-            let variance = clipped * clipped + gapTilt
+            let variance = clipped * clipped + gapTiltVariance
             let column = Vector3(rotation.row0[axis], rotation.row1[axis], rotation.row2[axis])
             for a in 0..<3 {
                 for b in a..<3 { covariance.addCovariance(Float(variance * column[a] * column[b]), a, b) }
@@ -64,8 +64,8 @@ extension AttitudeFilter {
         }
     }
 
-    /// The measurements of this block, one after the other; returns what they correct.
-    private mutating func measure() -> ErrorVector {
+    /// Applies the measurements of this block one after the other and returns the resulting correction.
+    private mutating func applyMeasurements() -> ErrorVector {
         var correction = ErrorVector()
         let duration = sums.duration
         if detectRest() {
@@ -78,26 +78,26 @@ extension AttitudeFilter {
             apply(Float(-strapdown.velocity.x), variance: velocity, of: ErrorState.velocity, to: &correction)
             apply(Float(-strapdown.velocity.y), variance: velocity, of: ErrorState.velocity + 1, to: &correction)
         }
-        if hold > 0 { hold -= duration }
+        if holdTime > 0 { holdTime -= duration }
         let position = Float(parameters.positionSpread * parameters.positionSpread / duration)
         apply(Float(-strapdown.position.x), variance: position, of: ErrorState.position, to: &correction)
         apply(Float(-strapdown.position.y), variance: position, of: ErrorState.position + 1, to: &correction)
         return correction
     }
 
-    /// Whether the sensor rests.
+    /// Updates the rest detector and returns whether the sensor is at rest.
     private mutating func detectRest() -> Bool {
         let isQuiet = rest.isQuiet(sums, parameters)
-        rest.count(isSteady: isQuiet, duration: sums.duration)
-        return rest.conclude(isQuiet: isQuiet && isBelievable(), duration: sums.duration, parameters)
+        rest.updateSteadyTime(isSteady: isQuiet, duration: sums.duration)
+        return rest.updateQuietTime(isQuiet: isQuiet && isPlausibleBias(), duration: sums.duration, parameters)
     }
 
-    /// Whether the low-passed rate can be the bias: it is near to what is known, or nothing is known and it is small, or it
-    /// has been steady for so long that nobody turns like that.
+    /// Whether the low-passed rate can be the bias. It can if it is close to the current estimate, if there was no rest
+    /// yet and it is small, or if it has been steady for longer than anybody turns a board steadily.
     ///
-    /// The last one lets a chip with a large zero-rate output start, and gets the filter out of a bias that was learnt on a
-    /// turntable. What was believed is then forgotten.
-    private mutating func isBelievable() -> Bool {
+    /// The last rule lets a chip with a large zero-rate output start. It also recovers from a bias that was estimated
+    /// on a turntable; the old estimate is then discarded.
+    private mutating func isPlausibleBias() -> Bool {
         var isNear = true
         var isSmall = !rest.hasRested
         var isPossible = true
@@ -112,7 +112,7 @@ extension AttitudeFilter {
         if isNear || isSmall { return true }
         let needed = rest.hasRested ? parameters.steadyDuration : parameters.firstSteadyDuration
         guard isPossible, rest.steadyTime >= needed else { return false }
-        // As doubtful as it turned out to be wrong: the next measurement is then believed at once.
+        // The variance now covers the error found, so that the next measurement replaces the estimate at once.
         for axis in 0..<3 {
             let distance = rest.meanRate[axis] - strapdown.bias[axis]
             let variance = parameters.initialBias * parameters.initialBias + distance * distance
@@ -121,10 +121,12 @@ extension AttitudeFilter {
         return true
     }
 
-    /// One measurement of a state, of which `error` is what it says and `correction` what the others said before.
+    /// Applies one measurement of a state. `error` is what it measures; `correction` is what the measurements before it
+    /// found.
     ///
-    /// Innovations of motion beyond the limit are shortened, and where they are far beyond, heading and calibration are
-    /// left alone: now, and for a while, since position swings back through zero and would teach them the wrong way.
+    /// An innovation of the motion states beyond the limit is reduced to the limit. If it is far beyond, heading and
+    /// calibration are held for a while: position swings back through zero, and would correct them in the wrong
+    /// direction.
     private mutating func apply(_ error: Float, variance: Float, of state: Int, to correction: inout ErrorVector) {
         let innovation = error - correction[state]
         var innovationVariance = covariance.variance(state) + variance
@@ -135,9 +137,9 @@ extension AttitudeFilter {
             let calibrationLimit = Float(parameters.calibrationLimit * parameters.calibrationLimit)
             if square > calibrationLimit * innovationVariance {
                 keepsCalibration = true
-                hold = min(parameters.longestHold, hold + parameters.holdRatio * sums.duration)
+                holdTime = min(parameters.longestHold, holdTime + parameters.holdRatio * sums.duration)
             }
-            if state >= ErrorState.position, hold > 0 { keepsCalibration = true }
+            if state >= ErrorState.position, holdTime > 0 { keepsCalibration = true }
             if square > limit * innovationVariance { innovationVariance = square / limit }
         }
         let gain = covariance.measure(
@@ -145,8 +147,8 @@ extension AttitudeFilter {
         correction = correction + gain * innovation
     }
 
-    /// Takes the corrections into the states; the errors are zero afterwards.
-    private mutating func feedBack(_ correction: ErrorVector) {
+    /// Adds the correction to the states. The estimated errors are zero afterwards.
+    private mutating func applyCorrection(_ correction: ErrorVector) {
         let tilt = correction.attitudeAndDelay
         let turn = Vector3(Double(tilt.x), Double(tilt.y), Double(tilt.z))
         strapdown.attitude = (Quaternion(rotationVector: turn) * strapdown.attitude).normalized

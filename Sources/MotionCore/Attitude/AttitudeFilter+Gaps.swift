@@ -1,27 +1,28 @@
-// Samples that never came: the attitude is carried over the gap by what is known at both of its ends, and doubted.
+// Missing samples: the attitude is carried across the gap from the rates at both ends, and its variance grows.
 extension AttitudeFilter {
-    /// The longest step that is interpolated: beyond it nothing is known of the body in between.
+    /// The longest step that is interpolated, in seconds. Beyond it the movement in between is unknown.
     var longestInterpolation: Double { max(parameters.gap, 3 * usualInterval) }
 
-    /// Carries the attitude over a gap that ends with a sample of `rate` and `force`.
+    /// Carries the attitude across a gap that ends with a sample of `rate` and `force`.
     ///
-    /// Velocity and position are found afresh; where the attitude is too doubtful, so is the vertical. Bias, scale and delay
-    /// stay.
+    /// Velocity and position start again from their priors. So does the vertical if the attitude has become too
+    /// uncertain. Bias, scale and delay are kept.
     mutating func bridge(turn: Vector3, rate: Vector3, force: Vector3, interval: Double) {
         let change = 0.25 * (lastRate - rate).lengthSquared
         let share = parameters.gapRateShare * parameters.gapRateShare * rate.lengthSquared
-        let rateDoubt =
+        let rateVariance =
             parameters.gapChangeShare * change + parameters.gapRotationRate * parameters.gapRotationRate + share
-        let doubt = rateDoubt * interval * interval
+        let tiltVariance = rateVariance * interval * interval
         strapdown.turn(by: turn)
         lastForce = force
         lastRate = rate
-        let isLost = interval > parameters.lostDuration || doubt > parameters.lostTilt * parameters.lostTilt
-        if isLost || start.isUnderWay {
+        let needsRestart =
+            interval > parameters.restartGap || tiltVariance > parameters.restartTilt * parameters.restartTilt
+        if needsRestart || start.isActive {
             rest.reset()
             beginStart()
         } else {
-            gapTilt += doubt
+            gapTiltVariance += tiltVariance
         }
     }
 }

@@ -1,6 +1,6 @@
-// The start, and starting over after samples were missing for long: the vertical is found from the mean force.
+// The start, and the restart after a long gap: the mean force gives the vertical.
 extension AttitudeFilter {
-    /// What is known of the sensor before the first sample.
+    /// Sets bias, scale and delay to their priors, before the first sample.
     mutating func resetCalibration(_ prior: ScaleEstimate?) {
         func variance(_ deviation: Double) -> Float { Float(deviation * deviation) }
         covariance.reset(ErrorState.delay, variance: variance(parameters.initialDelay))
@@ -13,10 +13,10 @@ extension AttitudeFilter {
         if let prior { begin(with: prior) }
     }
 
-    /// Takes over what an earlier run learnt of scale and misalignment.
+    /// Starts with the scale and misalignment that an earlier run estimated.
     ///
-    /// Nothing is less certain than what is known of a chip of which nothing was learnt, and no element beyond what the filter
-    /// may find itself.
+    /// Each deviation is limited to that of an unknown chip, and each element to the largest one that the filter
+    /// allows.
     private mutating func begin(with prior: ScaleEstimate) {
         for to in 0..<3 {
             for from in 0..<3 {
@@ -27,13 +27,13 @@ extension AttitudeFilter {
         }
     }
 
-    /// Begins a start phase: tilt, heading and motion are found anew, calibration is kept.
+    /// Begins a start phase: tilt, heading and motion are estimated from scratch, calibration is kept.
     mutating func beginStart() {
         start.begin(duration: parameters.startDuration)
-        gapTilt = 0
-        interpolationVelocity = 0
-        interpolationTilt = 0
-        level.reset()
+        gapTiltVariance = 0
+        interpolationVelocityVariance = 0
+        interpolationTiltVariance = 0
+        divergence.reset()
         sums.clear()
         covariance.reset(ErrorState.heading, variance: 0)
         for axis in 0..<2 {
@@ -43,21 +43,21 @@ extension AttitudeFilter {
         halt(velocity: parameters.initialVelocity)
     }
 
-    /// Takes a sample of the start phase, `force` in the earth frame.
+    /// Adds a sample of the start phase; `force` is in the earth frame.
     mutating func continueStart(_ force: Vector3, interval: Double) {
         let isDue = start.add(
             force, interval: interval, firstLevelling: parameters.firstLevelling, block: blockDuration)
         guard isDue else { return }
         let turn = Quaternion(from: start.up, to: Vector3(0, 0, 1))
         strapdown.attitude = (turn * strapdown.attitude).normalized
-        start.levelled()
-        if start.elapsed > 0 { doubtStart() }
+        start.didSetVertical()
+        if start.elapsed > 0 { setStartVariances() }
     }
 
-    /// Velocity and position are not known better than their priors.
+    /// Sets velocity and position back to their priors.
     mutating func halt(velocity: Double) {
         strapdown.halt()
-        hold = 0
+        holdTime = 0
         for axis in 0..<2 {
             covariance.reset(ErrorState.velocity + axis, variance: Float(velocity * velocity))
             covariance.reset(
@@ -65,12 +65,12 @@ extension AttitudeFilter {
         }
     }
 
-    /// How doubtful tilt and velocity are, and how they depend on one another.
+    /// Sets the variances of tilt and velocity, and their covariance.
     ///
-    /// The mean force over t is g + (v1 - v0)/t, with both velocities of variance s², so that the tilt's is 2s²/(gt)² and its
-    /// covariance with v1 is s²/(gt): that is what lets the first swing back repair the tilt. The vertical change of velocity
-    /// is seen, since g is known, and tells what the horizontal one may be.
-    private mutating func doubtStart() {
+    /// The mean force over t is g + (v1 - v0)/t. If both velocities have variance s², the variance of the tilt is
+    /// 2s²/(gt)² and its covariance with v1 is s²/(gt). This covariance lets the first swing back correct the tilt. The
+    /// vertical change of velocity can be measured, since g is known, and shows how large the horizontal one may be.
+    private mutating func setStartVariances() {
         let seen = (start.meanForce - standardGravity) * start.elapsed
         let velocity =
             parameters.initialVelocity * parameters.initialVelocity
@@ -87,8 +87,8 @@ extension AttitudeFilter {
         }
         covariance.setCovariance(Float(velocity / pull), ErrorState.velocity, ErrorState.attitude(1))
         covariance.setCovariance(Float(-velocity / pull), ErrorState.velocity + 1, ErrorState.attitude(0))
-        let isDoubtful = tilt > parameters.startDoubt * parameters.startDoubt
-        if !start.isUnderWay, isDoubtful, start.elapsed < parameters.longestStart {
+        let isUncertain = tilt > parameters.startTiltLimit * parameters.startTiltLimit
+        if !start.isActive, isUncertain, start.elapsed < parameters.longestStart {
             start.extend(by: blockDuration)
         }
     }

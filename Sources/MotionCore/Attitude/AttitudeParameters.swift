@@ -1,139 +1,246 @@
-/// What can be tuned in the attitude filter. The defaults suit hand-held and mounted boards of every kind.
+/// The tuning of the attitude filter. The defaults suit hand-held and mounted boards of every kind.
 ///
-/// Angles are in radians, biases in rad/s, forces in m/s². "Deviation" is a standard deviation. Changing any of them by
-/// half changes the inclination error by a few per cent only, except where it is said.
+/// Bias, scale, misalignment and delay are the errors of the sensors that the filter estimates; see `AttitudeFilter`.
+/// A default without a source is empirical. Changing any parameter by half changes the inclination error by a few
+/// per cent only, unless stated otherwise.
 package struct AttitudeParameters: Equatable, Sendable, BitwiseCopyable {
-    // MARK: Before anything is known
+    // MARK: Priors
 
-    /// Deviation of the tilt found from the mean force of the start, beyond what its movement explains, rad. Default 0.7°.
+    /// Standard deviation of the tilt at the end of the start phase, beyond what movement explains, rad. Default 0.7°.
+    /// Smaller trusts the first vertical more and corrects an error in it more slowly; larger corrects faster, but
+    /// early movement disturbs the tilt more.
     package var initialTilt = 0.7 * radiansPerDegree
-    /// Deviation of the velocity at the start, m/s, and how much the spread of the force adds to it, m/s per m/s². Defaults
-    /// 0.1 and 0.1.
+
+    /// Standard deviation of the velocity at the start if the sensor is at rest, m/s. Default 0.1. Smaller trusts the
+    /// mean force of the start more; larger allows for movement that the force does not show.
     package var initialVelocity = 0.1
+
+    /// Increase of that velocity deviation per spread of the force during the start, m/s per m/s². Default 0.1. Smaller
+    /// trusts a start in movement more; larger makes the tilt of such a start more uncertain and its start phase
+    /// longer.
     package var initialVelocityPerForce = 0.1
-    /// Deviation of the velocity gained at the end of the start, which the mean force does not tell: motion that has just
-    /// begun, m/s. Default 0.3.
+
+    /// Standard deviation of the velocity gained at the end of the start phase by movement that has just begun, which
+    /// the mean force does not show, m/s. Default 0.3. Smaller attributes such movement to tilt; larger corrects the
+    /// tilt more slowly afterwards.
     package var latestVelocity = 0.3
-    /// Deviation of the position at the start, m. Default 0.2.
+
+    /// Standard deviation of the position at the start and after a gap, m. Default 0.2. Smaller attributes the first
+    /// movement to tilt; larger corrects the tilt more slowly at first.
     package var initialPosition = 0.2
-    /// Deviation of the gyroscope's bias, rad/s. Smaller trusts the chip and is slow on a bad one, larger lets the first
-    /// movements pull the bias about. Default 1 °/s.
+
+    /// Standard deviation of the gyroscope's bias at the start, rad/s; it also applies when the filter discards a wrong
+    /// bias. Default 1 °/s. Smaller trusts the chip and is slow if its bias is large; larger lets the first movements
+    /// disturb the bias.
     package var initialBias = radiansPerDegree
-    /// Deviation of each element of scale and misalignment. Half of it costs accuracy noticeably. Default 0.002.
+
+    /// Standard deviation of each element of the gyroscope's scale and misalignment at the start; their random walk
+    /// does not exceed it. Default 0.002. Smaller trusts the chip; half of it costs accuracy noticeably. Larger lets
+    /// movement disturb them.
     package var initialScale = 0.002
-    /// Deviation of the accelerometer's delay behind the gyroscope, s. Default 1.5 ms.
+
+    /// Standard deviation of the accelerometer's delay behind the gyroscope, s. Default 1.5 ms. Smaller assumes
+    /// simultaneous samples; larger estimates a long delay faster, but less steadily.
     package var initialDelay = 1.5e-3
-    /// Seconds at the start during which the mean force alone sets the vertical, and the longest time it is extended to while
-    /// the tilt is more doubtful than `startDoubt`, rad: beyond small angles the filter is another system. Defaults 0.5,
-    /// 1.5 and 20°.
+
+    /// Length of the start phase, in which only the mean force sets the vertical, s. Default 0.5. Smaller is ready
+    /// sooner; larger averages out more movement.
     package var startDuration = 0.5
+
+    /// Longest start phase, s, if it is extended because of `startTiltLimit`. Default 1.5. Smaller starts in time even
+    /// when shaken, with a worse tilt; larger waits longer for a better one.
     package var longestStart = 1.5
-    package var startDoubt = 20 * radiansPerDegree
-    /// Seconds during which the vertical is set anew at every sample: the first one may have been a blow. Default 0.2.
+
+    /// Standard deviation of the tilt above which the start phase is extended, rad: the filter is linearised for small
+    /// angles. Default 20°. Smaller waits for a better tilt; larger starts sooner with a worse one.
+    package var startTiltLimit = 20 * radiansPerDegree
+
+    /// Time during which every sample sets the vertical again, s, because the first sample may have been a blow.
+    /// Default 0.2. Smaller needs less computation; larger copes with longer blows.
     package var firstLevelling = 0.2
 
-    // MARK: What wanders
+    // MARK: Process noise
 
-    /// White noise of the gyroscope, rad/s/√Hz. Default 0.06 °/s/√Hz.
+    /// White noise of the gyroscope, rad/s/√Hz. Default 0.06 °/s/√Hz. Smaller trusts the gyroscope more and corrects
+    /// tilt more slowly; larger corrects faster and follows acceleration more.
     package var gyroscopeNoise = 0.06 * radiansPerDegree
-    /// How the bias wanders, rad/s/√s. Default 0.005 °/s/√s.
+
+    /// Random walk of the bias, rad/s/√s. Default 0.005 °/s/√s. Smaller gives a steadier bias; larger follows a
+    /// drifting chip faster.
     package var biasWalk = 0.005 * radiansPerDegree
-    /// How scale and misalignment wander, 1/√s. Default 1e-5.
+
+    /// Random walk of scale and misalignment, 1/√s. Default 1e-5. Smaller gives a steadier estimate; larger follows
+    /// changes of the chip faster.
     package var scaleWalk = 1e-5
-    /// White noise of the accelerometer, as velocity, m/s/√s. Default 0.02.
+
+    /// White noise of the accelerometer, integrated to velocity, m/s/√s. Default 0.02. Smaller corrects tilt faster;
+    /// larger tolerates noisier chips.
     package var accelerometerNoise = 0.02
-    /// Share of the sample-to-sample change of force that lies beyond the sample rate and is noise. Default 0.05.
+
+    /// Share of the sample-to-sample change of force that lies beyond the sample rate and counts as noise, a variance
+    /// ratio. Default 0.05. Smaller trusts the force during vibration; larger distrusts it.
     package var aliasing = 0.05
 
-    // MARK: The bounded motion
+    // MARK: Bounded motion
 
-    /// How near the position stays to its origin: deviation of one second's mean, m·√s. Smaller corrects tilt faster and
-    /// takes large movements for tilt. Default 0.12.
+    /// How close the position stays to its origin: standard deviation of the mean over one second, m·√s. Default 0.12.
+    /// Smaller corrects tilt faster, but takes large movements for tilt; larger allows wider movements.
     package var positionSpread = 0.12
-    /// How that origin wanders, m/√s. Default 0.12.
+
+    /// Random walk of that origin, m/√s. Default 0.12. Smaller corrects tilt faster; larger allows the body to be
+    /// carried around.
     package var originWalk = 0.12
-    /// Innovations beyond this many deviations are shortened to it. Default 1.
+
+    /// Innovations of velocity and position beyond this many standard deviations are reduced to it. Default 1. Smaller
+    /// is more robust against unusual movement; larger corrects large errors faster.
     package var innovationLimit = 1.0
-    /// Innovations beyond this many deviations leave heading and calibration alone. Default 1.5.
+
+    /// Innovations beyond this many standard deviations do not change heading and calibration. Default 1.5. Smaller
+    /// protects the calibration more; larger lets it be estimated from more vigorous movement.
     package var calibrationLimit = 1.5
-    /// For each second of such innovations heading and calibration are left alone for this many more, and at most for
-    /// `longestHold` seconds. Defaults 5 and 5.
+
+    /// Seconds for which heading and calibration are held per second of such innovations. Default 5. Smaller resumes
+    /// sooner; larger protects the calibration longer while the position swings back.
     package var holdRatio = 5.0
+
+    /// Longest such hold, s. Default 5. Smaller resumes sooner after a long disturbance; larger protects the
+    /// calibration longer.
     package var longestHold = 5.0
-    /// Where position is centred again, m, and velocity is cut, m/s. Defaults 3 and 5.
+
+    /// Limit of the distance of the position from its origin, m; beyond it, the position is moved back to the limit.
+    /// Default 3. Smaller recovers faster from long acceleration; larger allows wider movements.
     package var largestPosition = 3.0
+
+    /// Limit of the horizontal speed, m/s. Default 5. Smaller recovers faster from long acceleration; larger allows
+    /// faster movements.
     package var largestVelocity = 5.0
 
     // MARK: Limits of the calibration
 
-    /// Largest bias, rad/s: an MPU-6050's zero-rate output is up to ±20 °/s (PS-MPU-6000A-00 r3.4, 6.1), and drifts.
-    /// Default 30 °/s.
+    /// Largest bias of an axis, rad/s. Default 30 °/s: an MPU-6050's zero-rate output is up to ±20 °/s (PS-MPU-6000A-00
+    /// r3.4, 6.1), and drifts. Smaller rules out more wrong estimates; larger accepts worse chips.
     package var largestBias = 30 * radiansPerDegree
-    /// Largest element of scale and misalignment. Default 0.05.
+
+    /// Largest element of scale and misalignment. Default 0.05. Smaller rules out more wrong estimates; larger accepts
+    /// worse chips.
     package var largestScale = 0.05
-    /// Largest delay, s. Default 10 ms.
+
+    /// Largest delay of the accelerometer, s. Default 10 ms. Smaller rules out more wrong estimates; larger accepts
+    /// chips with a slower accelerometer filter.
     package var largestDelay = 0.01
 
     // MARK: Rest
 
-    /// Spreads of rate, rad/s, and force, m/s², below which a block is quiet. Defaults 1 °/s and 0.3 m/s².
+    /// Spread of the rate below which a block is quiet, rad/s. Default 1 °/s. Smaller rejects noisy chips; larger takes
+    /// slow movement for a rest.
     package var restRotationRate = radiansPerDegree
+
+    /// Spread of the force below which a block is quiet, m/s². Default 0.3. Smaller rejects noisy chips; larger takes
+    /// gentle movement for a rest.
     package var restAcceleration = 0.3
-    /// How much of the force's variance within a block counts: a board on an idling engine rests. Default 0.2.
+
+    /// Share of the force's variance within a block that counts for its spread: a board on an idling engine is at rest.
+    /// Default 0.2. Smaller tolerates more vibration; larger less.
     package var restVibration = 0.2
-    /// Seconds of quiet that make a rest. Default 0.7.
+
+    /// Time of quiet after which the sensor is at rest, s. Default 0.7. Smaller uses short pauses too; larger avoids
+    /// pauses within a movement.
     package var restDuration = 0.7
-    /// Time constant of the means that are compared, s. Default 0.5.
+
+    /// Time constant of the means that a block is compared with, s. Default 0.5. Smaller follows slow movement and
+    /// takes it for a rest; larger takes longer to detect a rest.
     package var restTimeConstant = 0.5
-    /// Deviation of a rest's mean rate from the bias, for one second, rad/s·√s, and of its velocity from zero, m/s·√s.
-    /// The bias at rest is not quite the one in motion: smaller pins it there. Defaults 0.1 °/s·√s and 0.02 m/s·√s.
+
+    /// Standard deviation between the mean rate of a rest and the bias, for one second, rad/s·√s. Default 0.1 °/s·√s.
+    /// The bias at rest differs slightly from the one in motion: smaller fixes it at the value at rest; larger follows
+    /// rests more slowly.
     package var restBiasSpread = 0.1 * radiansPerDegree
+
+    /// Standard deviation of the velocity at rest, for one second, m/s·√s. Default 0.02. Smaller corrects tilt faster
+    /// at rest; larger tolerates slight movement.
     package var restVelocitySpread = 0.02
-    /// How far, beyond three deviations, the mean rate may be from the bias in a rest, rad/s; and before the first rest how
-    /// large it may be. Defaults 0.2 °/s and 6.2 °/s.
+
+    /// How far the mean rate of a rest may be from the bias, in addition to three standard deviations, rad/s. Default
+    /// 0.2 °/s. Smaller rejects slow turns; larger follows a bias that has changed.
     package var restBiasMargin = 0.2 * radiansPerDegree
+
+    /// Largest mean rate that counts as the bias at once before the first rest, rad/s. Default 6.2 °/s. Smaller rejects
+    /// slow turns; larger accepts worse chips without waiting.
     package var largestFirstBias = 6.2 * radiansPerDegree
 
-    /// Beyond these a steady rate is believed to be the bias once it has lasted, up to `largestSteadyBias`, rad/s:
-    /// `firstSteadyDuration` seconds before the first rest, `steadyDuration` after it. Smaller mistakes slow turntables for
-    /// a rest sooner. Defaults 25 °/s, 3 and 30.
+    /// Largest mean rate that counts as the bias after it has been steady for long, rad/s. Default 25 °/s. Smaller
+    /// rejects more turntables; larger accepts worse chips.
     package var largestSteadyBias = 25 * radiansPerDegree
+
+    /// Time for which a larger rate than `largestFirstBias` must be steady to count as the bias before the first rest,
+    /// s. Default 3. Smaller takes slow turntables for a rest sooner; larger delays the start of a chip with a large
+    /// bias.
     package var firstSteadyDuration = 3.0
+
+    /// Time for which a rate far from the bias must be steady to count as the bias after the first rest, s. Default 30.
+    /// Smaller takes slow turntables for a rest sooner; larger takes longer to recover from a wrong bias.
     package var steadyDuration = 30.0
 
     // MARK: Clipping and gaps
 
-    /// Deviation of the rate while the gyroscope is at the end of its range, rad/s, and of the force, m/s². Defaults 200 °/s
-    /// and 10.
+    /// Standard deviation of the rate while the gyroscope clips, rad/s. Default 200 °/s. Smaller trusts the clipped
+    /// rate more; larger corrects the tilt faster afterwards.
     package var clippedRotationRate = 200 * radiansPerDegree
+
+    /// Standard deviation of the force while the accelerometer clips, m/s². Default 10. Smaller trusts the clipped
+    /// force more; larger ignores more of the velocity gained.
     package var clippedAcceleration = 10.0
-    /// Seconds without a sample that are a gap (three sample periods at least). Default 0.1.
+
+    /// Time without a sample that counts as a gap, s, but at least three sample periods. Shorter steps are
+    /// interpolated. Default 0.1. Smaller resets velocity and position more often; larger interpolates over longer
+    /// unknown movement.
     package var gap = 0.1
-    /// Doubt of the rate during a gap: a deviation, rad/s, a share of the rate's change over the gap as a variance ratio, and
-    /// a share of the rate itself. Defaults 5 °/s, 0.3 and 0.3.
+
+    /// Standard deviation of the rate during a gap, rad/s; the variances of the next two parameters are added. Default
+    /// 5 °/s. Smaller trusts the attitude after a gap more; larger less.
     package var gapRotationRate = 5 * radiansPerDegree
+
+    /// Variance of the rate during a gap as a share of (Δ/2)², with Δ the change of the rate across the gap. Default
+    /// 0.3. Smaller trusts the attitude after a gap in changing rotation more; larger less.
     package var gapChangeShare = 0.3
+
+    /// Standard deviation of the rate during a gap as a share of the rate after it. Default 0.3. Smaller trusts the
+    /// attitude after a gap in fast rotation more; larger less.
     package var gapRateShare = 0.3
-    /// Deviation of the velocity after a gap, m/s. Default 0.3.
+
+    /// Standard deviation of the velocity after a gap, m/s. Default 0.3. Smaller attributes movement after a gap to
+    /// tilt; larger corrects tilt more slowly.
     package var gapVelocity = 0.3
-    /// Doubt of the attitude, rad, and seconds without a sample, from which on the vertical is found anew. Defaults 10° and 1.
-    package var lostTilt = 10 * radiansPerDegree
-    package var lostDuration = 1.0
 
-    // MARK: Lost
+    /// Standard deviation of the attitude after a gap from which on the filter restarts and finds the vertical from
+    /// scratch, rad. Default 10°. Smaller restarts more often; larger relies more on the linearised filter.
+    package var restartTilt = 10 * radiansPerDegree
 
-    /// The filter is lost where the mean force of a second, as long as gravity within `levelTolerance`, stays this far from
-    /// the vertical for `levelPatience` seconds, rad. Sideways acceleration alone cannot do that: at 30° it makes the
-    /// force 15 % longer. Defaults 30°, 0.1 and 1 s.
-    package var largestLevelError = 30 * radiansPerDegree
-    package var levelTolerance = 0.1
-    package var levelPatience = 1.0
+    /// Length of a gap from which on the filter restarts, s. Default 1. Smaller restarts more often; larger carries the
+    /// attitude across longer gaps.
+    package var restartGap = 1.0
+
+    // MARK: Divergence
+
+    /// Angle between the mean force and the vertical beyond which the filter has diverged, rad, if the force is about
+    /// as long as gravity. Sideways acceleration alone cannot cause this: at 30° it makes the force 15 % longer.
+    /// Default 30°. Smaller restarts the filter sooner, possibly because of movement; larger tolerates a worse
+    /// attitude.
+    package var divergenceAngle = 30 * radiansPerDegree
+
+    /// How much the length of that force may differ from gravity, as a share of it. Default 0.1. Smaller excludes more
+    /// movement; larger detects a divergence during movement, too.
+    package var divergenceForceTolerance = 0.1
+
+    /// Time for which both must hold, s. Default 1. Smaller restarts the filter sooner; larger excludes more movement.
+    package var divergenceDuration = 1.0
 
     // MARK: Cost
 
-    /// How often Jacobians and spreads are summed up, Hz; attitude and motion are, at every sample. Default 100.
+    /// Rate at which Jacobians and spreads are summed, Hz; attitude and motion are computed for every sample. Default
+    /// 100. Smaller needs less computation; larger is more accurate in fast rotation.
     package var sumRate = 100.0
 
-    /// Makes the defaults.
+    /// Creates the default parameters.
     package init() {}
 }

@@ -1,16 +1,16 @@
-/// What is summed up from sample to sample until a block is complete.
+/// Sums over the samples of a block.
 struct BlockSums: ~Copyable {
-    /// How calibration errors turn the attitude: for earth axis i and body axis j the integral of
-    /// C_ij·(ωx, ωy, ωz, -1)dt, which are the columns of K_j0, K_j1, K_j2 and b_j.
+    /// How calibration errors change the attitude. For earth axis i and body axis j this is the integral of C_ij·(ωx,
+    /// ωy, ωz, -1)dt: the columns of K_j0, K_j1, K_j2 and b_j.
     private let jacobians: UnsafeMutablePointer<SIMD4<Float>>
 
-    /// The integral of C·(ω × a)dt, horizontal, m/s²: what a second of delay does to velocity.
+    /// The integral of C·(ω × a)dt, horizontal, m/s²: the change of velocity per second of delay.
     private(set) var delayJacobian: (x: Double, y: Double) = (0, 0)
 
     /// Seconds and samples so far.
     private(set) var duration = 0.0
     private(set) var count = 0.0
-    /// Seconds since the Jacobians were last summed up, and how often they were.
+    /// Seconds since the Jacobians were last summed, and how often they were summed.
     private(set) var sinceTaken = 0.0
     private(set) var taken = 0.0
 
@@ -18,16 +18,17 @@ struct BlockSums: ~Copyable {
     private(set) var earthForce = Vector3.zero
     /// The sum of all rates, for their mean.
     private(set) var rateSum = Vector3.zero
-    /// Sums of the samples at which Jacobians were taken, for means and spreads.
+    /// Sums over the samples at which the Jacobians were summed, for means and spreads.
     private(set) var takenRate = Vector3.zero
     private(set) var takenForce = Vector3.zero
     private(set) var rateSquares = 0.0
     private(set) var forceSquares = 0.0
 
-    /// The integral of (Δa)²dt², with Δa the force's change from sample to sample: what lies beyond the sample rate.
+    /// The integral of (Δa)²dt², where Δa is the change of force from sample to sample: a measure of motion beyond the
+    /// sample rate.
     private(set) var roughness = 0.0
 
-    /// Seconds during which each axis of the gyroscope, and any of the accelerometer, was at the end of its range.
+    /// Seconds during which each gyroscope axis, and any accelerometer axis, was clipped.
     private(set) var clippedRate = Vector3.zero
     private(set) var clippedForce = 0.0
 
@@ -40,10 +41,10 @@ struct BlockSums: ~Copyable {
         jacobians.deallocate()
     }
 
-    /// The Jacobian's four columns of earth axis `earth` and body axis `body`.
+    /// The four Jacobian columns of earth axis `earth` and body axis `body`.
     func jacobian(_ earth: Int, _ body: Int) -> SIMD4<Float> { jacobians[3 * earth + body] }
 
-    /// Begins a new block.
+    /// Starts a new block.
     mutating func clear() {
         jacobians.update(repeating: .zero, count: 9)
         delayJacobian = (0, 0)
@@ -62,7 +63,7 @@ struct BlockSums: ~Copyable {
         clippedForce = 0
     }
 
-    /// Adds what counts of every sample.
+    /// Adds the sums that need every sample.
     @inline(__always)
     mutating func add(_ sample: MotionSample, force: Vector3, roughness: Vector3, interval: Double) {
         duration += interval
@@ -74,7 +75,7 @@ struct BlockSums: ~Copyable {
         if !sample.flags.isDisjoint(with: .clipped) { addClipped(sample.flags, interval) }
     }
 
-    /// Adds Jacobians and spreads, which stand for the time since they were last taken.
+    /// Adds Jacobians and spreads, which stand for the time since they were last added.
     mutating func take(_ step: StrapdownStep, _ sample: MotionSample) {
         let rotation = step.rotation
         let rate = SIMD4<Float>(Float(step.biasFreeRate.x), Float(step.biasFreeRate.y), Float(step.biasFreeRate.z), -1)

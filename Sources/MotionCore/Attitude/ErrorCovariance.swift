@@ -1,9 +1,10 @@
-/// How uncertain the filter is of its twenty error states, and how much they depend on one another: a symmetric matrix.
+/// The symmetric covariance matrix of the filter's twenty error states.
 ///
-/// Every operation keeps it symmetric to the last bit: the antisymmetric part of the rounding grows exponentially, to
-/// not-a-number within an hour. In single precision, which is enough: only gains come out of it.
+/// Every operation keeps it symmetric to the last bit. Otherwise the antisymmetric part of the rounding grows
+/// exponentially and reaches not-a-number within an hour. Single precision is enough, because only gains are computed
+/// from it.
 struct ErrorCovariance: ~Copyable {
-    /// The rows, twenty error vectors; the same memory as single numbers.
+    /// The rows, twenty error vectors. `elements` is the same memory as single numbers.
     private let rows: UnsafeMutablePointer<ErrorVector>
     private let elements: UnsafeMutablePointer<Float>
 
@@ -25,26 +26,26 @@ struct ErrorCovariance: ~Copyable {
     /// Adds independent noise to a state.
     func addNoise(_ variance: Float, to state: Int) { elements[state * (ErrorState.count + 1)] += variance }
 
-    /// The covariance of two states, for both of their places.
+    /// Sets the covariance of two states, in both halves of the matrix.
     func setCovariance(_ value: Float, _ a: Int, _ b: Int) {
         elements[a * ErrorState.count + b] = value
         elements[b * ErrorState.count + a] = value
     }
 
-    /// Adds to the covariance of two states.
+    /// Adds to the covariance of two states, in both halves of the matrix.
     func addCovariance(_ value: Float, _ a: Int, _ b: Int) {
         elements[a * ErrorState.count + b] += value
         if a != b { elements[b * ErrorState.count + a] += value }
     }
 
-    /// Makes a state independent of all others, with this variance.
+    /// Gives a state this variance and makes it independent of all others.
     func reset(_ state: Int, variance: Float) {
         rows[state] = ErrorVector()
         for other in 0..<ErrorState.count { elements[other * ErrorState.count + state] = 0 }
         elements[state * (ErrorState.count + 1)] = variance
     }
 
-    /// Scales a state's standard deviation, and with it its covariances.
+    /// Scales a state's standard deviation and its covariances.
     func scale(_ state: Int, by factor: Float) {
         rows[state] = rows[state] * factor
         for other in 0..<ErrorState.count { elements[other * ErrorState.count + state] *= factor }
@@ -58,8 +59,8 @@ struct ErrorCovariance: ~Copyable {
     ///     v' = v + g·T·S(θ + θ')/2 + d·δ      S: (θy, -θx); d: ∫C(ω × a)dt
     ///     p' = p + T·(v + v')/2
     ///
-    /// Seven rows change. The rows of F·P are built in place; the columns of the unchanged states follow by symmetry, and
-    /// the corner in which changed rows and columns meet is worked out once for both of its halves.
+    /// Seven rows change. The rows of F·P are built in place. The columns of the unchanged states follow by symmetry.
+    /// The corner where changed rows and columns meet is computed once for both of its halves.
     func propagate(_ block: borrowing BlockSums) {
         let duration = Float(block.duration)
         let pull = Float(standardGravity) * duration * 0.5
@@ -82,7 +83,7 @@ struct ErrorCovariance: ~Copyable {
         // (F·P)·Fᵀ where changed rows meet changed columns.
         transformCorner(block, pull: pull, delayX: delayX, delayY: delayY, half: 0.5 * duration)
 
-        // The unchanged rows' columns of changed states.
+        // In the unchanged rows: the columns of the changed states.
         for state in 3..<16 {
             let row = elements + state * ErrorState.count
             row[0] = elements[state]
@@ -95,7 +96,8 @@ struct ErrorCovariance: ~Copyable {
         }
     }
 
-    /// A·P_c: what calibration errors did to attitude about an earth axis, as covariances.
+    /// A·P_c: covariances between the attitude about an earth axis and all states, as the calibration errors changed
+    /// them.
     private func calibrationProduct(_ block: borrowing BlockSums, _ axis: Int) -> ErrorVector {
         let a0 = block.jacobian(axis, 0)
         let a1 = block.jacobian(axis, 1)
@@ -154,11 +156,11 @@ struct ErrorCovariance: ~Copyable {
 
     // MARK: Measurements
 
-    /// Takes a measurement of one state and returns what it says of all: the gain.
+    /// Applies a measurement of one state and returns the gain for all states.
     ///
-    /// - `variance` is that of the innovation: the state's and the measurement's together.
-    /// - Where `keepsCalibration` is set, heading and calibration are left as they are, while what the measurement
-    ///   says of their dependence on the others is still taken in (Schmidt's consider update).
+    /// `variance` is the variance of the innovation, that is of the state plus that of the measurement. With
+    /// `keepsCalibration`, heading and calibration are left unchanged, but their covariances with the other states are
+    /// still updated (Schmidt's consider update).
     func measure(_ state: Int, innovationVariance variance: Float, keepsCalibration: Bool) -> ErrorVector {
         let covariances = rows[state]
         // With the root of the variance in both factors the product is symmetric to the last bit.
@@ -172,8 +174,8 @@ struct ErrorCovariance: ~Copyable {
         return free * (1 / variance.squareRoot())
     }
 
-    /// Subtracts, from four rows, their factor times the vector: the first `whole` rows take all of it, the others what is
-    /// free.
+    /// Subtracts from each of four rows its factor times a vector: `all` for the first `whole` rows, `free` for the
+    /// others.
     @inline(__always)
     private func subtract(
         _ factors: SIMD4<Float>, rows first: Int, _ all: ErrorVector, _ free: ErrorVector, _ whole: Int

@@ -1,6 +1,6 @@
-/// The errors that the filter estimates, and their places in the covariance and in a correction.
+/// The errors that the filter estimates, and their indices in the covariance and in a correction.
 ///
-/// Twenty numbers in five groups of four, so that a group is one SIMD vector:
+/// Twenty numbers in five groups of four. A group is one SIMD vector:
 ///
 ///     0…3    θx θy θz δ       attitude (earth frame, rad); the accelerometer's delay behind the gyroscope (s)
 ///     4…7    K00 K01 K02 bx   gyroscope scale and misalignment, row 0 (ratio); bias x (rad/s)
@@ -8,7 +8,7 @@
 ///     12…15  K20 K21 K22 bz   the same of row 2 and z
 ///     16…19  vx vy px py      horizontal velocity (m/s) and position (m), earth frame
 ///
-/// With this order a group of the calibration states meets exactly the four sums that the block's Jacobian has for it.
+/// With this order, a group of calibration states lines up with the four sums that the block's Jacobian holds for it.
 enum ErrorState {
     static var count: Int { 20 }
     static var groups: Int { 5 }
@@ -22,7 +22,7 @@ enum ErrorState {
     static func attitude(_ axis: Int) -> Int { axis }
     /// The gyroscope's bias along a body axis.
     static func bias(_ axis: Int) -> Int { 7 + 4 * axis }
-    /// How much of rate `from` appears in rate `to`, beyond the identity.
+    /// The part of rate `from` that appears in rate `to`, beyond the identity.
     static func scale(_ to: Int, _ from: Int) -> Int { 4 + 4 * to + from }
 }
 
@@ -57,7 +57,7 @@ struct ErrorVector: Sendable, BitwiseCopyable {
             motion: a.motion - b.motion)
     }
 
-    /// The vector with heading and calibration left out.
+    /// The vector with heading and calibration set to zero.
     @inline(__always)
     var withoutCalibration: ErrorVector {
         var rest = ErrorVector()
@@ -66,7 +66,7 @@ struct ErrorVector: Sendable, BitwiseCopyable {
         return rest
     }
 
-    /// The number of a state. Not for the hot path's inner loops.
+    /// The element of a state. Too slow for the inner loops.
     subscript(state: Int) -> Float {
         switch state >> 2 {
         case 0: attitudeAndDelay[state & 3]

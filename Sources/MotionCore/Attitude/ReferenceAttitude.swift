@@ -20,12 +20,13 @@ package struct ReferenceAttitude: Sendable, BitwiseCopyable {
 
     private var wait: Wait?
 
-    /// The reference; `nil` while attitude is told relative to the vertical and the start's heading.
+    /// The reference; `nil` while the attitude is relative to the vertical and the initial heading.
     package private(set) var attitude: Quaternion? {
         didSet { up = attitude?.unrotate(Vector3(0, 0, 1)) ?? Vector3(0, 0, 1) }
     }
 
-    /// The unit vector in the body that points up when the body has this attitude, or lies flat where there is none.
+    /// The unit vector in the body that points up in the reference attitude, or when the body lies flat if there is
+    /// none.
     package private(set) var up = Vector3(0, 0, 1)
 
     /// How the reference came about.
@@ -34,22 +35,21 @@ package struct ReferenceAttitude: Sendable, BitwiseCopyable {
     /// Whether the reference is still to be taken, at the first rest.
     package var isAwaitingRest: Bool { wait != nil }
 
-    /// Makes the reference of a source that starts now.
-    ///
     /// - Parameters:
     ///   - policy: where the reference comes from.
-    ///   - stored: the one kept from an earlier run, which `.stored` begins with.
+    ///   - stored: the reference of an earlier run, for the policy `.stored`.
     package init(policy: ReferencePolicy, stored: Quaternion? = nil) {
         attitude = policy == .stored ? stored : nil
-        // An initialiser's own assignments go past `didSet`.
+        // `didSet` is not called for assignments in an initialiser.
         up = attitude?.unrotate(Vector3(0, 0, 1)) ?? Vector3(0, 0, 1)
         origin = attitude == nil ? .none : .request
         wait = policy == .start ? Wait() : nil
     }
 
-    /// Makes `attitude` zero, or its heading alone: roll and pitch then keep being told from the vertical.
+    /// Makes `attitude` the reference, or its heading only: roll and pitch then stay relative to the vertical.
     ///
-    /// The heading is the yaw that is published. At a pitch of ±90°, where only yaw with roll is defined, it is both.
+    /// The heading is the published yaw. At a pitch of ±90° yaw includes roll, because only their combination is
+    /// defined.
     package mutating func take(_ attitude: Quaternion, headingOnly: Bool = false) {
         let attitude = attitude.normalized
         self.attitude =
@@ -58,7 +58,7 @@ package struct ReferenceAttitude: Sendable, BitwiseCopyable {
         wait = nil
     }
 
-    /// Forgets the reference.
+    /// Removes the reference.
     package mutating func clear() {
         attitude = nil
         origin = .none
@@ -100,7 +100,7 @@ package struct ReferenceAttitude: Sendable, BitwiseCopyable {
         }
     }
 
-    /// The attitude seen from the reference: `q_ref⁻¹ · q`.
+    /// The attitude relative to the reference: `q_ref⁻¹ · q`.
     package func relative(_ attitude: Quaternion) -> Quaternion {
         guard let reference = self.attitude else { return attitude }
         return reference.conjugate * attitude

@@ -1,32 +1,33 @@
-/// Tells whether the sensor rests: the spread of rate and force within a block, and about their own recent means, stays
-/// small for long enough, and the mean rate can be a bias.
+/// Detects that the sensor is at rest: the spread of rate and force within a block, and their distance from their own
+/// recent means, stay small for long enough, and the mean rate can be a bias.
 ///
-/// The means are first-order low-passes, so that a constant bias, however large, does not hide a rest.
+/// The means are first-order low-passes, so even a large constant bias does not hide a rest.
 struct RestDetector: Sendable, BitwiseCopyable {
     private(set) var meanRate = Vector3.zero
     private(set) var meanForce = Vector3.zero
     private var isPrimed = false
 
-    /// Seconds for which everything has been quiet.
+    /// Seconds for which the sensor has been quiet.
     private(set) var quietTime = 0.0
 
-    /// Seconds for which rate and force have been steady, whatever the rate.
+    /// Seconds for which rate and force have been steady, however large the rate.
     private(set) var steadyTime = 0.0
 
-    /// Whether there has been a rest: the bias is known from then on.
+    /// Whether there has been a rest: from then on the bias is known.
     private(set) var hasRested = false
 
-    /// Forgets the means and the quiet, not that there has been a rest.
+    /// Resets the means and times, but not `hasRested`.
     mutating func reset() {
         isPrimed = false
         quietTime = 0
         steadyTime = 0
     }
 
-    /// Takes a block into the means; returns whether it was quiet.
+    /// Updates the means with a block; returns whether the block was quiet.
     ///
-    /// What counts is the sum over axes of the variances within the block and of the squared distances of its means from the
-    /// running ones; of the force's variance within the block only a share, since vibration is no movement.
+    /// The measure is the sum over axes of the variances within the block plus the squared distances of the block's
+    /// means from the running means. Only a share of the force's variance within the block counts, since vibration is
+    /// not movement.
     mutating func isQuiet(_ sums: borrowing BlockSums, _ parameters: AttitudeParameters) -> Bool {
         let share = 1 / sums.taken
         let takenRate = sums.takenRate * share
@@ -38,7 +39,7 @@ struct RestDetector: Sendable, BitwiseCopyable {
             duration: sums.duration, parameters)
     }
 
-    /// The same of an accelerometer alone, sample by sample.
+    /// The same for an accelerometer without a gyroscope, sample by sample.
     mutating func isQuiet(force: Vector3, interval: Double, _ parameters: AttitudeParameters) -> Bool {
         isQuiet(meanRate: .zero, meanForce: force, rateSpread: 0, forceSpread: 0, duration: interval, parameters)
     }
@@ -61,15 +62,15 @@ struct RestDetector: Sendable, BitwiseCopyable {
             && forceSpread + forceOff < parameters.restAcceleration * parameters.restAcceleration
     }
 
-    /// Counts the block as steady or not.
-    mutating func count(isSteady: Bool, duration: Double) {
+    /// Adds the block to `steadyTime`, or resets it.
+    mutating func updateSteadyTime(isSteady: Bool, duration: Double) {
         steadyTime = isSteady ? steadyTime + duration : 0
     }
 
-    /// Counts the block as quiet or not; returns whether the sensor rests.
-    mutating func conclude(isQuiet: Bool, duration: Double, _ parameters: AttitudeParameters) -> Bool {
+    /// Adds the block to `quietTime`, or resets it; returns whether the sensor is at rest.
+    mutating func updateQuietTime(isQuiet: Bool, duration: Double, _ parameters: AttitudeParameters) -> Bool {
         quietTime = isQuiet ? quietTime + duration : 0
-        // Sums of block periods may miss the duration by rounding.
+        // A sum of block durations may miss the limit by rounding.
         let isAtRest = quietTime >= parameters.restDuration - 1e-6
         if isAtRest { hasRested = true }
         return isAtRest

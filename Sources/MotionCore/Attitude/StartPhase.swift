@@ -1,9 +1,9 @@
-/// The first half second: nothing is known yet, and the mean force, in the earth frame that the gyroscope carries, is the
-/// best guess of the vertical.
+/// The first half second. Nothing is known yet, and the best estimate of the vertical is the mean force in the earth
+/// frame that the gyroscope carries.
 ///
-/// What tilts the mean force over a time t is the change of velocity: it is g + (v1 - v0)/t.
+/// The mean force over a time t is g + (v1 - v0)/t: the change of velocity tilts it.
 struct StartPhase: Sendable, BitwiseCopyable {
-    /// Seconds since it began, and when it ends.
+    /// Seconds since the phase began, and the time at which it ends.
     private(set) var elapsed = 0.0
     private var end = 0.0
     private var forceSum = Vector3.zero
@@ -12,10 +12,10 @@ struct StartPhase: Sendable, BitwiseCopyable {
     /// Seconds since the vertical was set.
     private var sinceLevelled = 0.0
 
-    /// Whether it goes on.
-    var isUnderWay: Bool { elapsed < end }
+    /// Whether the phase has not ended.
+    var isActive: Bool { elapsed < end }
 
-    /// The force's sum, earth frame: its direction is up.
+    /// The sum of the forces, earth frame: its direction is up.
     var up: Vector3 { forceSum }
 
     /// The length of the mean force, m/s².
@@ -30,12 +30,12 @@ struct StartPhase: Sendable, BitwiseCopyable {
         end = duration
     }
 
-    /// Goes on for another `duration` seconds.
+    /// Extends the phase by `duration` seconds from now.
     mutating func extend(by duration: Double) {
         end = elapsed + duration
     }
 
-    /// Takes a sample's force in the earth frame; returns whether the vertical is to be set now: at every sample at first,
+    /// Adds a sample's force in the earth frame. Returns whether to set the vertical now: after every sample at first,
     /// then once a block, and at the end.
     mutating func add(_ force: Vector3, interval: Double, firstLevelling: Double, block: Double) -> Bool {
         elapsed += interval
@@ -43,11 +43,11 @@ struct StartPhase: Sendable, BitwiseCopyable {
         forceSum += force
         squares += force.lengthSquared
         count += 1
-        return elapsed < firstLevelling || sinceLevelled >= block - 0.5 * interval || !isUnderWay
+        return elapsed < firstLevelling || sinceLevelled >= block - 0.5 * interval || !isActive
     }
 
-    /// The earth frame was turned so that the mean force points up.
-    mutating func levelled() {
+    /// Call after the earth frame was turned so that the mean force points up.
+    mutating func didSetVertical() {
         forceSum = Vector3(0, 0, forceSum.length)
         sinceLevelled = 0
     }

@@ -1,13 +1,13 @@
 extension AccelerometerFit {
-    /// The unknowns: offset x, y, z and the matrix' xx, yy, zz, xy, xz, yz less those of the identity; where there are
-    /// turns, the nine elements of the gyroscope's matrix, too.
+    /// The unknowns: offset x, y, z and the elements xx, yy, zz, xy, xz, yz of the matrix minus the identity. With
+    /// turns, also the nine elements of the gyroscope's matrix.
     private static let unknowns = 9
     private static let unknownsWithTurns = 18
 
-    /// Solves with those turns that can be believed; `nil` where there is no solution.
+    /// Solves with the turns that are plausible; `nil` if there is no solution.
     func iterate() -> (AccelerometerCalibration, LeastSquaresSolution)? {
         guard let (first, _, _) = iterate(with: []) else { return nil }
-        // Sought freely, a matrix of nine numbers would fit any single turn.
+        // A free matrix of nine numbers would fit any single turn, so check against the identity first.
         var turns = self.turns.filter { turn in
             guard let check = TurnCheck(turn, matrix: .identity, first) else { return false }
             return check.directionError < 5 * parameters.largestTurnError + 0.1 * check.path
@@ -48,7 +48,7 @@ extension AccelerometerFit {
         return (Self.calibration(values), matrix, solution)
     }
 
-    /// Adds prior knowledge and the lengths of the poses' forces.
+    /// Adds the priors and the lengths of the poses' forces.
     private func addPoses(to equations: inout NormalEquations, around values: [Double]) -> Bool {
         for index in 0..<Self.unknowns {
             equations.addPrior(index, target: -values[index], deviation: priorDeviation(index))
@@ -64,7 +64,7 @@ extension AccelerometerFit {
         return true
     }
 
-    /// Adds what the turns say of the angles between forces.
+    /// Adds the angles between forces that the turns measured.
     private func addTurns(
         _ turns: [TurnSegment], to equations: inout NormalEquations, around values: [Double], _ matrix: Matrix3
     ) -> Bool {
@@ -103,7 +103,7 @@ extension AccelerometerFit {
                 Vector3(values[7], values[8], 1 + values[5])))
     }
 
-    /// How the component of the calibrated force along `direction` changes with the unknowns.
+    /// The derivatives, with respect to the unknowns, of the calibrated force's component along `direction`.
     static func row(
         _ direction: Vector3, measured: Vector3, _ calibration: AccelerometerCalibration
     ) -> [Double] {
@@ -117,7 +117,7 @@ extension AccelerometerFit {
         ]
     }
 
-    /// Where the length of gravity is least certain: of the faces, edges and corners of a cube.
+    /// The direction in which the length of gravity is least certain, among the faces, edges and corners of a cube.
     func weakest(
         _ calibration: AccelerometerCalibration, _ solution: LeastSquaresSolution
     ) -> (deviation: Double, direction: Vector3) {

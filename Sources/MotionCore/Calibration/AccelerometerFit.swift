@@ -1,49 +1,49 @@
-/// Finds an accelerometer's offset, scale factors and cross-axis sensitivity from resting positions in any order and any
-/// orientation: at rest the length of the true specific force is gravity's.
+/// Finds an accelerometer's offset, scale factors and cross-axis sensitivity from resting positions in any order and
+/// any orientation: at rest, the true specific force is as long as gravity.
 ///
-/// Nine numbers are sought, an offset and a symmetric matrix, by Gauss-Newton with prior knowledge of how large a chip's
-/// errors are, so that six poses already give offset and scale. Which way the axes as a whole are turned cannot be told
-/// from lengths; the symmetric matrix leaves them where they are.
+/// There are nine unknowns, an offset and a symmetric matrix, solved by Gauss-Newton. Priors for the errors of a chip
+/// make six poses enough for offset and scale. Lengths do not show how the axes are turned as a whole; the symmetric
+/// matrix leaves them unturned.
 ///
-/// Lengths alone need nine poses or more for all nine numbers. The turns between the poses, where they were recorded, say
-/// by which angle two forces differ, up to the gyroscope's own errors, which are then sought too and thrown away: with
-/// them eight poses do.
+/// With lengths alone, all nine numbers take nine poses or more. If the turns between the poses were recorded, they
+/// give the angles between the forces, up to the gyroscope's own errors. Those are estimated too and then discarded;
+/// eight poses are then enough.
 package struct AccelerometerFit: Sendable {
-    /// What is expected of chips and of poses.
+    /// The priors and limits of a fit.
     package struct Parameters: Equatable, Sendable, BitwiseCopyable {
-        /// Standard deviation of an offset before anything is known, m/s². Default 100 mg.
+        /// Prior standard deviation of an offset, m/s². Default 100 mg.
         package var offsetDeviation = 0.1 * standardGravity
-        /// Standard deviation of a scale factor before anything is known. Default 5 %.
+        /// Prior standard deviation of a scale factor. Default 5 %.
         package var scaleDeviation = 0.05
-        /// Standard deviation of a cross-axis term before anything is known. Default 3 %.
+        /// Prior standard deviation of a cross-axis term. Default 3 %.
         package var crossAxisDeviation = 0.03
-        /// How well the length of a mean force is known, m/s². Default 0.5 mg, of noise and of a rest that was none.
+        /// Standard deviation of the length of a mean force, m/s². Default 0.5 mg, for noise and for a rest that was
+        /// not quite one.
         package var forceDeviation = 0.0005 * standardGravity
-        /// How well a turn tells gravity's direction at its end, rad, beside the gyroscope's scale and misalignment.
-        /// Default 0.05°, of noise and of a bias that wanders.
+        /// Standard deviation of gravity's direction at the end of a turn, rad, in addition to the gyroscope's scale
+        /// and misalignment. Default 0.05°, for noise and a wandering bias.
         package var turnDeviation = 0.05 * radiansPerDegree
-        /// Standard deviation of the gyroscope's scale factors and misalignment before anything is known. Default 5 %.
+        /// Prior standard deviation of the gyroscope's scale factors and misalignment. Default 5 %.
         package var gyroscopeDeviation = 0.05
-        /// Error of a turn, rad, from which on it is not believed at all: of one that fits no gyroscope, then of one that
-        /// does not fit the others. Default 1°; at first five times that and a tenth of the turn.
+        /// Largest error of a turn, rad. Turns beyond it are left out: first those that fit no gyroscope, with a limit
+        /// of five times this plus a tenth of the turn, then those that do not fit the other turns. Default 1°.
         package var largestTurnError = 1 * radiansPerDegree
         /// Smallest angle between two poses, rad. Default 20°.
         package var smallestAngle = 20 * radiansPerDegree
-        /// Fewest poses. Default 6: an offset and a scale factor an axis.
+        /// Fewest poses. Default 6: an offset and a scale factor for each axis.
         package var fewestPoses = 6
-        /// Largest believable offset of an axis, m/s². Default 300 mg.
+        /// Largest plausible offset of an axis, m/s². Default 300 mg.
         package var largestOffset = 0.3 * standardGravity
-        /// Largest believable error of a scale factor. Default 15 %.
+        /// Largest plausible error of a scale factor. Default 15 %.
         package var largestScaleError = 0.15
-        /// Largest believable cross-axis term. Default 10 %.
+        /// Largest plausible cross-axis term. Default 10 %.
         package var largestCrossAxis = 0.1
-        /// Largest believable RMS of what the fit leaves, m/s². Default 20 mg.
+        /// Largest plausible RMS residual of the fit, m/s². Default 20 mg.
         package var largestResidual = 0.02 * standardGravity
-        /// Largest uncertainty of the length of gravity in any direction, m/s². Default 60 mg: poses that leave a side
-        /// of the sensor out are beyond it.
+        /// Largest standard deviation of the length of gravity in any direction, m/s². Default 60 mg: poses that leave
+        /// out a side of the sensor exceed it.
         package var largestUncertainty = 0.06 * standardGravity
 
-        /// Makes the defaults.
         package init() {}
     }
 
@@ -53,20 +53,19 @@ package struct AccelerometerFit: Sendable {
     /// The turns that were added.
     package private(set) var turns: [TurnSegment] = []
 
-    /// What is expected.
+    /// The priors and limits.
     package let parameters: Parameters
 
-    /// Makes a fit without poses.
     package init(parameters: Parameters = Parameters()) {
         self.parameters = parameters
     }
 
-    /// Whether there are poses enough for a try at a solution.
+    /// Whether there are enough poses to try for a solution.
     package var hasEnoughPoses: Bool { poses.count >= parameters.fewestPoses }
 
     /// Adds a pose.
     ///
-    /// - Throws: `notGravity` or `tooNear`; the pose is then left out.
+    /// - Throws: `notGravity` or `tooNear`; the pose is then not added.
     package mutating func add(_ pose: RestingPose) throws(AccelerometerFitError) {
         let length = pose.force.length
         guard length > 0.6 * standardGravity, length < 1.5 * standardGravity else {
@@ -81,7 +80,7 @@ package struct AccelerometerFit: Sendable {
         poses.append(pose)
     }
 
-    /// Takes the last pose out again.
+    /// Removes the last pose.
     package mutating func removeLast() {
         if !poses.isEmpty { poses.removeLast() }
     }
@@ -91,15 +90,16 @@ package struct AccelerometerFit: Sendable {
         turns.append(turn)
     }
 
-    /// The direction (length 1, sensor axes) in which another pose would tell most; for the first poses up is enough.
+    /// The direction (unit vector, sensor axes) that should point up in the next pose to improve the fit most; up for
+    /// the first poses.
     package var mostUsefulDirection: Vector3 {
         guard let (_, solution) = iterate() else { return Vector3(0, 0, 1) }
         return weakest(AccelerometerCalibration(), solution).direction
     }
 
-    /// Finds the calibration that makes all poses' forces as long as gravity.
+    /// Finds the calibration that makes the forces of all poses as long as gravity.
     ///
-    /// - Throws: why there is none that can be believed.
+    /// - Throws: the reason if there is no plausible calibration.
     package func solve() throws(AccelerometerFitError) -> Solution {
         guard hasEnoughPoses else {
             throw AccelerometerFitError.tooFewPoses(have: poses.count, need: parameters.fewestPoses)
@@ -136,41 +136,41 @@ package struct AccelerometerFit: Sendable {
             poses: poses.count, uncertainty: uncertainty, weakestDirection: direction)
     }
 
-    /// A calibration, and how good it is.
+    /// A calibration and its quality.
     package struct Solution: Equatable, Sendable, BitwiseCopyable {
         package var calibration: AccelerometerCalibration
-        /// RMS of what is left of the poses' forces' lengths less gravity, m/s².
+        /// RMS of the differences between the lengths of the poses' forces and gravity, m/s².
         package var residual: Double
-        /// The largest of them, m/s², and the index of its pose.
+        /// The largest of these differences, m/s², and the index of its pose.
         package var largestResidual: Double
         package var worstPose: Int
         /// How many poses there were.
         package var poses: Int
-        /// Standard deviation of the length of gravity, m/s², in the direction where it is least certain. With few poses
-        /// this, not the residual, says how good the calibration is.
+        /// Standard deviation of the length of gravity, m/s², in the direction in which it is least certain. With few
+        /// poses this, and not the residual, measures the quality of the calibration.
         package var uncertainty: Double
-        /// That direction, length 1, sensor axes: another pose with it up would help most.
+        /// That direction, a unit vector in sensor axes: another pose with it up would improve the fit most.
         package var weakestDirection: Vector3
     }
 }
 
-/// Why a pose is refused, or why the poses give no calibration.
+/// Why a pose is rejected, or why the poses give no calibration.
 package enum AccelerometerFitError: Error, Equatable, Sendable, BitwiseCopyable {
-    /// The force is so far from gravity (m/s²) that the sensor did not rest or is broken.
+    /// The force (m/s²) is so far from gravity that the sensor was not at rest or is broken.
     case notGravity(length: Double)
-    /// The pose is nearly that of the index, the angle (rad) away: it adds nothing.
+    /// The angle (rad) to the pose of this index is too small: the new pose adds nothing.
     case tooNear(pose: Int, angle: Double)
     /// More poses are needed.
     case tooFewPoses(have: Int, need: Int)
-    /// The poses leave a side out: one with this direction (length 1, sensor axes) up is missing.
+    /// The poses leave out a side: one with this direction (unit vector, sensor axes) up is missing.
     case notSpread(missing: Vector3)
     /// The equations have no solution.
     case noSolution
-    /// The offset of an axis, m/s², is larger than a working chip's.
+    /// The offset of an axis, m/s², is too large for a working chip.
     case implausibleOffset(axis: Int, Double)
-    /// Scale factors or cross-axis terms are larger than a working chip's.
+    /// Scale factors or cross-axis terms are too large for a working chip.
     case implausibleMatrix(Matrix3)
-    /// What the fit leaves, RMS in m/s², is too much: the pose of the index, most of all, was no rest.
+    /// The RMS residual, m/s², is too large. The pose with the largest residual was probably not a rest.
     case residualTooLarge(Double, worstPose: Int)
 }
 

@@ -1,63 +1,64 @@
 internal import CMotionMath
 
-/// The overlapping Allan deviation of a resting axis: how far the means of neighbouring stretches differ, by length.
+/// The overlapping Allan deviation of a resting axis: how much the means of neighbouring stretches differ, as a
+/// function of their length.
 ///
-/// Its slope tells the kinds of noise apart: -1/2 where it is white, 0 where the bias wanders by itself, +1/2 where it
-/// walks at random. IEEE Std 952-1997, annex C; W. J. Riley, Handbook of Frequency Stability Analysis (NIST SP 1065), 5.2.4.
+/// Its slope identifies the kind of noise: -1/2 for white noise, 0 for bias instability, +1/2 for a random walk of the
+/// bias. IEEE Std 952-1997, annex C; W. J. Riley, Handbook of Frequency Stability Analysis (NIST SP 1065), 5.2.4.
 ///
-/// Everything is in the unit of the samples, called u here: rad/s or m/s².
+/// All values are in the unit of the samples, called u here: rad/s or m/s².
 package struct AllanDeviation: Sendable {
     /// The deviation at one averaging time.
     package struct Point: Equatable, Sendable, BitwiseCopyable {
         /// The averaging time τ, seconds.
         package let tau: Double
-        /// The deviation at it, u.
+        /// The deviation at `tau`, u.
         package let deviation: Double
-        /// Pairs of neighbouring stretches that it is the mean of.
+        /// The number of pairs of neighbouring stretches that it averages.
         package let pairs: Int
-        /// By how much the deviation is uncertain, as a part of it (one standard error).
+        /// Standard error of the deviation, relative to it.
         ///
-        /// For stretches that do not overlap (IEEE Std 952-1997, C.4): overlapping ones are never worse.
+        /// For stretches that do not overlap (IEEE Std 952-1997, C.4); overlapping ones are never worse.
         package let relativeError: Double
     }
 
-    /// A kind of noise that is a line of known slope, fitted where the curve comes nearest to it.
+    /// A kind of noise with a known slope: a line fitted where the curve comes closest to that slope.
     package struct Line: Equatable, Sendable {
-        /// Where the line stands at τ = 1 s.
+        /// The value of the line at τ = 1 s.
         package let atOneSecond: Double
-        /// The curve's own slope there, and its standard error.
+        /// The slope of the curve itself there, and its standard error.
         package let slope: Double
         package let slopeError: Double
         /// The averaging times that were fitted, seconds.
         package let tau: ClosedRange<Double>
     }
 
-    /// The lowest place of the curve.
+    /// The minimum of the curve.
     package struct BiasInstability: Equatable, Sendable, BitwiseCopyable {
         /// The instability B, u: the minimum over √(2·ln 2/π) = 0.664 (IEEE Std 952-1997, C.1.3).
         package let value: Double
-        /// Where the minimum is, seconds.
+        /// The averaging time of the minimum, seconds.
         package let tau: Double
-        /// Whether it is only known that B is no larger: white noise still explains the minimum.
+        /// Whether the value is only an upper bound, because white noise alone still explains the minimum.
         package let isUpperBound: Bool
     }
 
     /// The curve, at averaging times of 1, 2, 5, 10, 20, 50 … samples.
     package let points: [Point]
 
-    /// White noise: the line of slope -1/2, or `nil` where the curve has none.
+    /// White noise: the line of slope -1/2; `nil` if the curve has none.
     package let whiteNoise: Line?
 
-    /// The random walk of the bias: the line of slope +1/2, or `nil` where it is not seen.
+    /// The random walk of the bias: the line of slope +1/2; `nil` if the curve has none.
     package let biasWalk: Line?
 
-    /// The lowest place of the curve; `nil` where the samples never change.
+    /// The minimum of the curve; `nil` if the samples never change.
     package let biasInstability: BiasInstability?
 
-    /// The density of the white noise as data sheets give it, u/√Hz: one-sided, hence √2 of the line at 1 s.
+    /// The density of the white noise as data sheets give it, u/√Hz: one-sided, hence √2 times the line at 1 s.
     package var noiseDensity: Double? { whiteNoise.map { $0.atOneSecond * 2.0.squareRoot() } }
 
-    /// The random walk of the samples' integral, u·√s: an angle's or a speed's standard deviation after one second.
+    /// The random walk of the integrated samples, u·√s: the standard deviation of an angle or a speed after one second.
     package var randomWalk: Double? { whiteNoise?.atOneSecond }
 
     /// The random walk of the bias K, u/√s: the line σ = K·√(τ/3) at τ = 3 s (IEEE Std 952-1997, C.1.4).
@@ -65,19 +66,19 @@ package struct AllanDeviation: Sendable {
 
     /// Computes the deviation of one axis.
     ///
-    /// Takes time in proportion to samples times averaging times, of which there are three a decade.
+    /// Takes time proportional to the samples times the averaging times, of which there are three per decade.
     ///
     /// - Parameters:
-    ///   - samples: what the resting axis measured, in equal steps of time.
+    ///   - samples: readings of the axis at rest, evenly spaced in time.
     ///   - period: seconds between two samples.
-    /// - Throws: `AllanDeviationError` where the samples or their period cannot be used.
+    /// - Throws: `AllanDeviationError` if the samples or their period cannot be used.
     package init(samples: [Double], period: Double) throws(AllanDeviationError) {
         guard period > 0, period.isFinite else { throw .invalidPeriod }
         guard samples.count >= Self.fewestSamples else {
             throw .tooShort(samples: samples.count, needed: Self.fewestSamples)
         }
         let sums = try Self.sums(of: samples)
-        // What is smaller is what rounding left of samples that never change.
+        // Anything smaller is rounding left over from samples that never change.
         let rounding = 1e-12 * Self.largest(sums)
         var points: [Point] = []
         var decade = 1
@@ -101,33 +102,33 @@ package struct AllanDeviation: Sendable {
         biasInstability = lowest.map { Self.instability(points, at: $0, whiteNoise: whiteNoise) }
     }
 
-    /// Fewer samples tell nothing that could be relied on.
+    /// With fewer samples the curve is not reliable.
     package static var fewestSamples: Int { 1000 }
 
-    /// A curve ends where the recording holds this many stretches: there the deviation is uncertain by a quarter.
+    /// The curve ends when the recording holds this many stretches: the deviation is then uncertain by a quarter.
     package static var fewestStretches: Int { 9 }
 
-    /// How long a recording has to be, seconds, for the deviation at `tau` to be uncertain by `relativeError`.
+    /// The duration, seconds, of a recording whose deviation at `tau` has this relative standard error.
     package static func duration(for tau: Double, relativeError: Double) -> Double {
         tau * (1 + 1 / (2 * relativeError * relativeError))
     }
 }
 
-/// Why there is no Allan deviation.
+/// Why the deviation cannot be computed.
 package enum AllanDeviationError: Error, Equatable, Sendable, BitwiseCopyable {
     /// The recording has too few samples.
     case tooShort(samples: Int, needed: Int)
-    /// A sample is no finite number.
+    /// A sample is not a finite number.
     case notFinite(index: Int)
-    /// The sample period is no positive number.
+    /// The sample period is not a positive number.
     case invalidPeriod
 }
 
 // The curve.
 extension AllanDeviation {
-    /// What the samples add up to before each of them and after the last, without their mean.
+    /// The running sums of the samples minus their mean: before each sample, and after the last one.
     ///
-    /// Without the mean the sums stay small, and small differences of them exact.
+    /// Subtracting the mean keeps the sums small, so that small differences between them stay exact.
     private static func sums(of samples: [Double]) throws(AllanDeviationError) -> [Double] {
         var total = 0.0
         for index in samples.indices {
@@ -146,7 +147,7 @@ extension AllanDeviation {
         return sums
     }
 
-    /// The deviation of stretches of `length` samples, over all pairs of neighbouring ones.
+    /// The deviation for stretches of `length` samples, over all pairs of neighbouring stretches.
     private static func point(_ sums: [Double], length: Int, period: Double, rounding: Double) -> Point {
         let samples = sums.count - 1
         let pairs = samples - 2 * length + 1
@@ -170,22 +171,22 @@ extension AllanDeviation {
     }
 }
 
-// What is read off the curve.
+// Quantities read from the curve.
 extension AllanDeviation {
-    /// Points that a line is fitted to: a decade.
+    /// The points that a line is fitted to: a decade.
     private static var pointsOfLine: Int { 4 }
 
-    /// A slope farther from the wanted one, with its standard error, is another kind of noise.
+    /// If the slope plus its standard error is farther from the wanted slope, it is another kind of noise.
     private static var slopeTolerance: Double { 0.2 }
 
-    /// The line of `slope` through the decade, from the point `first` on, where the curve is certain to be nearest to it.
+    /// Fits a line of `slope` to the decade, from the point `first` on, whose slope is certain to be closest to it.
     private static func line(of points: [Point], slope wanted: Double, from first: Int) -> Line? {
         var best: Line?
         var smallest = slopeTolerance
         var start = first
         while start + pointsOfLine <= points.count {
             if let line = fit(points, from: start, slope: wanted) {
-                // A short stretch of few pairs comes near to any slope by chance: its uncertainty counts against it.
+                // A short stretch of few pairs can have any slope by chance, so its standard error counts against it.
                 let distance = abs(line.slope - wanted) + line.slopeError
                 if distance < smallest {
                     smallest = distance
@@ -197,7 +198,7 @@ extension AllanDeviation {
         return best
     }
 
-    /// Fits the logarithms of a decade of points, weighted by their uncertainty; `nil` where one of them is zero.
+    /// Fits the logarithms of a decade of points, weighted by their uncertainty; `nil` if one of them is zero.
     private static func fit(_ points: [Point], from start: Int, slope wanted: Double) -> Line? {
         var weights = 0.0
         var meanX = 0.0
@@ -225,12 +226,12 @@ extension AllanDeviation {
             tau: points[start].tau...points[start + pointsOfLine - 1].tau)
     }
 
-    /// The instability that the minimum means, and whether the curve really has one there.
+    /// The instability that follows from the minimum, and whether the curve really has a minimum there.
     private static func instability(_ points: [Point], at index: Int, whiteNoise: Line?) -> BiasInstability {
         let point = points[index]
         var isUpperBound = index == points.count - 1
         if let whiteNoise {
-            // Where white noise alone explains the minimum, only the recording's end made it one.
+            // If white noise alone explains the minimum, it is only the end of the recording.
             let white = whiteNoise.atOneSecond / point.tau.squareRoot()
             isUpperBound = point.deviation < white * (1 + 2 * point.relativeError)
         }

@@ -1,42 +1,44 @@
-/// A gyroscope's bias as a straight line over temperature, learnt from rests: recursive least squares that forgets slowly.
+/// A gyroscope's bias as a straight line over temperature, estimated from rests by recursive least squares with slow
+/// forgetting.
 public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
-    /// Whether it has learnt anything.
+    /// Whether any rest has been learnt.
     public private(set) var hasBias = false
 
-    /// The temperature from which the line is told, °C: that of the first rest.
+    /// The temperature at which `bias` holds, °C: the temperature of the first rest.
     public private(set) var referenceTemperature = 25.0
 
-    /// The bias at that temperature, rad/s, sensor axes.
+    /// The bias at the reference temperature, rad/s, sensor axes.
     public private(set) var bias = Vector3.zero
 
-    /// Change of the bias with temperature, rad/s per °C; what a usable line says is bounded, see `calibratedSlope`.
+    /// Change of the bias with temperature, rad/s per °C, without bounds; see `calibratedSlope`.
     public private(set) var slope = Vector3.zero
 
-    /// The temperatures among which it was learnt, °C.
+    /// The range of temperatures of the rests, °C.
     public private(set) var lowestTemperature = 25.0
     public private(set) var highestTemperature = 25.0
 
-    /// How uncertain bias and slope are, as variances and covariance in units of one rest's noise.
+    /// Variances and covariance of bias and slope, in units of one rest's noise.
     public private(set) var biasVariance = BiasTemperatureLine.initialBiasVariance
     public private(set) var slopeVariance = BiasTemperatureLine.initialSlopeVariance
     public private(set) var covariance = 0.0
 
-    /// Span of temperatures from which on the slope is believed, °C.
+    /// The temperature range from which on the slope is used, °C.
     public static let smallestSpan = 3.0
 
-    /// Largest slope that is believed, rad/s per °C: 0.5 °/s per °C, thrice what the specification's ±20 °/s over -40
-    /// to 85 °C (PS-MPU-6000A-00 r3.4, 6.1) comes to.
+    /// Largest plausible slope, rad/s per °C: 0.5 °/s per °C, three times the specification's ±20 °/s over -40 to 85 °C
+    /// (PS-MPU-6000A-00 r3.4, 6.1).
     public static let largestSlope = 0.5 * radiansPerDegree
 
-    /// What is left of a rest's weight after another one. Rests are reported every 10 s, so this is a memory of hours.
+    /// The factor by which the weight of a rest shrinks with each later one. Rests are reported every 10 s, so this is
+    /// a memory of hours.
     private static let memory = 0.9995
     private static let initialBiasVariance = 1e6
     private static let initialSlopeVariance = 1e3
 
-    /// Makes a line that has learnt nothing.
+    /// Creates a line without any data.
     public init() {}
 
-    /// Makes the line that was kept; one that cannot be has learnt nothing.
+    /// Restores a stored line. If the values are not usable, the line starts without any data.
     public init(
         referenceTemperature: Double, bias: Vector3, slope: Vector3, lowestTemperature: Double,
         highestTemperature: Double, biasVariance: Double, slopeVariance: Double, covariance: Double
@@ -59,10 +61,10 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
         self.covariance = covariance
     }
 
-    /// Whether temperatures spanned enough to believe the slope.
+    /// Whether the temperature range is large enough to use the slope.
     public var hasSlope: Bool { highestTemperature - lowestTemperature >= Self.smallestSpan }
 
-    /// The slope as it may be used, rad/s per °C: bounded, and zero before it can be believed.
+    /// The slope to use, rad/s per °C: within bounds, and zero until the temperature range is large enough.
     public var calibratedSlope: Vector3 {
         guard hasSlope else { return .zero }
         var bounded = slope
@@ -70,9 +72,9 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
         return bounded
     }
 
-    /// Takes over what a rest told: the gyroscope's whole bias (rad/s, sensor axes) at a temperature of the chip (°C).
+    /// Adds a rest: the gyroscope's whole bias (rad/s, sensor axes) at a chip temperature (°C).
     ///
-    /// What is not finite, and what no gyroscope has, is left out.
+    /// Ignores values that are not finite or that no gyroscope has.
     public mutating func learn(bias measured: Vector3, temperature: Double) {
         guard measured.isFinite, temperature.isFinite, measured.length < 60 * radiansPerDegree else { return }
         guard hasBias else {
@@ -100,8 +102,8 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
         bound()
     }
 
-    /// A chip that stays at one temperature says nothing of the slope: without a bound its uncertainty would grow until
-    /// a degree's noise passed for a slope.
+    /// Bounds the variances. A chip that stays at one temperature gives no information about the slope; without a bound
+    /// its variance would grow until the noise of one degree passed for a slope.
     private mutating func bound() {
         if slopeVariance > Self.initialSlopeVariance {
             let shrink = (Self.initialSlopeVariance / slopeVariance).squareRoot()
@@ -115,7 +117,7 @@ public struct BiasTemperatureLine: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The bias, rad/s, that the line tells for a temperature (°C).
+    /// The bias, rad/s, at a temperature (°C).
     public func bias(at temperature: Double) -> Vector3 {
         bias + (temperature - referenceTemperature) * calibratedSlope
     }

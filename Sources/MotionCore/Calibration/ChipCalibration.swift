@@ -1,13 +1,12 @@
-/// What is known of one chip's errors; the identity where nothing is.
+/// The known errors of one chip; the identity if none are known.
 public struct ChipCalibration: Equatable, Sendable, BitwiseCopyable {
     public var accelerometer = AccelerometerCalibration()
     public var gyroscope = GyroscopeCalibration()
 
-    /// Makes the calibration of a perfect chip.
+    /// Creates the calibration of a perfect chip.
     @inlinable
     public init() {}
 
-    /// Makes a calibration of its parts.
     @inlinable
     public init(accelerometer: AccelerometerCalibration, gyroscope: GyroscopeCalibration) {
         self.accelerometer = accelerometer
@@ -17,30 +16,30 @@ public struct ChipCalibration: Equatable, Sendable, BitwiseCopyable {
 
 /// The errors of an accelerometer: true = matrix · (measured − offset), along the sensor's axes.
 ///
-/// Gravity alone cannot tell how the axes as a whole are turned; by convention they are not, and the matrix that
-/// `AccelerometerFit` finds is symmetric. What is left of the turn belongs to the mounting.
+/// Gravity alone does not show how the axes are turned as a whole. By convention they are not: the matrix that
+/// `AccelerometerFit` finds is symmetric, and any remaining rotation belongs to the mounting.
 public struct AccelerometerCalibration: Equatable, Sendable, BitwiseCopyable {
-    /// What the sensor reads where there is no specific force, m/s².
+    /// The reading without specific force, m/s².
     public var offset: Vector3
 
-    /// Undoes scale factors (diagonal) and cross-axis sensitivity.
+    /// Corrects scale factors (diagonal) and cross-axis sensitivity.
     public var matrix: Matrix3
 
-    /// Makes a calibration; by default that of a perfect accelerometer.
+    /// The default is a perfect accelerometer.
     @inlinable
     public init(offset: Vector3 = .zero, matrix: Matrix3 = .identity) {
         self.offset = offset
         self.matrix = matrix
     }
 
-    /// The specific force (m/s²) that made the sensor read `measured`.
+    /// The specific force (m/s²) for the reading `measured`.
     @inlinable
     public func apply(_ measured: Vector3) -> Vector3 { matrix * (measured - offset) }
 }
 
 /// The errors of a gyroscope: true = matrix · (measured − bias), along the sensor's axes.
 public struct GyroscopeCalibration: Equatable, Sendable, BitwiseCopyable {
-    /// What the sensor reads at rest at the reference temperature, rad/s.
+    /// The reading at rest at the reference temperature, rad/s.
     public var bias: Vector3
 
     /// Change of the bias with temperature, rad/s per °C.
@@ -49,10 +48,10 @@ public struct GyroscopeCalibration: Equatable, Sendable, BitwiseCopyable {
     /// The temperature at which `bias` holds, °C.
     public var referenceTemperature: Double
 
-    /// Undoes scale factors (diagonal) and misalignment against the accelerometer.
+    /// Corrects scale factors (diagonal) and misalignment relative to the accelerometer.
     public var matrix: Matrix3
 
-    /// Makes a calibration; by default that of a perfect gyroscope.
+    /// The default is a perfect gyroscope.
     @inlinable
     public init(
         bias: Vector3 = .zero, biasSlope: Vector3 = .zero, referenceTemperature: Double = 25,
@@ -64,13 +63,13 @@ public struct GyroscopeCalibration: Equatable, Sendable, BitwiseCopyable {
         self.matrix = matrix
     }
 
-    /// The bias (rad/s) at a temperature of the chip (°C); that at the reference temperature where it is unknown.
+    /// The bias (rad/s) at a chip temperature (°C); the one at the reference temperature if the temperature is unknown.
     @inlinable
     public func bias(at temperature: Double) -> Vector3 {
         temperature.isFinite ? bias + (temperature - referenceTemperature) * biasSlope : bias
     }
 
-    /// The angular rate (rad/s) that made the sensor read `measured` at a temperature of the chip (°C).
+    /// The angular rate (rad/s) for the reading `measured` at a chip temperature (°C).
     @inlinable
     public func apply(_ measured: Vector3, temperature: Double) -> Vector3 {
         matrix * (measured - bias(at: temperature))

@@ -1,64 +1,64 @@
-/// Finds a gyroscope's scale factors and misalignment from turns between rests: what it makes of gravity's direction at
-/// the start has to be gravity's direction at the end, and a sensor that went all the way round has turned by 360°.
+/// Finds a gyroscope's scale factors and misalignment from turns between rests. Two facts are used: gravity's direction
+/// at the start, carried along by the gyroscope, must match gravity's direction at the end; and a sensor that went all
+/// the way round has turned by 360°.
 ///
-/// Nine numbers are sought, the matrix that takes readings to true rates along the calibrated accelerometer's axes, by
-/// Gauss-Newton with prior knowledge of how large a chip's errors are. The bias is the mean of the rests.
+/// There are nine unknowns, the matrix that turns readings into true rates along the calibrated accelerometer's axes,
+/// solved by Gauss-Newton with priors for the errors of a chip. The bias is the mean of the rests.
 package struct GyroscopeFit: Sendable {
-    /// What is expected of chips and of turns.
+    /// The priors and limits of a fit.
     package struct Parameters: Equatable, Sendable, BitwiseCopyable {
-        /// Standard deviation of a scale factor before anything is known. Default 5 %.
+        /// Prior standard deviation of a scale factor. Default 5 %.
         package var scaleDeviation = 0.05
-        /// Standard deviation of a misalignment before anything is known, rad. Default 3 %.
+        /// Prior standard deviation of a misalignment, rad. Default 0.03.
         package var crossAxisDeviation = 0.03
-        /// How well gravity's direction is known at a rest, rad. Default 0.1°.
+        /// Standard deviation of gravity's direction at a rest, rad. Default 0.1°.
         package var directionDeviation = 0.1 * radiansPerDegree
-        /// How well a sensor is put back where it was after full turns, rad. Default 0.5°, by eye against an edge.
+        /// Standard deviation of the heading when the sensor is put back after full turns, rad. Default 0.5°, by eye
+        /// against an edge.
         package var headingDeviation = 0.5 * radiansPerDegree
         /// Smallest turn, rad. Default 30°.
         package var smallestTurn = 30 * radiansPerDegree
         /// Fewest turns. Default 3.
         package var fewestTurns = 3
-        /// Largest uncertainty of a scale factor. Default 1 %: turns that leave an axis out are beyond it.
+        /// Largest standard deviation of a scale factor. Default 1 %: turns that leave out an axis exceed it.
         package var largestUncertainty = 0.01
-        /// Largest believable error of a scale factor. Default 15 %.
+        /// Largest plausible error of a scale factor. Default 15 %.
         package var largestScaleError = 0.15
-        /// Largest believable misalignment, rad. Default 0.1.
+        /// Largest plausible misalignment, rad. Default 0.1.
         package var largestCrossAxis = 0.1
-        /// Largest believable RMS of what the fit leaves, rad. Default 2°.
+        /// Largest plausible RMS residual of the fit, rad. Default 2°.
         package var largestResidual = 2 * radiansPerDegree
 
-        /// Makes the defaults.
         package init() {}
     }
 
     /// The turns so far.
     package private(set) var turns: [TurnSegment] = []
 
-    /// What is expected.
+    /// The priors and limits.
     package let parameters: Parameters
 
-    /// The accelerometer's calibration, by which gravity's direction is told.
+    /// The accelerometer's calibration, which gives gravity's direction.
     package let accelerometer: AccelerometerCalibration
 
-    /// Makes a fit without turns.
     package init(accelerometer: AccelerometerCalibration, parameters: Parameters = Parameters()) {
         self.accelerometer = accelerometer
         self.parameters = parameters
     }
 
-    /// Whether there are turns enough for a try at a solution.
+    /// Whether there are enough turns to try for a solution.
     package var hasEnoughTurns: Bool { turns.count >= parameters.fewestTurns }
 
     /// Adds a turn.
     ///
-    /// - Throws: `tooSmall`, `notBack` or `wrongNumberOfTurns`; the turn is then left out.
+    /// - Throws: `tooSmall`, `notBack` or `wrongNumberOfTurns`; the turn is then not added.
     package mutating func add(_ turn: TurnSegment) throws(GyroscopeFitError) {
         if turn.fullTurns > 0 {
             let tilt = accelerometer.apply(turn.start.force).angle(to: accelerometer.apply(turn.end.force))
             guard tilt < 3 * radiansPerDegree else { throw GyroscopeFitError.notBack(angle: tilt) }
             let heading = abs(turn.measuredHeading)
             guard abs(heading / (2 * .pi) - Double(turn.fullTurns)) < 0.15 * Double(turn.fullTurns) else {
-                throw GyroscopeFitError.wrongNumberOfTurns(measured: heading / (2 * .pi), told: turn.fullTurns)
+                throw GyroscopeFitError.wrongNumberOfTurns(measured: heading / (2 * .pi), expected: turn.fullTurns)
             }
         } else {
             let angle = turn.measuredRotation.rotationVector.length
@@ -67,16 +67,17 @@ package struct GyroscopeFit: Sendable {
         turns.append(turn)
     }
 
-    /// Takes the last turn out again.
+    /// Removes the last turn.
     package mutating func removeLast() {
         if !turns.isEmpty { turns.removeLast() }
     }
 
-    /// A calibration, and how good it is.
+    /// A calibration and its quality.
     package struct Solution: Equatable, Sendable, BitwiseCopyable {
-        /// The slope over temperature is zero: turns do not take long enough to tell it.
+        /// The slope over temperature is zero: turns are too short to measure it.
         package var calibration: GyroscopeCalibration
-        /// RMS of the angles (rad) between gravity as turned and as found, and of full turns less 360°.
+        /// RMS of two kinds of angles (rad): between gravity as carried along and as measured, and between full turns
+        /// and 360°.
         package var residual: Double
         /// The largest of them, rad.
         package var largestResidual: Double
@@ -89,7 +90,7 @@ package struct GyroscopeFit: Sendable {
 
     /// Finds the calibration that fits all turns.
     ///
-    /// - Throws: why there is none that can be believed.
+    /// - Throws: the reason if there is no plausible calibration.
     package func solve() throws(GyroscopeFitError) -> Solution {
         guard hasEnoughTurns else {
             throw GyroscopeFitError.tooFewTurns(have: turns.count, need: parameters.fewestTurns)
@@ -176,13 +177,13 @@ package struct GyroscopeFit: Sendable {
 }
 
 extension Matrix3 {
-    /// The element of an index that counts row after row.
+    /// The element at an index that counts row by row.
     func element(_ index: Int) -> Double {
         let row = index / 3
         return (row == 0 ? row0 : row == 1 ? row1 : row2)[index % 3]
     }
 
-    /// The matrix with nine numbers added, row after row.
+    /// The matrix plus nine numbers, row by row.
     func adding(_ step: ArraySlice<Double>) -> Matrix3 {
         let i = step.startIndex
         return Matrix3(
@@ -191,22 +192,23 @@ extension Matrix3 {
     }
 }
 
-/// Why a turn is refused, or why the turns give no calibration.
+/// Why a turn is rejected, or why the turns give no calibration.
 package enum GyroscopeFitError: Error, Equatable, Sendable, BitwiseCopyable {
-    /// The turn's angle (rad) tells too little.
+    /// The angle of the turn (rad) is too small to be useful.
     case tooSmall(angle: Double)
-    /// The sensor is not back in the attitude that full turns end in: gravity's direction is this angle (rad) off.
+    /// The sensor did not return to the attitude in which full turns end: gravity's direction is off by this angle
+    /// (rad).
     case notBack(angle: Double)
-    /// The gyroscope saw another number of full turns than was told.
-    case wrongNumberOfTurns(measured: Double, told: Int)
+    /// The gyroscope measured another number of full turns than expected.
+    case wrongNumberOfTurns(measured: Double, expected: Int)
     /// More turns are needed.
     case tooFewTurns(have: Int, need: Int)
-    /// The turns leave an axis out: its scale factor's standard deviation is still this.
+    /// The turns leave out an axis: the standard deviation of its scale factor is still this large.
     case axesDoNotSpan(weakestAxis: Int, uncertainty: Double)
     /// The equations have no solution.
     case noSolution
-    /// Scale factors or misalignment are larger than a working chip's.
+    /// Scale factors or misalignment are too large for a working chip.
     case implausibleMatrix(Matrix3)
-    /// What the fit leaves, RMS in rad, is too much.
+    /// The RMS residual, rad, is too large.
     case residualTooLarge(Double)
 }

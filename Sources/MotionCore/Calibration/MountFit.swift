@@ -1,21 +1,22 @@
-/// Finds how a sensor is mounted from two poses: the body as it is when it lies level, and tipped forward, nose down.
+/// Finds the mounting of a sensor from two poses: the body level, and the body tipped forward, nose down.
 package enum MountFit {
-    /// Smallest angle between the two poses, rad: 20°. Less leaves forward to the noise.
+    /// Smallest angle between the two poses, rad: 20°. With less, noise decides which way is forward.
     package static let smallestAngle = 20 * radiansPerDegree
 
-    /// Largest angle between the two poses, rad: 160°. The nearer to upside down, the less it says where forward is.
+    /// Largest angle between the two poses, rad: 160°. The closer to upside down, the less the pose reveals about
+    /// forward.
     package static let largestAngle = 160 * radiansPerDegree
 
     /// Finds the mounting.
     ///
-    /// Tipping forward turns the body right-handed about its y axis, so the vertical moves from z towards -x; how far
-    /// does not matter.
+    /// Tipping forward turns the body right-handed about its y axis, so the vertical moves from z towards -x. The
+    /// amount does not matter.
     ///
     /// - Parameters:
-    ///   - level: specific force along the sensor's axes, calibrated, while the body is level.
-    ///   - tipped: the same while it is tipped forward.
-    /// - Returns: what turns sensor axes into body axes, x forward, y left, z up.
-    /// - Throws: `wrongAngle` where the poses do not tell the axes, `notGravity` where one is no rest.
+    ///   - level: calibrated specific force along the sensor's axes with the body level.
+    ///   - tipped: the same with the body tipped forward.
+    /// - Returns: the rotation from sensor axes to body axes, x forward, y left, z up.
+    /// - Throws: `wrongAngle` if the poses do not determine the axes, `notGravity` if one is not a rest.
     package static func mount(level: Vector3, tippedForward tipped: Vector3) throws(MountFitError) -> Matrix3 {
         for force in [level, tipped] {
             guard force.length > 0.6 * standardGravity, force.length < 1.5 * standardGravity else {
@@ -34,6 +35,6 @@ package enum MountFit {
 package enum MountFitError: Error, Equatable, Sendable, BitwiseCopyable {
     /// The angle between the poses (rad) is not between 20° and 160°.
     case wrongAngle(Double)
-    /// The force is so far from gravity (m/s²) that the sensor did not rest or is broken.
+    /// The force (m/s²) is so far from gravity that the sensor was not at rest or is broken.
     case notGravity(length: Double)
 }

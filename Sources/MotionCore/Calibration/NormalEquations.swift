@@ -1,22 +1,22 @@
-/// The normal equations of a small least-squares problem: weighted rows and prior knowledge, summed up.
+/// The normal equations of a small least-squares problem: the sum of weighted rows and priors.
 ///
-/// For set-up, not for samples: it allocates.
+/// Allocates, so it is for set-up and not for samples.
 struct NormalEquations {
-    /// How many unknowns there are.
+    /// The number of unknowns.
     let count: Int
 
-    /// The information about the unknowns: the sum of row · rowᵀ / σ², row after row.
+    /// The information matrix: the sum of row · rowᵀ / σ², row by row.
     private var information: [Double]
     private var rightSide: [Double]
 
-    /// Makes equations that say nothing about `count` unknowns.
+    /// Creates equations for `count` unknowns, without any information about them.
     init(count: Int) {
         self.count = count
         information = [Double](repeating: 0, count: count * count)
         rightSide = [Double](repeating: 0, count: count)
     }
 
-    /// Adds that `row` · step should be `target`, give or take `deviation`.
+    /// Adds an equation: `row` · step = `target`, with standard deviation `deviation`.
     mutating func add(_ row: [Double], target: Double, deviation: Double) {
         let weight = 1 / (deviation * deviation)
         for i in 0..<count where row[i] != 0 {
@@ -25,14 +25,14 @@ struct NormalEquations {
         }
     }
 
-    /// Adds that the step of the unknown `index` should be `target`, give or take `deviation`.
+    /// Adds a prior: the step of the unknown `index` is `target`, with standard deviation `deviation`.
     mutating func addPrior(_ index: Int, target: Double, deviation: Double) {
         let weight = 1 / (deviation * deviation)
         information[index * count + index] += weight
         rightSide[index] += weight * target
     }
 
-    /// Solves for the step; `nil` where the equations leave it open.
+    /// Solves for the step; `nil` if the equations do not determine it.
     func solved() -> LeastSquaresSolution? {
         // Cholesky: information = factor · factorᵀ.
         var factor = [Double](repeating: 0, count: count * count)
@@ -52,7 +52,7 @@ struct NormalEquations {
     }
 }
 
-/// What the normal equations say: the step, and how sure it is.
+/// The solution of the normal equations: the step and its covariance.
 struct LeastSquaresSolution {
     let step: [Double]
     private let count: Int

@@ -1,51 +1,52 @@
-/// Waits until the sensor lies still, and averages what it reads there.
+/// Waits until the sensor lies still, then averages its readings.
 ///
-/// A rest is told by how far readings stray from their own mean, so that no bias, however large, hides it. A turn so
-/// slow that it does not stray shows in the direction of gravity between the first and the second half.
+/// A rest is detected by how far readings stray from their own mean, so even a large bias does not hide it. A turn too
+/// slow for that shows as a change of gravity's direction between the first and the second half.
 package struct PoseCollector: Sendable, BitwiseCopyable {
     /// What counts as lying still, and for how long.
     package struct Parameters: Equatable, Sendable, BitwiseCopyable {
-        /// Seconds that are averaged. Longer averages away more noise and tries the user's patience. Default 2: with
-        /// an MPU-6050's 400 µg/√Hz the mean is good to 0.2 mg.
+        /// Seconds that are averaged. Longer averages out more noise, but the user has to wait. Default 2: with an
+        /// MPU-6050's 400 µg/√Hz the mean is good to 0.2 mg.
         package var duration = 2.0
-        /// Seconds of quiet before the averaging begins: what was touched still trembles. Default 0.5.
+        /// Seconds of quiet before averaging begins, because an object that was just touched still trembles. Default
+        /// 0.5.
         package var settling = 0.5
-        /// How far a reading may stray from the mean force, m/s². Smaller refuses noisy chips and floors that tremble,
-        /// larger lets hands that hold the board count as rest. Default 0.5, ten times an MPU-6050's noise.
+        /// Largest distance of a reading from the mean force, m/s². Smaller rejects noisy chips and trembling floors;
+        /// larger accepts a board held in the hand. Default 0.5, ten times an MPU-6050's noise.
         package var forceLimit = 0.5
-        /// How far a reading may stray from the mean rate, rad/s. Default 2 °/s.
+        /// Largest distance of a reading from the mean rate, rad/s. Smaller rejects noisy chips; larger accepts slow
+        /// turns. Default 2 °/s.
         package var rateLimit = 2 * radiansPerDegree
-        /// How far the mean force may move from the first half to the second, m/s². Default 0.05: 0.3° of tilt.
+        /// Largest change of the mean force from the first half to the second, m/s². Default 0.05: 0.3° of tilt.
         package var driftLimit = 0.05
         /// Largest mean rate that can be a bias, rad/s. Default 25 °/s: an MPU-6050's ±20 °/s (PS-MPU-6000A-00 r3.4,
-        /// 6.1) and some drift.
+        /// 6.1) plus drift.
         package var largestBias = 25 * radiansPerDegree
 
-        /// Makes the defaults.
         package init() {}
     }
 
     /// Why the sensor does not count as still.
-    package enum Unrest: UInt8, Sendable, BitwiseCopyable {
-        /// The angular rate strays, or is larger than a bias can be.
+    package enum Disturbance: UInt8, Sendable, BitwiseCopyable {
+        /// The angular rate strays from its mean, or is too large for a bias.
         case rotation
-        /// The specific force strays.
+        /// The specific force strays from its mean.
         case force
-        /// The direction of gravity moved while it was averaged.
+        /// The direction of gravity changed during averaging.
         case drift
-        /// Samples are missing, or an axis was at the end of its range.
+        /// Samples are missing, or an axis was clipped.
         case badSamples
     }
 
-    /// How far it has got.
+    /// The state after a sample.
     package enum Progress: Equatable, Sendable, BitwiseCopyable {
-        /// It moves, or did just now.
-        case moving(Unrest)
-        /// It has just come to rest.
+        /// The sensor moves, or moved just now.
+        case moving(Disturbance)
+        /// The sensor has just come to rest.
         case settling
-        /// It is being averaged: the part that is done, 0 to 1.
+        /// The readings are being averaged: the completed part, 0 to 1.
         case averaging(Double)
-        /// The pose; the next sample begins another one.
+        /// The pose is complete; the next sample begins another one.
         case done(RestingPose)
     }
 
@@ -57,12 +58,12 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
     private var settlingCount = 0.0
     private var sums = PoseSums()
 
-    /// Makes a collector that has seen nothing.
+    /// Creates a collector that has seen no samples.
     package init(parameters: Parameters = Parameters()) {
         self.parameters = parameters
     }
 
-    /// Begins anew.
+    /// Starts from scratch.
     package mutating func reset() {
         quietSince = nil
         last = nil
@@ -70,7 +71,7 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
         sums = PoseSums()
     }
 
-    /// Takes a sample along the sensor's axes; one that is not later than the one before changes nothing.
+    /// Adds a sample along the sensor's axes; ignores one that is not later than the previous one.
     package mutating func take(_ sample: MotionSample) -> Progress {
         if let last, sample.timestamp <= last { return .settling }
         let hasGap = sample.flags.contains(.afterGap) && last != nil
@@ -100,15 +101,15 @@ package struct PoseCollector: Sendable, BitwiseCopyable {
         return .done(pose)
     }
 
-    /// The mean that readings are compared with: of all of them at first, then of about the last hundred, so that what
-    /// trembled while it settled is forgotten.
+    /// Updates the mean that readings are compared with. It covers all readings at first, then about the last hundred,
+    /// so that the trembling while settling is forgotten.
     private mutating func follow(_ sample: MotionSample) {
         settlingCount = min(100, settlingCount + 1)
         settlingForce += (sample.acceleration - settlingForce) * (1 / settlingCount)
         settlingRate += (sample.rotationRate - settlingRate) * (1 / settlingCount)
     }
 
-    private mutating func startOver(_ reason: Unrest, with sample: MotionSample? = nil) -> Progress {
+    private mutating func startOver(_ reason: Disturbance, with sample: MotionSample? = nil) -> Progress {
         let last = self.last
         reset()
         self.last = last
@@ -137,7 +138,7 @@ private struct PoseSums: Sendable, BitwiseCopyable {
         var meanForce: Vector3 { force * (1 / max(1, count)) }
     }
 
-    /// How far the mean force of the second half is from that of the first, m/s²; zero while one of them is empty.
+    /// The distance between the mean forces of both halves, m/s²; zero while one of them is empty.
     var drift: Double {
         first.count > 0 && second.count > 0 ? (second.meanForce - first.meanForce).length : 0
     }

@@ -1,25 +1,25 @@
-/// Pose after pose, with the turns between them: what a calibration is made of.
+/// A sequence of poses, with the turns between them: the input of a calibration.
 ///
-/// A rest counts as another pose only after a movement, so that a sensor nobody touches is one pose and not many.
+/// A rest counts as another pose only after a movement. A sensor that is not touched is one pose, not many.
 package struct PoseSequence: Sendable {
-    /// How far it has got.
+    /// The state after a sample.
     package enum Progress: Equatable, Sendable, BitwiseCopyable {
-        /// It still lies as in the last pose: move it.
+        /// The sensor still lies as in the last pose and must be moved.
         case unmoved
-        /// It moves, or did just now.
-        case moving(PoseCollector.Unrest)
-        /// It has just come to rest.
+        /// The sensor moves, or moved just now.
+        case moving(PoseCollector.Disturbance)
+        /// The sensor has just come to rest.
         case settling
-        /// The pose is being averaged: the part that is done, 0 to 1.
+        /// The pose is being averaged: the completed part, 0 to 1.
         case averaging(Double)
-        /// Another pose.
+        /// A new pose is complete.
         case done(RestingPose)
     }
 
-    /// The turn that led to the last pose; `nil` where there was none or its recording is useless.
+    /// The turn that led to the last pose; `nil` if there was none or its recording cannot be used.
     package private(set) var lastTurn: TurnSegment?
 
-    /// What made the recording of the turn to the last pose useless; `nil` where nothing did.
+    /// Why the recording of the turn to the last pose cannot be used; `nil` if it can.
     package private(set) var lastDamage: TurnRecorder.Damage?
 
     /// The last pose.
@@ -29,12 +29,12 @@ package struct PoseSequence: Sendable {
     private var recorder: TurnRecorder?
     private var hasMoved = true
 
-    /// Makes a sequence that begins with the first rest.
+    /// Creates a sequence that begins with the first rest.
     package init(parameters: PoseCollector.Parameters = PoseCollector.Parameters()) {
         collector = PoseCollector(parameters: parameters)
     }
 
-    /// Forgets all poses: the next rest counts, moved or not.
+    /// Forgets all poses. The next rest counts even without a movement.
     package mutating func reset() {
         collector.reset()
         recorder = nil
@@ -44,13 +44,13 @@ package struct PoseSequence: Sendable {
         lastPose = nil
     }
 
-    /// Takes a sample along the sensor's axes.
+    /// Adds a sample along the sensor's axes.
     package mutating func take(_ sample: MotionSample) -> Progress {
         recorder?.take(sample)
         switch collector.take(sample) {
-        case .moving(let unrest):
+        case .moving(let disturbance):
             hasMoved = true
-            return .moving(unrest)
+            return .moving(disturbance)
         case .settling:
             return hasMoved ? .settling : .unmoved
         case .averaging(let part):
@@ -61,7 +61,7 @@ package struct PoseSequence: Sendable {
                 lastTurn = recorder?.finished(at: pose)
                 lastDamage = recorder?.damage
             }
-            // Also where nothing moved: the next turn begins with the bias of this moment, not of long ago.
+            // Even without a movement: the next turn should begin with the present bias, not with an old one.
             lastPose = pose
             recorder = TurnRecorder(from: pose)
             recorder?.take(sample)

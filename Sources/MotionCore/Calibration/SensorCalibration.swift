@@ -1,18 +1,18 @@
-/// Turns what the sensor measured along its own axes into what the body experiences along its axes: the chip's errors
-/// are taken out, then the axes are turned.
+/// Converts readings along the sensor's axes into what the body experiences along its own axes: removes the chip's
+/// errors, then rotates the axes.
 package struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
-    /// Turns sensor axes into body axes; orthonormal.
+    /// Rotates sensor axes into body axes; orthonormal.
     package let mount: Matrix3
 
     /// The chip's errors.
     package let chip: ChipCalibration
 
-    /// The chip's matrices with the mounting behind them: one product a sample instead of two.
+    /// The chip's matrices multiplied by the mounting: one product per sample instead of two.
     private let forceMatrix: Matrix3
     private let rateMatrix: Matrix3
     private let isIdentity: Bool
 
-    /// Makes the calibration of a chip that is mounted in some way; by default one that changes nothing.
+    /// The default changes nothing.
     package init(mount: Matrix3 = .identity, chip: ChipCalibration = ChipCalibration()) {
         self.mount = mount
         self.chip = chip
@@ -21,13 +21,14 @@ package struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
         isIdentity = mount == .identity && chip == ChipCalibration()
     }
 
-    /// The sample along the body's axes; the flags of clipped axes follow to every body axis they reach.
+    /// The sample along the body's axes. The flag of a clipped sensor axis is set for every body axis that it
+    /// contributes to.
     @inline(__always)
     package func apply(_ sample: MotionSample) -> MotionSample {
         if isIdentity { return sample }
         var turned = sample
         turned.acceleration = forceMatrix * (sample.acceleration - chip.accelerometer.offset)
-        // The zeros of a sensor without a gyroscope are no readings and have no bias.
+        // Without a gyroscope the rates are zeros, not readings, and have no bias.
         if sample.flags.contains(.rotationRate) {
             turned.rotationRate =
                 rateMatrix * (sample.rotationRate - chip.gyroscope.bias(at: sample.temperature))
@@ -38,13 +39,13 @@ package struct SensorCalibration: Equatable, Sendable, BitwiseCopyable {
         return turned
     }
 
-    /// What the sensor itself reads, rad/s along its axes, at a temperature (°C) where the calibrated rate along the
-    /// body's axes is `rate`: a bias that is left after calibration, told as the sensor's whole bias.
+    /// The raw reading, rad/s along the sensor's axes, for the calibrated rate `rate` along the body's axes at a
+    /// temperature (°C). Turns a bias that remains after calibration into the sensor's whole bias.
     package func sensorReading(ofRate rate: Vector3, temperature: Double) -> Vector3 {
         chip.gyroscope.bias(at: temperature) + rateMatrix.inverse * rate
     }
 
-    /// A body axis counts as clipped where a clipped sensor axis makes up more than a tenth of it.
+    /// A body axis counts as clipped if a clipped sensor axis makes up more than a tenth of it.
     private func turnedFlags(_ flags: MotionSample.Flags) -> MotionSample.Flags {
         var turned = flags.subtracting(.clipped)
         for body in 0..<3 {

@@ -1,18 +1,18 @@
 internal import CMotionMath
 
-/// What a turn says of a chip's calibration: where gravity's direction should be at its end, and where it is.
+/// Checks a calibration against a turn: where gravity's direction should be at its end, and where it is.
 struct TurnCheck {
-    /// Gravity's direction at the end, turned there from the start by the gyroscope.
+    /// Gravity's direction at the end, carried along from the start by the gyroscope.
     let turned: Vector3
-    /// Gravity's direction at the end as the accelerometer found it.
+    /// Gravity's direction at the end as measured by the accelerometer.
     let found: Vector3
-    /// By how much full turns miss 360°, rad; `nil` where it is no full turn.
+    /// The difference between the measured full turns and 360° each, rad; `nil` if it is not a full turn.
     let headingError: Double?
     private let turn: TurnSegment
     private let integral: TurnIntegral
     private let accelerometer: AccelerometerCalibration
 
-    /// Works out a turn; `nil` where a rest's force has no direction.
+    /// Returns `nil` if the force of a rest has no direction.
     init?(_ turn: TurnSegment, matrix: Matrix3, _ accelerometer: AccelerometerCalibration) {
         guard let start = accelerometer.apply(turn.start.force).normalized,
             let end = accelerometer.apply(turn.end.force).normalized
@@ -26,7 +26,7 @@ struct TurnCheck {
             headingError = nil
             return
         }
-        // The angle of the rotation about the vertical; how many whole turns it lacks is what was counted on the way.
+        // The angle of the rotation about the vertical. The integrated heading gives the number of whole turns.
         let q = integral.rotation
         let twist = 2 * atan2(Vector3(q.x, q.y, q.z).dot(start), q.w)
         let whole = 2 * Double.pi
@@ -37,20 +37,20 @@ struct TurnCheck {
     /// The angle (rad) turned about any axis, all movements added up.
     var path: Double { integral.path }
 
-    /// The angle (rad) between gravity as turned and as found.
+    /// The angle (rad) between gravity as carried along and as measured.
     var directionError: Double { turned.angle(to: found) }
 
-    /// How `turned` along an axis changes with the gyroscope's matrix, row after row.
+    /// The derivatives of `turned` along an axis with respect to the gyroscope's matrix, row by row.
     func rateRow(axis: Int) -> [Double] {
-        // The end's axes turned by θ see what stands still turned by -θ: gravity moves by gravity × θ.
+        // Axes turned by θ see a fixed vector turned by -θ: gravity moves by gravity × θ.
         integral.sensitivity.map { turned.cross($0)[axis] }
     }
 
-    /// How the heading of full turns changes with the gyroscope's matrix, row after row.
+    /// The derivatives of the heading of full turns with respect to the gyroscope's matrix, row by row.
     var headingRow: [Double] { integral.sensitivity.map { turned.dot($0) } }
 
-    /// How `turned` less `found` along an axis changes with the accelerometer's errors, in the order of
-    /// `AccelerometerFit`'s unknowns.
+    /// The derivatives of `turned` minus `found` along an axis with respect to the accelerometer's errors, in the order
+    /// of the unknowns of `AccelerometerFit`.
     func forceRow(axis: Int) -> [Double] {
         var unit = Vector3.zero
         unit[axis] = 1
@@ -61,7 +61,7 @@ struct TurnCheck {
         return row
     }
 
-    /// How the component along `axis` of the direction of a force changes: only what is at right angles to the force
+    /// The derivatives of the component along `axis` of a force's direction. Only a change perpendicular to the force
     /// turns it.
     private func directionRow(_ axis: Vector3, of measured: Vector3) -> [Double] {
         let force = accelerometer.apply(measured)

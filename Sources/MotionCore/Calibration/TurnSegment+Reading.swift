@@ -1,16 +1,16 @@
 internal import CMotionMath
 
 extension TurnSegment {
-    /// What a gyroscope reads of a turn once its errors are taken out in some way.
+    /// What a gyroscope with a given calibration measures during a turn.
     package struct Reading: Equatable, Sendable, BitwiseCopyable {
-        /// The angle turned about the vertical, rad, right-handed and beyond one turn.
+        /// The angle turned about the vertical, rad, right-handed; more than 2π after several turns.
         package var heading: Double
-        /// The angle (rad) between gravity's direction, turned along from the rest at the start, and that which the
-        /// accelerometer reads in the rest at the end.
+        /// The angle (rad) between gravity's direction, carried along from the rest at the start, and the direction
+        /// that the accelerometer measures in the rest at the end.
         package var gravityError: Double
     }
 
-    /// What is read of the turn with a gyroscope's matrix, and an accelerometer calibrated in some way.
+    /// Evaluates the turn with a gyroscope matrix and an accelerometer calibration.
     package func reading(matrix: Matrix3, accelerometer: AccelerometerCalibration) -> Reading {
         guard let up = accelerometer.apply(start.force).normalized else { return Reading(heading: 0, gravityError: 0) }
         let integral = TurnIntegral(self, matrix: matrix, up: up)

@@ -1,4 +1,4 @@
-/// A turn of the sensor from one rest to the next: what the gyroscope read meanwhile, along its own axes.
+/// A turn of the sensor from one rest to the next: the gyroscope's readings along its own axes.
 package struct TurnSegment: Sendable {
     /// One sample's part of the turn.
     struct Step: Sendable, BitwiseCopyable {
@@ -14,37 +14,38 @@ package struct TurnSegment: Sendable {
     /// The rest after it.
     package let end: RestingPose
 
-    /// How many times the sensor was turned all the way round the vertical and back to the same attitude, whichever
-    /// way; 0 for a turn that is not such a one.
+    /// How many full turns about the vertical the sensor made, in either direction, back to the same attitude; 0 for
+    /// any other turn.
     package var fullTurns: Int
 
     let steps: [Step]
     let duration: Double
 
-    /// The bias as it was `time` seconds after the start: on the line between both rests' mean rates.
+    /// The bias `time` seconds after the start, interpolated between the mean rates of both rests.
     func bias(after time: Double) -> Vector3 {
         start.rate + (end.rate - start.rate) * (duration > 0 ? time / duration : 0)
     }
 
-    /// The rotation that the gyroscope measured, biases taken out and otherwise believed: turns vectors of the sensor
-    /// at the end into those of the sensor at the start.
+    /// The rotation that the gyroscope measured, without bias and otherwise uncorrected. Rotates vectors in sensor axes
+    /// at the end into sensor axes at the start.
     package var measuredRotation: Quaternion { TurnIntegral(self, matrix: .identity).rotation }
 
-    /// The angle (rad) turned about the vertical, right-handed and beyond one turn, as far as the gyroscope is believed.
+    /// The angle (rad) turned about the vertical, right-handed, as the gyroscope measured it; more than 2π after
+    /// several turns.
     package var measuredHeading: Double { TurnIntegral(self, matrix: .identity).heading }
 }
 
-/// Records what the gyroscope reads from the end of a rest on.
+/// Records the gyroscope's readings from the end of a rest on.
 package struct TurnRecorder: Sendable {
-    /// What made a recording useless.
+    /// Why a recording cannot be used.
     package enum Damage: UInt8, Sendable, BitwiseCopyable {
         /// Samples are missing.
         case gap
-        /// An axis of the gyroscope was at the end of its range: the turn was too fast.
+        /// A gyroscope axis was clipped: the turn was too fast.
         case clipped
         /// The sensor has no gyroscope.
         case noGyroscope
-        /// The turn took longer than biases stay the same.
+        /// The turn took so long that the bias may have changed.
         case tooLong
     }
 
@@ -56,15 +57,15 @@ package struct TurnRecorder: Sendable {
     private var duration = 0.0
     private var last: MotionSample?
 
-    /// What made the recording useless; `nil` while nothing did.
+    /// Why the recording cannot be used; `nil` if it can.
     package private(set) var damage: Damage?
 
-    /// Begins at a pose that the sensor is still in.
+    /// Starts at a pose that the sensor is still in.
     package init(from start: RestingPose) {
         self.start = start
     }
 
-    /// Takes a sample along the sensor's axes.
+    /// Adds a sample along the sensor's axes.
     package mutating func take(_ sample: MotionSample) {
         guard damage == nil else { return }
         guard let last else {
@@ -92,35 +93,36 @@ package struct TurnRecorder: Sendable {
         duration += interval
     }
 
-    /// Ends the turn in a rest, which the samples taken may reach into.
+    /// Ends the turn in a rest. The samples added may include some of that rest.
     ///
     /// - Parameters:
     ///   - end: the rest.
-    ///   - fullTurns: how many times it went all the way round the vertical, where it is such a turn.
-    /// - Returns: the turn; `nil` where the recording is useless.
+    ///   - fullTurns: the number of full turns about the vertical, or 0.
+    /// - Returns: the turn; `nil` if the recording cannot be used.
     package func finished(at end: RestingPose, fullTurns: Int = 0) -> TurnSegment? {
         guard damage == nil, !steps.isEmpty else { return nil }
         return TurnSegment(start: start, end: end, fullTurns: abs(fullTurns), steps: steps, duration: duration)
     }
 }
 
-/// The rotation of a turn as a gyroscope with a given matrix measured it, and how it changes with that matrix.
+/// The rotation of a turn as a gyroscope with a given matrix measures it, and its derivatives with respect to that
+/// matrix.
 struct TurnIntegral {
-    /// Turns vectors of the sensor at the end into those at the start.
+    /// Rotates vectors in sensor axes at the end into sensor axes at the start.
     private(set) var rotation = Quaternion.identity
 
-    /// The angle about the vertical, rad, whole turns counted.
+    /// The angle about the vertical, rad, whole turns included.
     private(set) var heading = 0.0
 
     /// The angle turned about any axis, rad, all movements added up.
     private(set) var path = 0.0
 
-    /// The rotation of the sensor at the end, rad along its axes, for a change of each of the matrix' nine elements, row
-    /// after row.
+    /// The derivatives of the rotation at the end, rad along the sensor's axes, with respect to the nine elements of
+    /// the matrix, row by row.
     private(set) var sensitivity = [Vector3](repeating: .zero, count: 9)
 
-    /// Integrates a turn, with gravity in the direction `up` (length 1) at its start; by default as the accelerometer
-    /// read it.
+    /// Integrates a turn. `up` is the direction of gravity (unit vector) at its start, by default as the accelerometer
+    /// measured it.
     init(_ turn: TurnSegment, matrix: Matrix3, up: Vector3? = nil) {
         let up = up ?? turn.start.force.normalized ?? Vector3(0, 0, 1)
         var time = 0.0

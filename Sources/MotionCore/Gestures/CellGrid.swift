@@ -1,16 +1,16 @@
-/// Resamples acceleration and rotation to cells of 20 ms, so that recognizers decide alike at every sample rate.
+/// Resamples acceleration and rotation rate to cells of 20 ms, so that recognizers decide alike at every sample rate.
 ///
-/// A cell's value is the mean, over the cell, of the straight line from sample to sample. Between samples that are far
-/// apart nothing is known: after such a gap the grid begins anew. Give it a sample with `add`, then take cells with
-/// `next` until there is none.
+/// A cell's value is the mean, over the cell, of the straight line from sample to sample. Movement between samples that
+/// are far apart is unknown, so the grid restarts after such a gap. Add a sample with `add`, then call `next` until it
+/// returns `nil`.
 struct CellGrid: Sendable, BitwiseCopyable {
     /// The length of a cell, s.
     static let cell = 0.02
 
-    /// The longest pause between two samples that is bridged, s.
+    /// The longest gap between two samples that is interpolated, s.
     static let longestGap = 0.5
 
-    /// What is averaged.
+    /// The averaged quantities.
     struct Values: Sendable, BitwiseCopyable {
         /// Specific force, m/s².
         var acceleration = Vector3.zero
@@ -21,7 +21,7 @@ struct CellGrid: Sendable, BitwiseCopyable {
     private var origin = Timestamp(nanoseconds: 0)
     private var time = 0.0
     private var value = Values()
-    /// The line's slope up to `time`, and how far along it the cells have been filled.
+    /// The slope of the line up to `time`, and how far along it the cells have been filled.
     private var slope = Values()
     private var filledTo = 0.0
     private var filledValue = Values()
@@ -29,17 +29,17 @@ struct CellGrid: Sendable, BitwiseCopyable {
     private var cells = 0.0
     private var hasStarted = false
 
-    /// Where the last cell ended, s on the grid's clock, which begins with the grid.
+    /// The end of the last cell, s on the grid's clock, which starts with the grid.
     var end: Double { cells * CellGrid.cell }
 
-    /// Forgets everything: the next sample is the first.
+    /// Resets the grid: the next sample is the first.
     mutating func reset() {
         hasStarted = false
     }
 
-    /// Takes a sample; returns false where it begins the grid anew: the first one, and the first after a gap.
+    /// Adds a sample. Returns false if it restarts the grid: the first sample, and the first after a gap.
     ///
-    /// A sample that is not later than the one before is left out.
+    /// Ignores a sample that is not later than the previous one.
     mutating func add(_ value: Values, at timestamp: Timestamp) -> Bool {
         let time = timestamp.seconds(since: origin)
         guard hasStarted, time - self.time <= CellGrid.longestGap else {
@@ -59,10 +59,10 @@ struct CellGrid: Sendable, BitwiseCopyable {
         return true
     }
 
-    /// The next cell that the samples so far complete, or `nil` where they reach no further.
+    /// The next cell that the samples complete; `nil` if there is none.
     mutating func next() -> Values? {
         let end = (cells + 1) * CellGrid.cell
-        // A cell whose end is the sample itself, but for rounding, is complete.
+        // Allow for rounding when the cell ends exactly at the sample.
         let isComplete = end <= time + 1e-9
         let to = isComplete ? end : time
         var toValue = value

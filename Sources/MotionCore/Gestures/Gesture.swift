@@ -1,4 +1,4 @@
-/// What kind of movement was recognised.
+/// The kind of a recognised movement.
 public enum Gesture: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case shake
     case tap
@@ -11,10 +11,10 @@ public enum Gesture: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case motion
     case vibration
 
-    /// How many there are.
+    /// The number of gestures.
     static let count = 10
 
-    /// Those that an accelerometer alone cannot tell: heading does not show in the direction of gravity.
+    /// The gestures that need a gyroscope: the direction of gravity does not show the heading.
     public static var needingGyroscope: GestureSet { .turn }
 }
 
@@ -53,9 +53,9 @@ public struct GestureSet: OptionSet, Sendable, BitwiseCopyable {
         rawValue & (1 << UInt16(gesture.rawValue)) != 0
     }
 
-    /// Takes the first member out, in the order of the cases; `nil` where there is none.
+    /// Removes and returns the first member, in the order of the cases; `nil` if the set is empty.
     ///
-    /// Loops over a set are written with it: `Gesture.allCases` is an array and has no place on the path of a sample.
+    /// Use it to loop over a set: `Gesture.allCases` is an array, and processing a sample must not allocate.
     mutating func popFirst() -> Gesture? {
         guard !isEmpty, let first = Gesture(rawValue: UInt8(truncatingIfNeeded: rawValue.trailingZeroBitCount)) else {
             return nil
@@ -65,9 +65,9 @@ public struct GestureSet: OptionSet, Sendable, BitwiseCopyable {
     }
 }
 
-/// Where a gesture is in its life, as UIKit means it.
+/// The phase of a gesture, as in UIKit.
 ///
-/// Every `began` is followed by exactly one `ended` or `cancelled`; gestures without duration are `recognized`.
+/// Every `began` is followed by exactly one `ended` or `cancelled`. Gestures without duration are `recognized`.
 public enum GesturePhase: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case began
     case changed
@@ -82,23 +82,22 @@ public enum CancellationReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case tooWeak
     /// It lasted longer than such a gesture does.
     case tooLong
-    /// Something stronger came in between, a fall for example, or samples are missing.
+    /// A stronger gesture such as a fall began, or samples are missing.
     case interrupted
-    /// The sensor gives no samples any more.
+    /// The sensor no longer delivers samples.
     case sensorLost
-    /// Its recognizer was switched off or its settings changed.
+    /// Its recognizer was turned off or its settings changed.
     case disabled
     /// The source of samples was stopped.
     case stopped
-    /// The program ended without closing it; told at the next start.
+    /// The program exited without closing it; reported at the next start.
     case restarted
 }
 
-/// Where a movement goes, seen with up at the top: x is forward, y left and z up on a board that lies flat. On one that
-/// is tilted or stands, up is still against gravity, and forward is where x points once the side that is up has become
-/// the top.
+/// The direction of a movement. On a board that lies flat, x is forward, y left and z up. On one that is tilted or
+/// stands upright, up is still against gravity, and forward is where x points after the upward side has become the top.
 ///
-/// A turn goes left where it is positive about its axis of the body, right-handed, else right.
+/// A turn goes left if it is positive, that is right-handed, about its body axis, and right otherwise.
 public enum MotionDirection: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case left
     case right

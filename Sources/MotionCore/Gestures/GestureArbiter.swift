@@ -1,18 +1,18 @@
-/// Decides which of the gestures that recognizers propose are told, and holds UIKit's promise for all of them: every
+/// Decides which of the gestures that recognizers propose are reported, and guarantees for all of them that every
 /// `began` is followed by exactly one `ended` or `cancelled`.
 ///
-/// A recognizer's proposal passes where its gesture is enabled and not silenced, its gate is open, its cooldown over,
-/// and nothing that takes precedence is under way; see `GestureRules`. A beginning that does not pass takes its changes
-/// and its end with it.
+/// A proposal passes if its gesture is enabled and not silenced, its gate is open, its cooldown is over, and no gesture
+/// that takes precedence is in progress; see `GestureRules`. If a `began` is rejected, its `changed` and its end are
+/// rejected too.
 struct GestureArbiter: ~Copyable {
-    /// What is known of one gesture.
+    /// The state of one gesture.
     private struct Entry {
-        /// Its latest event that was told.
+        /// The latest event that was reported.
         var latest: GestureEvent
-        /// When it last began or was recognised, and when it last ended.
+        /// When the gesture last began or was recognised, and when it last ended.
         var lastBegan = Timestamp(nanoseconds: .min)
         var lastEnded = Timestamp(nanoseconds: .min)
-        /// An event that waits for others to fail, until then at most.
+        /// An event that waits for other gestures to fail, and until when it waits at most.
         var waiting: GestureEvent
         var waitsUntil = Timestamp(nanoseconds: .min)
 
@@ -26,19 +26,19 @@ struct GestureArbiter: ~Copyable {
     private var posture = Posture()
     /// The gestures that have begun and not ended.
     private(set) var open: GestureSet = []
-    /// The gestures with an event that waits.
+    /// The gestures with a waiting event.
     private var waiting: GestureSet = []
 
-    /// What is allowed; changed by `apply(_:at:emit:)`.
+    /// The settings; change them with `apply(_:at:emit:)`.
     private(set) var settings: GestureSettings
 
-    /// The gestures that are switched on.
+    /// The gestures that are enabled.
     private(set) var enabled: GestureSet
 
-    /// The gestures that may not begin now whatever their settings say.
+    /// The gestures that may not begin now, whatever their settings say.
     var silenced: GestureSet = []
 
-    /// Whether an event waits for others to fail.
+    /// Whether an event waits for other gestures to fail.
     var isAnyWaiting: Bool { !waiting.isEmpty }
 
     init(settings: GestureSettings) {
@@ -53,12 +53,12 @@ struct GestureArbiter: ~Copyable {
         entries.deallocate()
     }
 
-    /// Takes a cell: gates are judged by the posture before a movement.
+    /// Processes a cell: gates depend on the posture before a movement.
     mutating func update(_ cell: GestureCell) {
         posture.update(cell)
     }
 
-    /// Takes what a recognizer proposes; `undecided` are the gestures that may still come of the present movement.
+    /// Processes the proposal of a recognizer; `undecided` are the gestures that the current movement may still become.
     mutating func propose(
         _ event: GestureEvent, undecided: GestureSet, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
     ) {
@@ -66,9 +66,9 @@ struct GestureArbiter: ~Copyable {
         case .began, .recognized:
             guard isAllowed(event, &misses) else { return }
             if !settings.relations.required(by: event.gesture).isDisjoint(with: undecided) {
-                hold(event)
+                postpone(event)
             } else {
-                tell(event, &misses, emit: emit)
+                report(event, &misses, emit: emit)
             }
         case .changed:
             guard open.contains(event.gesture) else { return }
@@ -80,7 +80,7 @@ struct GestureArbiter: ~Copyable {
         }
     }
 
-    /// Tells what has waited long enough: nothing that it waited for can come any more.
+    /// Reports the waiting events whose gestures no longer have to wait.
     mutating func release(
         at timestamp: Timestamp, undecided: GestureSet, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
     ) {
@@ -92,18 +92,18 @@ struct GestureArbiter: ~Copyable {
             waiting.remove(GestureSet(gesture))
             var event = entries[Int(gesture.rawValue)].waiting
             event.timestamp = timestamp
-            tell(event, &misses, emit: emit)
+            report(event, &misses, emit: emit)
         }
     }
 
-    /// Cancels every gesture under way, and forgets what waits.
+    /// Cancels every gesture in progress and drops the waiting events.
     mutating func cancelAll(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         waiting = []
         var rest = open
         while let gesture = rest.popFirst() { cancel(gesture, reason, at: timestamp, emit: emit) }
     }
 
-    /// Takes over new settings; what they switch off is cancelled.
+    /// Applies new settings; cancels the gestures that they disable.
     mutating func apply(_ new: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         settings = new
         enabled = new.enabled
@@ -145,21 +145,22 @@ extension GestureArbiter {
         return true
     }
 
-    /// Whether something that takes precedence is under way or just over.
+    /// Whether a gesture that takes precedence is in progress or just over.
     private func isExcluded(_ gesture: Gesture, at timestamp: Timestamp) -> Bool {
-        var rest = GestureRules.thatExclude
+        var rest = GestureRules.excluding
         while let other = rest.popFirst() {
             guard settings.relations.excluded(by: other).contains(gesture) else { continue }
             if open.contains(other) { return true }
             let sinceEnded = timestamp.seconds(sinceOrInfinity: entries[Int(other.rawValue)].lastEnded)
-            if sinceEnded < GestureRules.aftermath(of: other) { return true }
+            if sinceEnded < GestureRules.exclusionTime(after: other) { return true }
         }
         // What it had to wait for has been recognised, not failed.
         return !settings.relations.required(by: gesture).isDisjoint(with: open)
     }
 
-    /// Keeps an event until what it waits for has failed. A second of its kind tells that the first stands.
-    private mutating func hold(_ event: GestureEvent) {
+    /// Keeps an event until the gestures that it waits for have failed. If one of its kind already waits, the first one
+    /// stays.
+    private mutating func postpone(_ event: GestureEvent) {
         let entry = entries + Int(event.gesture.rawValue)
         guard !waiting.contains(event.gesture) else { return }
         waiting.insert(GestureSet(event.gesture))
@@ -167,8 +168,8 @@ extension GestureArbiter {
         entry.pointee.waitsUntil = event.timestamp.advanced(bySeconds: GestureRules.longestWait)
     }
 
-    /// Tells a gesture's beginning, and silences those over which it takes precedence.
-    private mutating func tell(
+    /// Reports the beginning of a gesture, and cancels the gestures over which it takes precedence.
+    private mutating func report(
         _ event: GestureEvent, _ misses: inout NearMisses, emit: (GestureEvent) -> Void
     ) {
         let excluded = settings.relations.excluded(by: event.gesture)
@@ -227,7 +228,7 @@ extension GestureArbiter {
 }
 
 extension Timestamp {
-    /// Seconds since `earlier`, where that is an instant; infinite since the distant past.
+    /// Seconds since `earlier`; infinite if `earlier` is the smallest timestamp.
     fileprivate func seconds(sinceOrInfinity earlier: Timestamp) -> Double {
         earlier.nanoseconds == .min ? .infinity : seconds(since: earlier)
     }

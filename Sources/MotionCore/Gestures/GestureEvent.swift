@@ -1,20 +1,20 @@
-/// A phase of a recognised gesture and what is known of it then.
+/// A phase of a recognised gesture with its details.
 ///
 /// docs/gestures.md lists the fields of each gesture; the others are `nil`.
 public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     public var gesture: Gesture
     public var phase: GesturePhase
 
-    /// The instant of the sample that brought it about; never back-dated.
+    /// The timestamp of the sample that triggered the event; never back-dated.
     public var timestamp: Timestamp
 
-    /// How strong it is, m/s²: peak linear acceleration so far; of a fall the impact.
+    /// Strength, m/s²: the peak linear acceleration so far; for a fall, that of the impact.
     public var strength: Double?
 
     /// The body axis along which, or about which, most of the movement went.
     public var axis: BodyAxis?
 
-    /// Where it went.
+    /// The direction of the movement.
     public var direction: MotionDirection?
 
     /// The side that was hit.
@@ -24,37 +24,38 @@ public struct GestureEvent: Equatable, Sendable, BitwiseCopyable {
     public var from: BodySide?
     public var to: BodySide?
 
-    /// How many taps it was.
+    /// The number of taps.
     public var count: Int?
 
-    /// How often the movement turned round so far.
+    /// How often the movement has reversed so far.
     public var reversals: Int?
 
-    /// rad: of a turn, signed and right-handed about `axis`; of a flip; of a tilt, from the reference attitude.
+    /// Angle, rad: of a turn, signed and right-handed about `axis`; of a flip; of a tilt, relative to the reference
+    /// attitude.
     public var angle: Double?
 
     /// Seconds since the movement began.
     public var duration: Double?
 
-    /// How deep it fell, m: an estimate.
+    /// Estimated height of the fall, m.
     public var height: Double?
 
     /// RMS of the vibration, m/s².
     public var level: Double?
 
-    /// The vibration's strongest frequency, Hz.
+    /// The strongest frequency of the vibration, Hz.
     public var frequency: Double?
 
-    /// Why it was cancelled.
+    /// Why the gesture was cancelled.
     public var reason: CancellationReason?
 
-    /// Whether it was made up to try what it sets off, while the body did something else. Recognizers leave it false.
+    /// Whether the event was simulated, to test what it triggers. Recognizers leave it false.
     public var isSimulated = false
 
     /// Which recognizers found it: 0 for those of the settings, else the number of a `GestureVariant`.
     package var variant: UInt16 = 0
 
-    /// Makes an event without details.
+    /// Creates an event without details.
     @inlinable
     public init(_ gesture: Gesture, _ phase: GesturePhase, at timestamp: Timestamp) {
         self.gesture = gesture

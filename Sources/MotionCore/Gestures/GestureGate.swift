@@ -1,23 +1,24 @@
-/// When a gesture may begin: judged by how the body was held before the movement, not by the movement itself.
+/// Conditions under which a gesture may begin. They apply to the posture before the movement, not to the movement
+/// itself.
 public struct GestureGate: Equatable, Sendable, BitwiseCopyable {
-    /// Only out of stillness (true) or only while moving (false). Default: either.
+    /// Require that the body was still (true) or moving (false) before the gesture; `nil` allows both. Default `nil`.
     public var still: Bool?
 
-    /// Only with one of these sides up. Default: any.
+    /// The sides of which one must point up. Default: all; fewer sides restrict the gesture to these postures.
     public var sides = BodySides.all
 
-    /// Only where the body is tilted from its reference attitude by at least, and at most, this angle, rad.
-    /// Defaults: 0 and π.
+    /// Smallest and largest tilt from the reference attitude at which the gesture may begin, rad. Defaults 0 and π: any
+    /// tilt. A larger `tiltAbove` or a smaller `tiltBelow` narrows the range.
     public var tiltAbove = 0.0
     public var tiltBelow = Double.pi
 
-    /// Seconds from the beginning of one to the beginning of the next, at least. Default 0.
+    /// Smallest time between the beginnings of two gestures, s. Default 0. Larger drops more of a quick succession.
     public var minimumInterval = 0.0
 
-    /// Makes a gate that is always open.
+    /// Creates a gate that is always open.
     public init() {}
 
-    /// Whether it asks for nothing of the posture.
+    /// Whether the gate does not depend on the posture.
     var ignoresPosture: Bool {
         still == nil && sides == .all && tiltAbove <= 0 && tiltBelow >= .pi
     }
@@ -45,9 +46,9 @@ public struct BodySides: OptionSet, Sendable, BitwiseCopyable {
     }
 }
 
-/// How the body is held while nobody moves it: what gates are judged by.
+/// The posture of the body while it is not being moved: what gates are checked against.
 struct Posture: Sendable, BitwiseCopyable {
-    /// Seconds for which a posture counts once the body has begun to move: a gesture needs no longer to be recognised.
+    /// Seconds for which the posture before a movement stays valid: no gesture takes longer to be recognised.
     static let memory = 2.0
 
     private var up = Vector3(0, 0, 1)
@@ -55,7 +56,7 @@ struct Posture: Sendable, BitwiseCopyable {
     private var stillAt = -Double.infinity
     private var time = 0.0
 
-    /// Takes a cell.
+    /// Updates the posture with a cell.
     mutating func update(_ cell: GestureCell) {
         time = cell.time
         referenceUp = cell.sample.referenceUp

@@ -1,27 +1,27 @@
-/// What recognizers are given of one sample: body axes, calibrated, with what the attitude filter made of it.
+/// A sample as the recognizers receive it: calibrated, in body axes, with the output of the attitude filter.
 package struct GestureSample: Sendable, BitwiseCopyable {
     package var timestamp: Timestamp
-    /// Seconds since the sample before; 0 for the first.
+    /// Seconds since the previous sample; 0 for the first.
     package var interval: Double
     /// Specific force, m/s²; finite.
     package var acceleration: Vector3
-    /// Angular rate without bias, rad/s; zero where there is no gyroscope.
+    /// Angular rate without bias, rad/s; zero if there is no gyroscope.
     package var rotationRate: Vector3
     package var hasRotationRate: Bool
-    /// Whether an axis of the accelerometer was at the end of its range.
+    /// Whether an axis of the accelerometer was clipped.
     package var isClipped: Bool
-    /// Turns body vectors into the earth frame.
+    /// Rotates body vectors into the earth frame.
     package var attitude: Quaternion
-    /// Specific force of the resting body, m/s², body frame: points up.
+    /// The specific force of the body if it were at rest, m/s², body frame: points up.
     package var gravity: Vector3
-    /// The unit vector in the body that points up when the body has its reference attitude.
+    /// The unit vector in the body that points up in the reference attitude.
     package var referenceUp: Vector3
-    /// What the attitude filter thinks of the body.
+    /// The attitude filter's judgement of the body's motion.
     package var isMoving: Bool
     package var isAtRest: Bool
 
-    /// Makes the sample of an accelerometer alone, level and at rest but for its acceleration (m/s²); what is known
-    /// better is set afterwards.
+    /// Creates a sample without a gyroscope, of a body that is level and at rest except for its acceleration (m/s²).
+    /// The caller sets what it knows better.
     package init(timestamp: Timestamp, interval: Double, acceleration: Vector3) {
         self.timestamp = timestamp
         self.interval = interval
@@ -37,17 +37,17 @@ package struct GestureSample: Sendable, BitwiseCopyable {
     }
 }
 
-/// What recognizers are given of 20 ms: means over the cell, so that they decide alike at every sample rate.
+/// A cell of 20 ms as the recognizers receive it: means over the cell, so that they decide alike at every sample rate.
 struct GestureCell: Sendable, BitwiseCopyable {
-    /// Where the cell ends, s on the grid's clock.
+    /// The end of the cell, s on the grid's clock.
     var time: Double
     /// Mean specific force, m/s².
     var acceleration: Vector3
-    /// Mean angular rate without bias, rad/s; zero where there is no gyroscope.
+    /// Mean angular rate without bias, rad/s; zero if there is no gyroscope.
     var rotationRate: Vector3
     /// The sample that completed the cell.
     var sample: GestureSample
 
-    /// The instant at which what the cell brings about becomes known.
+    /// The timestamp of the events that the cell triggers.
     var timestamp: Timestamp { sample.timestamp }
 }

@@ -1,8 +1,8 @@
-/// All recognizers, what they are fed with, and the arbiter between them.
+/// All recognizers, their input, and the arbiter between them.
 ///
-/// A sample goes to the recognizers that look for short blows and for vibration, and into the grid, whose cells go to
-/// those that look at movement. What they find, they propose to the arbiter. Cancelling and forgetting are done for all
-/// of them here: a recognizer never closes what it began because of something from outside.
+/// A sample goes to the recognizers of short blows and vibration, and into the grid. The grid's cells go to the
+/// recognizers of movement. Recognizers propose events to the arbiter. Cancelling and resetting happen here for all of
+/// them: a recognizer never closes its own gesture because of an external cause.
 package struct GestureRecognizers: ~Copyable {
     private var grid = CellGrid()
     private var arbiter: GestureArbiter
@@ -18,7 +18,6 @@ package struct GestureRecognizers: ~Copyable {
     private var motion: MotionRecognizer
     private var vibration: VibrationRecognizer
 
-    /// Makes recognizers that have seen nothing.
     package init(settings: GestureSettings) {
         arbiter = GestureArbiter(settings: settings)
         shake = ShakeRecognizer(settings: settings.shake)
@@ -33,42 +32,42 @@ package struct GestureRecognizers: ~Copyable {
         vibration = VibrationRecognizer(settings: settings.vibration)
     }
 
-    /// The gestures under way.
+    /// The gestures in progress.
     package var open: GestureSet { arbiter.open }
 
-    /// Whether the body moves, and whether a machine runs, also where that may not be told as a gesture.
+    /// Whether the body moves and whether a machine runs, even if these gestures may not be reported.
     var isMoving: Bool { motion.isMoving }
     var isVibrating: Bool { vibration.isRunning }
 
-    /// How strongly the body vibrates, m/s².
+    /// The strength of the vibration, m/s².
     var vibrationLevel: Double { vibration.level }
 
-    /// Whether near misses are kept for `takeNearMiss()`. Default: no.
+    /// Whether to keep near misses for `takeNearMiss()`. Default: false.
     package var explainsNearMisses: Bool {
-        get { misses.isWanted }
-        set { misses.isWanted = newValue }
+        get { misses.isEnabled }
+        set { misses.isEnabled = newValue }
     }
 
-    /// The gestures that may not begin now; those under way end as they would. Default: none.
+    /// The gestures that may not begin now; those in progress still end normally. Default: none.
     package var silenced: GestureSet {
         get { arbiter.silenced }
         set { arbiter.silenced = newValue }
     }
 
-    /// The oldest near miss that has not been taken.
+    /// Removes and returns the oldest near miss.
     package mutating func takeNearMiss() -> NearMiss? { misses.take() }
 
-    /// Takes a sample and hands what it brings about to `emit`.
+    /// Processes a sample and passes the resulting events to `emit`.
     package mutating func update(_ sample: GestureSample, emit: (GestureEvent) -> Void) {
         let values = CellGrid.Values(acceleration: sample.acceleration, rotationRate: sample.rotationRate)
         guard grid.add(values, at: sample.timestamp) else {
-            // Nobody knows what was in the gap.
+            // The movement during the gap is unknown.
             arbiter.cancelAll(.interrupted, at: sample.timestamp, emit: emit)
             forget()
             return
         }
         let enabled = arbiter.enabled
-        // It runs even when switched off: whether a machine runs is published in any case.
+        // Runs even if it is turned off: whether a machine runs is always published.
         if let event = vibration.update(sample, &misses) { propose(event, emit: emit) }
         if enabled.contains(.fall) { fall.observe(sample) }
         if enabled.contains(.impact), let event = impact.update(sample, &misses) { propose(event, emit: emit) }
@@ -77,9 +76,9 @@ package struct GestureRecognizers: ~Copyable {
                 time: grid.end, acceleration: means.acceleration, rotationRate: means.rotationRate, sample: sample)
             update(cell, enabled, emit: emit)
         }
-        // After those that may silence it.
-        if enabled.contains(.tap), tap.listen(sample, &misses),
-            let event = tap.conclude(at: sample.timestamp, &misses)
+        // After the recognizers that may exclude a tap.
+        if enabled.contains(.tap), tap.update(sample, &misses),
+            let event = tap.finishSequence(at: sample.timestamp, &misses)
         {
             propose(event, emit: emit)
         }
@@ -88,7 +87,7 @@ package struct GestureRecognizers: ~Copyable {
         }
     }
 
-    /// Hands a cell to those that look at movement, those that take precedence first.
+    /// Processes a cell with the recognizers of movement, those that take precedence first.
     private mutating func update(_ cell: GestureCell, _ enabled: GestureSet, emit: (GestureEvent) -> Void) {
         arbiter.update(cell)
         if enabled.contains(.fall), let event = fall.update(cell, &misses) { propose(event, emit: emit) }
@@ -97,7 +96,7 @@ package struct GestureRecognizers: ~Copyable {
         if enabled.contains(.turn), let event = turn.update(cell, &misses) { propose(event, emit: emit) }
         if enabled.contains(.flip), let event = flip.update(cell, &misses) { propose(event, emit: emit) }
         if enabled.contains(.tilt), let event = tilt.update(cell, &misses) { propose(event, emit: emit) }
-        // It runs even when switched off: whether the body moves is published in any case.
+        // Runs even if it is turned off: whether the body moves is always published.
         if let event = motion.update(cell, &misses) { propose(event, emit: emit) }
     }
 
@@ -105,7 +104,7 @@ package struct GestureRecognizers: ~Copyable {
         arbiter.propose(event, undecided: undecided, &misses, emit: emit)
     }
 
-    /// The gestures that may still come of the movement under way.
+    /// The gestures that the current movement may still become.
     private var undecided: GestureSet {
         var undecided: GestureSet = []
         if shake.isUndecided { undecided.insert(.shake) }
@@ -124,7 +123,7 @@ package struct GestureRecognizers: ~Copyable {
         vibration.reset()
     }
 
-    /// Makes recognizers forget what they have seen, but for those that always run.
+    /// Resets recognizers, except those that always run.
     private mutating func forget(_ gestures: GestureSet) {
         if gestures.contains(.shake) { shake.reset() }
         if gestures.contains(.tap) { tap.reset() }
@@ -136,7 +135,7 @@ package struct GestureRecognizers: ~Copyable {
         if gestures.contains(.impact) { impact.reset() }
     }
 
-    /// Takes over new settings; a gesture under way is cancelled where they switch it off.
+    /// Applies new settings; cancels the gestures that they disable.
     package mutating func apply(_ settings: GestureSettings, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         guard settings != arbiter.settings else { return }
         let before = arbiter.enabled
@@ -154,7 +153,7 @@ package struct GestureRecognizers: ~Copyable {
         forget(before.symmetricDifference(arbiter.enabled))
     }
 
-    /// Cancels every gesture under way.
+    /// Cancels every gesture in progress.
     package mutating func cancel(_ reason: CancellationReason, at timestamp: Timestamp, emit: (GestureEvent) -> Void) {
         arbiter.cancelAll(reason, at: timestamp, emit: emit)
         forget()

@@ -1,26 +1,26 @@
-/// Which gestures stand in each other's way: the one table of precedence.
+/// The table of precedence: which gestures exclude which others.
 ///
-/// What is not named here is recognised side by side: a machine may vibrate while the board is tilted and tapped.
+/// Gestures not named here are recognised side by side: a machine may vibrate while the board is tilted and tapped.
 enum GestureRules {
-    /// The gestures that one silences while it is under way, and for a moment after: those under way are cancelled as
-    /// interrupted, none begins, and what waits is dropped.
+    /// The gestures that one excludes while it is in progress and shortly after: those in progress are cancelled as
+    /// interrupted, none begins, and waiting events are dropped.
     static func excluded(by gesture: Gesture) -> GestureSet {
         switch gesture {
-        // Its swings look like flicks, its jerks like taps, and a wrist that shakes turns to and fro.
+        // Its swings look like flicks, its jerks like taps, and a shaking wrist also turns to and fro.
         case .shake: shaken
-        // Whatever moves in free fall or in the blow at its end is not a hand.
+        // Movement during free fall or the impact at its end is not made by a hand.
         case .fall: shaken.union(.shake)
-        // A blow is one thing, not also a tap.
+        // A blow should not also count as a tap.
         case .impact: .tap
         case .tap, .flick, .turn, .flip, .tilt, .motion, .vibration: []
         }
     }
 
-    /// The gestures that silence others at all.
-    static let thatExclude = GestureSet.shake.union(.fall).union(.impact)
+    /// The gestures that exclude any others.
+    static let excluding = GestureSet.shake.union(.fall).union(.impact)
 
-    /// Seconds after its end for which a gesture still silences others: what is left of its own movement.
-    static func aftermath(of gesture: Gesture) -> Double {
+    /// Seconds after its end for which a gesture still excludes others, because its movement has not quite stopped.
+    static func exclusionTime(after gesture: Gesture) -> Double {
         switch gesture {
         case .shake: 0.3
         case .fall: 1.0
@@ -29,7 +29,7 @@ enum GestureRules {
         }
     }
 
-    /// The gestures whose failure one requires: it waits while one of them may still come of the same movement.
+    /// The gestures that must fail first: a gesture waits while one of them may still come from the same movement.
     static func required(by gesture: Gesture) -> GestureSet {
         switch gesture {
         // A shake begins with what looks like a flick.
@@ -38,9 +38,9 @@ enum GestureRules {
         }
     }
 
-    // Not a literal: that is an array, which only the optimiser keeps off the heap.
+    // Not an array literal: only the optimiser would keep it off the heap.
     private static let shaken = GestureSet.tap.union(.flick).union(.turn)
 
-    /// Seconds that a gesture waits for others at most.
+    /// The longest time that a gesture waits for others, s.
     static let longestWait = 1.0
 }

@@ -1,26 +1,26 @@
-/// What every recognizer can be told.
+/// The settings that every recognizer has.
 public struct RecognizerSettings: Equatable, Sendable, BitwiseCopyable {
-    /// Whether the gesture is recognised at all. Default true.
+    /// Whether the gesture is recognised. Default true.
     public var isEnabled = true
 
-    /// From 1 (only what is unmistakable) to 10 (the gentlest too). Default 5.
-    /// A higher value never misses what a lower one catches, and fires more often by mistake.
+    /// Sensitivity, from 1 (only unmistakable gestures) to 10 (gentle ones, too). Default 5. Smaller has fewer false
+    /// alarms; larger never misses what a smaller value recognises, but has more false alarms.
     public var sensitivity = 5
 
-    /// Seconds from a gesture's end during which no other of its kind begins. Smaller tells quick successions apart,
-    /// larger ignores more of what follows.
+    /// Time after the end of a gesture during which no other one of its kind begins, s. The default depends on the
+    /// gesture. Smaller reports gestures in quick succession; larger ignores more of what follows.
     public var cooldown: Double
 
     /// When the gesture may begin. Default: always.
     public var gate = GestureGate()
 
-    /// Makes the default settings with a cooldown in seconds.
+    /// Creates the default settings with a cooldown in seconds.
     public init(cooldown: Double) {
         self.cooldown = cooldown
     }
 }
 
-/// How gestures are recognised, one by one.
+/// The settings of all gestures.
 public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
     public var shake = ShakeSettings()
     public var tap = TapSettings()
@@ -36,10 +36,10 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
     /// Which gestures exclude one another or wait for one another.
     public var relations = GestureRelations()
 
-    /// Makes the default settings.
+    /// Creates the default settings.
     public init() {}
 
-    /// The gestures that are recognised at all.
+    /// The gestures that are enabled.
     public var enabled: GestureSet {
         var enabled: GestureSet = []
         var rest = GestureSet.all
@@ -49,7 +49,7 @@ public struct GestureSettings: Equatable, Sendable, BitwiseCopyable {
         return enabled
     }
 
-    /// What a gesture's recognizer was told of that which all can be told.
+    /// The common settings of a gesture.
     public subscript(gesture: Gesture) -> RecognizerSettings {
         get {
             switch gesture {

@@ -1,22 +1,22 @@
-/// A movement that was almost a gesture, and why it was none.
+/// A movement that was almost a gesture, and what it lacked.
 public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
-    /// What it might have been.
+    /// The gesture that it almost was.
     public var gesture: Gesture
 
     /// What it lacked.
     public var reason: Reason
 
-    /// The instant of the sample at which it was given up.
+    /// The timestamp of the sample at which it was rejected.
     public var timestamp: Timestamp
 
-    /// What was measured, and what it would have had to reach or to keep below; not-a-number where there is no figure.
+    /// The measured value, and the limit that it had to reach or stay below; not-a-number if there is none.
     public var value: Double
     public var limit: Double
 
-    /// What `value` and `limit` count.
+    /// The unit of `value` and `limit`.
     public var unit: Unit
 
-    /// Makes the record of a near miss; the unit is by default the one that the reason usually has.
+    /// The default unit is the usual one of the reason.
     public init(
         _ gesture: Gesture, _ reason: Reason, at timestamp: Timestamp, value: Double = .nan, limit: Double = .nan,
         unit: Unit? = nil
@@ -29,9 +29,9 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         self.unit = unit ?? reason.usualUnit
     }
 
-    /// What figures count.
+    /// The unit of a value.
     public enum Unit: UInt8, Sendable, BitwiseCopyable {
-        /// A number, a ratio or a score.
+        /// A count, a ratio or a score.
         case one
         /// m/s².
         case acceleration
@@ -44,24 +44,24 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
 
     /// What a movement lacked to be a gesture.
     ///
-    /// Where a shake's shape is the reason, the figures are those of the weakest swing's peak: a better shape would have
-    /// needed less.
+    /// If the reason is the shape of a shake, the values are the peak of its weakest swing and the peak that it needed:
+    /// a better shape would have needed less.
     public enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-        /// Peak acceleration, of vibration RMS; for turns the angular rate.
+        /// Peak acceleration, or RMS for vibration, or angular rate for turns, was too small.
         case tooWeak
         /// Swings to and fro.
         case tooFewReversals
-        /// Taps one after another: none that is told apart, and the number that would have been.
+        /// Taps in a row: too few, so that the number is not one of the configured counts.
         case tooFewTaps
-        /// RMS before it: more than allowed.
+        /// RMS before it was too large.
         case noQuietBefore
-        /// What follows it: more than allowed.
+        /// Movement after it was too large.
         case noQuietAfter
-        /// It did not keep to one line.
+        /// It was not along one line.
         case notAlongOneLine
         /// Its parts differ in strength or duration.
         case tooIrregular
-        /// Seconds of a half period, or of the whole: more than allowed.
+        /// The half period or the duration, in seconds, was too long.
         case tooSlow
         /// Its swings were too slow or too quick.
         case wrongPace
@@ -69,20 +69,20 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
         case tooPeaky
         /// It went up and down like steps and jumps.
         case likeSteps
-        /// RMS of slow movement meanwhile, or its change: more than what is stuck to a machine moves.
+        /// RMS of slow movement, or its change, was larger than that of an object attached to a machine.
         case notStill
-        /// It did not last.
+        /// It did not last long enough.
         case tooShort
         case tooSmallAngle
-        /// Alike enough to several things to be none of them for certain: the score, and what it has to reach.
+        /// It resembled several things too closely to be certain: the score, and the score needed.
         case notConvincing
         /// It came with a fall or a blow.
         case partOfFall
-        /// Another gesture that takes precedence was recognised.
+        /// A gesture that takes precedence was recognised.
         case excluded
-        /// Within the cooldown or minimum interval since the last one.
+        /// It came within the cooldown or minimum interval since the last one.
         case tooSoon
-        /// The gate of its recognizer was closed: not still, on another side, at another tilt, or in quiet hours.
+        /// The gate was closed: not still, on another side, at another tilt, or in quiet hours.
         case gateClosed
 
         fileprivate var usualUnit: Unit {
@@ -98,7 +98,7 @@ public struct NearMiss: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// The near misses of the last step, kept until somebody asks, where somebody wants to know.
+/// A buffer for near misses until the caller takes them.
 struct NearMisses: ~Copyable {
     private static let capacity = 16
 
@@ -106,8 +106,8 @@ struct NearMisses: ~Copyable {
     private var count = 0
     private var taken = 0
 
-    /// Whether anybody wants to know. Without, nothing is kept.
-    var isWanted = false
+    /// Whether to keep near misses.
+    var isEnabled = false
 
     init() {
         buffer = .allocate(capacity: NearMisses.capacity)
@@ -119,14 +119,14 @@ struct NearMisses: ~Copyable {
         buffer.deallocate()
     }
 
-    /// Notes a near miss; where nobody fetched the ones before and there is no room, it is left out.
+    /// Adds a near miss; drops it if the buffer is full.
     mutating func add(_ miss: @autoclosure () -> NearMiss) {
-        guard isWanted, count < NearMisses.capacity else { return }
+        guard isEnabled, count < NearMisses.capacity else { return }
         buffer[count] = miss()
         count += 1
     }
 
-    /// The oldest that has not been taken.
+    /// Removes and returns the oldest near miss.
     mutating func take() -> NearMiss? {
         guard taken < count else {
             taken = 0

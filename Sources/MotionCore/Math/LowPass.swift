@@ -2,9 +2,9 @@ internal import CMotionMath
 
 /// The coefficients of a second-order Butterworth low-pass for one sample period.
 ///
-/// The filter is a state-variable filter discretised by the trapezoidal rule (Zavalishin, The Art of VA Filter
-/// Design, chapter 4): its two states are physical, so that cut-off and sample period may change while it runs
-/// without a jump of the output.
+/// The filter is a state-variable filter discretised by the trapezoidal rule (Zavalishin, The Art of VA Filter Design,
+/// chapter 4). Its two states are physical, so cut-off and sample period may change while it runs without a jump of the
+/// output.
 struct ButterworthCoefficients: Equatable, Sendable, BitwiseCopyable {
     private(set) var a1 = 0.0
     private(set) var a2 = 0.0
@@ -12,13 +12,13 @@ struct ButterworthCoefficients: Equatable, Sendable, BitwiseCopyable {
     private var cutoff = 0.0
     private var interval = 0.0
 
-    /// Takes over a cut-off (Hz) and a sample period (s), computing nothing where they differ by less than 0.1 %
-    /// from those in use.
+    /// Sets a cut-off (Hz) and a sample period (s). Computes nothing if they differ by less than 0.1 % from those in
+    /// use.
     mutating func prepare(cutoff: Double, interval: Double) {
         if cutoff == self.cutoff, abs(interval - self.interval) <= 0.001 * self.interval { return }
         self.cutoff = cutoff
         self.interval = interval
-        // Above 0.45 of the sample rate the tangent runs away, and such a low-pass would change nothing.
+        // Above 0.45 of the sample rate the tangent diverges, and such a low-pass would change nothing.
         let g = tan(.pi * min(cutoff * interval, 0.45))
         a1 = 1 / (1 + g * (g + 2.0.squareRoot()))
         a2 = g * a1
@@ -28,7 +28,7 @@ struct ButterworthCoefficients: Equatable, Sendable, BitwiseCopyable {
 
 /// A second-order Butterworth low-pass on the three components of a vector.
 package struct VectorLowPass: Sendable, BitwiseCopyable {
-    /// -3 dB frequency, Hz; 0 lets everything through.
+    /// -3 dB frequency, Hz; 0 turns the filter off.
     package var cutoff: Double
 
     private var coefficients = ButterworthCoefficients()
@@ -39,17 +39,17 @@ package struct VectorLowPass: Sendable, BitwiseCopyable {
     /// The filtered vector; zero before the first update.
     package private(set) var output = Vector3.zero
 
-    /// Makes a low-pass that begins at its first input as if it had been there for ever.
+    /// The first input becomes the steady state.
     package init(cutoff: Double) {
         self.cutoff = cutoff
     }
 
-    /// Forgets the past: the next input is the next output.
+    /// Resets the filter: the next input is the next output.
     package mutating func reset() {
         isPrimed = false
     }
 
-    /// Goes on from `value`, as if it had been the input for ever.
+    /// Continues from `value`, as if it had always been the input.
     package mutating func reset(to value: Vector3) {
         integrator1 = .zero
         integrator2 = value
@@ -57,7 +57,7 @@ package struct VectorLowPass: Sendable, BitwiseCopyable {
         isPrimed = true
     }
 
-    /// Takes the input `interval` seconds after the one before and returns the filtered vector.
+    /// Filters the input, `interval` seconds after the previous one, and returns the output.
     @discardableResult
     package mutating func update(_ input: Vector3, interval: Double) -> Vector3 {
         guard cutoff > 0, isPrimed, interval > 0 else {
@@ -75,11 +75,12 @@ package struct VectorLowPass: Sendable, BitwiseCopyable {
     }
 }
 
-/// A first-order low-pass on the rotation group: it turns towards its input by a share of the angle between them.
+/// A first-order low-pass on the rotation group: the output turns towards the input by a share of the angle between
+/// them.
 ///
-/// Filtering angles would break where they wrap, and filtering the components of a quaternion is not a rotation.
+/// Filtering angles would fail where they wrap, and filtered quaternion components are not a rotation.
 package struct AttitudeLowPass: Sendable, BitwiseCopyable {
-    /// -3 dB frequency, Hz; 0 lets everything through.
+    /// -3 dB frequency, Hz; 0 turns the filter off.
     package var cutoff: Double
 
     /// The filtered attitude.
@@ -90,17 +91,17 @@ package struct AttitudeLowPass: Sendable, BitwiseCopyable {
     private var shareCutoff = 0.0
     private var shareInterval = 0.0
 
-    /// Makes a low-pass whose first input is its first output.
+    /// The first input is the first output.
     package init(cutoff: Double) {
         self.cutoff = cutoff
     }
 
-    /// Forgets the past: the next input is the next output.
+    /// Resets the filter: the next input is the next output.
     package mutating func reset() {
         isPrimed = false
     }
 
-    /// Takes the input `interval` seconds after the one before and returns the filtered attitude.
+    /// Filters the input, `interval` seconds after the previous one, and returns the output.
     @discardableResult
     package mutating func update(_ input: Quaternion, interval: Double) -> Quaternion {
         guard cutoff > 0, isPrimed, interval > 0 else {

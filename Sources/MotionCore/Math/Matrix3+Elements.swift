@@ -1,4 +1,5 @@
-// What is done to every element of a matrix by itself: for uncertainties, which turn otherwise than what they are of.
+// Operations on single elements of a matrix. Uncertainties need them, because they do not transform like the matrix
+// itself.
 extension Matrix3 {
     /// The row 0, 1 or 2.
     subscript(row: Int) -> Vector3 {
@@ -12,7 +13,7 @@ extension Matrix3 {
         }
     }
 
-    /// The matrix of what `transform` makes of each element.
+    /// The matrix with `transform` applied to each element.
     @inline(__always)
     func mapElements(_ transform: (Double) -> Double) -> Matrix3 {
         func row(_ row: Vector3) -> Vector3 { Vector3(transform(row.x), transform(row.y), transform(row.z)) }

@@ -1,10 +1,9 @@
-/// A 3×3 matrix, told by its rows.
+/// A 3×3 matrix, stored by rows.
 public struct Matrix3: Equatable, Sendable, BitwiseCopyable {
     public var row0: Vector3
     public var row1: Vector3
     public var row2: Vector3
 
-    /// Makes a matrix of its rows.
     @inlinable
     public init(_ row0: Vector3, _ row1: Vector3, _ row2: Vector3) {
         self.row0 = row0
@@ -12,13 +11,13 @@ public struct Matrix3: Equatable, Sendable, BitwiseCopyable {
         self.row2 = row2
     }
 
-    /// The matrix that changes nothing.
+    /// The identity matrix.
     @inlinable
     public static var identity: Matrix3 {
         Matrix3(Vector3(1, 0, 0), Vector3(0, 1, 0), Vector3(0, 0, 1))
     }
 
-    /// The matrix with rows and columns exchanged: of a rotation, its inverse.
+    /// The transpose; the inverse of a rotation.
     @inlinable
     public var transposed: Matrix3 {
         Matrix3(
@@ -37,7 +36,7 @@ public struct Matrix3: Equatable, Sendable, BitwiseCopyable {
             abs(row0.dot(row1)), abs(row1.dot(row2)), abs(row2.dot(row0)))
     }
 
-    /// The inverse; the identity where there is none.
+    /// The inverse; the identity if the matrix is singular.
     public var inverse: Matrix3 {
         let determinant = self.determinant
         guard determinant != 0, determinant.isFinite else { return .identity }

@@ -1,6 +1,6 @@
 internal import CMotionMath
 
-/// A unit quaternion `w + xi + yj + zk` that turns body vectors into earth vectors.
+/// A unit quaternion `w + xi + yj + zk` that rotates body vectors into earth vectors.
 ///
 /// Body and earth frames are right-handed; earth z points up. See "Topics" in docs/mqtt.md.
 public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
@@ -9,7 +9,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
     public var y: Double
     public var z: Double
 
-    /// Makes a quaternion of its components, scalar part first; they are not normalised.
+    /// The scalar part comes first. The components are not normalised.
     @inlinable
     public init(_ w: Double, _ x: Double, _ y: Double, _ z: Double) {
         self.w = w
@@ -35,7 +35,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
 
     /// The rotation by the vector `rotation` (rad): its length is the angle, its direction the axis.
     ///
-    /// The series used for short vectors is exact to rounding below one radian.
+    /// For vectors shorter than 0.1 rad a series is used, which is exact to rounding.
     public init(rotationVector rotation: Vector3) {
         let squared = 0.25 * rotation.lengthSquared
         if squared < 0.0025 {
@@ -49,7 +49,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The shortest rotation that turns the direction of `from` into the direction of `to`.
+    /// The shortest rotation from the direction of `from` to the direction of `to`.
     public init(from: Vector3, to: Vector3) {
         guard let a = from.normalized, let b = to.normalized else {
             self = .identity
@@ -57,7 +57,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
         }
         let cosine = a.dot(b)
         if cosine < -0.999_999_999 {
-            // Opposite directions: half a turn about any axis at right angles to them.
+            // Opposite directions: half a turn about any perpendicular axis.
             let helper = abs(a.x) < 0.9 ? Vector3(1, 0, 0) : Vector3(0, 1, 0)
             self.init(angle: .pi, axis: a.cross(helper))
             return
@@ -66,14 +66,14 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
         self = Quaternion(1 + cosine, axis.x, axis.y, axis.z).normalized
     }
 
-    /// The attitude of heading zero in which `force` points up: roll and pitch of a resting body.
+    /// The attitude with heading zero in which `force` points up: roll and pitch of a body at rest.
     public init(inclinationOf force: Vector3) {
         let roll = atan2(force.y, force.z)
         let pitch = atan2(-force.x, (force.y * force.y + force.z * force.z).squareRoot())
         self.init(roll: roll, pitch: pitch, yaw: 0)
     }
 
-    /// The rotation of roll, pitch and yaw (rad): intrinsic Z-Y'-X'', yaw first.
+    /// The rotation from roll, pitch and yaw (rad): intrinsic Z-Y'-X'', yaw first.
     public init(roll: Double, pitch: Double, yaw: Double) {
         self =
             Quaternion(angle: yaw, axis: Vector3(0, 0, 1)) * Quaternion(angle: pitch, axis: Vector3(0, 1, 0))
@@ -84,11 +84,11 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
     @inlinable
     public var conjugate: Quaternion { Quaternion(w, -x, -y, -z) }
 
-    /// The squared norm, 1 but for rounding.
+    /// The squared norm: 1, except for rounding.
     @inlinable
     public var normSquared: Double { w * w + x * x + y * y + z * z }
 
-    /// The quaternion of norm 1; the identity where there is no direction to keep.
+    /// The quaternion scaled to norm 1; the identity if the norm is zero or not finite.
     @inlinable
     public var normalized: Quaternion {
         let squared = normSquared
@@ -97,7 +97,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
         return Quaternion(w * k, x * k, y * k, z * k)
     }
 
-    /// First `b`, then `a`: the product that turns a vector by `b` and the result by `a`.
+    /// First `b`, then `a`: the product rotates a vector by `b` and the result by `a`.
     @inlinable
     @inline(__always)
     public static func * (a: Quaternion, b: Quaternion) -> Quaternion {
@@ -106,7 +106,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
             a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w)
     }
 
-    /// Turns a body vector into the earth frame.
+    /// Rotates a body vector into the earth frame.
     @inlinable
     public func rotate(_ v: Vector3) -> Vector3 {
         let u = Vector3(x, y, z)
@@ -114,11 +114,11 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
         return v + w * t + u.cross(t)
     }
 
-    /// Turns an earth vector into the body frame.
+    /// Rotates an earth vector into the body frame.
     @inlinable
     public func unrotate(_ v: Vector3) -> Vector3 { conjugate.rotate(v) }
 
-    /// The same rotation as a matrix: its product with a body vector is the earth vector.
+    /// The rotation as a matrix that turns body vectors into earth vectors.
     @inlinable
     @inline(__always)
     public var matrix: Matrix3 {
@@ -133,7 +133,7 @@ public struct Quaternion: Equatable, Sendable, BitwiseCopyable {
             Vector3(xz - wy, yz + wx, 1 - xx - yy))
     }
 
-    /// The rotation vector (rad) of the shorter way round, of length π at most.
+    /// The rotation vector (rad) of the shorter way round; its length is at most π.
     public var rotationVector: Vector3 {
         let sign = w < 0 ? -1.0 : 1.0
         let u = Vector3(x, y, z) * sign
@@ -161,7 +161,6 @@ public struct EulerAngles: Equatable, Sendable, BitwiseCopyable {
     public var pitch: Double
     public var yaw: Double
 
-    /// Makes the angles as they are.
     @inlinable
     public init(roll: Double, pitch: Double, yaw: Double) {
         self.roll = roll
@@ -172,9 +171,8 @@ public struct EulerAngles: Equatable, Sendable, BitwiseCopyable {
 
 extension Quaternion {
     /// Roll, pitch and yaw of this attitude.
-    ///
-    /// At a pitch of ±90° only the sum or the difference of roll and yaw is defined; roll is then zero and yaw has
-    /// the whole turn.
+    /// At a pitch of ±90° only the sum or the difference of roll and yaw is defined. Roll is then zero and yaw has the
+    /// whole turn.
     public var eulerAngles: EulerAngles {
         let sine = max(-1, min(1, 2 * (w * y - x * z)))
         guard abs(sine) < 0.999_999_999 else {
@@ -186,7 +184,7 @@ extension Quaternion {
             yaw: atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
     }
 
-    /// The same angle (rad) between -π and π.
+    /// The equivalent angle (rad) between -π and π.
     static func wrapped(_ angle: Double) -> Double {
         angle > .pi ? angle - 2 * .pi : angle < -.pi ? angle + 2 * .pi : angle
     }

@@ -1,12 +1,11 @@
 internal import CMotionMath
 
-/// A vector of three components; which frame and which unit is said where one is used.
+/// A vector of three components. The place of use states its frame and unit.
 public struct Vector3: Equatable, Sendable, BitwiseCopyable {
     public var x: Double
     public var y: Double
     public var z: Double
 
-    /// Makes a vector of its components.
     @inlinable
     public init(_ x: Double, _ y: Double, _ z: Double) {
         self.x = x

@@ -1,16 +1,16 @@
-/// Finds out where a sensor of unknown range is cut off, and which samples are.
+/// Detects clipped samples of a sensor whose range is unknown.
 ///
-/// Full scales are a power of two times a usual smallest one. The same value twice running at the largest ever seen, within
-/// 3 % of such a full scale, is the end of the range: noise does not repeat itself. A value half a per cent beyond it says
-/// that it was not.
+/// Every full scale is a power of two times the smallest one. The largest value seen so far counts as the end of the
+/// range if it occurs twice in a row and lies within 3 % of such a full scale: noise does not repeat itself. A value
+/// half a per cent above it shows that it was not the end.
 struct ClippingDetector: Sendable, BitwiseCopyable {
-    /// The smallest full scale there is, in the sensor's unit.
+    /// The smallest possible full scale, in the sensor's unit.
     private let smallestRange: Double
     private var largest = 0.0
     private var last = Vector3.zero
     private var isLastNear = false
 
-    /// Values of this size and more are cut off; `nil` while no end of the range is known.
+    /// Values at or above this limit are clipped; `nil` while the limit is unknown.
     private(set) var limit: Double?
 
     /// A detector for an accelerometer, m/s²: full scales from ±2 g.
@@ -23,9 +23,9 @@ struct ClippingDetector: Sendable, BitwiseCopyable {
         self.smallestRange = smallestRange
     }
 
-    /// Takes a reading; returns the axes that are cut off, bit 0 for x.
+    /// Processes a reading; returns the clipped axes, bit 0 for x.
     mutating func clippedAxes(_ reading: Vector3) -> UInt16 {
-        // Most readings are far from the end of any range.
+        // Shortcut: most readings are far from the end of any range.
         let near = 0.97 * smallestRange
         guard reading.lengthSquared >= near * near else {
             isLastNear = false
@@ -52,8 +52,8 @@ struct ClippingDetector: Sendable, BitwiseCopyable {
     }
 }
 
-/// Which of a source's ranges nobody has told: its samples' clipping flags are then found out.
-package struct UntoldRanges: OptionSet, Sendable, BitwiseCopyable {
+/// The sensors of a source whose ranges are unknown. Clipping of their samples is detected by `ClippingDetector`.
+package struct UnknownRanges: OptionSet, Sendable, BitwiseCopyable {
     package let rawValue: UInt8
 
     @inlinable
@@ -63,9 +63,9 @@ package struct UntoldRanges: OptionSet, Sendable, BitwiseCopyable {
 
     /// The accelerometer's.
     @inlinable
-    package static var accelerometer: UntoldRanges { UntoldRanges(rawValue: 1) }
+    package static var accelerometer: UnknownRanges { UnknownRanges(rawValue: 1) }
 
     /// The gyroscope's.
     @inlinable
-    package static var gyroscope: UntoldRanges { UntoldRanges(rawValue: 2) }
+    package static var gyroscope: UnknownRanges { UnknownRanges(rawValue: 2) }
 }

@@ -1,14 +1,14 @@
-/// Room for the samples of one read of a chip's FIFO, allocated once and used again and again.
+/// A buffer for the samples of one FIFO read, allocated once and reused.
 package struct SampleBatch: ~Copyable {
     private let storage: UnsafeMutablePointer<MotionSample>
 
-    /// How many samples fit.
+    /// The largest number of samples.
     package let capacity: Int
 
-    /// How many samples it holds.
+    /// The number of samples in the buffer.
     package private(set) var count = 0
 
-    /// Makes room for `capacity` samples, at least one.
+    /// Allocates a buffer for `capacity` samples, at least one.
     package init(capacity: Int) {
         self.capacity = max(1, capacity)
         storage = .allocate(capacity: self.capacity)
@@ -21,7 +21,7 @@ package struct SampleBatch: ~Copyable {
     /// Whether it holds no sample.
     package var isEmpty: Bool { count == 0 }
 
-    /// Appends a sample; returns false, and leaves it out, where there is no room.
+    /// Appends a sample; returns false and drops the sample if the buffer is full.
     @discardableResult
     package mutating func append(_ sample: MotionSample) -> Bool {
         guard count < capacity else { return false }
@@ -30,7 +30,7 @@ package struct SampleBatch: ~Copyable {
         return true
     }
 
-    /// Forgets all samples and keeps the room.
+    /// Removes all samples and keeps the buffer.
     package mutating func removeAll() {
         count = 0
     }

@@ -18,7 +18,7 @@ public struct Timestamp: Comparable, Hashable, Sendable, BitwiseCopyable {
     @inlinable
     public var seconds: Double { Double(nanoseconds) * 1e-9 }
 
-    /// The instant `seconds` later (earlier where negative).
+    /// The instant `seconds` later, or earlier if negative.
     @inlinable
     public func advanced(bySeconds seconds: Double) -> Timestamp {
         Timestamp(nanoseconds: nanoseconds + Int64((seconds * 1e9).rounded()))
@@ -34,8 +34,8 @@ public struct Timestamp: Comparable, Hashable, Sendable, BitwiseCopyable {
     public static func < (a: Timestamp, b: Timestamp) -> Bool { a.nanoseconds < b.nanoseconds }
 }
 
-/// A clock that never jumps. Drivers are given one, so that tests turn time by hand.
+/// A monotonic clock. It is passed to drivers, so that tests can control time.
 public protocol MonotonicClock {
-    /// The present instant.
+    /// The current instant.
     func now() -> Timestamp
 }

@@ -19,7 +19,7 @@ extension CalibrationError: CustomStringConvertible {
     }
 }
 
-extension PoseCollector.Unrest {
+extension PoseCollector.Disturbance {
     /// What disturbs the rest, for people.
     package var explanation: String {
         switch self {

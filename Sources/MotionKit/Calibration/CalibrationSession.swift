@@ -56,7 +56,7 @@ package final class CalibrationSession: Sendable {
     /// Makes `nextPose` end with `cancelled`, also one that is under way; for any thread.
     package func cancel() {
         state.withLock { $0.isCancelled = true }
-        wake.ring()
+        wake.signal()
     }
 
     /// Forgets all poses: the next rest counts, whether the sensor was moved or not. For a pose that was asked for by
@@ -150,13 +150,13 @@ package final class CalibrationSession: Sendable {
                 state.progress = progress
             }
         }
-        wake.ring()
+        wake.signal()
     }
 
     private func take(_ event: SensorEvent) {
         guard case .failed(let fault) = event else { return }
         state.withLock { $0.failure = fault }
-        wake.ring()
+        wake.signal()
     }
 }
 

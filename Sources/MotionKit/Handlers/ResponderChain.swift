@@ -101,7 +101,7 @@ final class ResponderChain: Sendable {
     }
 
     private func wake() {
-        delivery.withLock { $0 }?.ring()
+        delivery.withLock { $0 }?.signal()
     }
 
     func add(_ responder: Responder) {

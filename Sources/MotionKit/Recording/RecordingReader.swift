@@ -11,8 +11,8 @@ package struct RecordingReader: ~Copyable {
     package var gyroscopeRange: Double? { header.gyroscopeRange }
 
     /// The ranges that the file does not say.
-    package var untoldRanges: UntoldRanges {
-        var untold: UntoldRanges = []
+    package var unknownRanges: UnknownRanges {
+        var untold: UnknownRanges = []
         if header.accelerometerRange == nil { untold.insert(.accelerometer) }
         if header.gyroscopeRange == nil { untold.insert(.gyroscope) }
         return untold

@@ -106,7 +106,7 @@ package final class SampleRecorder: Sendable {
                     state.lost += samples.count
                 }
             }
-            wake.ring()
+            wake.signal()
         }
     }
 
@@ -118,7 +118,7 @@ package final class SampleRecorder: Sendable {
     package func stop() {
         token.remove()
         shared.state.withLock { $0.shouldStop = true }
-        shared.wake.ring()
+        shared.wake.signal()
         thread.withLock { $0.take() }?.join(within: 1)
     }
 

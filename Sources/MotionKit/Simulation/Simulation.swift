@@ -49,7 +49,7 @@ struct Simulation: Sendable {
     /// Cancels open gestures and waits for the thread's end. Call it once, even if the simulation is over.
     func stop() {
         control.shouldStop.store(true, ordering: .releasing)
-        control.wake.ring()
+        control.wake.signal()
         thread.join(within: 0.5)
     }
 }

@@ -120,6 +120,6 @@ struct SimulationLoop: ~Copyable {
             if control.shouldStop.load(ordering: .acquiring) { return }
             control.wake.wait(seconds: 0.02)
         }
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 }

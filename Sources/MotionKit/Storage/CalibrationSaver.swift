@@ -142,7 +142,7 @@ final class CalibrationSaver: Sendable {
         withState { state in
             state.attempt = (write, result)
             return state.waiting
-        }?.ring()
+        }?.signal()
     }
 
     /// Waits for the result of a write, or of a later one that replaced it.

@@ -94,7 +94,7 @@ final class SensorExchange: Sendable {
     func request(_ change: (inout SensorRequests) -> Void) {
         requests.withLock { change(&$0) }
         requestGeneration.add(1, ordering: .releasing)
-        sensorWake.ring()
+        sensorWake.signal()
     }
 
     // MARK: For the sensor thread

@@ -51,12 +51,12 @@ struct SensorLoop: ~Copyable {
         measuredHandlers = handlers.measured
         nearMissHandlers = handlers.nearMisses
         let info = device.info
-        var unknown: UntoldRanges = []
+        var unknown: UnknownRanges = []
         if info.accelerometerRange.isInfinite { unknown.insert(.accelerometer) }
         if info.gyroscopeRange.isInfinite { unknown.insert(.gyroscope) }
         pipeline = MotionPipeline(
             settings: device.effective(settings), storedReference: storedReference, calibration: calibration.chip,
-            learntScale: calibration.learntScale, untoldRanges: unknown)
+            learntScale: calibration.learntScale, unknownRanges: unknown)
         pipeline.silenced = silenced
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision
@@ -94,7 +94,7 @@ struct SensorLoop: ~Copyable {
         exchange.show(state: nil, status: device.status, info: device.info)
         exchange.hasLeftDevice.store(true, ordering: .releasing)
         exchange.hasStopped.store(true, ordering: .releasing)
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Applies the requests since the last batch.
@@ -122,7 +122,7 @@ struct SensorLoop: ~Copyable {
             pendingReference = request
             changeReference()
         }
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Takes or clears the reference as requested, as soon as there is an attitude.
@@ -187,7 +187,7 @@ struct SensorLoop: ~Copyable {
         batch.removeAll()
         hasSamples = true
         changeReference()
-        if hasOutput { exchange.deliveryWake.ring() }
+        if hasOutput { exchange.deliveryWake.signal() }
         reportRest()
         reportScale()
     }
@@ -207,7 +207,7 @@ struct SensorLoop: ~Copyable {
         nextRestReport = state.timestamp.advanced(bySeconds: SensorLoop.restInterval)
         let bias = pipeline.calibration.sensorReading(ofRate: state.gyroscopeBias, temperature: state.temperature)
         exchange.post(.rest(RestReport(bias: bias, temperature: state.temperature, time: state.timestamp)))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Reports the estimate of the gyroscope's scale once a minute.
@@ -222,7 +222,7 @@ struct SensorLoop: ~Copyable {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
         exchange.post(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Reports the reference if it has changed.
@@ -232,7 +232,7 @@ struct SensorLoop: ~Copyable {
         let isStored = pipeline.settings.reference == .stored
         exchange.post(
             .reference(ReferenceChange(attitude: reference, origin: pipeline.reference.origin, isStored: isStored)))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 
     /// Passes on an event of the driver; losing the sensor cancels open gestures.
@@ -247,6 +247,6 @@ struct SensorLoop: ~Copyable {
             break
         }
         exchange.post(.sensor(event, at: clock.now()))
-        exchange.deliveryWake.ring()
+        exchange.deliveryWake.signal()
     }
 }

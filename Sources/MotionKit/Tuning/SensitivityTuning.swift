@@ -26,13 +26,13 @@ package struct SensitivityTuning: Sendable {
     ///   - gesture: what is tuned.
     ///   - settings: everything else about the pipeline.
     ///   - calibration: the chip's errors.
-    ///   - untoldRanges: the sensors whose samples do not say where they were cut off.
+    ///   - unknownRanges: the sensors whose samples do not say where they were cut off.
     ///   - shown: samples along the sensor's axes in which somebody made the gesture several times, with pauses.
     ///   - bouts: when that was.
     ///   - ordinary: samples of everything else, in which nothing may fire.
     package init(
         _ gesture: Gesture, settings: MotionSettings, calibration: ChipCalibration = ChipCalibration(),
-        untoldRanges: UntoldRanges = [], shown: [MotionSample], bouts: [BoutDetector.Bout], ordinary: [MotionSample]
+        unknownRanges: UnknownRanges = [], shown: [MotionSample], bouts: [BoutDetector.Bout], ordinary: [MotionSample]
     ) {
         self.gesture = gesture
         self.shown = bouts.count
@@ -42,7 +42,8 @@ package struct SensitivityTuning: Sendable {
             settings.gestures[gesture].sensitivity = sensitivity
             func fired(in samples: [MotionSample]) -> [Timestamp] {
                 SensitivityTuning.beginnings(
-                    of: gesture, in: samples, settings: settings, calibration: calibration, untoldRanges: untoldRanges)
+                    of: gesture, in: samples, settings: settings, calibration: calibration, unknownRanges: unknownRanges
+                )
             }
             let times = fired(in: shown)
             let caught = bouts.filter { bout in times.contains { $0 >= bout.start && $0 <= bout.latestRecognition } }
@@ -77,9 +78,9 @@ package struct SensitivityTuning: Sendable {
     /// When a gesture would have begun or been recognised.
     private static func beginnings(
         of gesture: Gesture, in samples: [MotionSample], settings: MotionSettings, calibration: ChipCalibration,
-        untoldRanges: UntoldRanges
+        unknownRanges: UnknownRanges
     ) -> [Timestamp] {
-        var pipeline = MotionPipeline(settings: settings, calibration: calibration, untoldRanges: untoldRanges)
+        var pipeline = MotionPipeline(settings: settings, calibration: calibration, unknownRanges: unknownRanges)
         var times: [Timestamp] = []
         for sample in samples {
             pipeline.process(sample) { event in

@@ -7,7 +7,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
     private var lastEntry = [UInt8](repeating: 0, count: 6)
 
     var identityRegister: UInt8 { 0x00 }
-    var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
+    var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
 
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
@@ -15,7 +15,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
         configure(&engine)
     }
 
-    /// A read that begins in the output registers takes an entry, whatever its length (p. 27).
+    /// A read that begins in the output registers removes an entry, whatever its length (p. 27).
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
         registers[0x39] = UInt8(fifo.count / 6)
         if (0x32...0x37).contains(register), fifo.count > 0 {
@@ -31,7 +31,7 @@ struct VirtualADXL345Registers: VirtualRegisters {
         configure(&engine)
     }
 
-    /// 100 Hz at code 10; half of the rate is the bandwidth (table 7).
+    /// 100 Hz at code 10; the bandwidth is half the rate (table 7).
     private func configure(_ engine: inout SensorEngine) {
         let code = Int(registers[0x2C] & 0x0F)
         let rate = 100 * (code >= 10 ? Double(1 << (code - 10)) : 1 / Double(1 << (10 - code)))
@@ -50,11 +50,11 @@ struct VirtualADXL345Registers: VirtualRegisters {
         }
     }
 
-    /// Makes an entry of a reading.
+    /// Converts a reading to an entry.
     private mutating func convert(_ reading: SensorEngine.Reading) {
         let range = 2 << Int(registers[0x31] & 0x03)
         let isFull = registers[0x31] & 0x08 != 0
-        // Ten bits over the range, or 256 LSB/g whatever it is.
+        // Ten bits over the range, or 256 LSB/g for every range.
         let scale = isFull ? standardGravity / 256 : Double(range) * standardGravity / 512
         let end = isFull ? Double(range) * 256 : 512
         var entry: [UInt8] = []
@@ -73,8 +73,8 @@ struct VirtualADXL345Registers: VirtualRegisters {
         for _ in 0...32 { fifo.append(lastEntry) }
     }
 
-    /// Entries cannot come apart: whole ones go.
-    mutating func slip(_ bytes: Int) { fifo.drop((bytes + 5) / 6 * 6) }
+    /// Entries are removed only as a whole.
+    mutating func dropOldest(_ bytes: Int) { fifo.drop((bytes + 5) / 6 * 6) }
 
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
         registers[Int(register & 0x3F)] ^= 1 << (bit & 7)

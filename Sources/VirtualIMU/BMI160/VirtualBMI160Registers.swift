@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// A BMI160's registers and FIFO (BST-BMI160-DS000): commands that take their time, and frames without headers.
+/// A BMI160's registers and FIFO (BST-BMI160-DS000): commands take time, and frames have no headers.
 struct VirtualBMI160Registers: VirtualRegisters {
     /// The reset values of section 2.11.
     private var registers = RegisterFile(
@@ -11,20 +11,20 @@ struct VirtualBMI160Registers: VirtualRegisters {
     private var fifo = FrameFIFO(capacity: 1024, frameLength: 12)
     private var lastFrame = [UInt8](repeating: 0, count: 12)
     private var lastTemperature: Int16 = 0
-    /// When the accelerometer and the gyroscope will be in normal mode.
+    /// When accelerometer and gyroscope will enter normal mode.
     private var accelerometerReady: Timestamp?
     private var gyroscopeReady: Timestamp?
 
     var identityRegister: UInt8 { 0x00 }
-    var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
+    var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
 
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
-        forget()
+        clear()
         configure(&engine)
     }
 
-    private mutating func forget() {
+    private mutating func clear() {
         fifo.removeAll()
         accelerometerReady = nil
         gyroscopeReady = nil
@@ -36,7 +36,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
         var address = Int(register)
         for index in buffer.indices {
             if address == 0x24 {
-                // Beyond the last frame: 0x8000 again and again.
+                // Reading beyond the last frame returns 0x8000 repeatedly.
                 buffer[index] = fifo.removeFirst() ?? (index % 2 == 0 ? 0x00 : 0x80)
             } else {
                 buffer[index] = registers[address]
@@ -60,7 +60,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
         switch value {
         case 0xB6:
             registers.reset(until: engine.now.advanced(bySeconds: 0.001))
-            forget()
+            clear()
         case 0xB0: fifo.removeAll()
         case 0x10: setPower(0x00, bits: 0x30)
         case 0x11: accelerometerReady = engine.now.advanced(bySeconds: 0.0038)
@@ -77,7 +77,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
         registers[0x03] = registers[0x03] & ~bits | value & bits
     }
 
-    mutating func settle(_ engine: inout SensorEngine) {
+    mutating func completePendingChanges(_ engine: inout SensorEngine) {
         if let ready = accelerometerReady, ready <= engine.now {
             accelerometerReady = nil
             setPower(0x10, bits: 0x30)
@@ -90,7 +90,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
         }
     }
 
-    /// Lets the engine sample at the gyroscope's rate, or at the accelerometer's where that runs alone.
+    /// Sets the engine to the gyroscope's rate, or to the accelerometer's if it runs alone.
     private func configure(_ engine: inout SensorEngine) {
         let gyroscopeRuns = registers[0x03] & 0x0C == 0x04
         let runs = gyroscopeRuns || registers[0x03] & 0x30 == 0x10
@@ -116,11 +116,11 @@ struct VirtualBMI160Registers: VirtualRegisters {
         for index in 0..<12 { registers[0x0C + index] = lastFrame[index] }
         registers[0x20] = UInt8(truncatingIfNeeded: lastTemperature)
         registers[0x21] = UInt8(truncatingIfNeeded: lastTemperature >> 8)
-        // Other contents are nothing that a driver of this package asks for.
+        // The drivers of this package do not use other FIFO contents.
         if registers[0x47] & 0xF0 == 0xC0 { fifo.append(lastFrame) }
     }
 
-    /// Makes a frame and a temperature of a reading.
+    /// Converts a reading to a frame and a temperature.
     private mutating func convert(_ reading: SensorEngine.Reading) {
         var frame: [UInt8] = []
         let forceRange: Double =
@@ -154,7 +154,7 @@ struct VirtualBMI160Registers: VirtualRegisters {
         for _ in 0...fifo.capacity / fifo.frameLength { fifo.append(lastFrame) }
     }
 
-    mutating func slip(_ bytes: Int) { fifo.drop(bytes) }
+    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
 
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
         registers[Int(register & 0x7F)] ^= 1 << (bit & 7)

@@ -1,16 +1,16 @@
 package import IMUDrivers
 package import MotionCore
 
-/// The bus on which a virtual chip sits: what a driver is given in place of an I2C adapter.
+/// The bus of a virtual chip: drivers use it in place of an I2C adapter.
 ///
-/// Transactions take no time of their own; each happens at the instant that the clock shows.
+/// Transactions take no time: each one happens at the clock's current instant.
 package struct VirtualBus<Clock: MonotonicClock>: RegisterBus {
     private let chip: any VirtualChip
     private let clock: Clock
 
     package let maximumReadLength: Int
 
-    /// Puts a chip on a bus that carries `maximumReadLength` bytes in one read: 8192 as Linux' `I2C_RDWR`, 32 as SMBus
+    /// `maximumReadLength` is the largest number of bytes in one read: 8192 as with Linux' `I2C_RDWR`, 32 as with SMBus
     /// blocks.
     package init(_ chip: any VirtualChip, clock: Clock, maximumReadLength: Int = 8192) {
         self.chip = chip
@@ -18,7 +18,7 @@ package struct VirtualBus<Clock: MonotonicClock>: RegisterBus {
         self.maximumReadLength = maximumReadLength
     }
 
-    /// Reads as a real bus does; a read that is empty or too long is `unsupported` (EINVAL).
+    /// Reads like a real bus. A read that is empty or too long is `unsupported` (EINVAL).
     package mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         guard !buffer.isEmpty, buffer.count <= maximumReadLength else { throw BusError(.unsupported, code: 22) }
         try chip.read(register, into: buffer, at: clock.now())

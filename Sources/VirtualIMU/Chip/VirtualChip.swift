@@ -1,15 +1,15 @@
 package import IMUDrivers
 package import MotionCore
 
-/// A chip made of code as a `VirtualBus` sees it.
+/// A simulated chip as a `VirtualBus` sees it.
 package protocol VirtualChip: Sendable {
-    /// Reads `buffer.count` registers beginning with `register` at the instant `now`, in one transaction.
+    /// Reads `buffer.count` registers from `register` on at the instant `now`, in one transaction.
     ///
-    /// - Throws: what a fault makes of it.
+    /// - Throws: the error of a fault, if there is one.
     func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, at now: Timestamp) throws(BusError)
 
     /// Writes one register at the instant `now`.
     ///
-    /// - Throws: what a fault makes of it.
+    /// - Throws: the error of a fault, if there is one.
     func write(_ value: UInt8, to register: UInt8, at now: Timestamp) throws(BusError)
 }

@@ -2,13 +2,13 @@ package import IMUDrivers
 package import MotionCore
 internal import Synchronization
 
-/// A chip at register level, moved along a trajectory: a driver cannot tell it from the chip.
+/// A chip simulated at register level and moved along a trajectory. A driver cannot distinguish it from the real chip.
 ///
-/// At every access it is brought up to the instant of that access and takes the samples that its own oscillator made due.
-/// The same seed and the same accesses at the same instants give the same bytes; what a sample holds depends on the seed
-/// and its index, not on the accesses (after a pause of seconds, to rounding far below an LSB).
+/// Every access first advances the chip to the instant of the access and takes the samples that its oscillator has made
+/// due. The same seed and the same accesses at the same instants give the same bytes. The contents of a sample depend
+/// on the seed and its index, not on the accesses (after a pause of seconds, up to rounding far below an LSB).
 ///
-/// Safe to use from several threads: the driver's, and one that brings about faults or asks for the truth.
+/// Safe to use from several threads: the driver's, and one that injects faults or reads the truth.
 package final class VirtualIMUChip: VirtualChip {
     private struct State {
         var core: any SimulatedChip
@@ -19,7 +19,7 @@ package final class VirtualIMUChip: VirtualChip {
     private let trajectory: any Trajectory
     private let start: Timestamp
 
-    /// Makes a chip that is powered at `start`, when its trajectory begins too.
+    /// The chip is powered at `start`, when its trajectory also begins.
     package init(
         _ part: VirtualPart = .mpu6050, trajectory: any Trajectory, imperfections: Imperfections = .typical,
         seed: UInt64 = 1, start: Timestamp
@@ -35,15 +35,15 @@ package final class VirtualIMUChip: VirtualChip {
     {
         try transact(at: now) { state in
             state.core.read(register, into: buffer)
-            // A burst that begins elsewhere is not taken for one that asks who is there.
+            // Only a read that begins at the identity register is an identity read; a longer burst across it is not.
             let isIdentity = register & 0x7F == state.core.identityRegister
             state.faults.distort(buffer, isIdentity: isIdentity, at: now)
         }
     }
 
-    /// Writes registers beginning with `register` at the instant `now`, in one transaction.
+    /// Writes registers from `register` on at the instant `now`, in one transaction.
     ///
-    /// - Throws: what a fault makes of it.
+    /// - Throws: the error of a fault, if there is one.
     package func write(_ register: UInt8, _ values: UInt8..., at now: Timestamp) throws(BusError) {
         try transact(at: now) { state in
             values.withUnsafeBufferPointer { state.core.write(register, $0) }
@@ -58,10 +58,10 @@ package final class VirtualIMUChip: VirtualChip {
         }
     }
 
-    /// Leads the data-ready pin somewhere.
+    /// Connects the data-ready pin to a wire.
     package func connect(_ wire: VirtualWire) { state.withLock { $0.core.engine.wire = wire } }
 
-    /// Brings about a fault from the instant `start` on, or from the latest that the chip has seen.
+    /// Injects a fault from the instant `start` on, by default from the latest instant that the chip has reached.
     package func inject(
         _ condition: FaultCondition, from start: Timestamp? = nil, lasting extent: FaultExtent = .untilCleared
     ) {
@@ -70,14 +70,14 @@ package final class VirtualIMUChip: VirtualChip {
         }
     }
 
-    /// Lets an event happen at `instant`, or at the latest instant that the chip has seen.
+    /// Injects an event at `instant`, by default at the latest instant that the chip has reached.
     package func inject(_ event: FaultEvent, at instant: Timestamp? = nil) {
         state.withLock { state in
             state.faults.add(event, at: instant ?? state.core.engine.now)
         }
     }
 
-    /// Ends all faults, also those that were still to come; what they have done to the chip stays done.
+    /// Ends all faults, including scheduled ones. Their effects on the chip remain.
     package func clearFaults() {
         state.withLock { state in
             state.faults.removeAll()
@@ -86,7 +86,7 @@ package final class VirtualIMUChip: VirtualChip {
         }
     }
 
-    /// Does one transaction at the instant `now`.
+    /// Performs one transaction at the instant `now`.
     private func transact(at now: Timestamp, _ body: (inout State) -> Void) throws(BusError) {
         let failure: BusError? = state.withLock { state in
             let failure = state.faults.beginTransaction(with: &state.core, at: now)
@@ -98,28 +98,28 @@ package final class VirtualIMUChip: VirtualChip {
     }
 }
 
-/// The names of old of chips that had shells of their own.
+/// Former names from when each family had its own class.
 package typealias VirtualMPU6050 = VirtualIMUChip
 package typealias VirtualLSM6DS = VirtualIMUChip
 
-// What a test wants to know and a driver never gets to know.
+// For tests: the truth, which drivers cannot see.
 extension VirtualIMUChip {
     /// The true motion at an instant.
     package func truth(at instant: Timestamp) -> TrueMotion {
         trajectory.motion(at: instant.seconds(since: start))
     }
 
-    /// Samples taken up to the latest access; the newest has this index less one.
+    /// The number of samples taken up to the latest access; the newest has this index minus one.
     package var sampleCount: UInt64 { state.withLock { $0.core.engine.nextIndex } }
 
-    /// The true instant of the sample `index`; `nil` where it is not taken yet, or so long ago that it is forgotten
-    /// (64 changes of the rate).
+    /// The true instant of the sample `index`; `nil` if it has not been taken yet, or if the rate has changed more than
+    /// 64 times since.
     package func trueSampleTime(_ index: UInt64) -> Timestamp? {
         state.withLock { $0.core.engine.time(ofSample: index) }
     }
 
-    /// Seconds by which the readings of slow movements come behind `trueSampleTime` in the present configuration: the
-    /// group delays of the low-pass.
+    /// Delay of the readings of slow movements behind `trueSampleTime` in the current configuration, s: the group
+    /// delays of the low-passes.
     package var readingDelay: (accelerometer: Double, gyroscope: Double) {
         state.withLock { $0.core.engine.delay }
     }

@@ -1,6 +1,6 @@
 package import IMUDrivers
 
-/// A chip that there is a virtual one of.
+/// A chip that can be simulated.
 package enum VirtualPart: String, CaseIterable, Sendable {
     case mpu6050, mpu6500, icm20602, icm20689
     case lsm6ds3, lsm6ds3trc, lsm6dso
@@ -8,7 +8,7 @@ package enum VirtualPart: String, CaseIterable, Sendable {
     case icm42688
     case adxl345
 
-    /// The family that drives it.
+    /// The driver family of the chip.
     package var family: IMUFamily {
         switch self {
         case .mpu6050, .mpu6500, .icm20602, .icm20689: .mpu6050
@@ -19,10 +19,10 @@ package enum VirtualPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// Those of one family.
+    /// The chips of one family.
     package static func parts(of family: IMUFamily) -> [VirtualPart] { allCases.filter { $0.family == family } }
 
-    /// The chip's registers in front of an engine.
+    /// The chip's registers connected to an engine.
     func core(_ engine: SensorEngine) -> any SimulatedChip {
         switch self {
         case .mpu6050: VirtualCore(VirtualMPURegisters(.mpu6050), engine)

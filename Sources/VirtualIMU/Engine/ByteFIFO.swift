@@ -1,24 +1,24 @@
-/// A chip's FIFO, of whose bytes the oldest go when there is no room (RM p. 44, PS section 7.13).
+/// A chip's FIFO. When it is full, a new byte replaces the oldest one (RM p. 44, PS section 7.13).
 struct ByteFIFO {
-    /// Bytes that it holds at most.
+    /// The largest number of bytes.
     let capacity: Int
 
     private var bytes: [UInt8]
     private var start = 0
 
-    /// What an empty FIFO answers: the byte that was read last.
+    /// The last byte that was read, which an empty FIFO returns again.
     private(set) var lastRead: UInt8 = 0
 
-    /// Bytes that it holds.
+    /// The number of bytes.
     private(set) var count = 0
 
-    /// Makes an empty one: 1024 bytes in an MPU-6050.
+    /// Creates an empty FIFO; 1024 bytes as in an MPU-6050.
     init(capacity: Int = 1024) {
         self.capacity = capacity
         bytes = [UInt8](repeating: 0, count: capacity)
     }
 
-    /// Appends a byte; returns false where the oldest had to go for it.
+    /// Appends a byte; returns false if it replaced the oldest one.
     mutating func append(_ byte: UInt8) -> Bool {
         bytes[(start + count) % capacity] = byte
         guard count == capacity else {
@@ -29,7 +29,7 @@ struct ByteFIFO {
         return false
     }
 
-    /// Takes the oldest byte.
+    /// Removes and returns the oldest byte.
     mutating func removeFirst() -> UInt8 {
         guard count > 0 else { return lastRead }
         lastRead = bytes[start]
@@ -38,7 +38,7 @@ struct ByteFIFO {
         return lastRead
     }
 
-    /// Loses the oldest `bytes` without anybody having read them.
+    /// Drops the oldest `bytes` unread.
     mutating func drop(_ bytes: Int) {
         let lost = max(0, min(bytes, count))
         start = (start + lost) % capacity

@@ -1,56 +1,57 @@
 internal import IMUDrivers
 internal import MotionCore
 
-/// Something that is wrong with a chip or its bus for a while.
+/// A lasting fault of a chip or its bus.
 package enum FaultCondition: Equatable, Sendable {
-    /// Nobody answers (`BusError.Kind.notAcknowledged`).
+    /// The chip does not answer (`BusError.Kind.notAcknowledged`).
     case notAcknowledged
-    /// Nobody answers with a probability from 0 to 1 at each transaction.
+    /// At each transaction, the chip does not answer with this probability, 0 to 1.
     case randomlyNotAcknowledged(probability: Double)
-    /// The bus is held low (`timedOut`); the chip goes on sampling.
+    /// The bus is held low (`timedOut`); the chip continues to sample.
     case stuckBus
-    /// The chip's wires are off: nobody answers, and the chip comes back as after power-on.
+    /// The chip is disconnected: it does not answer, and returns in the power-on state.
     case unplugged
-    /// The bus adapter is gone (`absent`) and the chip's supply with it.
+    /// The bus adapter is gone (`absent`), and with it the chip's supply.
     case adapterAbsent
-    /// WHO_AM_I says something else.
+    /// WHO_AM_I has another value.
     case wrongIdentity(UInt8)
-    /// Samples are taken in time, but repeat the last values.
+    /// Samples are taken on time, but repeat the last values.
     case frozenOutput
     /// The chip answers and keeps its settings, but takes no samples.
     case stalled
-    /// Whatever is read is all ones: the data line is not pulled down while the chip sends.
+    /// Every read returns all ones: the data line is not pulled low while the chip sends.
     case onesRead
 }
 
 /// How long a fault lasts.
 package enum FaultExtent: Equatable, Sendable {
-    /// Seconds of the chip's time.
+    /// Seconds of simulated time.
     case seconds(Double)
-    /// Transactions, beginning with the next (or the first at its start).
+    /// A number of transactions, beginning with the next one (or the first one at its start).
     case transactions(Int)
-    /// Until the chip's `clearFaults`.
+    /// Until `clearFaults` is called.
     case untilCleared
 }
 
-/// Something that happens to a chip at one instant.
+/// A fault that happens at one instant.
 package enum FaultEvent: Equatable, Sendable {
-    /// The supply dips: every register is at its power-on default and the chip asleep, without a word to anybody.
+    /// The supply dips: every register returns to its power-on default and the chip sleeps, without any error on the
+    /// bus.
     case brownOut
-    /// The FIFO, where it is enabled, runs over as if nobody had read it: it is full, and its first
-    /// bytes are the rest of a frame where frames do not divide 1024.
+    /// The FIFO, if enabled, overflows as if it had not been read: it is full, and if the frame length does not divide
+    /// 1024, it begins with the rest of a frame.
     case fifoOverflow
-    /// The oldest bytes of the FIFO vanish, so that what is read next begins within a frame.
+    /// The oldest bytes of the FIFO vanish, so that the next read begins within a frame.
     case fifoSlip(bytes: Int)
     /// A bit (0 to 7) of a register is inverted.
     case bitFlip(register: UInt8, bit: UInt8)
-    /// From now on the thermometer says so many °C more: hot air, or its register gone wrong.
+    /// From now on the reported temperature is higher by this, °C: hot air, or a defective register.
     case temperatureJump(by: Double)
 }
 
-/// The faults that are scheduled or under way.
+/// The active and scheduled faults.
 struct FaultSchedule {
-    /// What has to be done to the chip at an instant.
+    /// A change of the chip at an instant.
     enum Action {
         case event(FaultEvent)
         case freeze(Bool)
@@ -68,10 +69,10 @@ struct FaultSchedule {
     private var actions: [(time: Timestamp, action: Action)] = []
     private var random: RandomNumbers
 
-    /// Whether the transaction under way is the last that finds the outputs frozen, or the chip stalled.
-    var thawsAfterTransaction = false
+    /// Whether the current transaction is the last one for which the outputs are frozen or the chip is stalled.
+    var endsFreezeAfterTransaction = false
 
-    /// Makes a schedule without faults; `seed` decides random ones.
+    /// `seed` determines random faults.
     init(seed: UInt64) {
         random = RandomNumbers(seed: seed, stream: .max)
     }
@@ -106,40 +107,41 @@ struct FaultSchedule {
         schedule(.event(event), at: instant)
     }
 
-    /// Forgets everything.
+    /// Removes all conditions and events.
     mutating func removeAll() {
         conditions.removeAll()
         actions.removeAll()
     }
 
-    /// Takes what is due first, at `instant` or before it.
+    /// Removes and returns the next action that is due at `instant` or before.
     mutating func nextAction(until instant: Timestamp) -> (time: Timestamp, action: Action)? {
         guard let first = actions.first, first.time <= instant else { return nil }
         return actions.removeFirst()
     }
 
-    /// Counts a transaction at `now`; says how it fails, if it does, and whether what stood still moves again with it.
-    mutating func transaction(at now: Timestamp) -> (failure: BusError?, thaws: Bool) {
+    /// Counts a transaction at `now`. Returns its error, if any, and whether it is the last one of a frozen or stalled
+    /// condition.
+    mutating func transaction(at now: Timestamp) -> (failure: BusError?, endsFreeze: Bool) {
         guard !conditions.isEmpty else { return (nil, false) }
         conditions.removeAll { $0.end <= now }
         var failure: BusError?
-        var thaws = false
+        var endsFreeze = false
         for index in conditions.indices where conditions[index].start <= now {
             if failure == nil { failure = error(of: conditions[index].condition) }
             guard conditions[index].transactions != .max else { continue }
             conditions[index].transactions -= 1
             let holds = conditions[index].condition == .frozenOutput || conditions[index].condition == .stalled
-            thaws = thaws || holds && conditions[index].transactions == 0
+            endsFreeze = endsFreeze || holds && conditions[index].transactions == 0
         }
-        return (failure, thaws)
+        return (failure, endsFreeze)
     }
 
-    /// Takes the conditions off the list whose last transaction is over; called after it was answered.
+    /// Removes the conditions whose last transaction is over; call after the transaction was answered.
     mutating func removeExhausted() {
         conditions.removeAll { $0.transactions == 0 }
     }
 
-    /// Puts into `buffer` what a read answers instead of the truth; `isIdentity` where it begins at WHO_AM_I.
+    /// Replaces the contents of `buffer` if a fault changes what is read; `isIdentity` if the read begins at WHO_AM_I.
     func distort(_ buffer: UnsafeMutableRawBufferPointer, isIdentity: Bool, at now: Timestamp) {
         guard !conditions.isEmpty else { return }
         if isIdentity, let identity = identity(at: now) { buffer[0] = identity }
@@ -159,7 +161,7 @@ struct FaultSchedule {
         actions.insert((time, action), at: index)
     }
 
-    /// How a condition lets a transaction fail, with the errno that Linux reports.
+    /// The error of a transaction under a condition, with the errno that Linux reports.
     private mutating func error(of condition: FaultCondition) -> BusError? {
         switch condition {
         case .notAcknowledged, .unplugged: BusError(.notAcknowledged, code: 121)  // EREMOTEIO

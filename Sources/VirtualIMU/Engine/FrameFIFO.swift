@@ -1,6 +1,6 @@
-/// A FIFO that loses its oldest frame as a whole when there is no room for another.
+/// A FIFO that drops its oldest frame as a whole if there is no room for another one.
 struct FrameFIFO {
-    /// Bytes that it holds at most, and those of a frame.
+    /// The largest number of bytes, and the bytes of a frame.
     let capacity: Int
     let frameLength: Int
 
@@ -13,7 +13,7 @@ struct FrameFIFO {
         bytes.reserveCapacity(4 * capacity)
     }
 
-    /// Bytes that it holds.
+    /// The number of bytes.
     var count: Int { bytes.count - start }
 
     /// Appends a frame.
@@ -26,14 +26,14 @@ struct FrameFIFO {
         bytes += frame
     }
 
-    /// Takes the oldest byte; `nil` where it is empty.
+    /// Removes and returns the oldest byte; `nil` if the FIFO is empty.
     mutating func removeFirst() -> UInt8? {
         guard start < bytes.count else { return nil }
         defer { start += 1 }
         return bytes[start]
     }
 
-    /// Loses the oldest `bytes` without anybody having read them.
+    /// Drops the oldest `count` bytes unread.
     mutating func drop(_ count: Int) {
         start += max(0, min(count, self.count))
     }

@@ -1,13 +1,13 @@
 internal import MotionCore
 
-/// The newest frame on its way into a FIFO, which takes it up byte by byte, or word by word, within a short time.
+/// The newest frame while it is being written into a FIFO, byte by byte or word by word, within a short time.
 struct FrameWriter {
     /// The frame.
     private(set) var bytes: [UInt8] = []
     private var written = 0
     private var time = Timestamp(nanoseconds: 0)
 
-    /// Begins a frame that is measured at `time`.
+    /// Begins a frame measured at `time`.
     mutating func begin(at time: Timestamp) {
         bytes.removeAll(keepingCapacity: true)
         written = 0
@@ -17,11 +17,11 @@ struct FrameWriter {
     /// Appends to the frame.
     mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    /// Writes no more of it.
-    mutating func forgetRest() { written = bytes.count }
+    /// Discards the rest of the frame.
+    mutating func discardRest() { written = bytes.count }
 
-    /// Where in `bytes` is what goes into the FIFO now, in whole words of so many bytes: what is there at `instant`, if it
-    /// takes so many seconds; all of it for `nil`.
+    /// The range of `bytes` to write into the FIFO now, in whole words of `word` bytes: what has been written at
+    /// `instant` if the whole frame takes `duration` seconds. For `nil`, all that is left.
     mutating func takeDue(at instant: Timestamp?, taking duration: Double, word: Int = 1) -> Range<Int> {
         var end = bytes.count
         if let instant, duration > 0 {

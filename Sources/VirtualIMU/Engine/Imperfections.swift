@@ -1,9 +1,9 @@
 package import MotionCore
 
-/// In what a virtual chip differs from a perfect one, besides 16-bit quantisation and saturation at the range, which
-/// no chip is without.
+/// The imperfections of a virtual chip, in addition to 16-bit quantisation and saturation at the range, which every
+/// chip has.
 ///
-/// The figures of the product specification (PS-MPU-6000A-00 r3.4, pages 12 to 14) are bounds; see `typical`.
+/// The values of the product specification (PS-MPU-6000A-00 r3.4, pages 12 to 14) are bounds; see `typical`.
 package struct Imperfections: Equatable, Sendable {
     /// Added to every reading of the accelerometer at 25 °C, m/s². PS: up to 50 mg on x and y, 80 mg on z.
     package var accelerometerBias = Vector3.zero
@@ -32,47 +32,46 @@ package struct Imperfections: Equatable, Sendable {
     /// Temperature around the board, °C.
     package var ambientTemperature = 25.0
 
-    /// How much warmer the chip gets awake than what is around it, °C.
+    /// How much warmer than its surroundings the chip becomes when awake, °C.
     package var selfHeating = 0.0
 
-    /// Seconds in which the chip gets 63 % of the way to its final temperature.
+    /// Time constant of the temperature, s: the time to 63 % of the final temperature.
     package var thermalTimeConstant = 60.0
 
-    /// How much longer the true sample period is than the nominal one, parts per million, at 25 °C with the clock taken
-    /// from a gyroscope (CLKSEL 1 to 3). PS: up to 10,000.
+    /// How much longer than nominal the true sample period is, parts per million, at 25 °C with a gyroscope as clock
+    /// source (CLKSEL 1 to 3). PS: up to 10,000.
     package var oscillatorError = 0.0
 
     /// The same for the internal oscillator (CLKSEL 0). PS: up to 50,000.
     package var internalOscillatorError = 0.0
 
-    /// Change of either error with temperature, parts per million per °C.
+    /// Change of both errors with temperature, parts per million per °C.
     package var oscillatorDrift = 0.0
 
-    /// Seconds after waking until the gyroscope is within 1 °/s of its final output; it begins about 250 °/s off.
-    /// PS: 30 ms. Zero: right at once.
+    /// Seconds after waking until the gyroscope is within 1 °/s of its final output; it begins about 250 °/s off. PS:
+    /// 30 ms. Zero: right at once.
     package var gyroscopeStartUp = 0.0
 
-    /// Seconds in which the chip writes a frame into the FIFO: a count read meanwhile is no multiple of the frame.
-    /// Not specified; such counts are reported of real chips (i2cdevlib issues 252 and 479).
+    /// Time in which the chip writes a frame into the FIFO, s: a count read meanwhile is not a multiple of the frame
+    /// length. Not specified; such counts are reported of real chips (i2cdevlib issues 252 and 479).
     package var fifoWriteTime = 0.0
 
-    /// The self-test codes of the factory for the accelerometer (RM p. 9 to 11).
+    /// The accelerometer's factory self-test codes (RM p. 9 to 11).
     package var accelerometerTrim = SelfTestCodes(x: 16, y: 18, z: 14)
 
-    /// The self-test codes of the factory for the gyroscope.
+    /// The gyroscope's factory self-test codes.
     package var gyroscopeTrim = SelfTestCodes(x: 15, y: 17, z: 13)
 
-    /// By how much the response to the self-test exceeds the factory's, as a part of it. PS: 0.14 at most in a good
-    /// part.
+    /// How much the self-test response exceeds the factory's, as a share of it. PS: 0.14 at most in a good part.
     package var selfTestDeviation = 0.0
 
-    /// Makes a chip without imperfections.
+    /// Creates an ideal chip.
     package init() {}
 
-    /// A chip that measures exactly, and whose oscillator is right.
+    /// A chip that measures exactly, with an exact oscillator.
     package static var ideal: Imperfections { Imperfections() }
 
-    /// A plausible MPU-6050: every specified figure well inside its bounds, and none zero.
+    /// A plausible MPU-6050: all specified values well within their bounds, and none zero.
     package static var typical: Imperfections {
         var it = Imperfections()
         it.accelerometerBias = standardGravity * Vector3(0.022, -0.031, 0.047)
@@ -97,13 +96,12 @@ package struct Imperfections: Equatable, Sendable {
     }
 }
 
-/// The factory's self-test codes of a sensor's axes, 1 to 31; 0 where the factory wrote none.
+/// Factory self-test codes of a sensor's axes, 1 to 31; 0 if the factory wrote none.
 package struct SelfTestCodes: Equatable, Sendable {
     package var x: UInt8
     package var y: UInt8
     package var z: UInt8
 
-    /// Makes codes of their values.
     package init(x: UInt8, y: UInt8, z: UInt8) {
         self.x = x
         self.y = y

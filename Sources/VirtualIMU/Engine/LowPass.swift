@@ -1,7 +1,7 @@
 internal import Glibc
 internal import MotionCore
 
-/// What the digital low-pass of a setting does (RM p. 13).
+/// The effect of a setting of the digital low-pass (RM p. 13).
 struct LowPassSetting: Equatable {
     /// -3 dB bandwidth of the accelerometer, Hz.
     let accelerometerBandwidth: Double
@@ -9,14 +9,14 @@ struct LowPassSetting: Equatable {
     /// -3 dB bandwidth of the gyroscope, Hz.
     let gyroscopeBandwidth: Double
 
-    /// Delay of slow signals through the gyroscope's filter, s; the accelerometer's is the same within 0.4 ms (with
-    /// setting 0, where the table says none, within 1 ms).
+    /// Delay of slow signals through the gyroscope's filter, s. The accelerometer's is the same within 0.4 ms (within 1
+    /// ms with setting 0, for which the table gives none).
     let delay: Double
 
-    /// The rate that the divider divides, Hz.
+    /// The rate before the divider, Hz.
     let baseRate: Double
 
-    /// What DLPF_CFG (0 to 7) sets. 7 is reserved and behaves as 0.
+    /// The setting of DLPF_CFG (0 to 7). 7 is reserved and behaves like 0.
     init(code: UInt8) {
         switch code {
         case 1: self.init(184, 188, 1.9e-3)
@@ -29,9 +29,9 @@ struct LowPassSetting: Equatable {
         }
     }
 
-    /// What DLPF_CFG and A_DLPF_CFG set from the MPU-6500 on (RM-MPU-9250A-00 r1.6, registers 26 and 29). The widest of the
-    /// gyroscope's that it samples at 1 kHz has 184 Hz in an MPU-6500 and 176 Hz in an ICM-20602. The accelerometer's delays
-    /// are within 2 ms of the gyroscope's of the same number, with which they are taken to agree.
+    /// The setting of DLPF_CFG and A_DLPF_CFG from the MPU-6500 on (RM-MPU-9250A-00 r1.6, registers 26 and 29). The
+    /// gyroscope's widest setting at 1 kHz has 184 Hz in an MPU-6500 and 176 Hz in an ICM-20602. The accelerometer's
+    /// delays are within 2 ms of the gyroscope's for the same number, and are assumed to be equal.
     init(gyroscopeCode: UInt8, accelerometerCode: UInt8, isWideGyroscope: Bool) {
         let accelerometer: Double =
             switch accelerometerCode {
@@ -54,7 +54,7 @@ struct LowPassSetting: Equatable {
         }
     }
 
-    /// What bandwidths (Hz) and a delay (s) mean.
+    /// A setting with these bandwidths (Hz) and this delay (s).
     init(_ accelerometer: Double, _ gyroscope: Double, _ delay: Double, baseRate: Double = 1000) {
         accelerometerBandwidth = accelerometer
         gyroscopeBandwidth = gyroscope
@@ -63,15 +63,15 @@ struct LowPassSetting: Equatable {
     }
 }
 
-/// A low-pass of first order at a fixed step.
+/// A first-order low-pass with a fixed step.
 struct LowPass {
     private let weight: Double
     private(set) var output = Vector3.zero
 
-    /// Seconds by which slow signals come late.
+    /// Delay of slow signals, s.
     let delay: Double
 
-    /// Makes a filter of `bandwidth` (Hz, -3 dB, exactly) for inputs every `step` seconds.
+    /// Creates a filter with a -3 dB bandwidth of exactly `bandwidth` (Hz) for inputs every `step` seconds.
     init(bandwidth: Double, step: Double) {
         // |H|² = w²/(w² + 2(1 - w)(1 - cos θ)) = 1/2 at θ = 2π·bandwidth·step, solved for w.
         let c = 1 - cos(min(2 * .pi * bandwidth * step, .pi))
@@ -79,41 +79,41 @@ struct LowPass {
         delay = step * (1 - weight) / weight
     }
 
-    /// Starts anew with a signal that was always `value`.
+    /// Restarts in the steady state for a constant `value`.
     mutating func settle(at value: Vector3) {
         output = value
     }
 
-    /// Takes the next input.
+    /// Adds the next input.
     mutating func add(_ input: Vector3) {
         output += weight * (input - output)
     }
 }
 
-/// White noise behind a low-pass of first order, sampled at any rate.
+/// White noise after a first-order low-pass, sampled at any rate.
 ///
-/// Such noise is exactly an autoregressive process of first order: the power within the band is right also where the
-/// band is wider than half the sample rate.
+/// Such noise is exactly a first-order autoregressive process. The power within the band is right even if the band is
+/// wider than half the sample rate.
 struct BandNoise {
     private let memory: Double
     private let innovation: Double
     private let deviation: Double
     private(set) var output = Vector3.zero
 
-    /// Makes the noise of `density` (unit/√Hz, one-sided) within `bandwidth` (Hz), sampled every `period` seconds.
+    /// Creates noise of `density` (unit/√Hz, one-sided) within `bandwidth` (Hz), sampled every `period` seconds.
     init(density: Double, bandwidth: Double, period: Double) {
         memory = exp(-2 * .pi * bandwidth * period)
-        // The equivalent noise bandwidth of a filter of first order is π/2 times the -3 dB bandwidth.
+        // The equivalent noise bandwidth of a first-order filter is π/2 times its -3 dB bandwidth.
         deviation = density * (0.5 * .pi * bandwidth).squareRoot()
         innovation = deviation * (1 - memory * memory).squareRoot()
     }
 
-    /// Starts anew, as after a long time.
+    /// Restarts in the steady state.
     mutating func settle(with normal: Vector3) {
         output = deviation * normal
     }
 
-    /// Takes the next normal numbers.
+    /// Adds the next normal numbers.
     mutating func add(_ normal: Vector3) {
         output = memory * output + innovation * normal
     }

@@ -1,22 +1,21 @@
 internal import Glibc
 internal import MotionCore
 
-/// Random numbers that are the same on every machine: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
-/// number generators", OOPSLA 2014).
+/// A random number generator with the same sequence on every machine: SplitMix64 (Steele, Lea, Flood: "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014).
 ///
-/// One can be made for every sample of a chip, so that its noise depends on the seed and its index alone.
+/// A separate generator for every sample of a chip makes its noise depend on the seed and the sample's index only.
 struct RandomNumbers: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Makes the numbers of a seed.
     init(seed: UInt64) {
         state = seed
     }
 
-    /// Makes the numbers of the part `stream` of a seed.
+    /// The generator `stream` of a seed.
     init(seed: UInt64, stream: UInt64) {
         var mixer = RandomNumbers(seed: seed)
-        // An odd multiplier other than the generator's own step, or neighbouring streams would overlap.
+        // An odd multiplier other than the generator's own increment; otherwise neighbouring streams would overlap.
         state = mixer.next() ^ (stream &* 0xD134_2543_DE82_EF95)
         state = next()
     }
@@ -29,10 +28,10 @@ struct RandomNumbers: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 
-    /// An evenly distributed number from -1 to just below 1.
+    /// A uniformly distributed number from -1 to just below 1.
     mutating func symmetric() -> Double { Double(Int64(bitPattern: next()) >> 11) * 0x1p-52 }
 
-    /// Two independent normal numbers of mean 0 and variance 1 (Marsaglia's polar method, which is exact).
+    /// Two independent normal numbers with mean 0 and variance 1 (Marsaglia's polar method, which is exact).
     mutating func normalPair() -> (Double, Double) {
         while true {
             let u = symmetric()
@@ -44,7 +43,7 @@ struct RandomNumbers: RandomNumberGenerator {
         }
     }
 
-    /// Six normal numbers: for the axes of an accelerometer and of a gyroscope.
+    /// Six normal numbers, for the axes of an accelerometer and a gyroscope.
     mutating func normalVectors() -> (Vector3, Vector3) {
         let (a, b) = normalPair()
         let (c, d) = normalPair()

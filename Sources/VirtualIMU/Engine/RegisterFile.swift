@@ -1,12 +1,12 @@
 internal import MotionCore
 
-/// A chip's registers: what they hold, what they hold after power-on or a reset, and whether a reset is under way.
+/// A chip's registers: their contents, their defaults after power-on or a reset, and the state of a reset.
 struct RegisterFile {
     private var content: [UInt8]
     private let defaults: [UInt8: UInt8]
     private var resetEnd: Timestamp?
 
-    /// Makes so many registers, as they are after power-on: zero, but for the `defaults`.
+    /// Creates `count` registers in the power-on state: zero, except for the `defaults`.
     init(count: Int, defaults: [UInt8: UInt8]) {
         content = [UInt8](repeating: 0, count: count)
         self.defaults = defaults
@@ -18,22 +18,22 @@ struct RegisterFile {
         set { content[address] = newValue }
     }
 
-    /// Power comes back.
+    /// Restores the power-on state.
     mutating func powerUp() {
         setDefaults()
         resetEnd = nil
     }
 
-    /// A reset begins that takes until `end`.
+    /// Begins a reset that ends at `end`.
     mutating func reset(until end: Timestamp) {
         setDefaults()
         resetEnd = end
     }
 
-    /// Whether a reset is under way at an instant.
+    /// Whether a reset is in progress at an instant.
     func isResetting(at now: Timestamp) -> Bool { resetEnd.map { now < $0 } ?? false }
 
-    /// Whether a reset has ended by an instant, which is told once.
+    /// Whether a reset has ended by an instant; true only once per reset.
     mutating func hasEndedReset(by now: Timestamp) -> Bool {
         guard let resetEnd, resetEnd <= now else { return false }
         self.resetEnd = nil

@@ -1,21 +1,21 @@
 internal import Glibc
 internal import MotionCore
 
-/// When a chip takes its samples, and how warm it is: in closed form, so that any sample's instant can be told.
+/// The sample times and the temperature of a chip, in closed form, so that the instant of any sample can be computed.
 ///
-/// The true period is the nominal one times 1 + error + drift·(temperature - 25 °C), and the temperature approaches
-/// its final value exponentially. A clock runs from one change of rate, clock source or power state to the next.
+/// The true period is the nominal one times 1 + error + drift·(temperature - 25 °C), and the temperature approaches its
+/// final value exponentially. A clock is valid from one change of rate, clock source or power state to the next.
 struct SampleClock {
-    /// Where this run of the clock began.
+    /// When this clock started.
     let origin: Timestamp
 
     /// The index of the first sample, which is taken one period after `origin`.
     let firstIndex: UInt64
 
-    /// Nominal seconds between samples; `nil` where none are taken.
+    /// Nominal seconds between samples; `nil` if none are taken.
     let period: Double?
 
-    /// Deviation of the period at 25 °C, as a part of it.
+    /// Relative deviation of the period at 25 °C.
     let error: Double
 
     private let drift: Double
@@ -23,9 +23,9 @@ struct SampleClock {
     private let excess: Double
     private let timeConstant: Double
 
-    /// Makes a clock whose period deviates by `error` at 25 °C and by `drift` more per °C, as parts of it.
+    /// Creates a clock whose period deviates by `error` at 25 °C plus `drift` per °C, both relative.
     ///
-    /// The chip has `temperature` (°C) at `origin` and goes towards `finalTemperature` with `timeConstant` (s).
+    /// The chip has `temperature` (°C) at `origin` and approaches `finalTemperature` with `timeConstant` (s).
     init(
         origin: Timestamp, firstIndex: UInt64, period: Double?, error: Double, drift: Double, temperature: Double,
         finalTemperature: Double, timeConstant: Double
@@ -45,18 +45,18 @@ struct SampleClock {
         finalTemperature + excess * exp(-instant.seconds(since: origin) / timeConstant)
     }
 
-    /// When the sample `index` is taken; the end of time where none are.
+    /// When the sample `index` is taken; the latest possible instant if none are taken.
     func time(of index: UInt64) -> Timestamp {
         guard let period else { return Timestamp(nanoseconds: .max) }
         let nominal = period * (Double(index - firstIndex) + 1)
         return origin.advanced(bySeconds: elapsed(afterNominal: nominal))
     }
 
-    /// The last sample taken at `instant` or before it; `nil` where there is none.
+    /// The last sample taken at `instant` or before; `nil` if there is none.
     func lastIndex(at instant: Timestamp) -> UInt64? {
         guard let period else { return nil }
         let target = instant.seconds(since: origin)
-        // Newton's method: the derivative is 1 but for parts per million, so three steps are exact to rounding.
+        // Newton's method: the derivative is 1 within parts per million, so three steps are exact to rounding.
         var nominal = target
         for _ in 0..<3 { nominal += target - elapsed(afterNominal: nominal) }
         var count = (nominal / period).rounded(.down)
@@ -66,7 +66,7 @@ struct SampleClock {
         return count > 0 ? firstIndex + UInt64(count) - 1 : nil
     }
 
-    /// True seconds that pass while the oscillator counts `nominal` ones: the integral of the true period.
+    /// True seconds that pass while the oscillator counts `nominal` seconds: the integral of the true period.
     private func elapsed(afterNominal nominal: Double) -> Double {
         let warming = drift == 0 ? 0 : drift * excess * timeConstant * (1 - exp(-nominal / timeConstant))
         return nominal * (1 + error + drift * (finalTemperature - 25)) + warming

@@ -1,36 +1,37 @@
 internal import MotionCore
 
-/// What all virtual chips have behind their registers: an oscillator that makes samples due, and sensors that take them.
+/// The part that all virtual chips have behind their registers: an oscillator that makes samples due, and sensors that
+/// take them.
 ///
-/// What a sample holds depends on its index, not on when the chip is looked at.
+/// The contents of a sample depend on its index, not on when the chip is accessed.
 struct SensorEngine {
     let imperfections: Imperfections
     private let trajectory: any Trajectory
     private let seed: UInt64
-    /// The trajectory's time zero.
+    /// The instant at which the trajectory begins.
     private let start: Timestamp
 
-    /// The instant that the chip has been brought up to.
+    /// The instant up to which the chip has been simulated.
     private(set) var now: Timestamp
     private(set) var clock: SampleClock
-    /// The clocks before the present one that counted samples, oldest first.
+    /// Earlier clocks that took samples, oldest first.
     private var earlierClocks: [SampleClock] = []
     private(set) var nextIndex: UInt64 = 0
     private var nextTime: Timestamp
     private(set) var setup: SensorModel.Setup
     private var model: SensorModel
 
-    /// Whether the outputs repeat their last values, and whether no samples are taken: faults.
+    /// Faults: the outputs repeat their last values; no samples are taken.
     var isFrozen = false
     var isStalled = false
-    /// What the thermometer says more than it should, °C: a fault.
+    /// A fault: how much too high the measured temperature is, °C.
     var temperatureError = 0.0
-    /// Where the data-ready pin leads.
+    /// The wire of the data-ready pin.
     var wire: VirtualWire?
     /// When the gyroscope was last started.
     var gyroscopeStart: Timestamp
 
-    /// What the sensors say: m/s², rad/s, °C.
+    /// The output of the sensors: m/s², rad/s, °C.
     struct Reading {
         var force: Vector3
         var rate: Vector3
@@ -41,11 +42,11 @@ struct SensorEngine {
     struct Sample {
         var index: UInt64
         var time: Timestamp
-        /// `nil` where the outputs are to repeat their last values.
+        /// `nil` if the outputs repeat their last values.
         var reading: Reading?
     }
 
-    /// Makes an engine that stands still.
+    /// Creates an engine that takes no samples.
     init(trajectory: any Trajectory, imperfections: Imperfections, seed: UInt64, start: Timestamp) {
         self.trajectory = trajectory
         self.imperfections = imperfections
@@ -62,22 +63,22 @@ struct SensorEngine {
         model = SensorModel(imperfections, seed: seed, setup: setup)
     }
 
-    /// Seconds by which readings of slow movements come late.
+    /// Delay of the readings of slow movements, s.
     var delay: (accelerometer: Double, gyroscope: Double) { model.delay }
 
     /// The chip's true temperature now, °C.
     var temperature: Double { clock.temperature(at: now) + temperatureError }
 
-    /// From now on takes samples as `wanted` says, or none with `nil`.
+    /// Takes samples with this setup from now on, or none if it is `nil`.
     ///
-    /// The clock starts anew where its period or error (ppm, that of the oscillator unless told) changes, the filters where
-    /// anything of theirs does. A chip that is awake is warm, also where it takes no samples.
+    /// The clock restarts if its period or error changes (ppm; default: the error of the oscillator). The filters
+    /// restart if any of their parameters change. A chip that is awake warms up even if it takes no samples.
     mutating func run(_ wanted: SensorModel.Setup?, oscillatorError: Double? = nil, isAwake: Bool? = nil) {
         let period = wanted?.period
         let error = (oscillatorError ?? imperfections.oscillatorError) * 1e-6
         if period != clock.period || error != clock.error {
             if nextIndex > clock.firstIndex {
-                // More than anybody looks back to; a chip may be reconfigured for years.
+                // More than any caller looks back; a chip may be reconfigured for years.
                 if earlierClocks.count == 64 { earlierClocks.removeFirst() }
                 earlierClocks.append(clock)
             }
@@ -94,12 +95,12 @@ struct SensorEngine {
         model = SensorModel(imperfections, seed: seed, setup: setup)
     }
 
-    /// Forgets the past of the signal paths.
+    /// Resets the filters.
     mutating func resetFilters() { model.reset() }
 
-    /// Goes to the first sample that matters at `instant`, if that is not the next: after a long time of which nothing can be
-    /// seen any more, only so many are taken as are remembered (`frames`) and settle the filters.
-    mutating func skipUnseenSamples(until instant: Timestamp, remembering frames: Int) {
+    /// Skips samples that can no longer be seen at `instant`. After a long pause, only the samples that the chip
+    /// retains (`frames`) and those that settle the filters are taken.
+    mutating func skipInvisibleSamples(until instant: Timestamp, retaining frames: Int) {
         let seen = UInt64(frames + model.memory)
         guard let period = clock.period, instant.seconds(since: nextTime) > Double(seen) * period,
             let last = clock.lastIndex(at: instant), last >= nextIndex + seen
@@ -109,13 +110,13 @@ struct SensorEngine {
         model.reset()
     }
 
-    /// Takes the next sample that is due by `instant`; `nil`, and time has passed, where there is none.
+    /// Takes the next sample due by `instant`. If there is none, advances to `instant` and returns `nil`.
     mutating func nextSample(until instant: Timestamp) -> Sample? {
         while nextTime <= instant {
             now = max(now, nextTime)
             var sample = Sample(index: nextIndex, time: nextTime)
             if isFrozen || isStalled {
-                // The filters know nothing of what happens meanwhile.
+                // The filters must not see the time in between.
                 model.reset()
             } else {
                 sample.reading = reading()
@@ -137,7 +138,7 @@ struct SensorEngine {
             temperature: temperature + temperatureError)
     }
 
-    /// The instant of a sample that was taken; `nil` where it is not yet, or too long ago to know.
+    /// The instant of a sample; `nil` if it has not been taken yet, or too long ago.
     func time(ofSample index: UInt64) -> Timestamp? {
         guard index < nextIndex else { return nil }
         if index >= clock.firstIndex { return clock.time(of: index) }

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import MotionCore
 
-/// What the proof masses and the filters make of a movement: everything between the truth and the converter.
+/// The sensing elements and filters: everything between the true motion and the converter.
 ///
 /// The true signal is filtered in steps of a millisecond or less, whatever the sample rate, so that a short pulse
-/// between two samples is not missed. The filter is of first order; what it lacks of the datasheet's delay (or has too
-/// much of) is made up by looking at the trajectory earlier (or later), so that bandwidth and delay are both as the
-/// datasheet says.
+/// between two samples is not missed. The filter is of first order. If its delay is shorter (or longer) than the
+/// datasheet's, the model looks up the trajectory earlier (or later), so that both bandwidth and delay match the
+/// datasheet.
 struct SensorModel {
-    /// What a configuration of the chip means for the model.
+    /// A configuration of the chip in terms of the model.
     struct Setup: Equatable {
         var lowPass: LowPassSetting
         /// Nominal seconds between samples.
@@ -18,13 +18,13 @@ struct SensorModel {
         var selfTestRate = Vector3.zero
     }
 
-    /// Seconds by which readings of slow movements come late.
+    /// Delay of the readings of slow movements, s.
     let delay: (accelerometer: Double, gyroscope: Double)
 
-    /// Samples after which nothing of the filters' earlier state is left in 16 bits.
+    /// The number of samples after which the filters' earlier state no longer shows in 16 bits.
     let memory: Int
 
-    /// What would be measured by a converter without limits: m/s² and rad/s.
+    /// The input of the converter, without limits: m/s² and rad/s.
     private(set) var specificForce = Vector3.zero
     private(set) var rotationRate = Vector3.zero
 
@@ -40,7 +40,7 @@ struct SensorModel {
     private var rateNoise: BandNoise
     private var isSettled = false
 
-    /// Makes the model of a chip in one configuration; the first sample settles its filters.
+    /// The first sample settles the filters.
     init(_ imperfections: Imperfections, seed: UInt64, setup: Setup) {
         self.imperfections = imperfections
         self.seed = seed
@@ -56,17 +56,17 @@ struct SensorModel {
             density: imperfections.accelerometerNoise, bandwidth: lowPass.accelerometerBandwidth, period: setup.period)
         rateNoise = BandNoise(
             density: imperfections.gyroscopeNoise, bandwidth: lowPass.gyroscopeBandwidth, period: setup.period)
-        // Both forget with the time constant 1/(2π·bandwidth); e⁻³⁰ of ±16 g is far below an LSB.
+        // Both decay with the time constant 1/(2π·bandwidth); e⁻³⁰ of ±16 g is far below an LSB.
         let slowest = min(lowPass.accelerometerBandwidth, lowPass.gyroscopeBandwidth)
         memory = Int(30 / (2 * .pi * slowest * setup.period)) + 2
     }
 
-    /// Forgets the past of the signal paths: the next sample settles them.
+    /// Resets the filters: the next sample settles them.
     mutating func reset() {
         isSettled = false
     }
 
-    /// Takes the sample `index`, `time` seconds after the trajectory's start, at a chip temperature in °C.
+    /// Computes the sample `index`, `time` seconds after the start of the trajectory, at a chip temperature in °C.
     mutating func take(_ index: UInt64, at time: Double, temperature: Double, along trajectory: any Trajectory) {
         var random = RandomNumbers(seed: seed, stream: index)
         let (normalForce, normalRate) = random.normalVectors()
@@ -95,7 +95,7 @@ struct SensorModel {
             + warmth * imperfections.gyroscopeBiasDrift + rateNoise.output
     }
 
-    /// What a gyroscope that started `time` seconds ago adds to its output, rad/s.
+    /// The start-up error of a gyroscope that started `time` seconds ago, rad/s.
     func startUpError(after time: Double) -> Vector3 {
         let settling = imperfections.gyroscopeStartUp
         guard settling > 0, time < 3 * settling else { return .zero }

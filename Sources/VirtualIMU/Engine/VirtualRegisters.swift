@@ -1,48 +1,49 @@
 internal import MotionCore
 
-/// The registers and the FIFO of one kind of chip: all that is its own. Time, sensors, wire and faults are the engine's.
+/// The registers and the FIFO of one kind of chip. Time, sensors, wire and faults belong to the engine.
 protocol VirtualRegisters: Sendable {
-    /// The register that says who is there.
+    /// The register that identifies the chip.
     var identityRegister: UInt8 { get }
 
-    /// Samples that can still be seen some time after they were taken: those that fit into the FIFO, and some more.
-    var remembered: Int { get }
+    /// The number of samples that can be read some time after they were taken: those that fit into the FIFO, plus a
+    /// margin.
+    var retainedSamples: Int { get }
 
-    /// Whether the next sample lets the data-ready pin rise.
+    /// Whether the next sample raises the data-ready pin.
     var raisesPin: Bool { get }
 
-    /// Everything is as after power-on. It is what a chip begins with, too.
+    /// Restores the power-on state; also called for a new chip.
     mutating func powerCycle(_ engine: inout SensorEngine)
 
-    /// Answers one read, in one transaction.
+    /// Answers one read transaction.
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine)
 
-    /// Takes one byte; the next of the same transaction goes to `address(after:)`.
+    /// Writes one byte; the next one of the same transaction goes to `address(after:)`.
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine)
     func address(after register: UInt8) -> UInt8
 
-    /// Takes a sample that is due.
+    /// Stores a sample that is due.
     mutating func take(_ sample: SensorEngine.Sample, _ engine: inout SensorEngine)
 
-    /// What was to happen by itself by the engine's `now` happens.
-    mutating func settle(_ engine: inout SensorEngine)
+    /// Completes internal changes that are due by the engine's `now`.
+    mutating func completePendingChanges(_ engine: inout SensorEngine)
 
-    /// Puts frames into the FIFO, if it is on, until the first is lost.
+    /// Puts frames into the FIFO, if it is on, until the first one is lost.
     mutating func overflow()
 
-    /// Loses the FIFO's oldest bytes.
-    mutating func slip(_ bytes: Int)
+    /// Drops the FIFO's oldest bytes.
+    mutating func dropOldest(_ bytes: Int)
 
-    /// Inverts a bit of a register, with all that follows from it.
+    /// Inverts a bit of a register and applies the consequences.
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine)
 }
 
 extension VirtualRegisters {
     func address(after register: UInt8) -> UInt8 { (register + 1) & 0x7F }
-    mutating func settle(_ engine: inout SensorEngine) {}
+    mutating func completePendingChanges(_ engine: inout SensorEngine) {}
 }
 
-/// A value as counts of `scale`, within the limits that it saturates at.
+/// A value in counts of `scale`, saturated at the limits.
 func counts(_ value: Double, scale: Double, within limits: ClosedRange<Double> = -32767...32767) -> Int16 {
     let value = value / scale
     return value.isFinite ? Int16(max(limits.lowerBound, min(limits.upperBound, value.rounded()))) : 0

@@ -2,24 +2,24 @@ package import IMUDrivers
 package import MotionCore
 internal import Synchronization
 
-/// A wire from a virtual chip's data-ready pin to a host that queues its rising edges as Linux does: with the instant of
-/// the interrupt, which comes a little after the edge, and room for so many.
+/// A wire from a virtual chip's data-ready pin to a host. The host queues rising edges as Linux does: with the
+/// timestamp of the interrupt, which comes slightly after the edge, in a queue of limited capacity.
 package final class VirtualWire: Sendable {
-    /// What is wrong with a wire and its host.
+    /// Flaws of a wire and its host.
     package struct Flaws: Equatable, Sendable {
         /// The shortest and the longest time from an edge to its interrupt, seconds.
         package var latency = 0.000_005...0.000_04
-        /// Of so many edges one is noted as late as `longestDelay` seconds, at random; zero for none.
+        /// One edge in this many, chosen at random, is delayed by up to `longestDelay` seconds; zero for none.
         package var lateEvery = 0
         package var longestDelay = 0.000_8
-        /// Of so many edges one is missed, so that nobody knows of it; zero for none.
+        /// One edge in this many is missed entirely; zero for none.
         package var missedEvery = 0
-        /// After one in so many edges comes one that the chip did not raise; zero for none.
+        /// After one edge in this many follows one that the chip did not raise; zero for none.
         package var spuriousEvery = 0
-        /// Whether the wire leads nowhere.
+        /// Whether the wire is disconnected.
         package var isBroken = false
 
-        /// Makes a good wire.
+        /// Creates a wire without flaws, except for the latency.
         package init() {}
     }
 
@@ -34,19 +34,19 @@ package final class VirtualWire: Sendable {
     private let state: Mutex<State>
     private let capacity: Int
 
-    /// Makes a wire of a host with room for `capacity` edges; the same seed gives the same flaws.
+    /// The host queues up to `capacity` edges; the same seed gives the same flaws.
     package init(_ flaws: Flaws = Flaws(), capacity: Int = 1024, seed: UInt64 = 1) {
         state = Mutex(State(flaws: flaws, random: RandomNumbers(seed: seed)))
         self.capacity = capacity
     }
 
-    /// Has other flaws from now on.
+    /// Changes the flaws from now on.
     package func set(_ flaws: Flaws) { state.withLock { $0.flaws = flaws } }
 
-    /// Edges that the chip has raised.
+    /// The number of edges that the chip has raised.
     package var raised: Int { state.withLock { $0.raised } }
 
-    /// The chip raises its pin.
+    /// Raises the pin.
     func raise(at instant: Timestamp) {
         state.withLock { state in
             state.raised += 1
@@ -66,7 +66,7 @@ package final class VirtualWire: Sendable {
     private func queue(_ instant: Timestamp, _ state: inout State) {
         state.number &+= 1
         if state.edges.count == capacity { state.edges.removeFirst() }
-        // An interrupt that was held back is not served after the next.
+        // A delayed interrupt is never later than the next one.
         let time = max(instant, state.edges.last?.time ?? instant)
         state.edges.append(DataReadyEdge(time: time, number: state.number))
     }
@@ -84,12 +84,12 @@ package final class VirtualWire: Sendable {
     }
 }
 
-/// The host's end of a `VirtualWire`: what a driver is given in place of a GPIO line.
+/// The host's end of a `VirtualWire`: drivers use it in place of a GPIO line.
 package struct VirtualDataReadyLine<Clock: MonotonicClock>: DataReadyLine, ~Copyable {
     private let wire: VirtualWire
     private let clock: Clock
 
-    /// Takes the host's end; edges of which the interrupt is still to come are not there yet.
+    /// Edges whose interrupt is still to come are not visible yet.
     package init(_ wire: VirtualWire, clock: Clock) {
         self.wire = wire
         self.clock = clock

@@ -14,7 +14,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
     private var packets: UInt16 = 0
 
     var identityRegister: UInt8 { 0x75 }
-    var remembered: Int { fifo.capacity / fifo.frameLength + 2 }
+    var retainedSamples: Int { fifo.capacity / fifo.frameLength + 2 }
 
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
@@ -23,7 +23,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         configure(&engine)
     }
 
-    mutating func settle(_ engine: inout SensorEngine) {
+    mutating func completePendingChanges(_ engine: inout SensorEngine) {
         if registers.hasEndedReset(by: engine.now) { registers[0x2D] |= 0x10 }
     }
 
@@ -76,7 +76,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         }
         let force = bandwidth(registers[0x52] >> 4)
         let turn = bandwidth(registers[0x52] & 0x0F)
-        // Of a Butterworth low-pass of the order that GYRO_UI_FILT_ORD sets.
+        // Delay of a Butterworth low-pass of the order in GYRO_UI_FILT_ORD.
         let order = Double(registers[0x51] >> 2 & 0x03) + 1
         let turnDelay = 1 / (sin(.pi / (2 * order)) * 2 * .pi * turn)
         let runs = registers[0x4E] & 0x0F == 0x0F && !registers.isResetting(at: engine.now)
@@ -92,7 +92,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         if registers[0x16] & 0xC0 == 0x40, registers[0x5F] & 0x07 == 0x07 { fifo.append(lastPacket) }
     }
 
-    /// Makes a packet of a reading, without its timestamp.
+    /// Converts a reading to a packet without its timestamp.
     private mutating func convert(_ reading: SensorEngine.Reading) {
         let forceRange = Double(16 >> Int(min(3, registers[0x50] >> 5))) * standardGravity
         let rateRange = 2000 / Double(1 << Int(registers[0x4F] >> 5)) * radiansPerDegree
@@ -118,7 +118,7 @@ struct VirtualICM42688Registers: VirtualRegisters {
         for _ in 0...128 { fifo.append(lastPacket) }
     }
 
-    mutating func slip(_ bytes: Int) { fifo.drop(bytes) }
+    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
 
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
         registers[Int(register & 0x7F)] ^= 1 << (bit & 7)

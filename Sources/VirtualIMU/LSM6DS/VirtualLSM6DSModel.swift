@@ -1,15 +1,15 @@
 internal import MotionCore
 
-/// Which member of ST's LSM6DS family a virtual chip is.
+/// A member of ST's LSM6DS family.
 enum VirtualLSM6DSModel: Sendable {
-    /// A FIFO of 8 KiB without tags.
+    /// FIFO of 8 KiB without tags.
     case lsm6ds3
-    /// A FIFO of 4 KiB without tags.
+    /// FIFO of 4 KiB without tags.
     case lsm6ds3trc
-    /// A FIFO of 512 words with tags.
+    /// FIFO of 512 words with tags.
     case lsm6dso
 
-    /// What WHO_AM_I says.
+    /// The value of WHO_AM_I.
     var identity: UInt8 {
         switch self {
         case .lsm6ds3: 0x69
@@ -18,18 +18,18 @@ enum VirtualLSM6DSModel: Sendable {
         }
     }
 
-    /// Whether words have a tag: seven bytes instead of two.
+    /// Whether FIFO words have a tag: seven bytes instead of two.
     var isTagged: Bool { self == .lsm6dso }
 
     /// Whether data-ready can be a pulse.
     var pulsesDataReady: Bool { self != .lsm6ds3 }
 
-    /// The bits of a register that keep what is written: ORIENT_CFG_G has six, where the others' pulse is in bit 7.
+    /// The writable bits of a register: ORIENT_CFG_G has six; the other chips have the pulse in bit 7.
     func writableBits(_ register: UInt8) -> UInt8 {
         self == .lsm6ds3 && register == LSM6DSAddress.dataReadyPulse ? 0x3F : 0xFF
     }
 
-    /// Bytes of a word, and words of a FIFO.
+    /// The bytes of a FIFO word, and the words of the FIFO.
     var wordLength: Int { isTagged ? 7 : 2 }
     var words: Int {
         switch self {
@@ -48,13 +48,13 @@ enum VirtualLSM6DSModel: Sendable {
         ]
     }
 
-    /// °C to counts.
+    /// Converts °C to counts.
     func temperatureCounts(_ celsius: Double) -> Double { (celsius - 25) * (self == .lsm6ds3 ? 16 : 256) }
 
     /// The low-passes at the rate of a code from 1 to 8.
     ///
-    /// Accelerometer: half of the rate; the LSM6DS3's analogue one goes from 50 to 400 Hz. Gyroscope: the
-    /// table for FTYPE 0, and estimates where the driver's `LSM6DSConfiguration` says so.
+    /// Accelerometer: half the rate; the LSM6DS3's analogue filter goes from 50 to 400 Hz. Gyroscope: the table for
+    /// FTYPE 0, and estimates for the cases noted in the driver's `LSM6DSConfiguration`.
     func lowPass(code: UInt8, filtersGyroscope: Bool) -> LowPassSetting {
         let index = Int(max(1, min(code, 8))) - 1
         let period = 1 / Self.rates[index]
@@ -69,11 +69,11 @@ enum VirtualLSM6DSModel: Sendable {
         return LowPassSetting(accelerometer, bandwidth, delay, baseRate: 1 / period)
     }
 
-    /// Samples a second by their code, from 1 on, Hz.
+    /// Sample rates by their code, from 1 on, Hz.
     static let rates = [12.5, 26, 52, 104, 208, 416, 833, 1660]
 }
 
-/// The registers of the LSM6DS family that behave in a way of their own; all others are plain storage.
+/// The registers of the LSM6DS family with special behaviour; all others are plain storage.
 enum LSM6DSAddress {
     // Untagged FIFO: decimation of both sensors, rate and mode.
     static let decimation: UInt8 = 0x08

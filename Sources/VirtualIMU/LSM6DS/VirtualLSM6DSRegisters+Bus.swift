@@ -3,7 +3,8 @@ internal import MotionCore
 extension VirtualLSM6DSRegisters {
     /// Answers a read transaction that begins at `register`.
     ///
-    /// With IF_INC the address counts up, and within the FIFO's data it goes round; without, it stays.
+    /// With IF_INC the address is incremented, and wraps around within the FIFO's data; without IF_INC it stays the
+    /// same.
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
         var address = register
         for index in buffer.indices {
@@ -16,7 +17,7 @@ extension VirtualLSM6DSRegisters {
         guard !registers.isResetting(at: engine.now), isWritable(register) else { return }
         let before = registers[Int(register)]
         registers[Int(register)] = value & kind.writableBits(register)
-        follow(register, before: before, &engine)
+        applySideEffects(of: register, before: before, &engine)
     }
 
     func address(after address: UInt8) -> UInt8 {
@@ -31,7 +32,7 @@ extension VirtualLSM6DSRegisters {
             && address < LSM6DSAddress.taggedData
     }
 
-    mutating func follow(_ address: UInt8, before: UInt8, _ engine: inout SensorEngine) {
+    mutating func applySideEffects(of address: UInt8, before: UInt8, _ engine: inout SensorEngine) {
         let value = registers[Int(address)]
         switch address {
         case LSM6DSAddress.control3 where value & 0x01 != 0:
@@ -51,7 +52,7 @@ extension VirtualLSM6DSRegisters {
         }
     }
 
-    /// The FIFO's mode, in the same register of both kinds: 0 off, 1 until it is full, 6 the newest.
+    /// The FIFO's mode, in the same register of both kinds: 0 off, 1 stops when full, 6 keeps the newest.
     var mode: UInt8 { registers[Int(LSM6DSAddress.untaggedMode)] & 0x07 }
 
     private mutating func readByte(_ address: UInt8, at now: Timestamp) -> UInt8 {
@@ -70,22 +71,22 @@ extension VirtualLSM6DSRegisters {
             let flags: UInt8 = (isOverrun ? 0x40 : 0) | (isFull ? 0x20 : 0) | (words == 0 ? 0x10 : 0)
             return flags | UInt8(words >> 8 & (kind == .lsm6ds3 ? 0x0F : 0x07))
         case LSM6DSAddress.fifoStatus3 where !kind.isTagged:
-            return UInt8(bytesGone / 2 % 6)
+            return UInt8(bytesRemoved / 2 % 6)
         case LSM6DSAddress.untaggedData...LSM6DSAddress.lastReadOnly where !kind.isTagged,
             LSM6DSAddress.taggedData...0x7E where kind.isTagged:
             isOverrun = false
-            if fifo.count > 0 { bytesGone += 1 }
+            if fifo.count > 0 { bytesRemoved += 1 }
             return fifo.removeFirst()
         default:
             return registers[Int(address)]
         }
     }
 
-    /// Appends a byte, and takes note where the oldest had to go for it.
+    /// Appends a byte, and sets the overrun flags if it replaced the oldest one.
     mutating func appendToFIFO(_ byte: UInt8) {
         guard mode != 1 || fifo.count < fifo.capacity else { return }
         guard !fifo.append(byte) else { return }
-        bytesGone += 1
+        bytesRemoved += 1
         isOverrun = true
         isOverrunLatched = true
     }

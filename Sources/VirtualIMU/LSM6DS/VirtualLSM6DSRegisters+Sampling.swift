@@ -1,10 +1,10 @@
 internal import MotionCore
 
 extension VirtualLSM6DSRegisters {
-    /// Frames of one sensor alone that the FIFO can hold, or the output registers.
-    var remembered: Int { mode == 0 ? 1 : fifo.capacity / (kind.isTagged ? 7 : 6) + 2 }
+    /// The frames of a single sensor that fit into the FIFO, or only the output registers.
+    var retainedSamples: Int { mode == 0 ? 1 : fifo.capacity / (kind.isTagged ? 7 : 6) + 2 }
 
-    /// INT1_DRDY_G, pulsed, which an LSM6DS3 cannot be; H_LACTIVE and PP_OD clear.
+    /// INT1_DRDY_G, pulsed, which an LSM6DS3 does not support; H_LACTIVE and PP_OD clear.
     var raisesPin: Bool {
         kind.pulsesDataReady && registers[Int(LSM6DSAddress.interrupt1)] & 0x02 != 0
             && registers[Int(LSM6DSAddress.dataReadyPulse)] & 0x80 != 0
@@ -23,7 +23,7 @@ extension VirtualLSM6DSRegisters {
         slot = (slot + 1) & 0x03
     }
 
-    mutating func settle(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
+    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
 
     private var includesGyroscope: Bool {
         guard registers[Int(LSM6DSAddress.gyroscope)] >> 4 != 0 else { return false }
@@ -42,8 +42,8 @@ extension VirtualLSM6DSRegisters {
     /// Whether ODR_FIFO is not off.
     private var isFIFOClocked: Bool { registers[Int(LSM6DSAddress.untaggedMode)] & 0x78 != 0 }
 
-    /// Appends a sensor's six bytes, behind a tag where the FIFO has them: the number of the sensor, that of the time slot,
-    /// and a bit that makes the ones even.
+    /// Appends a sensor's six bytes. If the FIFO has tags, they follow a tag: the number of the sensor, the number of
+    /// the time slot, and an even parity bit.
     private mutating func appendToFrame(tag: UInt8, _ first: UInt8, isIncluded: Bool) {
         guard isIncluded else { return }
         if kind.isTagged {
@@ -53,7 +53,7 @@ extension VirtualLSM6DSRegisters {
         for register in first..<first + 6 { frame.append(registers[Int(register)]) }
     }
 
-    /// Writes as many words of the newest frame into the FIFO as are there at `instant`; all of them for `nil`.
+    /// Writes the words of the newest frame that are due at `instant` into the FIFO; all of them for `nil`.
     private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
         guard mode != 0 else { return }
         let duration = engine.imperfections.fifoWriteTime
@@ -62,7 +62,7 @@ extension VirtualLSM6DSRegisters {
         }
     }
 
-    /// Puts a reading into the output registers, as 16 bits within the range.
+    /// Stores a reading in the output registers as 16-bit values within the range.
     private mutating func storeOutputs(_ reading: SensorEngine.Reading, _ index: UInt64) {
         let ranges: [Double] = [61, 488, 122, 244]
         let force = registers[Int(LSM6DSAddress.accelerometer)]
@@ -71,7 +71,7 @@ extension VirtualLSM6DSRegisters {
         // FS_125 in bit 1 overrides the others.
         let millidegrees = rotation & 0x02 != 0 ? 4.375 : 8.75 * Double(1 << Int(rotation >> 2 & 0x03))
         let rateScale = degreesPerRadian / (millidegrees * 1e-3)
-        // The first samples of a sensor that starts say "none" (Linux, "invalid sample during bootstrap phase").
+        // The first samples after a sensor starts are marked invalid (Linux, "invalid sample during bootstrap phase").
         let isStarting = index < firstGyroscopeIndex + 2
         for axis in 0..<3 {
             if force >> 4 != 0 {
@@ -85,7 +85,7 @@ extension VirtualLSM6DSRegisters {
         store(kind.temperatureCounts(reading.temperature), LSM6DSAddress.temperatureOutput)
     }
 
-    /// Stores a value as a 16-bit number, low byte first, saturated.
+    /// Stores a value as a saturated 16-bit number, low byte first.
     private mutating func store(_ value: Double, _ register: UInt8) {
         let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
         registers[Int(register)] = UInt8(bits & 0xFF)

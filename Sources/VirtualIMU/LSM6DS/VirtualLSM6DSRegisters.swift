@@ -1,11 +1,11 @@
 internal import MotionCore
 
-/// The registers and the FIFO of an LSM6DS3, LSM6DS3TR-C or LSM6DSO, as ST's register descriptions say.
+/// The registers and the FIFO of an LSM6DS3, LSM6DS3TR-C or LSM6DSO, according to ST's register descriptions.
 ///
-/// `+Bus` is the bus interface, `+Sampling` what becomes of a sample. Not modelled: different rates of the two sensors,
+/// `+Bus` is the bus interface, `+Sampling` stores samples. Not modelled: different rates of the two sensors,
 /// decimation, the embedded functions, self-test, and the temperature in the FIFO.
 struct VirtualLSM6DSRegisters: VirtualRegisters {
-    /// Seconds that a reset takes.
+    /// Duration of a reset, seconds.
     static let resetTime = 50e-6
 
     let kind: VirtualLSM6DSModel
@@ -13,17 +13,16 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
     var registers: RegisterFile
     var fifo: ByteFIFO
 
-    /// Words that left the FIFO since it was emptied: where in the pattern its next one is.
-    var bytesGone = 0
+    /// Bytes that left the FIFO since it was cleared; they give the next word's position in the pattern.
+    var bytesRemoved = 0
 
-    /// FIFO flags: words were overwritten since data was last read, and since the status was.
+    /// FIFO flags: words were overwritten since data was last read, and since the status was last read.
     var isOverrun = false
     var isOverrunLatched = false
 
     /// TAG_CNT of the next frame.
     var slot: UInt8 = 0
 
-    /// The newest frame.
     var frame = FrameWriter()
 
     /// The first sample since the gyroscope was last started.
@@ -37,13 +36,13 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     var identityRegister: UInt8 { LSM6DSAddress.identity }
 
-    /// Loses power and gets it back: everything is as after power-on, both sensors off.
+    /// Restores the power-on state: both sensors off.
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
         begin(&engine)
     }
 
-    /// Begins the reset that SW_RESET asks for.
+    /// Begins the reset requested by SW_RESET.
     mutating func reset(_ engine: inout SensorEngine) {
         registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
         begin(&engine)
@@ -57,15 +56,15 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
 
     mutating func clearFIFO() {
         fifo.removeAll()
-        bytesGone = 0
+        bytesRemoved = 0
         isOverrun = false
         slot = 0
-        frame.forgetRest()
+        frame.discardRest()
     }
 
-    /// Brings clock and filters in line with the registers.
+    /// Sets clock and filters according to the registers.
     ///
-    /// Both sensors run at the faster one's rate: that they can differ is not modelled.
+    /// Both sensors run at the faster one's rate: different rates are not modelled.
     mutating func configure(_ engine: inout SensorEngine) {
         let code = max(registers[Int(LSM6DSAddress.accelerometer)], registers[Int(LSM6DSAddress.gyroscope)]) >> 4
         guard (1...8).contains(code) else { return engine.run(nil) }
@@ -76,7 +75,7 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
                 period: 1 / VirtualLSM6DSModel.rates[Int(code) - 1]))
     }
 
-    /// The newest frame again and again, and the first that there is no room for.
+    /// Repeats the newest frame until one no longer fits.
     mutating func overflow() {
         guard mode != 0 else { return }
         let filler = frame.bytes.isEmpty ? [UInt8](repeating: 0, count: kind.wordLength) : frame.bytes
@@ -85,8 +84,8 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
         }
     }
 
-    mutating func slip(_ bytes: Int) {
-        bytesGone += min(bytes, fifo.count)
+    mutating func dropOldest(_ bytes: Int) {
+        bytesRemoved += min(bytes, fifo.count)
         fifo.drop(bytes)
     }
 
@@ -94,6 +93,6 @@ struct VirtualLSM6DSRegisters: VirtualRegisters {
         let address = register & 0x7F
         let before = registers[Int(address)]
         registers[Int(address)] ^= 1 << (bit & 7)
-        follow(address, before: before, &engine)
+        applySideEffects(of: address, before: before, &engine)
     }
 }

@@ -1,5 +1,5 @@
-/// The registers of the MPU-6050 that behave in a way of their own (RM-MPU-6000A-00 r4.2, section 3); all others are
-/// plain storage.
+/// The registers of the MPU-6050 with special behaviour (RM-MPU-6000A-00 r4.2, section 3); all others are plain
+/// storage.
 enum Register {
     static let selfTestX: UInt8 = 0x0D
     static let selfTestA: UInt8 = 0x10
@@ -26,10 +26,10 @@ enum Register {
     static let fifoData: UInt8 = 0x74
     static let identity: UInt8 = 0x75
 
-    /// How many there are.
+    /// The number of registers.
     static let count = 128
 
-    /// The bits of a register that keep what is written; the others are reserved or clear themselves.
+    /// The writable bits of a register; the others are reserved or clear themselves.
     static func writableBits(_ register: UInt8) -> UInt8 {
         switch register {
         case configuration: 0x3F
@@ -44,7 +44,7 @@ enum Register {
     }
 }
 
-/// The bits that the chip itself looks at.
+/// The bits that the chip itself uses.
 enum Bit {
     // INT_PIN_CFG, INT_STATUS (RM p. 26, 28)
     static let clearOnAnyRead: UInt8 = 0x10

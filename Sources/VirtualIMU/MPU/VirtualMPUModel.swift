@@ -1,15 +1,15 @@
-/// Which member of InvenSense's MPU family a virtual chip is.
+/// A member of InvenSense's MPU family.
 ///
-/// The figures are those of the data sheets (RM-MPU-6000A-00 r4.2, RM-MPU-6500A-00 r2.1, RM-MPU-9250A-00 r1.6, DS-000176,
-/// DS-000143) and, where those were not at hand, of Linux' inv_mpu6050 and PX4's drivers, written down here a second time so
-/// that a slip in the driver's own table shows.
+/// The values are from the data sheets (RM-MPU-6000A-00 r4.2, RM-MPU-6500A-00 r2.1, RM-MPU-9250A-00 r1.6, DS-000176,
+/// DS-000143) and, if those were not available, from Linux' inv_mpu6050 and PX4's drivers. They are deliberately not
+/// shared with the driver, so that a mistake in its table is detected.
 enum VirtualMPUModel: Sendable {
     case mpu6050
     case mpu6500
     case icm20602
     case icm20689
 
-    /// What WHO_AM_I says.
+    /// The value of WHO_AM_I.
     var identity: UInt8 {
         switch self {
         case .mpu6050: 0x68
@@ -19,7 +19,7 @@ enum VirtualMPUModel: Sendable {
         }
     }
 
-    /// Bytes that the FIFO holds with this content of ACCEL_CONFIG2, whose bits 7…6 are the ICM-20689's FIFO_SIZE.
+    /// The FIFO's capacity in bytes for a value of ACCEL_CONFIG2, whose bits 7…6 are the ICM-20689's FIFO_SIZE.
     func fifoSize(accelerometerConfiguration2: UInt8) -> Int {
         switch self {
         case .mpu6050: 1024
@@ -29,7 +29,7 @@ enum VirtualMPUModel: Sendable {
         }
     }
 
-    /// The counts of a temperature, °C.
+    /// Converts °C to counts.
     func temperatureCounts(_ celsius: Double) -> Double {
         switch self {
         case .mpu6050: (celsius - 36.53) * 340
@@ -38,7 +38,7 @@ enum VirtualMPUModel: Sendable {
         }
     }
 
-    /// Whether ACCEL_CONFIG2 has a low-pass for the accelerometer.
+    /// Whether ACCEL_CONFIG2 sets a low-pass for the accelerometer.
     var hasAccelerometerConfiguration2: Bool { self != .mpu6050 }
 
     /// Whether the self-test is that of the MPU-6050.
@@ -58,7 +58,7 @@ enum VirtualMPUModel: Sendable {
         }
     }
 
-    /// The bits of a register that keep what is written.
+    /// The writable bits of a register.
     func writableBits(_ register: UInt8) -> UInt8 {
         switch (self, register) {
         case (.icm20602, Register.fifoEnable): 0x18
@@ -72,7 +72,7 @@ enum VirtualMPUModel: Sendable {
         }
     }
 
-    /// The low-passes that are set.
+    /// The configured low-passes.
     func lowPass(configuration: UInt8, accelerometerConfiguration2: UInt8) -> LowPassSetting {
         let code = configuration & 0x07
         guard hasAccelerometerConfiguration2 else { return LowPassSetting(code: code) }

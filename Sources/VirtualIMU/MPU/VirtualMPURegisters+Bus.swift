@@ -3,8 +3,8 @@ internal import MotionCore
 extension VirtualMPURegisters {
     /// Answers a read transaction that begins at `register`.
     ///
-    /// The address counts up but at FIFO_R_W, where it stays (RM p. 44). Samples are taken between transactions only:
-    /// a burst sees the registers of one instant (RM p. 30).
+    /// The address is incremented except at FIFO_R_W, where it stays the same (RM p. 44). Samples are taken between
+    /// transactions only: a burst sees the registers of one instant (RM p. 30).
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer, _ engine: inout SensorEngine) {
         var address = register
         for index in buffer.indices {
@@ -16,7 +16,7 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Takes a byte; the address counts up likewise.
+    /// Writes a byte. The address is incremented as for a read.
     mutating func write(_ register: UInt8, _ value: UInt8, _ engine: inout SensorEngine) {
         if !registers.isResetting(at: engine.now) { writeByte(register, value, &engine) }
     }
@@ -39,7 +39,7 @@ extension VirtualMPURegisters {
         case Register.fifoCountLow:
             return UInt8(latchedCount & 0xFF)
         case Register.fifoData:
-            // Disabled, it can be neither read nor written, and its state stays (RM p. 38).
+            // While disabled it can be neither read nor written, and its state stays the same (RM p. 38).
             return isFIFOEnabled ? fifo.removeFirst() : fifo.lastRead
         default:
             return registers[Int(address)]
@@ -77,12 +77,12 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Does what the bits of USER_CTRL ask for that clear themselves (RM p. 38).
+    /// Performs the actions of the self-clearing bits of USER_CTRL (RM p. 38).
     private mutating func control(_ value: UInt8, _ engine: inout SensorEngine) {
         // "This bit resets the FIFO buffer when set to 1 while FIFO_EN equals 0."
         if value & Bit.fifoReset != 0, !isFIFOEnabled {
             fifo.removeAll()
-            frame.forgetRest()
+            frame.discardRest()
         }
         if value & Bit.signalConditionReset != 0 {
             engine.resetFilters()
@@ -90,10 +90,10 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Whether USER_CTRL lets the FIFO be written and read.
+    /// Whether USER_CTRL enables the FIFO.
     var isFIFOEnabled: Bool { registers[Int(Register.userControl)] & Bit.fifoEnable != 0 }
 
-    /// Appends a byte, and says so in INT_STATUS where the oldest had to go for it.
+    /// Appends a byte, and sets the overflow flag in INT_STATUS if it replaced the oldest one.
     mutating func appendToFIFO(_ byte: UInt8) {
         if !fifo.append(byte) { registers[Int(Register.interruptStatus)] |= Bit.fifoOverflow }
     }

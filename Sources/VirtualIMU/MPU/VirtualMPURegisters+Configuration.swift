@@ -2,9 +2,9 @@ internal import Glibc
 internal import MotionCore
 
 extension VirtualMPURegisters {
-    /// Brings clock, filters and FIFO frame in line with the registers.
+    /// Sets clock, filters and FIFO frame according to the registers.
     ///
-    /// The clock starts anew where the rate or the clock's source changes, the filters where they or the self-test do.
+    /// The clock restarts if the rate or the clock source changes, the filters if they or the self-test change.
     mutating func configure(_ engine: inout SensorEngine) {
         frameRegisters = frameRegisters(enabled: registers[Int(Register.fifoEnable)])
         let lowPass = variant.lowPass(
@@ -27,10 +27,10 @@ extension VirtualMPURegisters {
             isAwake: power & Bit.sleep == 0)
     }
 
-    /// Nominal seconds between samples; `nil` where the chip takes none.
+    /// Nominal seconds between samples; `nil` if the chip takes none.
     private func nominalPeriod(baseRate: Double) -> Double? {
         let power = registers[Int(Register.powerManagement1)]
-        // CLKSEL 4 and 5 are external clocks, of which a plain board has none; 7 stops the clock (RM p. 41).
+        // CLKSEL 4 and 5 are external clocks, which a plain board does not have; 7 stops the clock (RM p. 41).
         guard power & Bit.sleep == 0, power & 0x07 < 4 || power & 0x07 == 6 else { return nil }
         if power & Bit.cycle != 0 {
             // LP_WAKE_CTRL (RM p. 42).
@@ -44,8 +44,9 @@ extension VirtualMPURegisters {
         return (1 + Double(registers[Int(Register.sampleRateDivider)])) / baseRate
     }
 
-    /// The registers that a frame copies, in the order of their numbers (RM p. 16, 44). The auxiliary bus has no
-    /// sensors. An ICM-20602 has one bit for the gyroscope, and the temperature with either sensor (PX4 icm20602).
+    /// The registers that a frame copies, in the order of their addresses (RM p. 16, 44). The auxiliary bus has no
+    /// sensors. An ICM-20602 has a single bit for the gyroscope, and adds the temperature to either sensor (PX4
+    /// icm20602).
     private func frameRegisters(enabled: UInt8) -> [UInt8] {
         var enabled = enabled
         if variant == .icm20602, enabled != 0 {
@@ -63,9 +64,9 @@ extension VirtualMPURegisters {
     }
 }
 
-// The self-test (RM p. 9 to 11): electrostatic forces that move the proof masses as a known movement would.
+// The self-test (RM p. 9 to 11): electrostatic forces move the proof masses as a known movement would.
 extension VirtualMPURegisters {
-    /// Writes the factory's codes into SELF_TEST_X, _Y, _Z and _A.
+    /// Writes the factory codes into SELF_TEST_X, _Y, _Z and _A.
     mutating func setSelfTestTrim(_ imperfections: Imperfections) {
         guard variant.hasSelfTest else { return }
         let force = imperfections.accelerometerTrim
@@ -77,7 +78,8 @@ extension VirtualMPURegisters {
         registers[Int(Register.selfTestA)] = (force.x & 0x03) << 4 | (force.y & 0x03) << 2 | force.z & 0x03
     }
 
-    /// What the accelerometer's self-test adds now, m/s²: 4096·0.34·(0.92/0.34)^((code - 1)/30) LSB at ±8 g.
+    /// The current contribution of the accelerometer's self-test, m/s²: 4096·0.34·(0.92/0.34)^((code - 1)/30) LSB at ±8
+    /// g.
     private func selfTestForce(_ imperfections: Imperfections) -> Vector3 {
         response(
             enabled: registers[Int(Register.accelerometerConfiguration)], codes: imperfections.accelerometerTrim,
@@ -85,7 +87,8 @@ extension VirtualMPURegisters {
         ) { standardGravity * 0.34 * pow(0.92 / 0.34, (Double($0) - 1) / 30) }
     }
 
-    /// What the gyroscope's self-test adds now, rad/s: 25·131·1.046^(code - 1) LSB at ±250 °/s, y the other way.
+    /// The current contribution of the gyroscope's self-test, rad/s: 25·131·1.046^(code - 1) LSB at ±250 °/s, with y
+    /// negative.
     private func selfTestRate(_ imperfections: Imperfections) -> Vector3 {
         var result = response(
             enabled: registers[Int(Register.gyroscopeConfiguration)], codes: imperfections.gyroscopeTrim,
@@ -95,7 +98,7 @@ extension VirtualMPURegisters {
         return result
     }
 
-    /// The factory's response on the axes whose bit (7, 6, 5) is set; none where there is no code.
+    /// The factory response on the axes whose bit (7, 6, 5) is set; zero without a code.
     private func response(
         enabled: UInt8, codes: SelfTestCodes, deviation: Double, factory: (UInt8) -> Double
     ) -> Vector3 {

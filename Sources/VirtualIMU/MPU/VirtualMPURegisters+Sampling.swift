@@ -1,8 +1,8 @@
 internal import MotionCore
 
 extension VirtualMPURegisters {
-    /// Frames that the FIFO can hold, or the output registers alone.
-    var remembered: Int { isFIFOEnabled && !frameRegisters.isEmpty ? fifo.capacity / frameRegisters.count + 2 : 1 }
+    /// The frames that fit into the FIFO, or only the output registers.
+    var retainedSamples: Int { isFIFOEnabled && !frameRegisters.isEmpty ? fifo.capacity / frameRegisters.count + 2 : 1 }
 
     /// Active high, push-pull and pulsed; with any other setting the host sees no edge (RM p. 26).
     var raisesPin: Bool {
@@ -21,9 +21,9 @@ extension VirtualMPURegisters {
         for register in frameRegisters { frame.append(registers[Int(register)]) }
     }
 
-    mutating func settle(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
+    mutating func completePendingChanges(_ engine: inout SensorEngine) { writeFrame(until: engine.now, engine) }
 
-    /// Writes as much of the newest frame into the FIFO as is there at `instant`; all of it for `nil`.
+    /// Writes the part of the newest frame that is due at `instant` into the FIFO; all of it for `nil`.
     private mutating func writeFrame(until instant: Timestamp?, _ engine: SensorEngine) {
         guard isFIFOEnabled else { return }
         for index in frame.takeDue(at: instant, taking: engine.imperfections.fifoWriteTime) {
@@ -31,7 +31,7 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Puts a reading into the output registers, as 16 bits within the range.
+    /// Stores a reading in the output registers as 16-bit values within the range.
     private mutating func storeOutputs(_ reading: SensorEngine.Reading, isForceNew: Bool) {
         let standby = registers[Int(Register.powerManagement2)]
         let forceRange = registers[Int(Register.accelerometerConfiguration)] >> 3 & 0x03
@@ -51,8 +51,8 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Whether the accelerometer has a new value for a sample: it has one every millisecond only, also where the gyroscope
-    /// gives 8000 a second (RM p. 11).
+    /// Whether the accelerometer has a new value for a sample: it has one per millisecond, even if the gyroscope
+    /// delivers 8000 a second (RM p. 11).
     private func isAccelerometerDue(_ index: UInt64, _ engine: SensorEngine) -> Bool {
         let divisor = UInt64(registers[Int(Register.sampleRateDivider)]) + 1
         guard engine.setup.lowPass.baseRate > 1000, divisor < 8 else { return true }
@@ -70,7 +70,7 @@ extension VirtualMPURegisters {
         }
     }
 
-    /// Stores a value as a 16-bit number, high byte first, saturated.
+    /// Stores a value as a saturated 16-bit number, high byte first.
     private mutating func store(_ value: Double, _ register: UInt8) {
         let bits = UInt16(bitPattern: counts(value, scale: 1, within: -32768...32767))
         registers[Int(register)] = UInt8(bits >> 8)

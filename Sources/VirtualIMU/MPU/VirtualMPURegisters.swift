@@ -2,25 +2,25 @@ internal import MotionCore
 
 /// The registers and the FIFO of an MPU-6050 or another member of its family.
 ///
-/// They behave as RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4 say; what the others have differently is in
-/// `VirtualMPUModel`. `+Bus` is the bus interface, `+Configuration` what the registers mean to the engine, `+Sampling` what
-/// becomes of a sample.
+/// They behave according to RM-MPU-6000A-00 r4.2 and PS-MPU-6000A-00 r3.4; the differences of the other members are in
+/// `VirtualMPUModel`. `+Bus` is the bus interface, `+Configuration` translates the registers for the engine,
+/// `+Sampling` stores samples.
 struct VirtualMPURegisters: VirtualRegisters {
-    /// Seconds from a reset's beginning until its bit clears itself and writes are taken again. Drivers wait 10 ms to
-    /// 100 ms; RM p. 41 gives no figure.
+    /// Seconds from the beginning of a reset until its bit clears itself and writes are accepted again. Drivers wait 10
+    /// ms to 100 ms; RM p. 41 gives no value.
     static let resetTime = 0.005
 
-    /// Which member of the family it is.
+    /// The member of the family.
     let variant: VirtualMPUModel
 
-    /// Their defaults: RM p. 8.
+    /// Defaults: RM p. 8.
     var registers: RegisterFile
     var fifo: ByteFIFO
 
-    /// FIFO_COUNT as it was when its high byte was read last (RM p. 43).
+    /// FIFO_COUNT at the last read of its high byte (RM p. 43).
     var latchedCount: UInt16 = 0
 
-    /// The registers whose bytes make up a frame, in order, and the newest frame.
+    /// The registers that make up a frame, in order, and the newest frame.
     var frameRegisters: [UInt8] = []
     var frame = FrameWriter()
 
@@ -37,19 +37,19 @@ struct VirtualMPURegisters: VirtualRegisters {
 
     var identityRegister: UInt8 { Register.identity }
 
-    /// Loses power and gets it back: everything is as after power-on, the chip asleep (RM p. 9).
+    /// Restores the power-on state: the chip sleeps (RM p. 9).
     mutating func powerCycle(_ engine: inout SensorEngine) {
         registers.powerUp()
         begin(&engine)
     }
 
-    /// Begins the reset that DEVICE_RESET asks for.
+    /// Begins the reset requested by DEVICE_RESET.
     mutating func reset(_ engine: inout SensorEngine) {
         registers.reset(until: engine.now.advanced(bySeconds: Self.resetTime))
         begin(&engine)
     }
 
-    /// What follows from the defaults, with an empty FIFO.
+    /// Applies the defaults, with an empty FIFO.
     private mutating func begin(_ engine: inout SensorEngine) {
         setSelfTestTrim(engine.imperfections)
         fifo = ByteFIFO(capacity: variant.fifoSize(accelerometerConfiguration2: 0))
@@ -58,7 +58,7 @@ struct VirtualMPURegisters: VirtualRegisters {
         engine.resetFilters()
     }
 
-    /// The newest frame again and again, and the first that there is no room for.
+    /// Repeats the newest frame until one no longer fits.
     mutating func overflow() {
         guard isFIFOEnabled else { return }
         let filler = frame.bytes.isEmpty ? [0] : frame.bytes
@@ -67,7 +67,7 @@ struct VirtualMPURegisters: VirtualRegisters {
         }
     }
 
-    mutating func slip(_ bytes: Int) { fifo.drop(bytes) }
+    mutating func dropOldest(_ bytes: Int) { fifo.drop(bytes) }
 
     mutating func flip(bit: UInt8, of register: UInt8, _ engine: inout SensorEngine) {
         registers[Int(register & 0x7F)] ^= 1 << (bit & 7)

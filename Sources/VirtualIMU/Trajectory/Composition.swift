@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// Segments one after another, each begun in the pose in which the one before ended.
+/// Segments in sequence, each starting in the pose in which the previous one ended.
 package struct MotionSequence: Trajectory {
     private let segments: [any Trajectory]
     private let starts: [Double]
@@ -11,7 +11,7 @@ package struct MotionSequence: Trajectory {
 
     package var once: any Trajectory { MotionSequence(segments.map(\.once)) }
 
-    /// Makes a sequence; a segment that never ends is the last that is reached.
+    /// A segment that never ends is the last one reached.
     package init(_ segments: [any Trajectory]) {
         var starts: [Double] = []
         var poses: [Quaternion] = []
@@ -39,7 +39,7 @@ package struct MotionSequence: Trajectory {
     }
 }
 
-/// A trajectory again and again, each time begun in the pose in which it ended before.
+/// A trajectory that repeats for ever, each time starting in the pose in which it ended.
 package struct Repeating: Trajectory {
     private let base: any Trajectory
     private let period: Double
@@ -49,12 +49,12 @@ package struct Repeating: Trajectory {
 
     package var once: any Trajectory { base.once }
 
-    /// Makes the repetition of `base`; what takes no time or never ends is taken as it is.
+    /// A `base` without duration or end is used as it is.
     package init(_ base: any Trajectory) {
         self.base = base
         period = base.duration > 0 && base.duration.isFinite ? base.duration : .infinity
         let rotation = period.isFinite ? base.motion(at: period).attitude.rotationVector : .zero
-        // What rounding leaves of a closed turn must not add up over days.
+        // Rounding errors of a closed turn must not add up over days.
         turn = rotation.length < 1e-9 ? .zero : rotation
     }
 
@@ -67,13 +67,13 @@ package struct Repeating: Trajectory {
     }
 }
 
-/// A movement that is broken off: from then on the board rests in the pose that it has, as a machine that is unplugged.
+/// A movement that is stopped: afterwards the board rests in its last pose, like a machine that is unplugged.
 package struct Halted: Trajectory {
     private let base: any Trajectory
 
     package let duration: Double
 
-    /// Makes `base` end after `seconds`, or by itself where it does so earlier.
+    /// Stops `base` after `seconds`, or when it ends by itself.
     package init(_ base: any Trajectory, after seconds: Double) {
         self.base = base
         duration = min(base.duration, seconds)
@@ -85,7 +85,8 @@ package struct Halted: Trajectory {
     }
 }
 
-/// A trajectory that begins in another pose: the outermost of a composition, since nothing leads into that pose.
+/// A trajectory that starts in another pose. Use it as the outermost one of a composition, since nothing leads into
+/// that pose.
 package struct Posed: Trajectory {
     private let base: any Trajectory
     private let attitude: Quaternion
@@ -94,7 +95,6 @@ package struct Posed: Trajectory {
 
     package var once: any Trajectory { Posed(attitude, base.once) }
 
-    /// Makes `base` begin in `attitude`.
     package init(_ attitude: Quaternion, _ base: any Trajectory = Rest()) {
         self.attitude = attitude.normalized
         self.base = base
@@ -105,9 +105,9 @@ package struct Posed: Trajectory {
     }
 }
 
-/// Two movements at once: a shake while walking, a turn in a braking car.
+/// Two simultaneous movements: a shake while walking, a turn in a braking car.
 ///
-/// Both are displaced from the starting pose; the second turns within the first.
+/// Both are displaced from the starting pose; the second one rotates within the first.
 package struct Superposed: Trajectory {
     private let outer: any Trajectory
     private let inner: any Trajectory
@@ -116,7 +116,6 @@ package struct Superposed: Trajectory {
 
     package var once: any Trajectory { Superposed(outer.once, inner.once) }
 
-    /// Makes the sum of two movements.
     package init(_ outer: any Trajectory, _ inner: any Trajectory) {
         self.outer = outer
         self.inner = inner

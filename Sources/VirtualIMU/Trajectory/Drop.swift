@@ -2,9 +2,9 @@ package import MotionCore
 
 /// A fall from a height onto a floor, with bounces, until the board lies still.
 ///
-/// Free fall is specific force zero; every impact is a half sine of acceleration. The attitude stays.
+/// In free fall the specific force is zero; every impact is a half sine of acceleration. The attitude does not change.
 package struct Drop: Trajectory {
-    /// A stretch of free flight (no pulse) or of contact with the floor.
+    /// A period of free flight (no pulse) or of contact with the floor.
     private struct Phase {
         var start: Double
         var position: Double
@@ -25,8 +25,8 @@ package struct Drop: Trajectory {
 
     package let duration: Double
 
-    /// Makes a fall from `height` (m) onto a floor that gives back the part `restitution` of the velocity and touches
-    /// for `contact` seconds; after `bounces` of them it stays down.
+    /// Falls from `height` (m) onto a floor that returns the share `restitution` of the velocity, with contacts of
+    /// `contact` seconds; after `bounces` bounces the board stays down.
     package init(height: Double, restitution: Double = 0.3, contact: Double = 0.008, bounces: Int = 2) {
         var phases: [Phase] = []
         var now = Phase(start: 0, position: 0, velocity: 0)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A pulse of acceleration in the shape of half a sine, as a finger or a floor gives it.
+/// A half-sine pulse of acceleration, as a finger or a floor causes it.
 struct HalfSine {
     /// The highest acceleration, m/s².
     let amplitude: Double
@@ -8,21 +8,20 @@ struct HalfSine {
     /// Seconds.
     let duration: Double
 
-    /// What the pulse adds to the velocity, m/s.
+    /// The change of velocity, m/s.
     var impulse: Double { 2 * amplitude * duration / .pi }
 
-    /// Makes a pulse of a given height.
     init(amplitude: Double, duration: Double) {
         self.amplitude = amplitude
         self.duration = duration
     }
 
-    /// Makes a pulse that adds `impulse` (m/s) to the velocity.
+    /// Creates a pulse with this change of velocity, m/s.
     init(impulse: Double, duration: Double) {
         self.init(amplitude: 0.5 * .pi * impulse / duration, duration: duration)
     }
 
-    /// Distance, velocity and acceleration `time` seconds after the pulse began, from rest.
+    /// Distance, velocity and acceleration, from rest, `time` seconds after the beginning of the pulse.
     func jet(at time: Double) -> Jet {
         let k = Double.pi / duration
         let phase = k * time

@@ -2,26 +2,25 @@ internal import Glibc
 
 /// A quantity that changes with time, together with its first and second derivative.
 ///
-/// Trajectories are written in jets: the rules of differentiation are applied here, once, and what a trajectory says of
-/// rates and accelerations is the exact derivative of what it says of angles and positions.
+/// Trajectories are written in jets, which apply the rules of differentiation. So their rates and accelerations are the
+/// exact derivatives of their angles and positions.
 struct Jet {
     var value: Double
     var first: Double
     var second: Double
 
-    /// A quantity and its derivatives.
     init(_ value: Double, _ first: Double, _ second: Double) {
         self.value = value
         self.first = first
         self.second = second
     }
 
-    /// A quantity that does not change.
+    /// A constant quantity.
     init(constant: Double) {
         self.init(constant, 0, 0)
     }
 
-    /// A quantity that grows evenly: `rate` times the time.
+    /// A quantity that grows linearly: `rate` times the time.
     init(time: Double, rate: Double) {
         self.init(rate * time, rate, 0)
     }
@@ -50,9 +49,9 @@ struct Jet {
         return Jet(c, -s * x.first, -s * x.second - c * x.first * x.first)
     }
 
-    /// Rises from 0 to 1 within `duration` seconds, without a jump in the second derivative at either end.
+    /// Rises from 0 to 1 within `duration` seconds, with a continuous second derivative at both ends.
     ///
-    /// The polynomial of least degree that does so: 10u³ - 15u⁴ + 6u⁵.
+    /// The polynomial of least degree with this property: 10u³ - 15u⁴ + 6u⁵.
     static func smoothStep(_ time: Double, over duration: Double) -> Jet {
         guard time > 0 else { return Jet(constant: 0) }
         guard time < duration else { return Jet(constant: 1) }
@@ -63,7 +62,7 @@ struct Jet {
             60 * u * v * (v - u) / (duration * duration))
     }
 
-    /// The integral of `smoothStep` over time: from then on it grows by 1 a second.
+    /// The integral of `smoothStep` over time; after `duration` it grows by 1 per second.
     static func smoothRamp(_ time: Double, over duration: Double) -> Jet {
         guard time > 0 else { return Jet(constant: 0) }
         guard time < duration else { return Jet(time - 0.5 * duration, 1, 0) }
@@ -72,7 +71,7 @@ struct Jet {
         return Jet(duration * u * u * u * u * (2.5 - u * (3 - u)), step.value, step.first)
     }
 
-    /// 1 in between, and rising from 0 and falling to it within `ramp` seconds at the ends of `duration`.
+    /// Rises from 0 to 1 within `ramp` seconds, and falls back to 0 in the last `ramp` seconds of `duration`.
     static func envelope(_ time: Double, duration: Double, ramp: Double) -> Jet {
         if time < duration - ramp { return smoothStep(time, over: ramp) }
         let fall = smoothStep(time - (duration - ramp), over: ramp)

@@ -1,6 +1,6 @@
 package import MotionCore
 
-/// Vibrating along an axis of the body: what a motor or a drum out of balance does to what is stuck to it.
+/// Vibration along an axis of the body: the effect of a motor or an unbalanced drum on whatever is attached to it.
 package struct Vibration: Trajectory {
     /// Seconds in which a machine gets up to its strength and dies away.
     private static let ramp = 0.8
@@ -10,8 +10,8 @@ package struct Vibration: Trajectory {
     private let amplitude: Double
     private let angularFrequency: Double
 
-    /// Makes a vibration along `axis` with `amplitude` (peak acceleration, m/s²; its RMS is 0.707 of it), `frequency`
-    /// (Hz) and `duration` (s).
+    /// Vibrates along `axis` with `amplitude` (peak acceleration, m/s²; the RMS is 0.707 times this), `frequency` (Hz)
+    /// and `duration` (s).
     package init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.duration = duration
@@ -21,7 +21,7 @@ package struct Vibration: Trajectory {
 
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
-        // Step by step: Swift 6.0 does not find its way through the whole product.
+        // In steps: the type checker of Swift 6.0 cannot solve the whole expression.
         let envelope: Jet = Jet.envelope(time, duration: duration, ramp: min(Self.ramp, 0.5 * duration))
         let oscillation: Jet = envelope * Jet.sine(Jet(time: time, rate: angularFrequency))
         let stroke: Jet = amplitude * oscillation
@@ -32,30 +32,30 @@ package struct Vibration: Trajectory {
     }
 }
 
-/// One cycle of a washing machine that the board is stuck to: it washes, soaks, rinses, drains and spins.
+/// One cycle of a washing machine with the board attached to it: wash, soak, rinse, drain and spin.
 package struct WashingMachine: Trajectory {
-    /// How the machine washes.
+    /// The washing programme.
     package struct Programme: Sendable {
-        /// Hz and peak acceleration, m/s², while the drum turns to and fro.
+        /// Frequency, Hz, and peak acceleration, m/s², while the drum turns to and fro.
         package var washFrequency = 8.5
         package var washAmplitude = 0.5
 
-        /// Seconds for which it turns one way, and stands still before it turns the other.
+        /// Seconds of a turn in one direction, and of the pause before the other.
         package var turn = 12.0
         package var pause = 6.0
 
-        /// How often it turns before it soaks, and after.
+        /// The number of turns before the soak, and after it.
         package var turns = 4
 
-        /// Seconds for which it soaks before it rinses, and drains before it spins, without vibration.
+        /// Seconds of the soak before the rinse, and of draining before the spin, without vibration.
         package var soak = 60.0
         package var drain = 30.0
 
-        /// Hz, peak acceleration, m/s², and seconds of the two speeds at which it spins.
+        /// Frequency, Hz, peak acceleration, m/s², and duration, seconds, of the two spin speeds.
         package var slowSpin = (frequency: 13.0, amplitude: 2.0, duration: 30.0)
         package var fastSpin = (frequency: 20.0, amplitude: 4.0, duration: 60.0)
 
-        /// Makes a short programme, of 312 s.
+        /// Creates a short programme of 312 s.
         package init() {}
     }
 
@@ -63,7 +63,6 @@ package struct WashingMachine: Trajectory {
 
     package var duration: Double { sequence.duration }
 
-    /// Makes one cycle.
     package init(_ programme: Programme = Programme()) {
         let axis = Vector3(0.4, -1, 0.7)
         var segments: [any Trajectory] = []
@@ -79,7 +78,7 @@ package struct WashingMachine: Trajectory {
         }
         segments.append(Rest(programme.drain))
         for spin in [programme.slowSpin, programme.fastSpin] {
-            // The drum's imbalance turns about the machine's axis, and the housing rattles with twice its frequency.
+            // The drum's imbalance rotates about the machine's axis, and the housing rattles at twice its frequency.
             let imbalance = Vibration(
                 axis: axis, amplitude: spin.amplitude, frequency: spin.frequency, duration: spin.duration)
             let rattle = Vibration(

@@ -1,9 +1,10 @@
 package import MotionCore
 
-/// Plays a recording: its samples are the readings of a perfect sensor, linear in between.
+/// Plays a recording: its samples are the readings of a perfect sensor, with linear interpolation.
 ///
-/// The truth of the attitude is the integral of the recorded rate from the inclination of the first sample, heading
-/// zero; it drifts with the bias of the recording gyroscope. A recording cannot be posed: it knows where its gravity is.
+/// The true attitude is the integral of the recorded rate, starting at the inclination of the first sample with heading
+/// zero; it drifts with the bias of the recording gyroscope. The pose passed to `motion` is ignored, since the
+/// recording contains its own gravity.
 package struct RecordedTrajectory: Trajectory {
     private let samples: [MotionSample]
     private let attitudes: [Quaternion]
@@ -14,11 +15,11 @@ package struct RecordedTrajectory: Trajectory {
 
     package var once: any Trajectory { isLooped ? RecordedTrajectory(samples, isLooped: false) : self }
 
-    /// Makes a trajectory of `samples` in the order of their timestamps, played again and again or once.
+    /// Plays `samples` in the order of their timestamps, repeatedly or once.
     ///
-    /// Played once it holds the last pose. A looped one goes from the last sample back to the first within the mean
-    /// sample period, and the attitude starts anew. Samples out of order and such that are not numbers are left out;
-    /// without any samples it rests.
+    /// Played once, it holds the last pose. If looped, it goes from the last sample back to the first within the mean
+    /// sample period, and the attitude restarts. Samples out of order and samples that are not finite are skipped.
+    /// Without any samples it rests.
     package init(_ samples: [MotionSample], isLooped: Bool) {
         var kept: [MotionSample] = []
         kept.reserveCapacity(samples.count)
@@ -57,7 +58,7 @@ package struct RecordedTrajectory: Trajectory {
             specificForce: sample.acceleration + part * (next.acceleration - sample.acceleration))
     }
 
-    /// The last sample that is not later than `time` seconds after the first.
+    /// The last sample not later than `time` seconds after the first.
     private func lastIndex(atOrBefore time: Double) -> Int {
         let instant = samples[0].timestamp.advanced(bySeconds: time)
         var low = 0
@@ -69,7 +70,7 @@ package struct RecordedTrajectory: Trajectory {
         return low
     }
 
-    /// The recorded rate, zero where the recording sensor had no gyroscope.
+    /// The recorded rate; zero if the recording sensor had no gyroscope.
     private static func rate(of sample: MotionSample) -> Vector3 {
         sample.flags.contains(.rotationRate) ? sample.rotationRate : .zero
     }

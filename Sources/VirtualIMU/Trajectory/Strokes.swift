@@ -8,9 +8,9 @@ package struct Shake: Trajectory {
     private let angularFrequency: Double
     private let ramp: Double
 
-    /// Makes a shake along `axis` with `amplitude` (peak linear acceleration, m/s²), `frequency` (Hz) and `cycles`.
+    /// Shakes along `axis` with `amplitude` (peak linear acceleration, m/s²), `frequency` (Hz) and `cycles`.
     ///
-    /// The first and the last 0.75 cycles grow from rest and fade to it.
+    /// The movement builds up over the first 0.75 cycles and dies away over the last 0.75.
     package init(axis: Vector3, amplitude: Double, frequency: Double, cycles: Double) {
         self.axis = axis.normalized ?? Vector3(1, 0, 0)
         angularFrequency = 2 * .pi * frequency
@@ -21,7 +21,7 @@ package struct Shake: Trajectory {
 
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion {
         guard time > 0, time < duration else { return TrueMotion(restingAt: pose) }
-        // The minus lets the acceleration, not the displacement, begin along the axis.
+        // The minus sign makes the acceleration, not the displacement, begin along the axis.
         let stroke =
             -amplitude
             * (Jet.envelope(time, duration: duration, ramp: ramp)
@@ -36,7 +36,7 @@ package struct Slide: Trajectory {
     private let axis: Vector3
     private let distance: Double
 
-    /// Makes a movement by `distance` (m) along `axis` within `duration` seconds.
+    /// Moves by `distance` (m) along `axis` within `duration` seconds.
     ///
     /// The highest acceleration is 5.77 times the distance over the squared duration.
     package init(axis: Vector3, distance: Double, duration: Double) {
@@ -52,10 +52,10 @@ package struct Slide: Trajectory {
 
 /// A tap on one side of a board that lies on a table.
 ///
-/// The finger's push is a half sine; the table's friction then stops the board with a pulse as long as `recovery`
-/// pushes and of the same momentum.
+/// The finger's push is a half sine. The friction of the table then stops the board with a pulse of the same momentum
+/// that lasts `recovery` times as long.
 package struct Tap: Trajectory {
-    /// How many times longer than the push the board takes to stop.
+    /// How many times longer than the push the stop takes.
     private static let recovery = 4.0
 
     private let axis: Vector3
@@ -64,8 +64,7 @@ package struct Tap: Trajectory {
 
     package var duration: Double { push.duration + stop.duration }
 
-    /// Makes a tap that pushes the board along `axis` with `amplitude` (peak linear acceleration, m/s²) for `width`
-    /// seconds.
+    /// A tap that pushes the board along `axis` with `amplitude` (peak linear acceleration, m/s²) for `width` seconds.
     package init(axis: Vector3, amplitude: Double, width: Double = 0.008) {
         self.axis = axis.normalized ?? Vector3(0, 0, -1)
         push = HalfSine(amplitude: amplitude, duration: width)

@@ -1,9 +1,9 @@
 package import MotionCore
 
-/// Being thrown up by a hand and caught by it: a push, free flight with or without a spin, and a catch.
+/// A throw up by a hand that catches it again: a push, free flight with or without a spin, and a catch.
 ///
-/// The push and the catch are half sines of acceleration of the same length; the flight between them is specific force
-/// zero and ends where it began. A spin turns the board in the air about one of its axes, through its centre.
+/// Push and catch are half sines of acceleration of the same length. The specific force in flight is zero, and the
+/// flight ends where it began. A spin turns the board in the air about one of its axes, through its centre.
 package struct Throw: Trajectory {
     package let duration: Double
 
@@ -15,8 +15,8 @@ package struct Throw: Trajectory {
     private let axis: Vector3
     private let angle: Double
 
-    /// Makes a throw to `height` (m) above the hand, pushed and caught within `push` seconds each, with a turn by `spin`
-    /// (rad, right-handed) about `axis` on the way.
+    /// A throw to `height` (m) above the hand. Push and catch take `push` seconds each; in flight the board turns by
+    /// `spin` (rad, right-handed) about `axis`.
     package init(height: Double, push: Double = 0.25, spin: Double = 0, axis: Vector3 = Vector3(0, 1, 0)) {
         let speed = (2 * standardGravity * height).squareRoot()
         self.push = HalfSine(impulse: speed, duration: push)

@@ -4,7 +4,7 @@ package import MotionCore
 package struct Rest: Trajectory {
     package let duration: Double
 
-    /// Makes a rest of `duration` seconds; for ever unless said.
+    /// A rest of `duration` seconds, by default without end.
     package init(_ duration: Double = .infinity) {
         self.duration = duration
     }
@@ -12,15 +12,15 @@ package struct Rest: Trajectory {
     package func motion(at time: Double, from pose: Quaternion) -> TrueMotion { TrueMotion(restingAt: pose) }
 }
 
-/// A turn by a given angle about an axis of the body, begun and ended smoothly.
+/// A turn by a given angle about an axis of the body, with a smooth start and end.
 package struct Turn: Trajectory {
     package let duration: Double
     private let axis: Vector3
     private let angle: Double
 
-    /// Makes a turn by `angle` (rad, right-handed) about `axis`, which takes `duration` seconds.
+    /// Turns by `angle` (rad, right-handed) about `axis` within `duration` seconds.
     ///
-    /// The highest rate is 1.875 times the mean one, in the middle.
+    /// The highest rate, in the middle, is 1.875 times the mean rate.
     package init(axis: Vector3, angle: Double, duration: Double) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.angle = angle
@@ -32,7 +32,7 @@ package struct Turn: Trajectory {
     }
 }
 
-/// Rotation without end about an axis of the body.
+/// Endless rotation about an axis of the body.
 package struct Rotation: Trajectory {
     private let axis: Vector3
     private let rate: Double
@@ -40,7 +40,7 @@ package struct Rotation: Trajectory {
 
     package var duration: Double { .infinity }
 
-    /// Makes a rotation at `rate` (rad/s, right-handed) about `axis`, reached smoothly within `ramp` seconds.
+    /// Rotates at `rate` (rad/s, right-handed) about `axis`, reached smoothly within `ramp` seconds.
     package init(axis: Vector3, rate: Double, ramp: Double = 0.5) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.rate = rate
@@ -52,7 +52,7 @@ package struct Rotation: Trajectory {
     }
 }
 
-/// Turning to and fro about an axis of the body, as a sine.
+/// Sinusoidal rotation to and fro about an axis of the body.
 package struct Oscillation: Trajectory {
     package let duration: Double
     private let axis: Vector3
@@ -60,9 +60,9 @@ package struct Oscillation: Trajectory {
     private let angularFrequency: Double
     private let ramp: Double
 
-    /// Makes an oscillation by ±`amplitude` (rad) about `axis`, `frequency` times a second.
+    /// Oscillates by ±`amplitude` (rad) about `axis`, `frequency` times a second.
     ///
-    /// Its first and its last period grow from rest and fade to it.
+    /// The movement builds up over the first period and dies away over the last.
     package init(axis: Vector3, amplitude: Double, frequency: Double, duration: Double = .infinity) {
         self.axis = axis.normalized ?? Vector3(0, 0, 1)
         self.amplitude = amplitude
@@ -79,9 +79,9 @@ package struct Oscillation: Trajectory {
     }
 }
 
-/// The motion of a body that has turned by `angle` about an `axis` of length 1 and is not accelerated.
+/// The motion of a body that has turned by `angle` about a unit vector `axis` without acceleration.
 private func rotating(_ angle: Jet, about axis: Vector3, from pose: Quaternion) -> TrueMotion {
-    // The axis is the same seen from the body and from the pose it started in, so the rate is along it.
+    // Seen from the body and from the initial pose, the axis is the same, so the rate is along it.
     TrueMotion(
         attitude: pose * Quaternion(angle: angle.value, axis: axis), rotationRate: angle.first * axis,
         position: .zero, acceleration: .zero)

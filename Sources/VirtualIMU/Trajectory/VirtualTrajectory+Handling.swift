@@ -2,7 +2,7 @@ internal import MotionCore
 
 /// Movements of a board that is handled: turned over, tilted, hit, thrown, carried.
 extension VirtualTrajectory {
-    /// The movement of one of these names, again and again; resting for any other.
+    /// The repeating movement for one of these names; a rest for any other.
     static func handled(_ name: VirtualTrajectory) -> any Trajectory {
         switch name {
         case .toss:

@@ -1,14 +1,14 @@
 internal import MotionCore
 
-/// Taps of all kinds, and what is easily taken for one.
+/// Taps of all kinds, and movements that are easily confused with one.
 extension VirtualTrajectory {
-    /// A finger on the top.
+    /// The tap of a finger on the top.
     static var fingerTap: Tap { Tap(axis: Vector3(0, 0, -1), amplitude: 3 * standardGravity) }
 
     /// Seconds from one tap to the next within a double or triple tap.
     private static let pace = 0.2
 
-    /// Taps on the top one after another, every `period` seconds.
+    /// A sequence of taps on the top, every `period` seconds.
     static func taps(_ count: Int, period: Double) -> Repeating {
         var segments: [any Trajectory] = [Rest(1.5)]
         for index in 0..<count {
@@ -19,7 +19,8 @@ extension VirtualTrajectory {
         return Repeating(MotionSequence(segments))
     }
 
-    /// One tap a side, every 2 s: on +x, -x, +y, -y, +z and -z. A tap pushes the board away from the side it hits.
+    /// One tap on each side, every 2 s: on +x, -x, +y, -y, +z and -z. A tap pushes the board away from the side it
+    /// hits.
     static var tapsOnEverySide: Repeating {
         let sides = [
             Vector3(1, 0, 0), Vector3(-1, 0, 0), Vector3(0, 1, 0), Vector3(0, -1, 0), Vector3(0, 0, 1),
@@ -33,18 +34,18 @@ extension VirtualTrajectory {
         return Repeating(MotionSequence(segments))
     }
 
-    /// A fingertip that sinks in a little.
+    /// Taps of a soft fingertip.
     static var softTaps: Repeating {
         let tap = Tap(axis: Vector3(0, 0, -1), amplitude: 0.4 * standardGravity, width: 0.012)
         return Repeating(MotionSequence([Rest(1.5), tap, Rest(1.5 - tap.duration)]))
     }
 
-    /// Taps while somebody walks with the board.
+    /// Taps while the board is carried by a person who walks.
     static var tapsWhileWalking: Superposed {
         Superposed(MotionSequence([Rest(1.5), Walk()]), MotionSequence([Rest(3), taps(1, period: 3)]))
     }
 
-    /// Lifting, holding in a hand that trembles, lowering, and letting go 2 mm above the table.
+    /// Lifting, holding in a trembling hand, lowering, and letting go 2 mm above the table.
     static var puttingDown: Repeating {
         let vertical = Vector3(0, 0, 1)
         let letGo = Drop(height: 0.002)

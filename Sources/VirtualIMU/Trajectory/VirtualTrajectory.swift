@@ -1,6 +1,6 @@
 internal import MotionCore
 
-/// The trajectories that can be asked for by name, in a configuration or on the command line.
+/// The trajectories with a name, for a configuration or the command line.
 package enum VirtualTrajectory: String, CaseIterable, Sendable {
     case rest
     case slowTurn = "slow-turn"
@@ -39,10 +39,10 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     case calibrationTurns = "calibration-turns"
     case demo
 
-    /// The name to ask by.
+    /// The name in configurations and on the command line.
     package var name: String { rawValue }
 
-    /// What the board does, in one line.
+    /// A description of the movement in one line.
     package var summary: String {
         switch self {
         case .rest: "lies flat and still"
@@ -85,16 +85,16 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         }
     }
 
-    /// The trajectory of a name.
+    /// The trajectory with a name.
     ///
-    /// - Throws: `UnknownTrajectory`, which tells the names there are.
+    /// - Throws: `UnknownTrajectory`, which lists the known names.
     package static func named(_ name: String) throws(UnknownTrajectory) -> any Trajectory {
         guard let known = VirtualTrajectory(rawValue: name) else { throw UnknownTrajectory(name: name) }
         return known.trajectory
     }
 
-    /// The movement itself; all but `rest`, `fan` and those that walk repeat, and all begin with a rest of a second at
-    /// least.
+    /// The movement itself. All except `rest`, `fan` and those with walking repeat, and all begin with a rest of at
+    /// least a second.
     package var trajectory: any Trajectory {
         switch self {
         case .rest: Rest()
@@ -137,7 +137,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
         }
     }
 
-    /// One round of it, from its rest to its rest; `rest` and `walk` never end.
+    /// One round, from rest to rest; `rest` and `walk` never end.
     package var once: any Trajectory { trajectory.once }
 
     static var x: Vector3 { Vector3(1, 0, 0) }
@@ -159,7 +159,7 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
             ]))
     }
 
-    /// Falls, and is up again before the next fall: lifted, slowly, by what it fell.
+    /// A fall that repeats: before the next one the board is lifted slowly by the height that it fell.
     private static func dropped(from height: Double, within seconds: Double) -> Repeating {
         let drop = Drop(height: height)
         return Repeating(
@@ -181,15 +181,15 @@ package enum VirtualTrajectory: String, CaseIterable, Sendable {
     }
 }
 
-/// A name that no trajectory has.
+/// The error for an unknown trajectory name.
 package struct UnknownTrajectory: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The name that was asked for.
+    /// The unknown name.
     package let name: String
 
-    /// The names that could have been.
+    /// The known names.
     package var knownNames: [String] { VirtualTrajectory.allCases.map(\.name) }
 
     package var description: String {
-        "no trajectory is called \"\(name)\"; there are \(knownNames.joined(separator: ", "))"
+        "unknown trajectory \"\(name)\"; the known ones are \(knownNames.joined(separator: ", "))"
     }
 }

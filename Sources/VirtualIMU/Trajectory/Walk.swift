@@ -1,25 +1,25 @@
 package import MotionCore
 
-/// Walking with the board in a swinging hand: the body's bounce at every step, and the arm's swing at every second.
+/// Walking with the board in a swinging hand: the body bounces at every step, and the arm swings once in two steps.
 package struct Walk: Trajectory {
-    /// How a person walks.
+    /// A person's gait.
     package struct Gait: Sendable {
-        /// Steps a second, Hz.
+        /// Steps per second, Hz.
         package var stepFrequency = 1.9
 
-        /// Half the height by which the body goes up and down, m.
+        /// Half the vertical movement of the body, m.
         package var bounce = 0.02
 
-        /// The part of the bounce at twice the step frequency, which makes the heel's strike sharper than the lift.
+        /// The share of the bounce at twice the step frequency, which makes the heel strike sharper than the lift.
         package var strike = 0.25
 
         /// How far the arm swings to either side, rad.
         package var swing = 0.35
 
-        /// From the shoulder to the board, m.
+        /// Distance from the shoulder to the board, m.
         package var armLength = 0.65
 
-        /// Makes an unhurried gait.
+        /// Creates an unhurried gait.
         package init() {}
     }
 
@@ -29,7 +29,6 @@ package struct Walk: Trajectory {
     package let duration: Double
     private let gait: Gait
 
-    /// Makes a walk of `duration` seconds.
     package init(_ gait: Gait = Gait(), duration: Double = .infinity) {
         self.gait = gait
         self.duration = duration
@@ -41,7 +40,8 @@ package struct Walk: Trajectory {
         let step = Jet(time: time, rate: 2 * .pi * gait.stepFrequency)
         let bounce = gait.bounce * (envelope * (Jet.cosine(step) + gait.strike * Jet.cosine(2 * step)))
 
-        // The arm hangs down from the shoulder and turns about y; what is told is the hand's way from where it hung.
+        // The arm hangs from the shoulder and turns about y. The position is that of the hand relative to where it
+        // hung.
         let swing = gait.swing * (envelope * Jet.sine(0.5 * step))
         let forward = -gait.armLength * Jet.sine(swing)
         let up = gait.armLength * (Jet(constant: 1) + -1 * Jet.cosine(swing))

@@ -1,12 +1,12 @@
 internal import MotionCore
 internal import MotionKit
 
-/// Where what was found goes, and whether it does.
+/// Stores calibrations and reference attitudes, after asking the user.
 struct CalibrationStorage {
     private let calibrations: CalibrationStore
     private let references: ReferenceStore
     private let directory: String
-    /// The name under which the chip is known.
+    /// The name under which the chip's calibration is stored.
     private let name: String
     private let storesWithoutAsking: Bool
     private let dialogue: Dialogue
@@ -20,7 +20,7 @@ struct CalibrationStorage {
         self.dialogue = dialogue
     }
 
-    /// What is known of the chip; nothing where the file cannot be used, which is said.
+    /// The chip's stored calibration; an empty one, with a message, if the file cannot be used.
     func load() -> StoredCalibration {
         do throws(CalibrationStoreError) {
             return try calibrations.load(name) ?? StoredCalibration()
@@ -30,42 +30,42 @@ struct CalibrationStorage {
         }
     }
 
-    /// The reference attitude that is stored, where there is one.
+    /// The stored reference attitude; `nil` if there is none.
     var reference: Quaternion? { references.load() }
 
-    /// Stores a calibration where that is wanted.
+    /// Stores a calibration if the user agrees.
     func store(_ calibration: StoredCalibration) throws(CommandFailure) {
-        guard try isWanted() else { return }
+        guard try shouldStore() else { return }
         do throws(CalibrationStoreError) {
             try calibrations.save(calibration, as: name)
         } catch {
             throw CommandFailure(.cannotCreate, "\(error)")
         }
-        dialogue.say("Stored in \(calibrations.path(of: name)); used from the next start on.")
+        dialogue.say("Stored in \(calibrations.path(of: name)); used from the next start.")
     }
 
-    /// Stores a reference attitude where that is wanted.
+    /// Stores a reference attitude if the user agrees.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether it was stored.
     func store(reference: Quaternion) throws(CommandFailure) -> Bool {
-        guard try isWanted() else { return false }
+        guard try shouldStore() else { return false }
         do throws(ReferenceStoreError) {
             try references.save(reference)
         } catch {
             throw CommandFailure(.cannotCreate, "\(error)")
         }
-        dialogue.say("Stored in \(directory); used from the next start on.")
+        dialogue.say("Stored in \(directory); used from the next start.")
         return true
     }
 
-    private func isWanted() throws(CommandFailure) -> Bool {
+    private func shouldStore() throws(CommandFailure) -> Bool {
         if storesWithoutAsking { return true }
         guard dialogue.isInteractive else {
-            dialogue.say("Not stored: nobody can be asked here, and --yes was not given.")
+            dialogue.say("Not stored: there is no terminal for confirmation, and --yes was not given.")
             return false
         }
-        let isWanted = try dialogue.ask("Store this?")
-        if !isWanted { dialogue.say("Not stored: everything is as it was.") }
-        return isWanted
+        let isConfirmed = try dialogue.ask("Store this?")
+        if !isConfirmed { dialogue.say("Not stored: nothing was changed.") }
+        return isConfirmed
     }
 }

@@ -1,22 +1,22 @@
 internal import JostleMessages
 internal import MotionCore
 
-/// The turns that a gyroscope's scale is found from, as they come.
+/// Collects the turns from which a gyroscope's scale is computed.
 struct TurnCollection {
-    /// What became of a turn.
+    /// The result of adding a turn.
     enum Outcome {
-        /// It counts, and what it was.
+        /// The turn is used; with its description.
         case added(String)
-        /// It tells nothing, and why.
+        /// The turn is unusable, and why.
         case refused(String)
     }
 
     private let accelerometer: AccelerometerCalibration
-    /// How many full turns about the vertical one of the turns is to be; 0 for none.
+    /// The number of full turns about the vertical that one of the turns must have; 0 if none is required.
     private let fullTurns: Int
     private var fit: GyroscopeFit
 
-    /// More turns than this do not help where the fit still fails.
+    /// If the fit still fails after this many turns, more do not help.
     private static let mostTurns = 20
 
     init(accelerometer: AccelerometerCalibration, fullTurns: Int) {
@@ -25,10 +25,10 @@ struct TurnCollection {
         fit = GyroscopeFit(accelerometer: accelerometer)
     }
 
-    /// How many turns count so far.
+    /// The number of usable turns so far.
     var count: Int { fit.turns.count }
 
-    /// Adds what was recorded between two rests.
+    /// Adds the recording between two rests.
     mutating func add(_ recorded: TurnSegment?, damage: TurnRecorder.Damage?) -> Outcome {
         guard var turn = recorded else { return .refused(TurnCollection.words(for: damage)) }
         let heading = abs(turn.measuredHeading)
@@ -43,14 +43,14 @@ struct TurnCollection {
         return .added(isFull ? "all the way round \(TurnCollection.times(fullTurns))" : "\(decimal(angle, 0))°")
     }
 
-    /// The calibration where the turns suffice, else what is still missing.
+    /// The calibration if the turns suffice, else what is still missing.
     ///
-    /// - Throws: status 65 where they give none that can be believed.
+    /// - Throws: status 65 if the turns give no plausible calibration.
     func solved() throws(CommandFailure) -> (solution: GyroscopeFit.Solution?, advice: String) {
         do throws(GyroscopeFitError) {
             let solution = try fit.solve()
             guard fullTurns == 0 || fit.turns.contains(where: { $0.fullTurns > 0 }) else {
-                return (nil, "now all the way round \(TurnCollection.times(fullTurns))")
+                return (nil, "now turn it all the way round \(TurnCollection.times(fullTurns))")
             }
             return (solution, "")
         } catch {
@@ -64,7 +64,7 @@ struct TurnCollection {
         }
     }
 
-    /// What turns read with the matrix before and after, a line each.
+    /// The turns as measured with the matrix before and after, one per line.
     func comparison(of before: Matrix3, with after: Matrix3) -> [String] {
         var lines: [String] = []
         var largest = (before: 0.0, after: 0.0)
@@ -79,33 +79,33 @@ struct TurnCollection {
         }
         let errors = (decimal(largest.before * degreesPerRadian, 1), decimal(largest.after * degreesPerRadian, 1))
         lines.append(
-            "Gravity after a turn: off by \(errors.0)° before, \(errors.1)° after (\(count) turns, the largest).")
+            "Gravity after a turn: off by \(errors.0)° before, \(errors.1)° after (the largest of \(count) turns).")
         return lines
     }
 
-    /// A count of turns in words.
+    /// A number of turns in words.
     static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
 
     private static func words(for damage: TurnRecorder.Damage?) -> String {
         switch damage {
-        case .gap, nil: "samples are missing; once more"
-        case .clipped: "too fast for the sensor; once more, slower"
+        case .gap, nil: "samples are missing; repeat it"
+        case .clipped: "too fast for the sensor; repeat it more slowly"
         case .noGyroscope: "the sensor has no gyroscope"
-        case .tooLong: "it took too long; once more, within two minutes"
+        case .tooLong: "it took too long; repeat it within two minutes"
         }
     }
 
     private static func words(for error: GyroscopeFitError) -> String {
         switch error {
         case .tooSmall(let angle):
-            "it was turned by \(decimal(angle * degreesPerRadian, 0))° only; once more, by 90° to 180°"
+            "it was turned by only \(decimal(angle * degreesPerRadian, 0))°; repeat it with 90° to 180°"
         case .notBack(let angle):
-            "it ended tilted by \(decimal(angle * degreesPerRadian, 0))°; once more, flat on the table"
-        case .wrongNumberOfTurns(let measured, let told):
-            "it was turned \(decimal(measured, 2)) times and not \(told); once more"
+            "it ended tilted by \(decimal(angle * degreesPerRadian, 0))°; repeat it, flat on the table"
+        case .wrongNumberOfTurns(let measured, let expected):
+            "it was turned \(decimal(measured, 2)) times, not \(expected); repeat it"
         case .tooFewTurns(let have, let need): "\(need - have) more, about other axes"
         case .axesDoNotSpan(let axis, _):
-            "too little is known about \(CalibrateCommand.axisName(axis)): turn it about that axis while it lies level"
+            "axis \(CalibrateCommand.axisName(axis)) needs more turns: turn it about that axis, held horizontally"
         case .noSolution: "the turns give no calibration"
         case .implausibleMatrix: "the turns give a scale that no working chip has"
         case .residualTooLarge(let residual):

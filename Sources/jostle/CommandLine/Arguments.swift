@@ -1,15 +1,15 @@
-/// What stood on the command line after the subcommand.
+/// The parsed command line after the subcommand.
 struct Arguments {
     private var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var switches: Set<String> = []
 
-    /// Whether help was asked for.
+    /// Whether help was requested.
     private(set) var wantsHelp = false
 
-    /// Sorts words into operands and options: `--name VALUE`, `--name=VALUE`, `--switch`; after `--` all are operands.
+    /// Parses words into operands and options: `--name VALUE`, `--name=VALUE`, `--switch`; after `--` all are operands.
     ///
-    /// - Throws: status 64 where a word fits nothing the usage knows.
+    /// - Throws: status 64 if the words do not match the usage.
     init(parsing words: [String], for usage: CommandUsage) throws(CommandFailure) {
         var rest = words[...]
         var optionsEnded = false
@@ -21,29 +21,29 @@ struct Arguments {
             } else if word == "--help" || word == "-h" {
                 wantsHelp = true
             } else {
-                try take(word, &rest, usage)
+                try parseOption(word, &rest, usage)
             }
         }
         if !wantsHelp { try check(usage) }
     }
 
-    private mutating func take(
+    private mutating func parseOption(
         _ word: String, _ rest: inout ArraySlice<String>, _ usage: CommandUsage
     ) throws(CommandFailure) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let option = usage.options.first(where: { "--\($0.name)" == parts[0] }) else {
-            throw Arguments.complaint("there is no option \(parts[0])", usage)
+            throw Arguments.failure("unknown option \(parts[0])", usage)
         }
         guard option.value != nil else {
-            guard parts.count == 1 else { throw Arguments.complaint("\(parts[0]) takes no value", usage) }
+            guard parts.count == 1 else { throw Arguments.failure("\(parts[0]) takes no value", usage) }
             switches.insert(option.name)
             return
         }
         guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
-            throw Arguments.complaint("\(parts[0]) needs a value", usage)
+            throw Arguments.failure("\(parts[0]) needs a value", usage)
         }
         if !option.isRepeatable, values[option.name] != nil {
-            throw Arguments.complaint("\(parts[0]) is given twice", usage)
+            throw Arguments.failure("\(parts[0]) is given twice", usage)
         }
         values[option.name, default: []].append(value)
     }
@@ -51,20 +51,20 @@ struct Arguments {
     private func check(_ usage: CommandUsage) throws(CommandFailure) {
         let required = usage.operands.filter(\.isRequired)
         if operands.count < required.count {
-            throw Arguments.complaint("\(required[operands.count].name) is missing", usage)
+            throw Arguments.failure("\(required[operands.count].name) is missing", usage)
         }
         if operands.count > usage.operands.count {
-            throw Arguments.complaint("\"\(operands[usage.operands.count])\" is one word too many", usage)
+            throw Arguments.failure("unexpected argument \"\(operands[usage.operands.count])\"", usage)
         }
     }
 
-    private static func complaint(_ text: String, _ usage: CommandUsage) -> CommandFailure {
+    private static func failure(_ text: String, _ usage: CommandUsage) -> CommandFailure {
         CommandFailure(.usage, lines: [text, usage.synopsis, "More: jostle \(usage.name) --help"])
     }
 
-    // MARK: What there is
+    // MARK: Access
 
-    /// The operand at `index`, where there is one.
+    /// The operand at `index`; `nil` if there are fewer.
     func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
 
     /// The value of an option.
@@ -73,7 +73,7 @@ struct Arguments {
     /// All values of an option that may be repeated.
     func values(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// Whether a switch is there.
+    /// Whether a switch is given.
     func has(_ name: String) -> Bool { switches.contains(name) }
 
     /// The value of an option as a positive number of seconds: `30`, `30s` or `30 s`; at most thirty years.
@@ -86,13 +86,13 @@ struct Arguments {
         return seconds
     }
 
-    /// The value of an option as a whole number within bounds.
+    /// The value of an option as an integer within bounds.
     func count(_ name: String, within bounds: ClosedRange<Int>) throws(CommandFailure) -> Int? {
         guard let text = value(name) else { return nil }
         guard let count = Int(text), bounds.contains(count) else {
             throw CommandFailure(
                 .usage,
-                "--\(name) is \"\(text)\", not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+                "--\(name) is \"\(text)\", not an integer from \(bounds.lowerBound) to \(bounds.upperBound)")
         }
         return count
     }

@@ -1,17 +1,17 @@
-/// A subcommand: what it takes, and what it does.
+/// A subcommand.
 struct Command {
     let usage: CommandUsage
 
-    /// Does it; `CommandFailure` has the exit status and what is told to standard error.
+    /// Runs it; a `CommandFailure` has the exit status and the lines for standard error.
     let run: (Arguments) throws(CommandFailure) -> Void
 }
 
-/// What a subcommand takes: parsing, help and complaints all follow from it.
+/// What a subcommand accepts. Parsing, help and usage errors are derived from it.
 struct CommandUsage {
     let name: String
     /// One line for the list of commands.
     let summary: String
-    /// What a reader should know beyond that.
+    /// Further explanation for the help.
     var details = ""
     var operands: [Operand] = []
     var options: [Option] = []
@@ -24,17 +24,17 @@ struct CommandUsage {
 
     struct Option {
         let name: String
-        /// What stands for its value in the help; `nil` for a switch.
+        /// The placeholder for its value in the help; `nil` for a switch.
         var value: String?
         let help: String
         var isRepeatable = false
     }
 
-    /// The options with which every command that reads a configuration can be given one.
+    /// The options of every command that reads a configuration.
     static let configurationOptions = [
         Option(name: "config", value: "FILE", help: "read this configuration instead of /etc/jostle/jostle.yaml"),
         Option(
-            name: "set", value: "KEY=VALUE", help: "set one key over the file's, for example sensor.rate=100Hz",
+            name: "set", value: "KEY=VALUE", help: "override one key of the file, for example sensor.rate=100Hz",
             isRepeatable: true),
     ]
 
@@ -49,7 +49,7 @@ struct CommandUsage {
         var text = synopsis + "\n\n" + summary + ".\n"
         if !details.isEmpty { text += "\n" + details + "\n" }
         if !operands.isEmpty { text += "\n" + CommandUsage.table(operands.map { ($0.name, $0.help) }) }
-        let all = options + [Option(name: "help", help: "say this")]
+        let all = options + [Option(name: "help", help: "show this help")]
         text += "\n" + CommandUsage.table(all.map { ("--\($0.name)" + ($0.value.map { " \($0)" } ?? ""), $0.help) })
         return text
     }

@@ -2,11 +2,11 @@ internal import Glibc
 internal import JostleConfiguration
 internal import JostleMessages
 
-/// The configuration that a command line asks for: defaults, file, `--set`.
+/// Loads the configuration for a command line: defaults, file, `--set`.
 enum Configuration {
-    /// Reads it; `overrides`, `key=value`, go above all else.
+    /// Loads it; `overrides` (`key=value`) take precedence over everything else.
     ///
-    /// - Throws: status 78 with every problem on a line of its own, or 66 where the file cannot be read.
+    /// - Throws: status 78 with one line per problem, or 66 if the file cannot be read.
     static func load(
         _ arguments: Arguments, file: String? = nil, overrides: [String] = []
     ) throws(CommandFailure) -> LoadedConfiguration {
@@ -21,14 +21,14 @@ enum Configuration {
         }
     }
 
-    /// Where things are kept that outlive a run: see "State directory" in docs/configuration.md.
+    /// The directory for persistent data: see "State directory" in docs/configuration.md.
     static var stateDirectory: String {
         if let directory = variable("STATE_DIRECTORY") { return directory }
         if let directory = variable("XDG_STATE_HOME") { return "\(directory)/jostle" }
         return "\(variable("HOME") ?? "")/.local/state/jostle"
     }
 
-    /// An environment variable that is set to something.
+    /// An environment variable; `nil` if it is unset or empty.
     static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -2,33 +2,33 @@ internal import JostleAgent
 internal import LinuxSensors
 internal import MotionKit
 
-/// How a command ended: the statuses of sysexits.h.
+/// The exit statuses, from sysexits.h.
 enum ExitStatus: Int32 {
     case success = 0
     /// The command line is wrong (EX_USAGE).
     case usage = 64
     /// An input file is malformed (EX_DATAERR).
     case badData = 65
-    /// An input file is not there or cannot be read (EX_NOINPUT).
+    /// An input file does not exist or cannot be read (EX_NOINPUT).
     case noInput = 66
     /// A device or a service is not available (EX_UNAVAILABLE).
     case unavailable = 69
-    /// The system lacks something (EX_OSERR).
+    /// A system resource is exhausted (EX_OSERR).
     case system = 71
     /// An output file cannot be written (EX_CANTCREAT).
     case cannotCreate = 73
-    /// It was broken off and may be tried again (EX_TEMPFAIL).
+    /// The command was interrupted and may be repeated (EX_TEMPFAIL).
     case temporary = 75
-    /// Not allowed (EX_NOPERM).
+    /// Permission denied (EX_NOPERM).
     case permission = 77
-    /// The configuration is wrong (EX_CONFIG).
+    /// The configuration is invalid (EX_CONFIG).
     case configuration = 78
 }
 
-/// Why a command did not succeed.
+/// Why a command failed.
 struct CommandFailure: Error {
     let status: ExitStatus
-    /// What is reported to standard error; one line at least, and a line break within one is spelt out.
+    /// The lines for standard error, at least one; a line break within a line is escaped.
     let lines: [String]
 
     init(_ status: ExitStatus, _ message: String) {
@@ -40,7 +40,7 @@ struct CommandFailure: Error {
         self.lines = lines.isEmpty ? [""] : lines
     }
 
-    /// What the agent says of its start.
+    /// The failure of an agent's start.
     init(_ error: AgentError) {
         let status: ExitStatus =
             switch error {
@@ -51,7 +51,7 @@ struct CommandFailure: Error {
         self.init(status, "\(error)")
     }
 
-    /// What stands between a program and a sensor.
+    /// The failure to open or read a sensor.
     init(_ error: SensorError) {
         let status: ExitStatus =
             switch error {
@@ -66,7 +66,7 @@ struct CommandFailure: Error {
         self.init(status, error.description(in: .agent))
     }
 
-    /// What is wrong with a recording that was to be read.
+    /// The failure to read a recording.
     init(reading error: RecordingError) {
         switch error {
         case .system: self.init(.noInput, "\(error)")
@@ -74,7 +74,7 @@ struct CommandFailure: Error {
         }
     }
 
-    /// What is wrong with a file that was to be written.
+    /// The failure to write a file.
     init(writing error: RecordingError) {
         self.init(.cannotCreate, "\(error)")
     }

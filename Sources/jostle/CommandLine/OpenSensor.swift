@@ -3,10 +3,10 @@ internal import JostleConfiguration
 internal import LinuxSensors
 internal import MotionKit
 
-/// The sensor for a command that needs it to itself.
+/// Opens the sensor for a command that needs exclusive access.
 enum OpenSensor {
-    /// Opens it. Whoever finds it in use is told how to come to it before `purpose`, and not to forget the service
-    /// afterwards.
+    /// Opens it. If the sensor is in use, the error explains how to stop the service before `purpose` and how to start
+    /// it again afterwards.
     ///
     /// - Throws: the sensor's failure with its exit status.
     static func open(
@@ -20,14 +20,14 @@ enum OpenSensor {
             throw CommandFailure(
                 failure.status,
                 lines: failure.lines + [
-                    "Where that is the service: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle"
+                    "If the service uses it: sudo systemctl stop jostle, \(purpose), sudo systemctl start jostle"
                 ])
         }
     }
 }
 
 extension SensorError {
-    /// Whether another program has the chip.
+    /// Whether another program uses the chip.
     fileprivate var isInUse: Bool {
         switch self {
         case .unavailable(let error): error.isInUse

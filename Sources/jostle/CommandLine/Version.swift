@@ -1,2 +1,3 @@
-/// The program's version, by semantic versioning. Its interface is listed under "Compatibility" in CONTRIBUTING.md.
+/// The program's version: semantic versioning. CONTRIBUTING.md lists what counts as
+/// its interface under "Compatibility".
 let version = "0.1.0"

@@ -1,22 +1,22 @@
 internal import MotionCore
 
 extension CalibrateCommand {
-    /// Offset, scale and cross-axis sensitivity: gravity is as long whichever side is up.
-    static func accelerometer(_ bench: CalibrationBench, poses wanted: Int) throws(CommandFailure) {
-        let dialogue = bench.dialogue
+    /// Computes offset, scale and cross-axis sensitivity, from the fact that gravity has the same length in every pose.
+    static func accelerometer(_ measurement: CalibrationMeasurement, poses wanted: Int) throws(CommandFailure) {
+        let dialogue = measurement.dialogue
         dialogue.say(
             """
-            Lay the board still in \(wanted) orientations, in any order: its sides, and some edges or corners, leant
-            against something. After each it says when to go on.
+            Lay the board still in \(wanted) orientations, in any order: on its sides, and leaning on some edges or
+            corners. After each pose, wait for the next instruction.
             """)
         var fit = AccelerometerFit()
         var advice = ""
         while true {
             let number = fit.poses.count + 1
             let title = "Pose \(number) of \(max(wanted, number))"
-            let pose = try bench.nextPose(title, advice: advice)
-            // Also where the pose is refused: the turn from it to the next one counts, too.
-            if let turn = bench.lastTurn { fit.add(turn) }
+            let pose = try measurement.nextPose(title, advice: advice)
+            // Also if the pose is refused, because the turn from it to the next pose is used too.
+            if let turn = measurement.lastTurn { fit.add(turn) }
             do throws(AccelerometerFitError) {
                 try fit.add(pose)
             } catch {
@@ -25,29 +25,29 @@ extension CalibrateCommand {
             }
             var missing = fit.mostUsefulDirection
             if number >= wanted {
-                let (solution, direction) = try solved(fit, mayGoOn: number < wanted + 4)
+                let (solution, direction) = try solved(fit, mayContinue: number < wanted + 4)
                 if let solution {
                     dialogue.say("\(title): good")
-                    return try finish(bench, fit, solution)
+                    return try finish(measurement, fit, solution)
                 }
                 missing = direction
             }
-            advice = "turn it to a side it has not lain on, best with \(sideWords(missing)) up"
+            advice = "turn it onto a side it has not lain on yet, best with \(sideWords(missing)) up"
             dialogue.say("\(title): good; \(advice)")
         }
     }
 
     private static func finish(
-        _ bench: CalibrationBench, _ fit: AccelerometerFit, _ solution: AccelerometerFit.Solution
+        _ measurement: CalibrationMeasurement, _ fit: AccelerometerFit, _ solution: AccelerometerFit.Solution
     ) throws(CommandFailure) {
-        let dialogue = bench.dialogue
+        let dialogue = measurement.dialogue
         let new = solution.calibration
-        let before = largestError(of: bench.known.chip.accelerometer, fit.poses)
+        let before = largestError(of: measurement.known.chip.accelerometer, fit.poses)
         let after = largestError(of: new, fit.poses)
-        dialogue.say("Gravity error: \(before) mg before, \(after) mg after (\(fit.poses.count) poses, the largest).")
+        dialogue.say("Gravity error: \(before) mg before, \(after) mg after (the largest of \(fit.poses.count) poses).")
         let side = sideWords(solution.weakestDirection)
         dialogue.say(
-            "Elsewhere: good to \(milligravities(solution.uncertainty)) mg, \(side) up being the least certain."
+            "In other poses: accurate to \(milligravities(solution.uncertainty)) mg, least certain with \(side) up."
         )
         let matrix = new.matrix
         let scale = Vector3(1 - matrix.row0.x, 1 - matrix.row1.y, 1 - matrix.row2.z)
@@ -57,26 +57,26 @@ extension CalibrateCommand {
             Offset: \(words(new.offset * (1000 / standardGravity), 1)) mg. Scale error: \(words(100 * scale, 2)) %. \
             Cross-axis xy, yz, zx: \(words(100 * cross, 2)) %.
             """)
-        var calibration = bench.known
+        var calibration = measurement.known
         calibration.take(solution)
-        try bench.store(calibration)
+        try measurement.store(calibration)
     }
 
-    /// The calibration, or the direction that is missing for one.
+    /// The calibration, or the direction in which a pose is missing.
     ///
-    /// - Throws: status 65 where the poses give none that can be believed.
+    /// - Throws: status 65 if the poses give no plausible calibration.
     private static func solved(
-        _ fit: AccelerometerFit, mayGoOn: Bool
+        _ fit: AccelerometerFit, mayContinue: Bool
     ) throws(CommandFailure) -> (solution: AccelerometerFit.Solution?, missing: Vector3) {
         do throws(AccelerometerFitError) {
             return (try fit.solve(), .zero)
         } catch {
-            if case .notSpread(let missing) = error, mayGoOn { return (nil, missing) }
+            if case .notSpread(let missing) = error, mayContinue { return (nil, missing) }
             throw CommandFailure(.badData, "\(reason(error)); nothing was changed")
         }
     }
 
-    /// By how much gravity comes out wrong in the worst of the poses, mg.
+    /// The error of gravity in the worst pose, mg.
     private static func largestError(of calibration: AccelerometerCalibration, _ poses: [RestingPose]) -> String {
         let errors = poses.map { abs(calibration.apply($0.force).length - standardGravity) }
         return milligravities(errors.max() ?? 0)
@@ -84,7 +84,7 @@ extension CalibrateCommand {
 
     private static func milligravities(_ force: Double) -> String { decimal(force * 1000 / standardGravity, 1) }
 
-    /// A direction in words: "+x and -z".
+    /// A direction in words: `+x and -z`.
     static func sideWords(_ direction: Vector3) -> String {
         var words: [String] = []
         for axis in 0..<3 where abs(direction[axis]) > 0.3 {
@@ -96,17 +96,17 @@ extension CalibrateCommand {
     private static func reason(_ error: AccelerometerFitError) -> String {
         switch error {
         case .notGravity(let length):
-            "it reads \(decimal(length / standardGravity, 2)) g where 1 g is to be"
+            "it reads \(decimal(length / standardGravity, 2)) g instead of 1 g"
         case .tooNear(let pose, let angle):
-            "it lies as in pose \(pose + 1) but for \(decimal(angle * degreesPerRadian, 0))°; turn it further"
+            "only \(decimal(angle * degreesPerRadian, 0))° from pose \(pose + 1); turn it further"
         case .tooFewPoses(let have, let need): "\(need - have) poses are missing"
-        case .notSpread(let missing): "the poses leave out the side with \(sideWords(missing)) up"
+        case .notSpread(let missing): "no pose has \(sideWords(missing)) up"
         case .noSolution: "the poses give no calibration"
         case .implausibleOffset(let axis, let offset):
             "the offset of \(axisName(axis)) would be \(milligravities(offset)) mg, which no working chip has"
         case .implausibleMatrix: "the poses give a scale or cross-axis sensitivity that no working chip has"
         case .residualTooLarge(let residual, let worst):
-            "the poses contradict one another by \(milligravities(residual)) mg, pose \(worst + 1) most of all"
+            "the poses contradict one another by \(milligravities(residual)) mg, most of all pose \(worst + 1)"
         }
     }
 }

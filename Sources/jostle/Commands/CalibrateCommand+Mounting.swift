@@ -2,58 +2,59 @@ internal import Glibc
 internal import MotionCore
 
 extension CalibrateCommand {
-    /// A mounting within this angle (rad) of one with right angles is probably meant to be that one.
+    /// If a mounting is within this angle (rad) of a right-angled one, that one is probably meant.
     private static let straightAngle = 5 * radiansPerDegree
 
-    /// The mounting: how the sensor's axes lie in the body, told by the body level and the body tipped forward.
-    static func mount(_ bench: CalibrationBench) throws(CommandFailure) {
-        let dialogue = bench.dialogue
-        dialogue.say("Lay the body as it is mounted, level.")
-        let accelerometer = bench.known.chip.accelerometer
-        let level = accelerometer.apply(try bench.rest("Level").force)
-        let advice = "tip it forward, its front down, by 30° to 90°, and keep it there"
+    /// Determines how the sensor's axes lie in the body, from the body level and the body tipped forward.
+    static func mount(_ measurement: CalibrationMeasurement) throws(CommandFailure) {
+        let dialogue = measurement.dialogue
+        dialogue.say("Place the body level, as it is mounted.")
+        let accelerometer = measurement.known.chip.accelerometer
+        let level = accelerometer.apply(try measurement.rest("Level").force)
+        let advice = "tip it forward, front down, by 30° to 90°, and hold it there"
         dialogue.say("Level: good; now \(advice)")
         while true {
-            let tipped = accelerometer.apply(try bench.nextPose("Tipped", advice: advice).force)
+            let tipped = accelerometer.apply(try measurement.nextPose("Tipped", advice: advice).force)
             do throws(MountFitError) {
                 let mount = try MountFit.mount(level: level, tippedForward: tipped)
                 dialogue.say("Tipped: good")
-                return tell(mount, level: level, bench)
+                return report(mount, level: level, measurement)
             } catch {
                 dialogue.say("Tipped: refused, \(reason(error))")
             }
         }
     }
 
-    private static func tell(_ mount: Matrix3, level: Vector3, _ bench: CalibrationBench) {
-        let dialogue = bench.dialogue
-        let before = tilt(bench.settings.motion.mount * level)
+    private static func report(_ mount: Matrix3, level: Vector3, _ measurement: CalibrationMeasurement) {
+        let dialogue = measurement.dialogue
+        let before = tilt(measurement.settings.motion.mount * level)
         dialogue.say("Level reads: tilted by \(before)° before, by \(tilt(mount * level))° after.")
         dialogue.say("For the section sensor of the configuration:\n\n  \(line(mount))\n")
         guard let straight = mount.nearestRightAngled else { return }
         let angle = mount.angle(to: straight)
         guard angle > 0.05 * radiansPerDegree, angle < straightAngle else { return }
         let degrees = decimal(angle * degreesPerRadian, 1)
-        dialogue.say("Right angles are \(degrees)° away. If it is mounted at right angles:\n\n  \(line(straight))\n")
+        dialogue.say(
+            "Right angles are \(degrees)° away. If the sensor is mounted at right angles:\n\n  \(line(straight))\n")
     }
 
-    /// The level: the inclination that is told as none.
-    static func level(_ bench: CalibrationBench) throws(CommandFailure) {
-        let dialogue = bench.dialogue
-        dialogue.say("Lay the board as it should read zero, and leave it alone.")
-        let pose = try bench.rest("Level", seconds: 5)
-        let up = bench.settings.motion.mount * bench.known.chip.accelerometer.apply(pose.force)
+    /// Measures the inclination that is published as zero.
+    static func level(_ measurement: CalibrationMeasurement) throws(CommandFailure) {
+        let dialogue = measurement.dialogue
+        dialogue.say("Lay the board as it should read zero, and do not touch it.")
+        let pose = try measurement.rest("Level", seconds: 5)
+        let up = measurement.settings.motion.mount * measurement.known.chip.accelerometer.apply(pose.force)
         let angles = Quaternion(from: up, to: Vector3(0, 0, 1)).eulerAngles
-        // Only the inclination: a heading belongs to the run in which it was taken.
+        // Only the inclination, because a heading is valid only within one run.
         let attitude = Quaternion(roll: angles.roll, pitch: angles.pitch, yaw: 0)
-        let reference = bench.storedReference ?? .identity
+        let reference = measurement.storedReference ?? .identity
         let before = attitude.inclination(to: reference) * degreesPerRadian
         dialogue.say("Tilt: \(decimal(before, 1))° before, 0° after.")
         dialogue.say(
             "Level is roll \(decimal(angles.roll * degreesPerRadian, 1))°, pitch \(decimal(angles.pitch * degreesPerRadian, 1))° from the vertical."
         )
-        if try bench.store(reference: attitude), bench.settings.motion.reference != .stored {
-            dialogue.say("It is used where the configuration has attitude.reference: stored, which it has not now.")
+        if try measurement.store(reference: attitude), measurement.settings.motion.reference != .stored {
+            dialogue.say("To use it, set attitude.reference: stored in the configuration, which has another value now.")
         }
     }
 
@@ -61,7 +62,7 @@ extension CalibrateCommand {
         decimal(Quaternion(from: force, to: Vector3(0, 0, 1)).rotationVector.length * degreesPerRadian, 1)
     }
 
-    /// The line of a configuration that has a mounting.
+    /// The mounting as a line of a configuration.
     private static func line(_ mount: Matrix3) -> String {
         let rows = [mount.row0, mount.row1, mount.row2].map { row in
             "[" + [row.x, row.y, row.z].map { decimal($0, 5) }.joined(separator: ", ") + "]"
@@ -72,21 +73,21 @@ extension CalibrateCommand {
     private static func reason(_ error: MountFitError) -> String {
         switch error {
         case .wrongAngle(let angle):
-            "it is tipped by \(decimal(angle * degreesPerRadian, 0))°; between 20° and 160° it must be, best 30° to 90°"
-        case .notGravity(let length): "it reads \(decimal(length / standardGravity, 2)) g where 1 g is to be"
+            "it is tipped by \(decimal(angle * degreesPerRadian, 0))°, not 20° to 160°; 30° to 90° is best"
+        case .notGravity(let length): "it reads \(decimal(length / standardGravity, 2)) g instead of 1 g"
         }
     }
 }
 
 extension Matrix3 {
-    /// The rotation with right angles only that has its axes nearest to this one's; `nil` where two are as near.
+    /// The right-angled rotation whose axes are nearest to this one's; `nil` if two are equally near.
     fileprivate var nearestRightAngled: Matrix3? {
         let rows = [row0, row1, row2].map { BodySide(nearestTo: $0).direction }
         let nearest = Matrix3(rows[0], rows[1], rows[2])
         return nearest.determinant > 0.5 ? nearest : nil
     }
 
-    /// The angle (rad) of the rotation between this one and another: rows differ by 2√2·sin(angle / 2) in all.
+    /// The angle (rad) between this rotation and another: their rows differ by 2√2·sin(angle / 2) in all.
     fileprivate func angle(to other: Matrix3) -> Double {
         let squares =
             (row0 - other.row0).lengthSquared + (row1 - other.row1).lengthSquared + (row2 - other.row2).lengthSquared

@@ -2,10 +2,10 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionKit
 
-/// `jostle calibrate`: leads somebody through finding out a chip's errors, or how it is mounted.
+/// `jostle calibrate`: guides the user through measuring a chip's errors or its mounting.
 ///
-/// What is found is shown beside what it was, and stored only where that is wanted; everything up to there leaves the
-/// state directory as it is.
+/// It shows the new values beside the old and stores them only with the user's consent; until then the state directory
+/// does not change.
 enum CalibrateCommand {
     /// What can be calibrated.
     enum Subject: String, CaseIterable {
@@ -15,30 +15,32 @@ enum CalibrateCommand {
         case mount
         case level
 
-        /// What is to be done for it, and what comes of it.
+        /// What the user does with the board, and the result.
         var summary: String {
             switch self {
-            case .gyro: "lie still for 10 s: the gyroscope's bias"
+            case .gyro: "lay it still for 10 s; measures the gyroscope's bias"
             case .accelerometer:
-                "lie still in eight orientations, in any order: offset, scale and cross-axis sensitivity"
-            case .gyroScale: "be turned from rest to rest about three axes: the gyroscope's scale and misalignment"
-            case .mount: "lie as it is mounted, then be tipped forward: prints sensor.mount_matrix"
-            case .level: "lie as it should read zero: its inclination becomes the stored reference attitude"
+                "lay it still in eight orientations, in any order; measures offset, scale and cross-axis sensitivity"
+            case .gyroScale:
+                "turn it from rest to rest about three axes; measures the gyroscope's scale and misalignment"
+            case .mount: "place it as it is mounted, then tip it forward; prints sensor.mount_matrix"
+            case .level: "lay it as it should read zero; stores its inclination as the reference attitude"
             }
         }
     }
 
     static let usage = CommandUsage(
-        name: "calibrate", summary: "find out the chip's errors, or how it is mounted, by laying and turning the board",
+        name: "calibrate", summary: "measure the chip's errors or its mounting by laying and turning the board",
         details: """
-            WHAT is one of these, and the board has to
+            WHAT is one of these:
             \(CommandUsage.table(Subject.allCases.map { ($0.rawValue, $0.summary) }))
-            Begin with gyro, then accelerometer, then gyro-scale, which needs what came before. What is found is kept for
-            the chip in the state directory, and every later run uses it; `level` is used where attitude.reference is
-            stored. mount stores nothing: the mounting belongs into the configuration.
+            Begin with gyro, then accelerometer, then gyro-scale, which needs the results of both. The state directory
+            keeps the result for the chip, and every later run uses it; the result of level is used if
+            attitude.reference is stored. mount stores nothing: set the mounting in the configuration.
 
-            Nothing is stored without a yes, or --yes where there is no terminal. Ctrl-C leaves everything as it was, with
-            exit status 75, as does the end of --for. The service has the chip while it runs, and its own state directory:
+            Nothing is stored without confirmation or --yes; without a terminal --yes is required. Ctrl-C and the end of
+            --for leave everything unchanged, with exit status 75. The service occupies the chip while it runs, and has
+            its own state directory:
 
               sudo systemctl stop jostle
               sudo -u jostle env STATE_DIRECTORY=/var/lib/jostle jostle calibrate gyro
@@ -49,10 +51,10 @@ enum CalibrateCommand {
         ],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(
-                name: "poses", value: "N", help: "accelerometer: how many poses, 6 to 20; 8 by default"),
+                name: "poses", value: "N", help: "accelerometer: the number of poses, 6 to 20; 8 by default"),
             CommandUsage.Option(
-                name: "full-turns", value: "N", help: "gyro-scale: also N times all the way round the vertical at once"),
-            CommandUsage.Option(name: "yes", help: "store what was found without asking"),
+                name: "full-turns", value: "N", help: "gyro-scale: also one turn of N revolutions about the vertical"),
+            CommandUsage.Option(name: "yes", help: "store the result without asking"),
             CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
         ])
 
@@ -61,7 +63,7 @@ enum CalibrateCommand {
         let word = arguments.operand(0) ?? ""
         guard let subject = Subject(rawValue: word) else {
             let known = Subject.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandFailure(.usage, "there is no calibration \"\(word)\"; there are \(known)")
+            throw CommandFailure(.usage, "unknown calibration \"\(word)\"; there are \(known)")
         }
         let poses = try arguments.count("poses", within: 6...20) ?? 8
         let fullTurns = try arguments.count("full-turns", within: 1...20) ?? 0
@@ -69,15 +71,15 @@ enum CalibrateCommand {
         let settings = try Configuration.load(arguments).settings
         let dialogue = Dialogue(signals: signals)
         defer { dialogue.end() }
-        let bench = try CalibrationBench(
+        let measurement = try CalibrationMeasurement(
             settings, dialogue: dialogue, limit: limit, storesWithoutAsking: arguments.has("yes"))
-        dialogue.say("Sensor: \(bench.title)")
+        dialogue.say("Sensor: \(measurement.title)")
         switch subject {
-        case .gyro: try gyroscopeBias(bench)
-        case .accelerometer: try accelerometer(bench, poses: poses)
-        case .gyroScale: try gyroscopeScale(bench, fullTurns: fullTurns)
-        case .mount: try mount(bench)
-        case .level: try level(bench)
+        case .gyro: try gyroscopeBias(measurement)
+        case .accelerometer: try accelerometer(measurement, poses: poses)
+        case .gyroScale: try gyroscopeScale(measurement, fullTurns: fullTurns)
+        case .mount: try mount(measurement)
+        case .level: try level(measurement)
         }
     }
 }

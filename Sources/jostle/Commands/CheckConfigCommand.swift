@@ -2,13 +2,13 @@ internal import JostleAgent
 internal import JostleConfiguration
 internal import MotionKit
 
-/// `jostle check-config`: is the configuration right, and what does it amount to?
+/// `jostle check-config`: validates a configuration and shows the values in force.
 enum CheckConfigCommand {
     static let usage = CommandUsage(
-        name: "check-config", summary: "check a configuration and say every problem with file, line and column",
+        name: "check-config", summary: "check a configuration and report every problem with file, line and column",
         operands: [CommandUsage.Operand(name: "FILE", help: "the configuration; as --config", isRequired: false)],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "show", help: "print what is in force, and where each value comes from"),
+            CommandUsage.Option(name: "show", help: "print the values in force, and where each comes from"),
             CommandUsage.Option(name: "schema", help: "print the JSON schema of configuration files"),
         ])
 
@@ -28,7 +28,7 @@ enum CheckConfigCommand {
         if arguments.has("show") {
             Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance))
         } else {
-            Output.line("\(file ?? "the built-in defaults"): right")
+            Output.line("\(file ?? "the built-in defaults"): valid")
             for note in notes { Output.line("note: \(note)") }
         }
     }

@@ -3,13 +3,13 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionKit
 
-/// `jostle demo`: the agent with everything that is missing made up, and a view of it in the terminal.
+/// `jostle demo`: the agent with a view in the terminal; substitutes a missing sensor or broker.
 enum DemoCommand {
     static let usage = CommandUsage(
         name: "demo",
-        summary: "run with a live view; without a sensor on a virtual one, without a broker on a private one",
+        summary: "run with a live view; on a virtual sensor or a private broker if there is none",
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
@@ -21,7 +21,7 @@ enum DemoCommand {
             let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
             if scan.choice == nil, scan.kernelChoice == nil, settings.sensor.device == nil {
                 Output.line("No sensor: \(scan.explanation(in: .agent)).")
-                Output.line("A virtual MPU-6050 takes its place.")
+                Output.line("Using a virtual MPU-6050 instead.")
                 configuration.settings.sensor.driver = .virtual
             }
         }
@@ -33,7 +33,7 @@ enum DemoCommand {
     }
 }
 
-/// The agent with a view of it in the terminal.
+/// Runs the agent with a view in the terminal.
 enum LiveRun {
     static func run(
         _ configuration: LoadedConfiguration, for seconds: Double?, signals: SignalWaiter

@@ -1,22 +1,23 @@
 internal import MotionCore
 internal import MotionKit
 
-/// `jostle noise`: how much a sensor's axes are in error by themselves, from a recording of it at rest.
+/// `jostle noise`: computes a sensor's noise and bias stability from a recording at rest.
 enum NoiseCommand {
     static let usage = CommandUsage(
-        name: "noise", summary: "tell noise and bias stability from a recording of a board at rest (Allan deviation)",
+        name: "noise",
+        summary: "estimate noise and bias stability from a recording of a board at rest (Allan deviation)",
         details: """
-            Record a board that lies still and has run for ten minutes: `jostle record rest.csv --for 3600`. The recording
-            has to have 30 s and 1000 samples at least; what can be told about the bias grows with its length.
+            Record a board that lies still and has been running for ten minutes: `jostle record rest.csv --for 3600`.
+            The recording needs at least 30 s and 1000 samples; a longer one shows more about the bias.
 
-            Noise density is that of data sheets (one-sided); random walk is how far an angle or a speed that is summed up
-            of the samples errs after an hour; bias instability is the curve's minimum over 0.664 (IEEE Std 952-1997).
+            Noise density is as in data sheets (one-sided); random walk is the error after an hour of an angle or a
+            speed integrated from the samples; bias instability is the curve's minimum over 0.664 (IEEE Std 952-1997).
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
         options: [
             CommandUsage.Option(
                 name: "svg", value: "FILE",
-                help: "write the plot as a picture; - for standard output, and nothing else there"),
+                help: "write the plot as a picture; - for standard output, without other output"),
             CommandUsage.Option(name: "json", help: "print JSON, with every point of the curves"),
         ])
 
@@ -48,7 +49,7 @@ enum NoiseCommand {
         do throws(AllanDeviationError) {
             return try NoiseReport(recording)
         } catch {
-            // The reader lets only finite numbers pass, and the recording is long enough by now.
+            // Not expected: the reader passes only finite numbers, and the recording is long enough at this point.
             throw CommandFailure(.badData, "\(path): no Allan deviation can be computed: \(error)")
         }
     }

@@ -6,17 +6,17 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// `jostle record`: every sample into a recording file.
+/// `jostle record`: writes every sample into a recording file.
 enum RecordCommand {
     static let usage = CommandUsage(
-        name: "record", summary: "write every sample of the sensor to a recording file, until a signal ends it",
+        name: "record", summary: "write every sample of the sensor to a recording file, until stopped by a signal",
         details: """
-            The samples are along the sensor's axes, as the chip measured them: the mount matrix has no part in them.
-            What was recorded can be put through the pipeline with `jostle replay`.
+            The samples are along the sensor's axes, as measured, without the mount matrix. `jostle replay` puts a
+            recording through the pipeline.
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the file to write; - for standard output")],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
@@ -31,15 +31,16 @@ enum RecordCommand {
         manager.addSampleHandler { recorder.take($0) }
         manager.addSensorHandler { event, _ in
             switch event {
-            case .failed(let fault): Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
+            case .failed(let fault):
+                Output.errors("jostle: the sensor is lost: \(fault.explanation); trying again")
             case .gap(let lost, let fault):
-                Output.errors("jostle: samples of \(decimal(lost, 3)) s are missing: \(fault.explanation)")
+                Output.errors("jostle: \(decimal(lost, 3)) s of samples are missing: \(fault.explanation)")
             case .none, .streaming: break
             }
         }
         let device = try OpenSensor.open(settings, before: "record")
         if let matrix = device.mountMatrix, settings.motion.mount == .identity {
-            Output.errors("jostle: to replay it as this board has it, set sensor.mount_matrix: \(matrix.rows)")
+            Output.errors("jostle: to replay it with this board's mounting, set sensor.mount_matrix: \(matrix.rows)")
         }
         do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
@@ -56,7 +57,7 @@ enum RecordCommand {
     }
 }
 
-/// Writes what the delivery thread brings.
+/// Writes the samples that the delivery thread passes.
 private final class Recorder: Sendable {
     private struct State: ~Copyable {
         var writer: RecordingWriter?
@@ -92,7 +93,7 @@ private final class Recorder: Sendable {
         }
     }
 
-    /// Closes the file and says how much is in it.
+    /// Closes the file and reports the number of samples.
     func finish() throws(CommandFailure) {
         let (failure, count) = state.withLock { state in
             if state.failure == nil {

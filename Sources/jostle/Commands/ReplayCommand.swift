@@ -3,20 +3,20 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// `jostle replay`: a recording through exactly the pipeline of the running agent, as fast as it goes.
+/// `jostle replay`: puts a recording through exactly the pipeline of the running agent, as fast as possible.
 enum ReplayCommand {
     static let usage = CommandUsage(
         name: "replay", summary: "put a recording through the pipeline and write attitude and events as CSV",
         details: """
-            Neither state directory nor clock has a part in it: the same recording always gives the same rows. Without
-            --attitude and --events the events go to standard output. Either path may be - for standard output. --explain
-            writes sentences instead: what was recognised, and of every movement that nearly was, what it lacked.
+            The same recording always gives the same rows: neither the state directory nor the clock matters. Without
+            --attitude and --events, the events go to standard output. Either path may be - for standard output.
+            --explain writes sentences instead: every gesture, and for every near miss the condition that failed.
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the recording; - for standard input")],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "attitude", value: "FILE", help: "write t_s,w,x,y,z, a row a sample"),
-            CommandUsage.Option(name: "events", value: "FILE", help: "write a row a phase of a gesture"),
-            CommandUsage.Option(name: "explain", help: "say why movements were gestures, or almost"),
+            CommandUsage.Option(name: "attitude", value: "FILE", help: "write t_s,w,x,y,z, one row per sample"),
+            CommandUsage.Option(name: "events", value: "FILE", help: "write one row per phase of a gesture"),
+            CommandUsage.Option(name: "explain", help: "explain why movements were gestures, or nearly"),
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
@@ -26,30 +26,30 @@ enum ReplayCommand {
         let events = arguments.value("events") ?? (attitude == nil && !explains ? "-" : nil)
         if [attitude == "-", events == "-", explains].filter({ $0 }).count > 1 {
             throw CommandFailure(
-                .usage, "only one of --attitude -, --events - and --explain can write to standard output: it would mix")
+                .usage, "only one of --attitude -, --events - and --explain can write to standard output")
         }
         var reader = try ReplayCommand.open(arguments.operand(0) ?? "-")
         let output = try ReplayCommand.create(attitude: attitude, events: events)
-        var pipeline = MotionPipeline(settings: settings.motion, untoldRanges: reader.untoldRanges)
+        var pipeline = MotionPipeline(settings: settings.motion, unknownRanges: reader.unknownRanges)
         pipeline.explainsNearMisses = explains
         while let sample = try ReplayCommand.next(&reader) {
-            var happened: [GestureEvent] = []
-            pipeline.process(sample) { happened.append($0) }
-            try ReplayCommand.write(output, pipeline.state.attitude, happened, time: reader.timeText)
+            var recognised: [GestureEvent] = []
+            pipeline.process(sample) { recognised.append($0) }
+            try ReplayCommand.write(output, pipeline.state.attitude, recognised, time: reader.timeText)
             guard explains else { continue }
             while let miss = pipeline.takeNearMiss() { Output.line("\(reader.timeText) s: \(miss.explanation)") }
-            for event in happened { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
+            for event in recognised { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") }
         }
         let unavailable = pipeline.unavailableGestures
         if !unavailable.isEmpty, explains {
             Output.line(
-                "The recording has no gyroscope, without which there is no \(unavailable.words.joined(separator: ", "))."
+                "The recording has no gyroscope, which these need: \(unavailable.words.joined(separator: ", "))."
             )
         }
-        var happened: [GestureEvent] = []
-        pipeline.cancelGestures(.stopped) { happened.append($0) }
-        try ReplayCommand.write(output, nil, happened, time: reader.timeText)
-        if explains { for event in happened { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") } }
+        var cancelled: [GestureEvent] = []
+        pipeline.cancelGestures(.stopped) { cancelled.append($0) }
+        try ReplayCommand.write(output, nil, cancelled, time: reader.timeText)
+        if explains { for event in cancelled { Output.line("\(reader.timeText) s: \(EventRow.sentence(event))") } }
         do throws(RecordingError) { try output.flush() } catch { throw CommandFailure(writing: error) }
     }
 

@@ -2,18 +2,18 @@ internal import JostleAgent
 internal import JostleConfiguration
 internal import JostleMessages
 
-/// `jostle run`: the agent, as a service runs it.
+/// `jostle run`: the agent, as a service.
 enum RunCommand {
     static let usage = CommandUsage(
-        name: "run", summary: "read the sensor and publish attitude and gestures until a signal ends it",
+        name: "run", summary: "read the sensor and publish attitude and gestures, until stopped by a signal",
         details: """
             Without --config the configuration is $JOSTLE_CONFIG, else /etc/jostle/jostle.yaml, else the built-in
-            defaults; without mqtt.broker the broker is the one on this machine. Where several agents run on a board
-            each has its name in $JOSTLE_INSTANCE: of the instance left the configuration is /etc/jostle/left.yaml,
-            and -left is part of the default device.id.
+            defaults; without mqtt.broker the broker is the one on this machine. If several agents run on a board, each
+            has its name in $JOSTLE_INSTANCE: the instance left reads /etc/jostle/left.yaml and has -left in its default
+            device.id.
             """,
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "end by itself after this time")
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
@@ -29,6 +29,6 @@ enum RunCommand {
         } catch {
             throw CommandFailure(error)
         }
-        if case .restart = end { throw CommandFailure(.temporary, "restarting, as was commanded over MQTT") }
+        if case .restart = end { throw CommandFailure(.temporary, "restarting, as requested over MQTT") }
     }
 }

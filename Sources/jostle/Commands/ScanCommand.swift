@@ -3,31 +3,31 @@ internal import JostleMessages
 internal import LinuxSensors
 internal import MotionKit
 
-/// `jostle scan`: which chips there are, and which one `auto` would take.
+/// `jostle scan`: lists the chips found, and the one that `auto` would take.
 enum ScanCommand {
     static let usage = CommandUsage(
         name: "scan",
-        summary: "look for sensors on the I2C buses; nothing is written to any chip unless it is to be tested",
+        summary: "look for sensors on the I2C buses; writes to a chip only for the self-test",
         details: """
-            At each address that a chip with a driver can have, the identity registers of such chips are read. Of the chips
-            found, auto takes the one whose family is preferred, then the first by bus and address. A chip that a kernel
-            driver owns is left to it; where no other is found, auto reads it through the kernel's device (iio).
+            It reads the identity registers at each address that a supported chip can have. Among the chips found, auto
+            takes the one with the preferred family, then the first by bus and address. It does not touch a chip that a
+            kernel driver owns; if there is no other chip, auto reads that one through the kernel's device (iio).
 
-            The self-test, which is that of an MPU-6050 only, moves the proof masses of the chip that auto would take
-            by electrostatic forces, and compares the response with what the factory noted in the chip. The board has
-            to lie still meanwhile, for 1.2 s, and nobody else may use the chip, which is asleep afterwards. The
-            status is 0 only where every axis passed.
+            The self-test is only for the MPU-6050. It moves the proof masses of the chip that auto would take by
+            electrostatic forces, and compares the response with the factory's values stored in the chip. For 1.2 s the
+            board must lie still, and no other program may use the chip, which is asleep afterwards. The exit status
+            is 0 only if every axis passed.
             """,
         options: [
-            CommandUsage.Option(name: "bus", value: "PATH", help: "look at this bus only, for example /dev/i2c-1"),
-            CommandUsage.Option(name: "address", value: "ADDRESS", help: "look at this address only, for example 0x68"),
+            CommandUsage.Option(name: "bus", value: "PATH", help: "search this bus only, for example /dev/i2c-1"),
+            CommandUsage.Option(name: "address", value: "ADDRESS", help: "search this address only, for example 0x68"),
             CommandUsage.Option(
                 name: "driver", value: "FAMILY",
                 help:
-                    "choose among chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))"
+                    "consider chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))"
             ),
             CommandUsage.Option(
-                name: "self-test", help: "let the chip test itself, and judge it by the factory's figures"),
+                name: "self-test", help: "run the chip's self-test and compare it with the factory's values"),
             CommandUsage.Option(name: "json", help: "print JSON"),
         ])
 
@@ -60,7 +60,7 @@ enum ScanCommand {
     private static func family(_ text: String) throws(CommandFailure) -> IMUFamily {
         guard let family = IMUFamily(name: text), SensorScan.families.contains(family) else {
             let known = SensorScan.families.map(\.name).joined(separator: ", ")
-            throw CommandFailure(.usage, "--driver is \"\(text)\", not a family of chips: \(known)")
+            throw CommandFailure(.usage, "--driver is \"\(text)\", not a chip family: \(known)")
         }
         return family
     }
@@ -70,18 +70,18 @@ enum ScanCommand {
             let clock = bus.clockFrequency.map { ", \($0 / 1000) kHz" } ?? ""
             Output.line("\(bus.path)\(bus.name.map { "  (\($0)\(clock))" } ?? "")")
             if let failure = bus.failure { Output.line("  \(failure.shortDescription)") }
-            let heard = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
-            let rows = heard.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
+            let found = bus.chips.filter { if case .silent = $0.finding { false } else { true } }
+            let rows = found.map { row(for: $0, isChoice: scan.choice?.place == place($0, on: bus)) }
             if !rows.isEmpty {
                 let header = ["address", "chip", "family", "identity", ""]
                 Output.text(TextTable([header] + rows).description)
             }
-            let silent = bus.chips.count - heard.count
+            let silent = bus.chips.count - found.count
             if silent > 0 {
                 let addresses = bus.chips.compactMap { chip -> String? in
                     if case .silent = chip.finding { hexadecimal(chip.address) } else { nil }
                 }
-                Output.line("  nobody answers at \(addresses.joined(separator: ", "))")
+                Output.line("  no answer at \(addresses.joined(separator: ", "))")
             }
         }
         if !scan.kernelDevices.isEmpty {
@@ -109,7 +109,7 @@ enum ScanCommand {
 
     private static func words(for quantities: [IIOQuantity]) -> String {
         let words = quantities.map { $0 == .acceleration ? "acceleration" : "rotation" }
-        return words.isEmpty ? "other things" : words.joined(separator: ", ")
+        return words.isEmpty ? "other quantities" : words.joined(separator: ", ")
     }
 
     private static func place(_ chip: SensorScan.ChipReport, on bus: SensorScan.BusReport) -> SensorScan.Place {
@@ -136,7 +136,7 @@ enum ScanCommand {
         case .chip(let identity): identity.explanation
         case .taken(let error): error.shortDescription
         case .failed(let error): error.explanation
-        case .untouched: "not looked at: no chip with a driver has this address"
+        case .untouched: "not read: no supported chip has this address"
         }
     }
 
@@ -187,7 +187,7 @@ enum ScanCommand {
         return entry
     }
 
-    /// What the usual rate takes of the bus, and which is the highest that it carries.
+    /// The share of the bus that the default rate takes, and the highest possible rate.
     private static func json(_ rate: SensorRate) -> JSONObject? {
         guard let clock = rate.clock else { return nil }
         var entry = JSONObject()

@@ -3,12 +3,12 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// What came of the self-test that `jostle scan --self-test` ran, for people and for programs.
+/// The result of `jostle scan --self-test`, for people and for programs.
 struct SelfTestResult {
     private let place: SensorScan.Place
     private let result: Result<MPU6050SelfTestReport, SensorSelfTest.Failure>
 
-    /// Runs it.
+    /// Runs the self-test.
     init(testing choice: SensorScan.Choice) {
         place = choice.place
         do throws(SensorSelfTest.Failure) {
@@ -20,7 +20,7 @@ struct SelfTestResult {
 
     private static let axes = ["x", "y", "z"]
 
-    /// A line an axis; `nil` where the test was not finished.
+    /// The result, one line per axis; `nil` if the test was not completed.
     var table: String? {
         guard case .success(let report) = result else { return nil }
         var rows = [["", "response", "factory", "deviation", ""]]
@@ -44,7 +44,7 @@ struct SelfTestResult {
         ]
     }
 
-    /// The same in °/s, g and per cent.
+    /// The result in °/s, g and per cent.
     var json: JSONObject {
         var object = JSONObject()
         object.add("bus", place.bus)
@@ -75,7 +75,7 @@ struct SelfTestResult {
         return object
     }
 
-    /// Throws unless every axis passed: status 69, or 77 where there is no permission.
+    /// Throws unless every axis passed: status 69, or 77 if permission is denied.
     func check() throws(CommandFailure) {
         switch result {
         case .failure(.unavailable(let error)):
@@ -87,22 +87,25 @@ struct SelfTestResult {
             case .passed: return
             case .failed:
                 throw CommandFailure(
-                    .unavailable, "the chip failed its self-test: an axis is more than 14 % off the factory's response")
+                    .unavailable,
+                    "the chip failed its self-test: an axis deviates by more than 14 % from the factory's response")
             case .noTrim:
                 throw CommandFailure(
                     .unavailable,
-                    "the self-test cannot judge the chip: the factory noted no response to compare with, as in copies")
+                    "the self-test is inconclusive: the chip holds no factory values to compare with, as is common in copies"
+                )
             case .disturbed:
                 let movement = report.disturbance.map { ": \($0.explanation)" } ?? ""
                 throw CommandFailure(
-                    .unavailable, "the board did not rest during the self-test\(movement); lay it down and try again")
+                    .unavailable,
+                    "the board did not lie still during the self-test\(movement); lay it down and try again")
             }
         }
     }
 }
 
 extension MPU6050SelfTestReport.Verdict {
-    /// For people.
+    /// The verdict for people.
     fileprivate var word: String {
         switch self {
         case .passed: "passed"
@@ -112,7 +115,7 @@ extension MPU6050SelfTestReport.Verdict {
         }
     }
 
-    /// For programs.
+    /// The verdict for programs.
     fileprivate var key: String {
         switch self {
         case .passed: "passed"

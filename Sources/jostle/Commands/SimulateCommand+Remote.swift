@@ -5,46 +5,46 @@ internal import LinuxSystem
 internal import MotionCore
 internal import MotionKit
 
-/// `jostle simulate --on`: asks a running agent to act as if it was moved, and shows what it makes of it.
+/// `jostle simulate --on`: asks a running agent to simulate a movement, and prints the resulting events.
 extension SimulateCommand {
-    /// Seconds within which the agent has to answer.
+    /// Seconds within which the agent must answer.
     private static let answerTime = 5.0
 
-    /// Seconds for which messages may be under way.
+    /// Seconds that a message may take.
     private static let latency = 0.3
 
-    /// Seconds for which the end of a gesture is awaited after the movement: the agent itself cancels it before.
+    /// Seconds to wait for the end of a gesture after the movement; the agent itself cancels it sooner.
     private static let patience = 20.0
 
     static func runRemotely(
         _ movement: String, on id: String, _ arguments: Arguments, _ settings: JostleSettings, _ signals: SignalWaiter
     ) throws(CommandFailure) {
         if arguments.has("once") {
-            throw CommandFailure(.usage, "with --on a movement is made once anyway; --count N makes it N times")
+            throw CommandFailure(.usage, "with --on, a movement is made only once; use --count N to repeat it")
         }
-        try RemoteAsking.check(id)
-        var order = JSONObject()
-        order.add("movement", movement)
-        order.add("count", try arguments.count("count", within: SimulatedMovement.counts).map { Int64($0) })
-        order.add("seconds", try arguments.seconds("for"), decimals: 3)
+        try DeviceIDArgument.check(id)
+        var request = JSONObject()
+        request.add("movement", movement)
+        request.add("count", try arguments.count("count", within: SimulatedMovement.counts).map { Int64($0) })
+        request.add("seconds", try arguments.seconds("for"), decimals: 3)
 
         let device: RemoteDevice
         let answer: RemoteAnswer
         do throws(RemoteDeviceError) {
             device = try RemoteDevice(id: id, settings: settings)
-            answer = try device.ask("simulate", order, within: answerTime, signals: signals)
+            answer = try device.request("simulate", request, within: answerTime, signals: signals)
         } catch {
             throw CommandFailure(error)
         }
         guard answer.isAccepted else { throw CommandFailure(refusal: answer) }
         let seconds = answer.number("seconds") ?? 0
-        Output.line("\(id): \(answer.text("movement") ?? movement), over in \(decimal(seconds, 1)) s")
+        Output.line("\(id): \(answer.text("movement") ?? movement), takes \(decimal(seconds, 1)) s")
         Output.flush()
-        listen(to: device, for: seconds, signals)
+        printEvents(of: device, for: seconds, signals)
     }
 
-    /// Prints the events until the movement is over and what began has ended.
-    private static func listen(to device: RemoteDevice, for seconds: Double, _ signals: SignalWaiter) {
+    /// Prints the events until the movement is over and every open gesture has ended.
+    private static func printEvents(of device: RemoteDevice, for seconds: Double, _ signals: SignalWaiter) {
         let start = WallClock.monotonic
         var open: Set<String> = []
         var simulated = 0
@@ -65,7 +65,7 @@ extension SimulateCommand {
             let isOver = time >= seconds + latency && open.isEmpty || time >= seconds + patience
             if isOver || signals.wait(seconds: 0.02) { break }
         }
-        if simulated == 0 { Output.line("No gesture was recognised in it.") }
-        if !open.isEmpty { Output.line("Without an end: \(open.sorted().joined(separator: ", "))") }
+        if simulated == 0 { Output.line("No gesture was recognised.") }
+        if !open.isEmpty { Output.line("Not ended: \(open.sorted().joined(separator: ", "))") }
     }
 }

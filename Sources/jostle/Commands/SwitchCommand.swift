@@ -2,58 +2,58 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleOperator
 
-/// `jostle stop` and `jostle start`: a running agent's sensing is switched off and on.
+/// `jostle stop` and `jostle start`: switch a running agent's sensing off and on.
 enum SwitchCommand {
     static let stopUsage = usage(
-        "stop", summary: "let a running agent's chip sleep, with nothing polled, until jostle start",
+        "stop", summary: "stop a running agent's sensing and put its chip to sleep, until jostle start",
         details: """
-            Gestures under way are cancelled with the reason "stopped". The agent stays online, and its state and health
-            say that it is stopped.
+            Open gestures are cancelled with the reason "stopped". The agent stays online, and its state and health show
+            that it is stopped.
             """)
 
     static let startUsage = usage(
-        "start", summary: "let a running agent sense again after jostle stop",
-        details: "The attitude begins anew, as at the agent's start.")
+        "start", summary: "resume a running agent's sensing after jostle stop",
+        details: "The attitude starts from scratch, as at the agent's start.")
 
-    /// Seconds within which the agent has to answer: a chip that is stuck on its bus is given up after one.
+    /// Seconds within which the agent must answer; the agent itself gives up on a stuck bus after one second.
     private static let answerTime = 5.0
 
     private static func usage(_ name: String, summary: String, details: String) -> CommandUsage {
         CommandUsage(
             name: name, summary: summary,
             details: """
-                The agent is asked over mqtt.broker: the one of this machine and configuration, or the one that --on names.
+                The command is sent over mqtt.broker to this machine's agent, or to the one that --on names.
                 \(details)
-                It lasts until the agent is started the next time; then sensor.enabled of its configuration decides.
+                The setting lasts until the agent's next start; then sensor.enabled in its configuration applies.
                 """,
             options: CommandUsage.configurationOptions + [
-                CommandUsage.Option(name: "on", value: "ID", help: "the agent of this device.id, wherever it runs")
+                CommandUsage.Option(name: "on", value: "ID", help: "the agent with this device.id, wherever it runs")
             ])
     }
 
     static func stop(_ arguments: Arguments) throws(CommandFailure) {
-        try ask("stop", arguments, done: "stopped", nothingToDo: "stopped already")
+        try send("stop", arguments, done: "stopped", unchanged: "already stopped")
     }
 
     static func start(_ arguments: Arguments) throws(CommandFailure) {
-        try ask("start", arguments, done: "sensing", nothingToDo: "sensing already")
+        try send("start", arguments, done: "sensing", unchanged: "already sensing")
     }
 
-    private static func ask(
-        _ command: String, _ arguments: Arguments, done: String, nothingToDo: String
+    private static func send(
+        _ command: String, _ arguments: Arguments, done: String, unchanged: String
     ) throws(CommandFailure) {
         let signals = SignalWaiter()
         let settings = try Configuration.load(arguments).settings
         let id = arguments.value("on") ?? settings.device.id ?? DeviceName.ofThisMachine()
-        try RemoteAsking.check(id)
+        try DeviceIDArgument.check(id)
         let answer: RemoteAnswer
         do throws(RemoteDeviceError) {
             let device = try RemoteDevice(id: id, settings: settings)
-            answer = try device.ask(command, JSONObject(), within: answerTime, signals: signals)
+            answer = try device.request(command, JSONObject(), within: answerTime, signals: signals)
         } catch {
             throw CommandFailure(error)
         }
         guard answer.isAccepted else { throw CommandFailure(refusal: answer) }
-        Output.line("\(id): \(answer.text("changed") == "false" ? nothingToDo : done)")
+        Output.line("\(id): \(answer.text("changed") == "false" ? unchanged : done)")
     }
 }

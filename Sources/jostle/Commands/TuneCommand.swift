@@ -3,21 +3,22 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// `jostle tune`: finds the sensitivity that fits somebody's own movements, and writes it into the configuration.
+/// `jostle tune`: finds the sensitivity that fits the user's own movements, and writes it into the configuration.
 enum TuneCommand {
-    /// The gestures whose sensitivity somebody can find by showing them.
+    /// The gestures that can be tuned by performing them.
     static let gestures: [Gesture] = [.shake, .tap, .flick, .impact]
 
     static let usage = CommandUsage(
         name: "tune", summary: "find the sensitivity that fits your own movements",
         details: """
-            You make the gesture a few times, then handle the board as you ordinarily do: carry it, put it down, knock
-            against the table. Both are put through the recognizer at every sensitivity from 1 to 10, and the table shows
-            what would have been caught and what would have fired by mistake. The best one, or the one that you ask for,
-            is written into the configuration file; everything else in it stays as it is.
+            Make the gesture a few times, then handle the board as usual: carry it, put it down, knock against the
+            table. Both go through the recognizer at every sensitivity from 1 to 10, and a table shows what would have
+            been recognised, and what by mistake. The best sensitivity, or the one that you choose, is written into the
+            configuration file; the rest of the file does not change.
 
-            Recordings of both can be given instead, made with `jostle record`. Nothing is written without a yes, or
-            --yes where there is no terminal. The service has the sensor while it runs: stop it before, start it after.
+            Instead, you can pass recordings of both, made with `jostle record`. Nothing is written without confirmation
+            or --yes; without a terminal --yes is required. The service occupies the sensor while it runs: stop it
+            before, and start it afterwards.
             """,
         operands: [
             CommandUsage.Operand(name: "GESTURE", help: gestures.map(\.word).joined(separator: ", "))
@@ -26,20 +27,20 @@ enum TuneCommand {
             CommandUsage.Option(
                 name: "times", value: "N", help: "how often you make the gesture, 2 to 20; 5 by default"),
             CommandUsage.Option(
-                name: "handling", value: "SECONDS", help: "how long you handle it after; 60 by default"),
+                name: "handling", value: "SECONDS", help: "how long you then handle the board; 60 by default"),
             CommandUsage.Option(name: "shown", value: "FILE", help: "a recording of the gesture, made several times"),
             CommandUsage.Option(name: "ordinary", value: "FILE", help: "a recording of ordinary handling"),
-            CommandUsage.Option(name: "take", value: "1…10", help: "write this sensitivity and not the best one"),
-            CommandUsage.Option(name: "yes", help: "write it without asking"),
+            CommandUsage.Option(name: "take", value: "1…10", help: "write this sensitivity instead of the best one"),
+            CommandUsage.Option(name: "yes", help: "write without asking"),
             CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
         ])
 
-    /// What was shown.
-    private struct Material {
+    /// The samples of the gesture and of ordinary handling.
+    private struct Movements {
         var shown: [MotionSample]
         var ordinary: [MotionSample]
         var calibration = ChipCalibration()
-        var untoldRanges: UntoldRanges = []
+        var unknownRanges: UnknownRanges = []
     }
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
@@ -53,73 +54,76 @@ enum TuneCommand {
         let settings = try Configuration.load(arguments).settings
         let dialogue = Dialogue(signals: signals)
         defer { dialogue.end() }
-        let material: Material
+        let movements: Movements
         if let recorded = try read(arguments) {
-            material = recorded
+            movements = recorded
         } else {
-            material = try show(gesture, arguments, settings, dialogue)
+            movements = try collect(gesture, arguments, settings, dialogue)
         }
-        let bouts = BoutDetector.bouts(in: material.shown)
+        let bouts = BoutDetector.bouts(in: movements.shown)
         guard !bouts.isEmpty else {
-            throw CommandFailure(.badData, "nothing moves in what was shown; nothing was changed")
+            throw CommandFailure(.badData, "the gesture's samples contain no movement; nothing was changed")
         }
         let tuning = SensitivityTuning(
-            gesture, settings: settings.motion, calibration: material.calibration, untoldRanges: material.untoldRanges,
-            shown: material.shown, bouts: bouts, ordinary: material.ordinary)
+            gesture, settings: settings.motion, calibration: movements.calibration,
+            unknownRanges: movements.unknownRanges,
+            shown: movements.shown, bouts: bouts, ordinary: movements.ordinary)
         let present = settings.motion.gestures[gesture].sensitivity
-        tell(tuning, present: present, dialogue)
+        printTable(tuning, present: present, dialogue)
         let choice = taken ?? tuning.best.sensitivity
         guard choice != present else {
-            dialogue.say("It is \(present) already: nothing is to be changed.")
+            dialogue.say("The sensitivity is already \(present): nothing to change.")
             return
         }
         try write(choice, gesture, arguments, dialogue)
     }
 
-    // MARK: What is shown
+    // MARK: Collecting movements
 
-    /// The recordings, where they are given.
-    private static func read(_ arguments: Arguments) throws(CommandFailure) -> Material? {
+    /// The movements from the recordings; `nil` if none are given.
+    private static func read(_ arguments: Arguments) throws(CommandFailure) -> Movements? {
         switch (arguments.value("shown"), arguments.value("ordinary")) {
         case (nil, nil): return nil
         case (let shown?, let ordinary?):
-            let (samples, untold) = try samples(in: shown)
-            return Material(shown: samples, ordinary: try self.samples(in: ordinary).samples, untoldRanges: untold)
-        default: throw CommandFailure(.usage, "--shown and --ordinary need one another")
+            let (samples, unknownRanges) = try samples(in: shown)
+            return Movements(
+                shown: samples, ordinary: try self.samples(in: ordinary).samples, unknownRanges: unknownRanges)
+        default: throw CommandFailure(.usage, "--shown and --ordinary must be given together")
         }
     }
 
     private static func samples(
         in path: String
-    ) throws(CommandFailure) -> (samples: [MotionSample], untoldRanges: UntoldRanges) {
+    ) throws(CommandFailure) -> (samples: [MotionSample], unknownRanges: UnknownRanges) {
         do throws(RecordingError) {
             var reader = try RecordingReader(path: path)
             var samples: [MotionSample] = []
             while let sample = try reader.next() { samples.append(sample) }
-            return (samples, reader.untoldRanges)
+            return (samples, reader.unknownRanges)
         } catch {
             throw CommandFailure(reading: error)
         }
     }
 
-    /// Has somebody show it.
-    private static func show(
+    /// Guides the user through making the movements, and records them.
+    private static func collect(
         _ gesture: Gesture, _ arguments: Arguments, _ settings: JostleSettings, _ dialogue: Dialogue
-    ) throws(CommandFailure) -> Material {
+    ) throws(CommandFailure) -> Movements {
         let times = try arguments.count("times", within: 2...20) ?? 5
         let seconds = try arguments.seconds("handling") ?? 60
-        let bench = try TuningBench(settings, dialogue: dialogue, limit: try arguments.seconds("for") ?? 900)
-        defer { bench.close() }
-        dialogue.say("Sensor: \(bench.title)")
+        let measurement = try TuningMeasurement(
+            settings, dialogue: dialogue, limit: try arguments.seconds("for") ?? 900)
+        defer { measurement.close() }
+        dialogue.say("Sensor: \(measurement.title)")
         dialogue.say(
-            "\(title(gesture)) \(times) times, as you would to switch a lamp, and hold still for two seconds after each."
+            "\(title(gesture)) \(times) times, as you would to switch a lamp, and hold it still for two seconds after each."
         )
-        let shown = try bench.movements(times, title: title(gesture))
+        let shown = try measurement.movements(times, title: title(gesture))
         dialogue.say(
-            "Good. Now handle it for \(decimal(seconds, 0)) s as on any day: carry it, turn it, put it down. No \(gesture.word)."
+            "Good. Now handle it for \(decimal(seconds, 0)) s as usual: carry it, turn it, put it down. No \(gesture.word)."
         )
-        let ordinary = try bench.handling(seconds: seconds)
-        return Material(shown: shown, ordinary: ordinary, calibration: bench.calibration)
+        let ordinary = try measurement.handling(seconds: seconds)
+        return Movements(shown: shown, ordinary: ordinary, calibration: measurement.calibration)
     }
 
     private static func title(_ gesture: Gesture) -> String {
@@ -131,9 +135,9 @@ enum TuneCommand {
         }
     }
 
-    // MARK: What comes of it
+    // MARK: Result
 
-    private static func tell(_ tuning: SensitivityTuning, present: Int, _ dialogue: Dialogue) {
+    private static func printTable(_ tuning: SensitivityTuning, present: Int, _ dialogue: Dialogue) {
         let best = tuning.best.sensitivity
         let rows = tuning.outcomes.map { outcome in
             var marks: [String] = []
@@ -148,8 +152,8 @@ enum TuneCommand {
         dialogue.say("\n" + table.description)
         if !tuning.isClean {
             dialogue.say(
-                "No sensitivity catches all of them and fires nothing beside: the best one misses "
-                    + "\(tuning.shown - tuning.best.caught) and fires \(tuning.best.fired) by mistake.")
+                "No sensitivity recognises all of them without mistakes: the best one misses "
+                    + "\(tuning.shown - tuning.best.caught) and is triggered \(tuning.best.fired) times by mistake.")
         }
     }
 
@@ -158,18 +162,18 @@ enum TuneCommand {
     ) throws(CommandFailure) {
         let key = "gestures.\(gesture.word).sensitivity"
         guard let path = arguments.value("config") ?? ConfigurationFile.standard() else {
-            dialogue.say("There is no configuration file. For the one to come, or for --set: \(key)=\(sensitivity)")
+            dialogue.say("There is no configuration file. Set it in a new one, or with --set: \(key)=\(sensitivity)")
             return
         }
-        var isWanted = arguments.has("yes")
-        if !isWanted, dialogue.isInteractive {
-            isWanted = try dialogue.ask("Write \(key): \(sensitivity) into \(path)?")
+        var isConfirmed = arguments.has("yes")
+        if !isConfirmed, dialogue.isInteractive {
+            isConfirmed = try dialogue.ask("Write \(key): \(sensitivity) into \(path)?")
         }
-        guard isWanted else {
-            dialogue.say("Nothing was written. By hand: \(key)=\(sensitivity); or again with --yes.")
+        guard isConfirmed else {
+            dialogue.say("Nothing was written. Set \(key)=\(sensitivity) by hand, or repeat this with --yes.")
             return
         }
         try TuningTarget(path: path).write(sensitivity, key: key)
-        dialogue.say("Written into \(path): \(key) is \(sensitivity), from the next start on.")
+        dialogue.say("Written into \(path): \(key) is \(sensitivity), from the next start.")
     }
 }

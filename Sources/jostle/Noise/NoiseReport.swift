@@ -4,9 +4,9 @@ internal import MotionKit
 
 /// The noise of a recording's axes, for people and for programs.
 struct NoiseReport {
-    /// One axis and its curve.
+    /// An axis and its Allan deviation.
     struct Axis {
-        /// As the recording's column: gx … az.
+        /// The recording's column: gx … az.
         let name: String
         let allan: AllanDeviation
     }
@@ -15,7 +15,7 @@ struct NoiseReport {
     private let gyroscope: [Axis]
     private let accelerometer: [Axis]
 
-    /// Computes the curves of every axis.
+    /// Computes the curve of every axis.
     init(_ recording: RestingRecording) throws(AllanDeviationError) {
         self.recording = recording
         gyroscope = try NoiseReport.axes("g", recording.rotationRate ?? [], recording.period)
@@ -34,7 +34,7 @@ struct NoiseReport {
 
     private var axes: [Axis] { gyroscope + accelerometer }
 
-    /// What there is to see: the gyroscope's curves and the accelerometer's.
+    /// The plots: the gyroscope's curves and the accelerometer's.
     var plots: [LogLogPlot] {
         [
             NoiseReport.plot("Allan deviation of the gyroscope", gyroscope, NoiseUnits.gyroscope.bias),
@@ -56,7 +56,7 @@ struct NoiseReport {
 
 // For people.
 extension NoiseReport {
-    /// What was recorded, a line an axis, and what should be known about them.
+    /// A summary of the recording, a table with one line per axis, and notes on the results.
     var text: String {
         var rows = [["", "noise density", "random walk", "bias instability", "", "bias random walk"]]
         rows += gyroscope.map { NoiseReport.row($0, .gyroscope) }
@@ -86,37 +86,38 @@ extension NoiseReport {
 
     private var notes: [String] {
         var notes = [
-            "The deviations are certain within 10 % up to \(threeDigits(longestTau(within: 0.1))) s of averaging, within 25 %"
+            "The deviations are accurate within 10 % up to \(threeDigits(longestTau(within: 0.1))) s of averaging, within 25 %"
                 + " up to \(threeDigits(longestTau(within: 0.25))) s."
         ]
         let falling = axes.filter { $0.allan.biasInstability?.isUpperBound ?? false }
         if !falling.isEmpty {
             notes.append(
-                "\(NoiseReport.list(falling)): where the curve is lowest, white noise still explains it. The bias instability is at "
-                    + "most what is said; \(length(10 * recording.duration)) would show a decade more.")
+                "\(NoiseReport.list(falling)): the minimum of the curve is still white noise. The bias instability is at most the "
+                    + "value given; a recording of \(length(10 * recording.duration)) would extend the curve by a decade."
+            )
         }
         let coloured = axes.filter { $0.allan.whiteNoise == nil && $0.allan.biasInstability != nil }
         if !coloured.isEmpty {
             notes.append(
-                "\(NoiseReport.list(coloured)): nowhere white noise (no slope of -1/2): slow drift, or a narrow low-pass."
+                "\(NoiseReport.list(coloured)): no white noise (no slope of -1/2): slow drift, or a narrow low-pass."
             )
         }
         let constant = axes.filter { $0.allan.biasInstability == nil }
-        if !constant.isEmpty { notes.append("\(NoiseReport.list(constant)): every sample is the same.") }
+        if !constant.isEmpty { notes.append("\(NoiseReport.list(constant)): all samples are equal.") }
         if let temperature = recording.temperature, temperature.highest - temperature.lowest > 1 {
             notes.append(
-                "The chip's temperature changed by \(formatted(temperature.highest - temperature.lowest, "%.1f")) °C: part of "
-                    + "the bias's slow changes is that. Let it run for ten minutes before recording.")
+                "The chip's temperature changed by \(formatted(temperature.highest - temperature.lowest, "%.1f")) °C, which "
+                    + "contributes to slow changes of the bias. Let the board run for ten minutes before recording.")
         }
         if recording.missing.gaps > 0 {
             notes.append(
-                "\(recording.missing.gaps) steps of time are not equal to the others, "
+                "\(recording.missing.gaps) time steps are irregular, "
                     + "\(formatted(recording.missing.seconds, "%.3f")) s are missing: too little to matter.")
         }
         return notes
     }
 
-    /// The longest averaging time at which the deviation is certain to a part.
+    /// The longest averaging time at which the deviation has at most this relative error.
     private func longestTau(within relativeError: Double) -> Double {
         recording.duration / AllanDeviation.duration(for: 1, relativeError: relativeError)
     }
@@ -130,7 +131,7 @@ extension NoiseReport {
 
 // For programs.
 extension NoiseReport {
-    /// Everything, in the units of the table.
+    /// The whole report, in the units of the table.
     var json: JSONObject {
         var object = JSONObject()
         object.add("samples", Int64(recording.count))

@@ -1,22 +1,22 @@
 internal import MotionCore
 
-/// The units in which people speak of a sensor's noise, and what they are of the SI ones.
+/// The customary units of sensor noise, and their conversion from SI.
 struct NoiseUnits {
     struct Unit {
         let name: String
         let scale: Double
 
-        /// A value in SI, for people.
+        /// An SI value in this unit, for people.
         func text(_ value: Double) -> String { "\(threeDigits(value * scale)) \(name)" }
     }
 
-    /// Of rad/s/√Hz or m/s²/√Hz.
+    /// From rad/s/√Hz or m/s²/√Hz.
     let density: Unit
-    /// Of rad/√s or m/s/√s.
+    /// From rad/√s or m/s/√s.
     let randomWalk: Unit
-    /// Of rad/s or m/s²: bias instability and the curve itself.
+    /// From rad/s or m/s²: bias instability and the curve itself.
     let bias: Unit
-    /// Of rad/s/√s or m/s²/√s.
+    /// From rad/s/√s or m/s²/√s.
     let biasWalk: Unit
 
     /// Square root of the seconds in an hour.

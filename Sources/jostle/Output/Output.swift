@@ -1,54 +1,54 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// Standard output and standard error, through which every command writes.
+/// Standard output and standard error, for all commands.
 ///
-/// Much of what is written came over the network or out of a file. None of it can command the terminal: whatever the text, its
-/// control characters are spelt out, and what does command the terminal cannot be made at run time.
+/// Much of the output comes from the network or from files, and must not control the terminal. So control characters in
+/// any text are escaped, and terminal commands are static strings or built by `ScreenDifference`.
 enum Output {
     private static let startOfLine = "\r\u{1B}[K"
 
     // MARK: Standard output
 
-    /// Writes a line; after `text`, `emphasis` in bold. Writes over the line that `live` left if `isOver`.
-    static func line(_ text: String = "", emphasis: String = "", isOver: Bool = false) {
-        var line = (isOver ? startOfLine : "") + ForeignText.oneLine(text)
+    /// Writes a line: `text`, then `emphasis` in bold. If `replacesLive`, it overwrites the line that `live` wrote.
+    static func line(_ text: String = "", emphasis: String = "", replacesLive: Bool = false) {
+        var line = (replacesLive ? startOfLine : "") + ForeignText.oneLine(text)
         if !emphasis.isEmpty { line += "\u{1B}[1m" + ForeignText.oneLine(emphasis) + "\u{1B}[0m" }
         print(line)
     }
 
-    /// Writes a text of several lines, which ends its last line itself: a table, a help.
-    static func text(_ text: String, isOver: Bool = false) {
-        print((isOver ? startOfLine : "") + ForeignText.lines(text), terminator: "")
+    /// Writes a text of several lines that includes its last line feed: a table, a help text.
+    static func text(_ text: String, replacesLive: Bool = false) {
+        print((replacesLive ? startOfLine : "") + ForeignText.lines(text), terminator: "")
     }
 
-    /// Writes JSON in a line, with the same value.
+    /// Writes JSON on one line, without changing its value.
     static func json(_ text: String) {
         print(ForeignText.json(text))
     }
 
-    /// Writes a line over the last one, to be written over in its turn.
+    /// Writes a line over the previous live line; the next line overwrites it.
     static func live(_ text: String) {
         print(startOfLine + ForeignText.oneLine(text), terminator: "")
     }
 
-    /// Hands everything to the system (fflush(3)).
+    /// Flushes all output to the system (fflush(3)).
     static func flush() {
         fflush(nil)
     }
 
-    // MARK: Standard output, when it matters whether it could be written
+    // MARK: Standard output with error checking
 
-    /// Writes a line at once; false with errno set if it could not be written.
+    /// Writes a line immediately; returns false, with errno set, on failure.
     static func writes(line: String) -> Bool { write(ForeignText.oneLine(line) + "\n", to: STDOUT_FILENO) }
 
-    /// Writes JSON in a line at once; false with errno set if it could not be written.
+    /// Writes JSON on one line immediately; returns false, with errno set, on failure.
     static func writes(json: String) -> Bool { write(ForeignText.json(json) + "\n", to: STDOUT_FILENO) }
 
-    /// Commands the terminal; false with errno set if it could not be written.
+    /// Sends a terminal command; returns false, with errno set, on failure.
     static func writes(command: StaticString) -> Bool { write("\(command)", to: STDOUT_FILENO) }
 
-    /// Draws on the terminal; false with errno set if it could not be written.
+    /// Draws on the terminal; returns false, with errno set, on failure.
     static func writes(_ difference: ScreenDifference) -> Bool { write(difference.text, to: STDOUT_FILENO) }
 
     // MARK: Standard error
@@ -61,7 +61,7 @@ enum Output {
         _ = write(lines.map { ForeignText.oneLine($0) + "\n" }.joined(), to: STDERR_FILENO)
     }
 
-    /// Writes everything (write(2)); false with errno set if it could not be written.
+    /// Writes all of the text (write(2)); returns false, with errno set, on failure.
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
         var text = text
         return text.withUTF8 { bytes in

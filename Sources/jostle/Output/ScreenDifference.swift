@@ -1,22 +1,22 @@
 internal import LinuxSystem
 
-/// A line of a screen, which is as long as its text has characters.
+/// A line of a screen; every character takes one column.
 struct ScreenLine: Equatable {
     var text: String
     var style = Style.plain
 
     enum Style: Equatable {
         case plain
-        /// What is above the others.
+        /// The screen's title.
         case title
-        /// What is new.
+        /// New content.
         case bold
-        /// What is less important.
+        /// Less important content.
         case dim
-        /// What somebody has to look after.
+        /// A problem that needs attention.
         case warning
 
-        /// The colour's number and the like (ECMA-48, SGR); empty for none.
+        /// The escape sequence for the style (ECMA-48, SGR); empty for none.
         var code: String {
             switch self {
             case .plain: ""
@@ -34,12 +34,12 @@ struct ScreenLine: Equatable {
     }
 }
 
-/// What has to be written to make one screen of another: only lines that differ.
+/// The output that turns one screen into another: only the lines that differ.
 struct ScreenDifference {
-    /// The text for the terminal, in which nothing but this commands it; empty if there is no difference.
+    /// The text with its terminal commands; empty if there is no difference.
     let text: String
 
-    /// The difference between two screens; everything if nothing is known of what is there.
+    /// The difference between two screens; the whole new screen if the old one is unknown.
     init(from old: [ScreenLine]?, to new: [ScreenLine]) {
         var text = old == nil ? "\u{1B}[2J" : ""
         for row in 0..<max(old?.count ?? 0, new.count) {

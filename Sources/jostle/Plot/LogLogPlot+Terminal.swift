@@ -1,10 +1,10 @@
 internal import Glibc
 
 extension LogLogPlot {
-    /// Characters that a decade is wide and high.
+    /// The width and height of a decade in characters.
     private static let decadeSize = (width: 13, height: 6)
 
-    /// The plot in characters: the last letter of a curve's name where it goes, `*` where several do.
+    /// The plot in characters: each curve as the last letter of its name, `*` if several coincide.
     var text: String {
         let width = (xDecades.count - 1) * LogLogPlot.decadeSize.width
         let height = (yDecades.count - 1) * LogLogPlot.decadeSize.height
@@ -21,7 +21,7 @@ extension LogLogPlot {
         return text + axis(margin: margin)
     }
 
-    /// The lines below the plot: the axis, and its labels centred below the decades.
+    /// The lines below the plot: the axis, and its labels centred under the decades.
     private func axis(margin: Int) -> String {
         let blank = String(repeating: " ", count: margin + 1)
         let decade = "+" + String(repeating: "-", count: LogLogPlot.decadeSize.width - 1)
@@ -36,7 +36,7 @@ extension LogLogPlot {
         return line + "  \(xLabel)\n"
     }
 
-    /// The characters of the field, lowest row first.
+    /// The characters of the plot area, lowest row first.
     private func letters(width: Int, height: Int) -> [[Character]] {
         var grid = [[Character]](repeating: [Character](repeating: " ", count: width + 1), count: height + 1)
         for curve in series {
@@ -54,7 +54,7 @@ extension LogLogPlot {
 }
 
 extension LogLogPlot.Series {
-    /// How high the curve is at a place of the x axis, both as parts of their axes; `nil` beyond its ends.
+    /// The height of the curve at `x`, both as fractions of their axes; `nil` beyond the curve's ends.
     fileprivate func position(at x: Double, _ xDecades: ClosedRange<Int>, _ yDecades: ClosedRange<Int>) -> Double? {
         let places = points.map {
             (x: LogLogPlot.position($0.x, in: xDecades), y: LogLogPlot.position($0.y, in: yDecades))

@@ -2,13 +2,13 @@ internal import Glibc
 
 /// Curves over two logarithmic axes.
 struct LogLogPlot {
-    /// A curve, in the order of its x values; all numbers are above zero.
+    /// A curve in the order of its x values; all numbers are positive.
     struct Series {
         let name: String
         let points: [Point]
     }
 
-    /// A point, and by how much its y is uncertain as a part of it.
+    /// A point, with the relative uncertainty of its y value.
     struct Point {
         let x: Double
         let y: Double
@@ -20,11 +20,11 @@ struct LogLogPlot {
     let yLabel: String
     let series: [Series]
 
-    /// The powers of ten between which all points lie.
+    /// The powers of ten that enclose all points.
     let xDecades: ClosedRange<Int>
     let yDecades: ClosedRange<Int>
 
-    /// Makes a plot; `nil` where there is no point to show.
+    /// Returns `nil` if there is no point to show.
     init?(title: String, xLabel: String, yLabel: String, series: [Series]) {
         let points = series.flatMap(\.points)
         guard let x = LogLogPlot.decades(points.map(\.x)), let y = LogLogPlot.decades(points.map(\.y)) else {
@@ -40,17 +40,17 @@ struct LogLogPlot {
 
     private static func decades(_ values: [Double]) -> ClosedRange<Int>? {
         guard let least = values.min(), let most = values.max(), least > 0, most.isFinite else { return nil }
-        // A power of ten that rounding put a little beyond its end still belongs to its decade.
+        // The tolerance keeps a power of ten with a rounding error in its decade.
         let lower = Int((log10(least) + 1e-9).rounded(.down))
         return lower...max(lower + 1, Int((log10(most) - 1e-9).rounded(.up)))
     }
 
-    /// Where a value lies on an axis: 0 at its lower end, 1 at its upper.
+    /// The position of a value on an axis: 0 at the lower end, 1 at the upper.
     static func position(_ value: Double, in decades: ClosedRange<Int>) -> Double {
         (log10(value) - Double(decades.lowerBound)) / Double(decades.count - 1)
     }
 
-    /// A power of ten as people write it: 0.01, 1, 1000.
+    /// A power of ten in decimal notation: 0.01, 1, 1000.
     static func label(_ exponent: Int) -> String {
         abs(exponent) > 4
             ? "1e\(exponent)"

@@ -1,8 +1,8 @@
-/// Plots below one another as a picture: SVG 1.1, without scripts, styles or fonts of its own.
+/// Plots below one another as a picture: SVG 1.1 without scripts, style sheets or embedded fonts.
 struct SVGFigure {
     private let plots: [LogLogPlot]
 
-    /// Makes a figure of plots, from top to bottom.
+    /// Creates a figure with the plots from top to bottom.
     init(_ plots: [LogLogPlot]) {
         self.plots = plots
     }
@@ -12,10 +12,10 @@ struct SVGFigure {
     private static let height = 360
     private static let field = (left: 80.0, top: 40.0, width: 600.0, height: 260.0)
 
-    /// Colours that are told apart also by the colour-blind (Okabe, Ito: "Color universal design", 2008).
+    /// Colours that colour-blind people can distinguish (Okabe, Ito: "Color universal design", 2008).
     private static let colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 
-    /// The picture's text.
+    /// The picture as SVG.
     var description: String {
         let height = SVGFigure.height * plots.count
         var text = """
@@ -59,7 +59,7 @@ struct SVGFigure {
             """
     }
 
-    /// A curve with a vertical stroke for the uncertainty of each point, and its name.
+    /// A curve with an error bar at each point, and its name.
     private static func curve(_ curve: LogLogPlot.Series, _ index: Int, in plot: LogLogPlot) -> String {
         let colour = colours[index % colours.count]
         var line = ""
@@ -67,7 +67,7 @@ struct SVGFigure {
         for point in curve.points {
             let x = number(horizontal(point.x, in: plot))
             line += (line.isEmpty ? "" : " ") + "\(x),\(number(vertical(point.y, in: plot)))"
-            // Below a pixel or two nobody sees it.
+            // Smaller error bars are not visible.
             guard point.relativeError > 0.02 else { continue }
             let low = max(point.y * (1 - point.relativeError), tenTo(plot.yDecades.lowerBound))
             let high = min(point.y * (1 + point.relativeError), tenTo(plot.yDecades.upperBound))
@@ -100,7 +100,7 @@ struct SVGFigure {
         return exponent < 0 ? 1 / result : result
     }
 
-    /// A tenth of a pixel is exact enough.
+    /// Rounds to a tenth of a pixel.
     private static func number(_ value: Double) -> String { decimal(value, 1) }
 
     private static func escaped(_ text: String) -> String {

@@ -1,4 +1,4 @@
-/// The program: finds the subcommand, runs it, and turns what comes of it into an exit status.
+/// The program: finds and runs the subcommand, and converts its result into an exit status.
 enum Tool {
     static func main(_ words: [String]) -> ExitStatus {
         do throws(CommandFailure) {
@@ -37,7 +37,7 @@ enum Tool {
     private static func find(_ name: String) throws(CommandFailure) -> Command {
         for command in Command.all where command.usage.name == name { return command }
         let names = Command.all.map(\.usage.name).joined(separator: ", ")
-        throw CommandFailure(.usage, "there is no command \"\(name)\"; there are \(names)")
+        throw CommandFailure(.usage, "unknown command \"\(name)\"; the commands are \(names)")
     }
 
     private static var overview: String {
@@ -47,15 +47,15 @@ enum Tool {
         Reads a motion sensor, recognises gestures and publishes both over MQTT.
 
         \(CommandUsage.table(Command.all.map { ($0.usage.name, $0.usage.summary) }))
-          jostle COMMAND --help   says more about a command
-          jostle --version        says which version this is
+          jostle COMMAND --help   shows the help of a command
+          jostle --version        prints the version
 
         """
     }
 }
 
 extension Command {
-    /// The subcommands in the order in which the help lists them.
+    /// The subcommands in the order of the help.
     static var all: [Command] {
         [
             Command(usage: RunCommand.usage, run: RunCommand.run),

@@ -2,14 +2,14 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionCore
 
-/// A row of the events' CSV file: see "Recording files" in docs/command-line.md.
+/// A row of the CSV file of events: see "Recording files" in docs/command-line.md.
 enum EventRow {
-    /// The columns that every reader of such files relies on, then those that came later.
+    /// The original columns, then those added later; the order is a contract.
     static let header =
         "t_s,gesture,phase,direction,side,count,axis,angle,strength,duration,reason,from,to,reversals,level,frequency,"
         + "height\n"
 
-    /// The row of an event at the time `time`, empty where a field does not apply.
+    /// The row of an event; fields that do not apply are empty.
     static func text(_ event: GestureEvent, time: String) -> String {
         let fields: [String] = [
             time, event.gesture.word, event.phase.word, event.direction?.word ?? "", event.side?.word ?? "",
@@ -35,7 +35,7 @@ enum EventRow {
         if let level = event.level { parts.append("\(decimal(level, 2)) m/s² RMS") }
         if let frequency = event.frequency { parts.append("\(decimal(frequency, 1)) Hz") }
         if let reversals = event.reversals { parts.append("\(reversals) reversals") }
-        if let height = event.height { parts.append("\(decimal(height, 2)) m deep") }
+        if let height = event.height { parts.append("height \(decimal(height, 2)) m") }
         if let duration = event.duration { parts.append("after \(decimal(duration, 2)) s") }
         if let reason = event.reason { parts.append(reason.word) }
         if event.isSimulated { parts.append("simulated") }

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import MotionCore
 
-/// The horizon as somebody sees it who looks along the body's x axis, its z axis up: the ground is filled.
+/// The horizon as seen along the body's x axis with its z axis up; the ground is filled.
 ///
-/// Positive pitch lowers the nose, so that there is more ground; positive roll leans to the right, so that the ground rises
-/// at the right. Vertically it shows 60° up and down; beyond that a sliver of sky or ground is left.
+/// Positive pitch lowers the nose and shows more ground; positive roll leans to the right and raises the ground there.
+/// The picture covers 60° up and down; beyond that, a strip of sky or ground remains.
 enum ArtificialHorizon {
-    /// Degrees from the middle to the upper end.
+    /// Degrees from the centre to the upper edge.
     private static let range = 60.0
 
     private static let lowerBlocks: [Character] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     private static let asciiBlocks: [Character] = [" ", " ", ".", ".", ":", ":", "#", "#", "#"]
 
-    /// The picture for angles in degrees; a character is taken to be twice as high as wide.
+    /// The picture for angles in degrees; assumes that characters are twice as high as wide.
     static func lines(roll: Double, pitch: Double, size: ScreenSize, glyphs: Glyphs) -> [String] {
         let angle = roll * radiansPerDegree
         let perRow = 2 * range / Double(max(1, size.rows))
@@ -35,7 +35,7 @@ enum ArtificialHorizon {
         return picture.map { String($0) }
     }
 
-    /// How much of a cell is ground: as many eighths of its height as lie on the ground's side of the horizon.
+    /// The character for a cell, from the number of eighths of its height that lie below the horizon.
     private static func cell(
         _ x: Double, _ y: Double, _ pitch: Double, _ sine: Double, _ cosine: Double, _ height: Double,
         _ glyphs: Glyphs
@@ -52,11 +52,11 @@ enum ArtificialHorizon {
         }
         guard glyphs.isUnicode else { return asciiBlocks[eighths] }
         if isLowestGround || eighths == 0 { return lowerBlocks[eighths] }
-        // Upside down, the ground hangs from above, for which there is a half block alone.
+        // Upside down, the ground is in the upper part of the cell, for which there is only a half block.
         return eighths < 3 ? " " : eighths < 6 ? "▀" : "█"
     }
 
-    /// The board itself, in the middle.
+    /// Draws the symbol of the board in the centre.
     private static func mark(_ picture: inout [[Character]], _ glyphs: Glyphs) {
         guard let width = picture.first?.count, width >= 13 else { return }
         let row = (picture.count - 1) / 2
@@ -70,12 +70,12 @@ enum ArtificialHorizon {
     }
 }
 
-/// A band of angles about the heading, as in a cockpit: turning left, to larger angles, moves it to the right.
+/// A scale of angles around the heading, as in a cockpit: it moves right when the board turns left, to larger angles.
 enum HeadingTape {
-    /// Degrees that a column stands for.
+    /// Degrees per column.
     private static let perColumn = 3.0
 
-    /// The mark above, and the band.
+    /// The marker and, below it, the scale.
     static func lines(heading: Double, columns: Int, glyphs: Glyphs) -> [String] {
         let middle = (columns - 1) / 2
         var band = Array(repeating: Character(glyphs.isUnicode ? "·" : "."), count: max(0, columns))

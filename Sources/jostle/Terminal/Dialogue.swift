@@ -3,11 +3,11 @@ internal import JostleMessages
 internal import MotionCore
 internal import Synchronization
 
-/// A conversation with somebody who does what the program says: lines that stay, one that tells how far it is, questions.
+/// A dialogue with the user: permanent lines, a live progress line, and questions.
 ///
-/// Where standard input or output is no terminal, nothing is written over and nobody is asked.
+/// If standard input or output is not a terminal, there is no progress line, and no question is asked.
 final class Dialogue: Sendable {
-    /// Whether somebody can be asked.
+    /// Whether the user can answer questions.
     let isInteractive: Bool
 
     private let signals: SignalWaiter
@@ -18,24 +18,24 @@ final class Dialogue: Sendable {
         var nextChange = Timestamp(nanoseconds: .min)
     }
 
-    /// Begins one; to be made before any thread starts, like the signals' waiter.
+    /// Create it before any thread starts, like the `SignalWaiter`.
     init(signals: SignalWaiter) {
         self.signals = signals
         isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
     }
 
-    // MARK: Saying
+    // MARK: Output
 
-    /// Writes a line that stays.
+    /// Writes a permanent line.
     func say(_ text: String) {
         live.withLock { live in
-            Output.text(text + "\n", isOver: !live.text.isEmpty)
+            Output.text(text + "\n", replacesLive: !live.text.isEmpty)
             live.text = ""
         }
         Output.flush()
     }
 
-    /// Writes over the line that tells how far it is, ten times a second at most; nothing where nobody looks.
+    /// Updates the progress line, at most ten times per second; without a terminal it does nothing.
     func show(_ text: String) {
         guard isInteractive else { return }
         let now = WallClock.monotonic
@@ -48,7 +48,7 @@ final class Dialogue: Sendable {
         Output.flush()
     }
 
-    /// Leaves the terminal in order: what is said elsewhere begins on a line of its own.
+    /// Ends the progress line, so that further output starts on a new line.
     func end() {
         live.withLock { live in
             if !live.text.isEmpty { Output.line() }
@@ -57,7 +57,7 @@ final class Dialogue: Sendable {
         Output.flush()
     }
 
-    /// A bar of a part, 0 … 1, that is done.
+    /// A progress bar for a fraction 0 … 1.
     static func bar(_ part: Double) -> String {
         let width = 20
         let full = Int((max(0, min(1, part)) * Double(width)).rounded())
@@ -66,7 +66,7 @@ final class Dialogue: Sendable {
 
     // MARK: Waiting
 
-    /// Waits, and ends the conversation where somebody interrupts.
+    /// Waits, and fails if the user interrupts.
     ///
     /// - Throws: status 75 at SIGINT, SIGTERM or SIGHUP.
     func wait(seconds: Double) throws(CommandFailure) {
@@ -75,17 +75,17 @@ final class Dialogue: Sendable {
         }
     }
 
-    // MARK: Asking
+    // MARK: Questions
 
-    /// Asks a question, and waits for an answer that begins with y or n.
+    /// Asks a question and waits for an answer that begins with y or n.
     ///
-    /// - Returns: whether it was yes; the end of the input is a no.
-    /// - Throws: status 75 where somebody interrupts.
+    /// - Returns: true for yes; false for no, and at the end of the input.
+    /// - Throws: status 75 if the user interrupts.
     func ask(_ question: String) throws(CommandFailure) -> Bool {
-        // What was typed before is no answer.
+        // Discard earlier input, which does not answer this question.
         tcflush(STDIN_FILENO, TCIFLUSH)
         while true {
-            // Not a line that is written over: the terminal adds what is typed.
+            // A permanent line, because the terminal echoes the answer after it.
             say("\(question) [y/n]")
             guard let answer = try readAnswer() else { return false }
             switch answer.drop(while: { $0 == " " }).first {
@@ -99,7 +99,7 @@ final class Dialogue: Sendable {
     /// Reads a line; `nil` at the end of the input.
     private func readAnswer() throws(CommandFailure) -> String? {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        // The signals are blocked and do not end a read: it is begun only when there is something.
+        // The signals are blocked and would not interrupt a read, so read only when there is input.
         while poll(&input, 1, 0) <= 0 { try wait(seconds: 0.1) }
         return readLine()
     }

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// The columns and rows of a window.
+/// The size of a window in columns and rows.
 struct ScreenSize: Equatable {
     var columns: Int
     var rows: Int
 }
 
-/// What a terminal can show: with Unicode the characters known to be one column wide, else ASCII alone.
+/// The characters that a terminal can show: with Unicode those known to be one column wide, else ASCII only.
 struct Glyphs {
     let isUnicode: Bool
 
@@ -14,15 +14,15 @@ struct Glyphs {
         self.isUnicode = isUnicode
     }
 
-    /// What the locale in the environment says (setlocale(3)): the first of the variables that is set counts.
+    /// According to the locale in the environment (setlocale(3)): the first of the variables that is set.
     static var ofTerminal: Glyphs {
         let name = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(Configuration.variable).first ?? ""
         let codeset = name.uppercased()
         return Glyphs(isUnicode: codeset.contains("UTF-8") || codeset.contains("UTF8"))
     }
 
-    /// A text of characters that are one column wide each; others are a question mark. So nothing in it commands the
-    /// terminal, and columns stay where they are.
+    /// The text with only characters that are one column wide; others become a question mark. So the text cannot
+    /// control the terminal, and columns stay aligned.
     func clean(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         var clean = ""
@@ -36,20 +36,20 @@ struct Glyphs {
         return clean
     }
 
-    /// A text in so many columns, its end left out where it is longer.
+    /// The text, cut to a number of columns.
     func cut(_ text: String, _ columns: Int) -> String {
         guard text.count > columns else { return text }
         let mark = isUnicode ? "…" : "~"
         return columns <= 0 ? "" : text.prefix(columns - 1) + mark
     }
 
-    /// The same, filled with blanks.
+    /// The text, cut or padded to a number of columns.
     func fit(_ text: String, _ columns: Int) -> String {
         let text = cut(text, columns)
         return text + String(repeating: " ", count: max(0, columns - text.count))
     }
 
-    /// A text at the left and one at the right end of a line; where there is no room for both, the left one.
+    /// Two texts at the left and right ends of a line; only the left one if there is no room for both.
     func spread(_ left: String, _ right: String, _ columns: Int) -> String {
         let gap = columns - left.count - right.count
         guard gap >= 2 else { return fit(left, columns) }
@@ -60,7 +60,7 @@ struct Glyphs {
         "°": " deg", "²": "^2", "µ": "u", "…": "...", "·": ".", "●": "*", "○": "o", "→": "->", "≤": "<=", "–": "-",
     ]
 
-    /// Latin, Greek, Cyrillic, punctuation, arrows, lines, blocks; neither combining nor wide characters.
+    /// Latin, Greek, Cyrillic, punctuation, arrows, lines, blocks; no combining and no wide characters.
     private static func isOneColumn(_ scalar: UnicodeScalar) -> Bool {
         switch scalar.value {
         case 0xA1...0xAC, 0xAE...0x24F, 0x391...0x3C9, 0x400...0x482, 0x48A...0x52F, 0x2010...0x2015, 0x2018...0x2026,

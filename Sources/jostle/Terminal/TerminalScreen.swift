@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// The terminal at standard output as a screen of its own, which is given back as it was.
+/// The terminal at standard output as a full screen; its former state is restored at the end.
 final class TerminalScreen {
-    /// Windows larger than that are filled in part.
+    /// Larger windows are filled only in part.
     private static let largest = ScreenSize(columns: 400, rows: 150)
 
     private var shown: [ScreenLine]?
     private var isEntered = false
     private var settings: termios?
 
-    /// Whether somebody may type.
+    /// Whether keys can be read from standard input.
     private(set) var hasKeys = isatty(STDIN_FILENO) == 1
 
-    /// Whether standard output can show one.
+    /// Whether standard output is a terminal that supports this.
     static var isAvailable: Bool {
         isatty(STDOUT_FILENO) == 1 && !["", "dumb"].contains(Configuration.variable("TERM") ?? "")
     }
@@ -21,7 +21,7 @@ final class TerminalScreen {
         leave()
     }
 
-    /// Takes the terminal: the alternate screen, no cursor, no line breaks of its own, no echo of what is typed.
+    /// Takes over the terminal: alternate screen, no cursor, no line wrap, no echo.
     func enter() {
         guard !isEntered else { return }
         isEntered = true
@@ -36,7 +36,7 @@ final class TerminalScreen {
         _ = Output.writes(command: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
     }
 
-    /// Gives it back.
+    /// Restores the terminal.
     func leave() {
         guard isEntered else { return }
         isEntered = false
@@ -45,7 +45,7 @@ final class TerminalScreen {
         settings = nil
     }
 
-    /// How large the window is now (ioctl TIOCGWINSZ); 80 by 24 where nobody knows.
+    /// The size of the window (ioctl TIOCGWINSZ); 80 by 24 if it is unknown.
     var size: ScreenSize {
         var window = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
@@ -56,10 +56,10 @@ final class TerminalScreen {
             rows: min(Int(window.ws_row), TerminalScreen.largest.rows))
     }
 
-    /// Lets the next screen be drawn as a whole.
-    func forget() { shown = nil }
+    /// Makes the next call of `draw` write the whole screen.
+    func invalidate() { shown = nil }
 
-    /// Shows a screen: writes what is new in it. Where the terminal takes nothing at present (Ctrl-S), nothing happens.
+    /// Writes the lines that changed. Does nothing while the terminal accepts no output (Ctrl-S).
     ///
     /// - Returns: whether the terminal is still there.
     func draw(_ lines: [ScreenLine]) -> Bool {
@@ -72,13 +72,13 @@ final class TerminalScreen {
         return Output.writes(difference)
     }
 
-    /// What was typed meanwhile.
+    /// Returns the keys typed since the last call.
     func takeKeys() -> [UInt8] {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard hasKeys, poll(&input, 1, 0) > 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 64)
         let count = read(STDIN_FILENO, &buffer, buffer.count)
-        // At its end it would be ready for ever.
+        // At the end of the input, poll would report it as ready forever.
         if count == 0 { hasKeys = false }
         return Array(buffer.prefix(max(0, count)))
     }

@@ -7,9 +7,9 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// What the agent does, live: a line of attitude that is written over and over, and a line for each thing that happens.
+/// A live view of the agent: a line of attitude that is updated in place, and a line for each event.
 ///
-/// Where standard output is no terminal there are only lines that stay: attitude once a second.
+/// If standard output is not a terminal, all lines are permanent, with the attitude once per second.
 final class TerminalView: Sendable {
     private let isTerminal = isatty(STDOUT_FILENO) == 1
     private let state = Mutex(State())
@@ -21,7 +21,7 @@ final class TerminalView: Sendable {
         var topics: Topics?
     }
 
-    /// What the agent is given so that it tells the view.
+    /// The callbacks through which the agent updates the view.
     var observer: Agent.Observer {
         var observer = Agent.Observer()
         observer.motion = { [self] in show($0) }
@@ -31,7 +31,7 @@ final class TerminalView: Sendable {
         return observer
     }
 
-    /// Says what runs and how to listen to it.
+    /// Prints the sensor, the broker and how to subscribe.
     func begin(agent: Agent) {
         state.withLock { state in
             state.start = WallClock.monotonic
@@ -44,14 +44,14 @@ final class TerminalView: Sendable {
             Sensor: \(agent.sensorTitle)
             Broker: \(broker)
             Listen: mosquitto_sub -h \(broker.host) -p \(broker.port)\(tls) -v -t '\(agent.topics.root)/#'
-            Ctrl-C ends it.
+            Press Ctrl-C to stop.
 
 
             """)
         Output.flush()
     }
 
-    /// Leaves the terminal in order.
+    /// Ends the live line, so that further output starts on a new line.
     func end() {
         state.withLock { state in
             if state.hasLiveLine { Output.line() }
@@ -60,7 +60,7 @@ final class TerminalView: Sendable {
         Output.flush()
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func show(_ motion: MotionState) {
         state.withLock { state in
@@ -88,9 +88,9 @@ final class TerminalView: Sendable {
     private func show(_ event: SensorEvent) {
         switch event {
         case .none: break
-        case .streaming: write("the sensor measures")
+        case .streaming: write("the sensor is measuring")
         case .gap(let seconds, let fault):
-            write("samples of \(decimal(seconds, 3)) s are missing: \(fault.explanation)")
+            write("\(decimal(seconds, 3)) s of samples are missing: \(fault.explanation)")
         case .failed(let fault): write("the sensor is lost: \(fault.explanation)")
         }
     }
@@ -109,12 +109,12 @@ final class TerminalView: Sendable {
         Output.flush()
     }
 
-    /// A line that stays, in front of which the time since the start stands.
+    /// Writes a permanent line that begins with the time since the start.
     private func line(_ text: String, emphasis: String = "", _ state: inout State) {
         let tenths = Int((WallClock.monotonic.seconds(since: state.start) * 10).rounded())
         let time = "\(tenths / 10).\(tenths % 10)"
         let column = String(repeating: " ", count: max(0, 7 - time.count)) + time
-        Output.line("\(column) s  \(text)", emphasis: emphasis, isOver: state.hasLiveLine)
+        Output.line("\(column) s  \(text)", emphasis: emphasis, replacesLive: state.hasLiveLine)
         state.hasLiveLine = false
     }
 
@@ -124,7 +124,7 @@ final class TerminalView: Sendable {
         return String(repeating: " ", count: max(0, 7 - text.count)) + text
     }
 
-    /// Pitch and roll at a glance: a mark on a scale of ±90°, slanted as the board is.
+    /// Pitch and roll at a glance: a mark on a scale of ±90°, slanted like the board.
     private static func horizon(_ angles: EulerAngles) -> String {
         let width = 17
         let share = max(-1, min(1, angles.pitch / (.pi / 2)))

@@ -1,18 +1,18 @@
 internal import LinuxSystem
 
-/// Columns as wide as their widest cell, two blanks apart.
+/// A table with columns as wide as their widest cell, two blanks apart.
 struct TextTable {
     private let rows: [[String]]
     private let rightAligned: ClosedRange<Int>?
 
-    /// Makes a table of rows, of which the columns of numbers are aligned at their right end. A row's last cell may be longer
-    /// than its column where nothing follows.
+    /// Creates a table; the columns in `rightAligned` are aligned at the right. Without any, the last cell of a row may
+    /// be longer than its column.
     init(_ rows: [[String]], rightAligned: ClosedRange<Int>? = nil) {
         self.rows = rows.map { $0.map(ForeignText.oneLine) }
         self.rightAligned = rightAligned
     }
 
-    /// The table, a line a row.
+    /// The table, one line per row.
     var description: String {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in

@@ -3,17 +3,16 @@ internal import JostleConfiguration
 internal import LinuxSystem
 internal import MotionCore
 
-/// The configuration file that a sensitivity is written to.
+/// The configuration file into which a sensitivity is written.
 struct TuningTarget {
-    /// The file's path.
     let path: String
 
-    /// Writes a gesture's sensitivity; everything else in the file stays, comments too.
+    /// Writes a gesture's sensitivity; the rest of the file, with its comments, does not change.
     ///
-    /// - Throws: status 77 or 73 where the file cannot be written, 78 where its layout does not allow it; the file is as
-    ///   it was.
+    /// - Throws: status 77 or 73 if the file cannot be written, 78 if its layout does not allow it; the file is then
+    ///   unchanged.
     func write(_ sensitivity: Int, key: String) throws(CommandFailure) {
-        // Where the path is a link, the file behind it is meant.
+        // Resolve a symbolic link, so that the file is replaced and not the link.
         let file = realpath(path, nil).map { pointer in
             defer { free(pointer) }
             return String(cString: pointer)

@@ -1,21 +1,23 @@
 internal import JostleOperator
 internal import MotionCore
 
-/// The screen of one device, in whatever room there is: the smaller the window, the more is left out.
+/// The screen of one device, adapted to the size of the window: a smaller window shows less.
 struct DeviceScreen {
     let glyphs: Glyphs
-    /// The time of day of milliseconds since 1970.
+    /// Formats milliseconds since 1970 as the time of day.
     let timeOfDay: (Int64) -> String
 
-    /// The columns beside the horizon.
+    /// The width of the figures beside the horizon, columns.
     private static let figures = 30
 
-    /// Seconds after which an attitude may have changed unnoticed: twice the usual heartbeat.
+    /// Seconds after which an attitude counts as outdated: twice the default heartbeat.
     private static let freshness = 60.0
 
-    /// The screen's lines, none longer than the window is wide, and no more than it has rows.
-    func lines(_ device: WatchedDevice, _ link: WatchLink, at now: Timestamp, size: ScreenSize) -> [ScreenLine] {
-        var lines = head(device, link, size)
+    /// The screen's lines, cut to the size of the window.
+    func lines(
+        _ device: WatchedDevice, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
+    ) -> [ScreenLine] {
+        var lines = header(device, connection, size)
         let isLarge = size.columns >= 60 && size.rows >= 18
         if isLarge {
             let health = health(device, now, size.columns)
@@ -31,35 +33,35 @@ struct DeviceScreen {
         return lines.prefix(max(0, size.rows)).map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
     }
 
-    // MARK: Above
+    // MARK: Header
 
-    /// The title, and a line where something is wrong.
-    private func head(_ device: WatchedDevice, _ link: WatchLink, _ size: ScreenSize) -> [ScreenLine] {
-        let availability = device.isOnline.map { $0 ? "● online" : "○ offline" } ?? "○ not heard of yet"
+    /// The title and, if there is a problem, a line about it.
+    private func header(_ device: WatchedDevice, _ connection: ConnectionStatus, _ size: ScreenSize) -> [ScreenLine] {
+        let availability = device.isOnline.map { $0 ? "● online" : "○ offline" } ?? "○ no message yet"
         let stopped = device.isStopped ? ", stopped" : ""
         let left = glyphs.clean(" \(device.id)  \(availability)\(stopped)")
-        var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(link.text + " "), size.columns), .title)]
-        if let trouble = trouble(device, link) { lines.append(ScreenLine(glyphs.clean(" " + trouble), .warning)) }
+        var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(connection.text + " "), size.columns), .title)]
+        if let problem = problem(device, connection) { lines.append(ScreenLine(glyphs.clean(" " + problem), .warning)) }
         return lines
     }
 
-    private func trouble(_ device: WatchedDevice, _ link: WatchLink) -> String? {
-        if let trouble = link.trouble { return trouble }
+    private func problem(_ device: WatchedDevice, _ connection: ConnectionStatus) -> String? {
+        if let problem = connection.problem { return problem }
         if let health = device.health, !health.problems.isEmpty {
             let fault = health.sensorFault.map { ": \($0)" } ?? ""
             return "problems: \(health.problems.joined(separator: ", "))\(fault)"
         }
-        guard let complaint = device.complaint else { return nil }
-        return "\(device.malformed) messages make no sense, the last: \(complaint)"
+        guard let reason = device.lastProblem else { return nil }
+        return "\(device.malformedMessages) malformed messages, the last: \(reason)"
     }
 
     // MARK: Attitude and state
 
-    /// Horizon and figures side by side, the heading below.
+    /// The horizon and the figures side by side, and the heading below.
     private func instruments(
         _ device: WatchedDevice, _ now: Timestamp, _ size: ScreenSize, room: Int
     ) -> [ScreenLine] {
-        // Odd, so that there is a middle.
+        // Odd, so that there is a middle row.
         let height = max(7, min(15, room - 3) - 1) | 1
         let width = (min(4 * height, size.columns - DeviceScreen.figures - 3) - 1) | 1
         let figures = figures(device, now)
@@ -81,7 +83,7 @@ struct DeviceScreen {
         return lines + [ScreenLine("")]
     }
 
-    /// Name and value, aligned, the most important first.
+    /// Names and values, aligned, the most important first.
     private func figures(_ device: WatchedDevice, _ now: Timestamp) -> [String] {
         var rows: [(String, String)] = []
         if let attitude = device.attitude {
@@ -90,7 +92,7 @@ struct DeviceScreen {
                 ("heading", number(attitude.yaw, "%8.1f°")),
             ]
         } else {
-            rows.append(("attitude", "not told yet"))
+            rows.append(("attitude", "unknown"))
         }
         if let state = device.state {
             rows.append(("side up", aligned(state.side ?? "-")))
@@ -98,8 +100,8 @@ struct DeviceScreen {
             rows += [("moving", aligned(word(state.isMoving))), ("vibrating", vibration(state))]
         }
         if let motion = device.motion {
-            if let acceleration = motion.acceleration { rows.append(("moved by", number(acceleration, "%8.2f m/s²"))) }
-            if let rotation = motion.rotation { rows.append(("turned by", number(rotation, "%8.1f °/s"))) }
+            if let acceleration = motion.acceleration { rows.append(("accel.", number(acceleration, "%8.2f m/s²"))) }
+            if let rotation = motion.rotation { rows.append(("rotation", number(rotation, "%8.1f °/s"))) }
         }
         if let temperature = device.motion?.temperature ?? device.health?.temperature {
             rows.append(("chip", number(temperature, "%8.1f °C")))
@@ -108,9 +110,9 @@ struct DeviceScreen {
         return rows.map { glyphs.fit($0.0, 10) + glyphs.clean($0.1) }
     }
 
-    /// The same in two lines.
+    /// Attitude and state on two lines, for a small window.
     private func brief(_ device: WatchedDevice, _ now: Timestamp) -> [ScreenLine] {
-        var first = "attitude not told yet"
+        var first = "attitude unknown"
         if let attitude = device.attitude {
             first =
                 "roll \(number(attitude.roll, "%.1f°"))  pitch \(number(attitude.pitch, "%.1f°"))  "
@@ -128,18 +130,18 @@ struct DeviceScreen {
         return "\(aligned(word(state.isVibrating))), \(number(level, "%.2f m/s²"))"
     }
 
-    /// A word that ends where the numbers do.
+    /// A word, right-aligned with the numbers.
     private func aligned(_ word: String) -> String { String(repeating: " ", count: max(0, 8 - word.count)) + word }
 
     private func word(_ flag: Bool?) -> String { flag.map { $0 ? "yes" : "no" } ?? "-" }
 
-    /// How old the attitude is, where that is to be doubted.
+    /// The age of the attitude if it is outdated.
     private func age(_ device: WatchedDevice, _ now: Timestamp) -> String? {
         guard let seconds = device.attitude.map({ now.seconds(since: $0.arrival) }) else { return nil }
-        return seconds < DeviceScreen.freshness ? nil : "\(WatchWords.duration(seconds)) old"
+        return seconds < DeviceScreen.freshness ? nil : "\(WatchText.duration(seconds)) old"
     }
 
-    /// A number as `format` has it, its unit included.
+    /// A number formatted by `format`, which ends with the unit.
     private func number(_ value: Double, _ format: String) -> String {
         let end = format.firstIndex { $0 == "f" } ?? format.startIndex
         return formatted(value, String(format[...end])) + format[format.index(after: end)...]
@@ -148,8 +150,8 @@ struct DeviceScreen {
     // MARK: Health
 
     private func health(_ device: WatchedDevice, _ now: Timestamp, _ columns: Int) -> [ScreenLine] {
-        guard let health = device.health else { return [ScreenLine("health: not told yet", .dim)] }
-        let items = WatchWords.health(health).map(glyphs.clean)
+        guard let health = device.health else { return [ScreenLine("health unknown", .dim)] }
+        let items = WatchText.health(health).map(glyphs.clean)
         var lines: [String] = []
         for item in items {
             if let last = lines.last, last.count + item.count + 3 <= columns {

@@ -1,22 +1,22 @@
 internal import JostleOperator
 internal import MotionCore
 
-/// The screen of a fleet: a line a device, those first that somebody has to look after.
+/// The screen of a fleet: one line per device, those that need attention first.
 struct FleetScreen {
     let glyphs: Glyphs
-    /// The time of day of milliseconds since 1970.
+    /// Formats milliseconds since 1970 as the time of day.
     let timeOfDay: (Int64) -> String
 
-    /// The screen's lines, none longer than the window is wide, and no more than it has rows.
-    func lines(_ model: WatchModel, _ link: WatchLink, size: ScreenSize) -> [ScreenLine] {
+    /// The screen's lines, cut to the size of the window.
+    func lines(_ model: WatchModel, _ connection: ConnectionStatus, size: ScreenSize) -> [ScreenLine] {
         let devices = model.devices.values.sorted { a, b in
-            a.isInTrouble == b.isInTrouble ? a.id < b.id : a.isInTrouble
+            a.needsAttention == b.needsAttention ? a.id < b.id : a.needsAttention
         }
         let left = glyphs.clean(" " + summary(devices))
-        var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(link.text + " "), size.columns), .title)]
-        if let trouble = trouble(model, link) { lines.append(ScreenLine(glyphs.clean(" " + trouble), .warning)) }
+        var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(connection.text + " "), size.columns), .title)]
+        if let problem = problem(model, connection) { lines.append(ScreenLine(glyphs.clean(" " + problem), .warning)) }
         if devices.isEmpty {
-            lines.append(ScreenLine("no device was heard of yet", .dim))
+            lines.append(ScreenLine("no device yet", .dim))
         } else {
             lines += table(devices, room: size.rows - lines.count, columns: size.columns)
         }
@@ -29,28 +29,28 @@ struct FleetScreen {
         return "\(devices.count) devices, \(online) online" + (problems > 0 ? ", \(problems) with problems" : "")
     }
 
-    private func trouble(_ model: WatchModel, _ link: WatchLink) -> String? {
-        if let trouble = link.trouble { return trouble }
-        if model.unwatched > 0 {
-            let bound = WatchModel.maximumDevices
-            return "more than \(bound) devices: \(model.unwatched) messages of others were left aside"
+    private func problem(_ model: WatchModel, _ connection: ConnectionStatus) -> String? {
+        if let problem = connection.problem { return problem }
+        if model.ignoredMessages > 0 {
+            let limit = WatchModel.maximumDevices
+            return "more than \(limit) devices: \(model.ignoredMessages) messages of others were ignored"
         }
-        let malformed = model.devices.values.filter { $0.malformed > 0 }
-        guard let one = malformed.min(by: { $0.id < $1.id }), let complaint = one.complaint else { return nil }
-        return "messages of \(malformed.count) devices make no sense, of \(one.id): \(complaint)"
+        let malformed = model.devices.values.filter { $0.malformedMessages > 0 }
+        guard let first = malformed.min(by: { $0.id < $1.id }), let reason = first.lastProblem else { return nil }
+        return "malformed messages of \(malformed.count) devices, of \(first.id): \(reason)"
     }
 
     private func table(_ devices: [WatchedDevice], room: Int, columns: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         let width = min(max(8, devices.map(\.id.count).max() ?? 0), max(8, columns / 3))
         var lines = [ScreenLine(row(width, "device", "", "rate", "state", "last gesture"), .dim)]
-        // The last row says how many there is no room for.
+        // If there is no room for all devices, the last row has the number of the others.
         let isCut = devices.count > room - 1
         for device in devices.prefix(isCut ? max(0, room - 2) : devices.count) {
             let rate = device.health?.rate.map { formatted($0, "%.1f Hz") } ?? "-"
-            let state = device.state.map(WatchWords.state) ?? "-"
-            let text = row(width, device.id, WatchWords.availability(device), rate, state, last(device))
-            let style: ScreenLine.Style = device.isInTrouble ? .warning : device.isStopped ? .dim : .plain
+            let state = device.state.map(WatchText.state) ?? "-"
+            let text = row(width, device.id, WatchText.availability(device), rate, state, last(device))
+            let style: ScreenLine.Style = device.needsAttention ? .warning : device.isStopped ? .dim : .plain
             lines.append(ScreenLine(text, style))
         }
         if isCut { lines.append(ScreenLine("and \(devices.count - max(0, room - 2)) more", .dim)) }
@@ -68,12 +68,12 @@ struct FleetScreen {
         return cells.joined(separator: "  ")
     }
 
-    /// The last gesture, or what is wrong.
+    /// The last gesture, or the device's problems.
     private func last(_ device: WatchedDevice) -> String {
         if let problems = device.health?.problems, !problems.isEmpty {
             return "problems: \(problems.joined(separator: ", "))"
         }
         guard let event = device.events.first else { return "" }
-        return "\(event.time.map(timeOfDay) ?? "--:--:--") \(WatchWords.event(event))"
+        return "\(event.time.map(timeOfDay) ?? "--:--:--") \(WatchText.event(event))"
     }
 }

@@ -4,51 +4,51 @@ internal import JostleOperator
 internal import MosquittoClient
 internal import MotionCore
 
-/// Shows what a listener hears until somebody ends it: as a screen, as lines, or as it came.
+/// Shows what a listener receives: as a full screen, as lines, or as JSON.
 final class WatchView {
-    /// What is shown.
-    enum Form {
+    /// The output format.
+    enum Format {
         case screen
         case lines
         case json
     }
 
-    /// Seconds between two screens at least: fifteen a second are as good as more.
+    /// The shortest time between two screens, seconds: more than fifteen per second would not look better.
     private static let period = 1.0 / 15
 
-    /// Seconds after which a screen is drawn anew though nothing came: ages grow.
+    /// Seconds after which the screen is redrawn even if nothing arrived, because displayed ages grow.
     private static let idlePeriod = 1.0
 
-    /// Seconds within which retained messages come after the subscription was granted.
+    /// Seconds within which retained messages arrive after the subscription was granted.
     private static let settlingTime = 0.5
 
     private let listener: WatchListener
-    private let form: Form
+    private let format: Format
     private let screen = TerminalScreen()
     private let glyphs = Glyphs.ofTerminal
     private var lines: WatchLines
     private var model: WatchModel
-    private var link = WatchLink()
+    private var connection = ConnectionStatus()
 
-    /// Whether it is still open whether there is one device or a fleet, and when that is decided.
-    private var isUndecided: Bool
-    private var decision: Timestamp?
+    /// Whether the choice between one device and the fleet is still open, and when it will be made.
+    private var isChoiceOpen: Bool
+    private var choiceTime: Timestamp?
 
     private var isChanged = true
     private var drawn = Timestamp(nanoseconds: .min / 2)
 
-    /// Makes a view of the device `id`, or of whatever is there.
-    init(_ listener: WatchListener, prefix: String, id: String?, form: Form) {
+    /// Creates a view of the device `id`; if it is `nil`, of the only device at the broker, or of all.
+    init(_ listener: WatchListener, prefix: String, id: String?, format: Format) {
         self.listener = listener
-        self.form = form
+        self.format = format
         lines = WatchLines(glyphs: glyphs)
-        model = WatchModel(prefix: prefix, only: id)
-        isUndecided = id == nil
+        model = WatchModel(prefix: prefix, onlyDevice: id)
+        isChoiceOpen = id == nil
     }
 
-    /// Watches until a signal or a key ends it, or for some seconds.
+    /// Runs until a signal or a key ends it, or for `seconds`.
     ///
-    /// - Throws: status 73 where standard output cannot be written, 69 and more where it cannot be listened at all.
+    /// - Throws: status 73 if standard output cannot be written; the listener's failure with its exit status.
     func run(for seconds: Double?, signals: ViewSignals) throws(CommandFailure) {
         do throws(RemoteDeviceError) {
             try listener.start()
@@ -56,19 +56,19 @@ final class WatchView {
             throw CommandFailure(error)
         }
         let end = seconds.map { WallClock.monotonic.advanced(bySeconds: $0) }
-        if form == .screen { screen.enter() }
+        if format == .screen { screen.enter() }
         defer { screen.leave() }
         while true {
             let now = WallClock.monotonic
             if let end, now >= end { return }
             try takeReports(at: now)
-            if let decision, now >= decision { try decide() }
-            if form == .screen { try draw(at: now) }
-            // What comes meanwhile is drawn with the rest when the next screen is due.
-            let isWaitingToDraw = form == .screen && isChanged
+            if let choiceTime, now >= choiceTime { try chooseDevice() }
+            if format == .screen { try draw(at: now) }
+            // While a redraw is pending, further messages need not wake the view; the next screen shows them.
+            let isWaitingToDraw = format == .screen && isChanged
             for signal in signals.wait(
-                seconds: pause(at: WallClock.monotonic, until: end), news: isWaitingToDraw ? nil : listener,
-                input: form == .screen && screen.hasKeys)
+                seconds: pause(at: WallClock.monotonic, until: end), listener: isWaitingToDraw ? nil : listener,
+                input: format == .screen && screen.hasKeys)
             {
                 switch signal {
                 case .end: return
@@ -76,17 +76,17 @@ final class WatchView {
                 case .suspend: suspend()
                 }
             }
-            if form == .screen, handleKeys() { return }
+            if format == .screen, handleKeys() { return }
         }
     }
 
-    /// Seconds until something is due.
+    /// Seconds until the next deadline.
     private func pause(at now: Timestamp, until end: Timestamp?) -> Double {
         var next = now.advanced(bySeconds: 60)
-        if form == .screen {
+        if format == .screen {
             next = drawn.advanced(bySeconds: isChanged ? WatchView.period : WatchView.idlePeriod)
         }
-        if let decision { next = min(next, decision) }
+        if let choiceTime { next = min(next, choiceTime) }
         if let end { next = min(next, end) }
         return max(0.001, next.seconds(since: now))
     }
@@ -101,33 +101,33 @@ final class WatchView {
         let size = screen.size
         let timeOfDay: (Int64) -> String = { WallClock.timeOfDay(milliseconds: $0) }
         let text: [ScreenLine]
-        if let id = model.only {
-            let device = model.devices[id] ?? model.unheard(id)
-            text = DeviceScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(device, link, at: now, size: size)
+        if let id = model.onlyDevice {
+            let device = model.devices[id] ?? model.emptyDevice(id)
+            text = DeviceScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(device, connection, at: now, size: size)
         } else {
-            text = FleetScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(model, link, size: size)
+            text = FleetScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(model, connection, size: size)
         }
         if !screen.draw(text) { throw outputFailure() }
     }
 
     private func redraw() {
-        screen.forget()
+        screen.invalidate()
         isChanged = true
         drawn = Timestamp(nanoseconds: .min / 2)
     }
 
-    /// Leaves the terminal to others until the program is continued.
+    /// Restores the terminal and stops until the program is continued.
     private func suspend() {
         screen.leave()
         ViewSignals.stopHere()
-        guard form == .screen else { return }
+        guard format == .screen else { return }
         screen.enter()
         redraw()
     }
 
-    /// Does what keys ask for.
+    /// Handles the keys typed.
     ///
-    /// - Returns: whether somebody ended it.
+    /// - Returns: whether the user quit.
     private func handleKeys() -> Bool {
         for key in screen.takeKeys() {
             switch key {
@@ -139,42 +139,43 @@ final class WatchView {
         return false
     }
 
-    // MARK: What came
+    // MARK: Reports
 
     private func takeReports(at now: Timestamp) throws(CommandFailure) {
-        let (reports, leftOut) = listener.takeReports()
-        if leftOut > 0 {
-            link.note(leftOut: leftOut)
-            try write("\(leftOut) messages came too fast and were left out")
+        let (reports, dropped) = listener.takeReports()
+        if dropped > 0 {
+            connection.addDropped(dropped)
+            try write("\(dropped) messages arrived too fast and were dropped")
         }
         if !reports.isEmpty { isChanged = true }
         for report in reports {
             if case .message(let message) = report {
-                try take(message, at: now)
-            } else if case .listening = report, isUndecided {
-                decision = now.advanced(bySeconds: WatchView.settlingTime)
-            } else if let line = link.note(report) {
+                try handle(message, at: now)
+            } else if case .listening = report, isChoiceOpen {
+                choiceTime = now.advanced(bySeconds: WatchView.settlingTime)
+            } else if let line = connection.update(with: report) {
                 try write(line)
             }
         }
     }
 
-    private func take(_ message: MQTTMessage, at now: Timestamp) throws(CommandFailure) {
-        if form == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
-        guard let (id, news) = model.take(message, at: now), form == .lines, let device = model.devices[id] else {
+    private func handle(_ message: MQTTMessage, at now: Timestamp) throws(CommandFailure) {
+        if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
+        guard let (id, change) = model.update(with: message, at: now), format == .lines, let device = model.devices[id]
+        else {
             return
         }
         var time = WallClock.milliseconds(at: now)
-        if case .event(let event) = news { time = event.time ?? time }
-        if let line = lines.line(news, of: device, at: now, time: WallClock.timeOfDay(milliseconds: time)) {
+        if case .event(let event) = change { time = event.time ?? time }
+        if let line = lines.line(change, of: device, at: now, time: WallClock.timeOfDay(milliseconds: time)) {
             try put(line)
         }
     }
 
-    /// The only device that the broker knows, or all there are and will be.
-    private func decide() throws(CommandFailure) {
-        decision = nil
-        isUndecided = false
+    /// Chooses the only device at the broker; if there are several or none, the view shows all.
+    private func chooseDevice() throws(CommandFailure) {
+        choiceTime = nil
+        isChoiceOpen = false
         let known = model.devices.values.filter { $0.isOnline != nil }
         guard known.count == 1, let id = known.first?.id else { return }
         model.narrow(to: id)
@@ -187,9 +188,9 @@ final class WatchView {
 
     // MARK: Lines
 
-    /// A line about the connection: among the others, or beside those that programs read.
+    /// Writes a line about the connection: among the other lines, or to standard error beside JSON.
     private func write(_ text: String) throws(CommandFailure) {
-        switch form {
+        switch format {
         case .screen: break
         case .lines:
             let time = WallClock.timeOfDay(milliseconds: WallClock.milliseconds(at: WallClock.monotonic))
@@ -203,7 +204,7 @@ final class WatchView {
     }
 
     private func outputFailure() -> CommandFailure {
-        let reason = errno == EPIPE ? "nobody reads it any more" : String(cString: strerror(errno))
+        let reason = errno == EPIPE ? "the reader has closed it" : String(cString: strerror(errno))
         return CommandFailure(.cannotCreate, "standard output: \(reason)")
     }
 }

@@ -1,14 +1,14 @@
-// A fake of /dev/gpiochipN, below the C library as the fake adapter is: open, ioctl and close answer as the kernel's
-// gpiolib does. A requested line is a pipe, so that reading and polling it are the kernel's own.
+// A fake of /dev/gpiochipN at the level of the C library, like the fake adapter: open, ioctl and close behave as the
+// kernel's gpiolib. A requested line is a pipe, so that reads and polls are the kernel's own.
 //
-// Loaded into a program, the environment tells what it is:
+// If it is loaded into a program, the environment configures it:
 //
 //     FAKE_GPIO=/dev/gpiochip7
 //     FAKE_GPIO_OPTIONS=lines=54,wire=17,busy=4:spi0
 //
-//     lines=N            how many lines there are; 54 by default, named GPIO0 and so on
-//     wire=N             the fake adapter's chip has its INT pin wired to this line
-//     busy=N:NAME        this line belongs to NAME
+//     lines=N            number of lines; 54 by default, named GPIO0 and so on
+//     wire=N             connects the INT pin of the fake adapter's chip to this line
+//     busy=N:NAME        this line is in use by NAME
 //     open=EACCES        the device file cannot be opened
 #ifndef FAKE_GPIO_CHIP_H
 #define FAKE_GPIO_CHIP_H
@@ -25,7 +25,7 @@ typedef struct {
     int request_error;
 } fake_gpio_settings;
 
-// A request for a line as it reached the chip.
+// A line request as received by the chip.
 typedef struct {
     unsigned offset;
     uint64_t flags;
@@ -36,17 +36,17 @@ typedef struct {
 // 54 lines, all free.
 fake_gpio_settings fake_gpio_default_settings(void);
 
-// Puts the chip at a path. There is one at a time, and none where it answers false.
+// Attaches the chip at a path. Only one can exist; returns false if there is one.
 bool fake_gpio_attach(const char *path, const fake_gpio_settings *settings);
 void fake_gpio_detach(void);
 
-// The line that was requested last.
+// The last requested line.
 fake_gpio_request fake_gpio_last_request(void);
 
 // Whether the last requested line is still held.
 bool fake_gpio_is_requested(void);
 
-// Lets the requested line rise at an instant of CLOCK_MONOTONIC. The oldest event goes where there is no room.
+// Raises the requested line at a time of CLOCK_MONOTONIC. If the queue is full, the oldest event is lost.
 void fake_gpio_raise(int64_t instant_ns);
 
 #endif

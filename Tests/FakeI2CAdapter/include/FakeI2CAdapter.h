@@ -1,37 +1,40 @@
-// A fake of /dev/i2c-N with an MPU-6050 on it, below the C library: open, ioctl and close of a path answer as i2c-dev
-// and an adapter's driver would. Everything that is not its path goes to the C library as ever.
+// A fake of /dev/i2c-N with an MPU-6050 on it, at the level of the C library: open, ioctl and close on its path behave
+// as i2c-dev and an adapter's driver. Calls for other paths go to the C library unchanged.
 //
-// Linked into a test, it is told what to be with the functions below. Loaded into any program with LD_PRELOAD, the
-// environment tells it:
+// If it is linked into a test, the functions below configure it. If it is loaded into a program with LD_PRELOAD, the
+// environment does:
 //
 //     FAKE_I2C=/dev/i2c-7
 //     FAKE_I2C_OPTIONS=bcm2835,clock=400000,ppm=12000,shake=2-4:20:3,fail=120x5:ETIMEDOUT:35
 //
-//     bcm2835            at most one read message in a transfer, and last, as on a Raspberry Pi up to 4
-//     busy               a kernel driver is bound to the chip: I2C_SLAVE says EBUSY
+//     bcm2835            at most one read message per transfer, and last, as on a Raspberry Pi up to 4
+//     busy               a kernel driver is bound to the chip: I2C_SLAVE returns EBUSY
 //     open=ERRNO         the device file cannot be opened
-//     funcs=MASK         what I2C_FUNCS says; a plain I2C adapter that also emulates SMBus by default
-//     longest=BYTES      a longer read message says EOPNOTSUPP, as with some adapters on USB
-//     nak=ERRNO          what an address says at which there is nothing; EREMOTEIO by default
-//     clock=HZ           transactions take the time that they take at this bus clock, those below 0.5 ms together with
-//                        the next; none by default
-//     address=N who=N    the chip's address and identity; 0x68 both by default
+//     funcs=MASK         the result of I2C_FUNCS; by default that of a plain I2C adapter that also emulates SMBus
+//     longest=BYTES      a longer read message returns EOPNOTSUPP, as with some USB adapters
+//     nak=ERRNO          the error for an address without a chip; EREMOTEIO by default
+//     clock=HZ           transactions take the time that they would at this bus clock; waits below 0.5 ms are added to
+//                        the next one; none by default
+//     address=N who=N    the chip's address and identity; both 0x68 by default
 //     ppm=N              the chip's oscillator is fast by this
 //     shake=A-B:ACC:HZ   from A to B seconds after the start, ±ACC m/s² along x, HZ times a second
 //     every=SECONDS      the shake repeats
-//     unplug=A-B         from A to B seconds after the start the chip is off its wires, and off its supply
-//     brownout=SECONDS   the chip's supply dips so long after the start: its registers are as after power-on
+//     unplug=A-B         from A to B seconds after the start the chip is disconnected from bus and supply
+//     brownout=SECONDS   the chip's supply dips this long after the start: its registers are as after power-on
 //     down=A-B:ERRNO     from A to B seconds after the start every transaction fails
-//     gone=A-B:ERRNO     from A to B seconds after the start the adapter is pulled out: there is no device file, and what was
-//                        opened before says ERRNO from then on
-//     selftest=PERCENT   the factory noted responses to the self-test, which are now off by so much; without, it noted none
-//     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail, having taken MS milliseconds; may be repeated
+//     gone=A-B:ERRNO     from A to B seconds after the start the adapter is unplugged: there is no device file, and
+//                        descriptors opened before return ERRNO from then on
+//     selftest=PERCENT   the factory recorded self-test responses, from which the chip now deviates by this much;
+//                        without this option, it recorded none
+//     fail=N[xCOUNT]:ERRNO[:MS]  transactions from the Nth on fail after MS milliseconds; may be repeated
 //
-// As a product of the package the library brings Swift's runtime with it. To measure a program that has its own, make
-// it with: cc -shared -fPIC -O2 -I Tests/FakeI2CAdapter/include Tests/FakeI2CAdapter/*.c -lm -o libFakeI2CAdapter.so
+// As a product of the package, the library brings Swift's runtime with it. For measuring a program that has its own,
+// build it with:
 //
-// Programs that run at the same time want paths of their own, as the agent's lock on a chip is the machine's. An option
-// that the fake does not know ends the program with status 64, so that no test passes by a typing error.
+//     cc -shared -fPIC -O2 -I Tests/FakeI2CAdapter/include Tests/FakeI2CAdapter/*.c -lm -o libFakeI2CAdapter.so
+//
+// Programs that run at the same time need different paths, because the agent's lock on a chip is machine-wide. An
+// unknown option ends the program with status 64, so that no test passes because of a typing error.
 #ifndef FAKE_I2C_ADAPTER_H
 #define FAKE_I2C_ADAPTER_H
 
@@ -41,7 +44,7 @@
 #include "FakeGPIOChip.h"
 #include "mpu6050.h"
 
-// What an adapter and its chip are. The errors are 0 where it works; `functionality_error` is that of I2C_FUNCS.
+// The properties of an adapter and its chip. An error of 0 means success; `functionality_error` is that of I2C_FUNCS.
 typedef struct {
     unsigned long functionality;
     bool kernel_driver;
@@ -72,7 +75,7 @@ typedef struct {
     int gone_error;
 } fake_i2c_settings;
 
-// One message as it reached the adapter, with its first bytes.
+// One message as received by the adapter, with its first bytes.
 typedef struct {
     uint16_t address;
     uint16_t flags;
@@ -80,41 +83,41 @@ typedef struct {
     uint8_t bytes[4];
 } fake_i2c_message;
 
-// One transfer as it reached the adapter. `smbus_size` is I2C_SMBUS_…'s code of the call, -1 for I2C_RDWR.
+// One transfer as received by the adapter. `smbus_size` is the call's I2C_SMBUS_… code, -1 for I2C_RDWR.
 typedef struct {
     int smbus_size;
     int count;
     fake_i2c_message messages[4];
 } fake_i2c_transfer;
 
-// An adapter like a Raspberry Pi 4's with a healthy chip at rest.
+// An adapter like a Raspberry Pi 4's, with a healthy chip at rest.
 fake_i2c_settings fake_i2c_default_settings(void);
 
-// Puts an adapter at a path. Answers its handle, -1 where there are too many.
+// Attaches an adapter at a path. Returns its handle, -1 if there are too many.
 int fake_i2c_attach(const char *path, const fake_i2c_settings *settings);
 
-// Takes it away; descriptors that are still open keep it until they are closed.
+// Detaches it. Descriptors that are still open keep it until they are closed.
 void fake_i2c_detach(int adapter);
 
-// Makes `count` transactions from the `first` on (1 is the first of all) fail with `error`, taking `hold_ms`.
+// Makes `count` transactions from the `first` on (1 is the very first) fail with `error` after `hold_ms`.
 bool fake_i2c_fail(int adapter, uint64_t first, uint64_t count, int error, unsigned hold_ms);
 
-// Transactions that reached the adapter, failed ones too.
+// Transactions that reached the adapter, including failed ones.
 uint64_t fake_i2c_transactions(int adapter);
 
-// The last of them.
+// The last transfer.
 fake_i2c_transfer fake_i2c_last_transfer(int adapter);
 
 // Requests that no well-behaved program makes: I2C_SLAVE_FORCE, I2C_TIMEOUT, I2C_RETRIES.
 unsigned fake_i2c_rude_requests(int adapter);
 
-// Descriptors of the adapter that are open.
+// Open descriptors of the adapter.
 unsigned fake_i2c_open_descriptors(int adapter);
 
-// The adapter's chip is unplugged, or plugged in again.
+// Unplugs the adapter's chip, or plugs it in again.
 void fake_i2c_set_absent(int adapter, bool absent);
 
-// The adapter is pulled out, its chip with it, or plugged in again; descriptors from before are of no use any more.
+// Unplugs the adapter with its chip, or plugs it in again. Older descriptors stay useless.
 void fake_i2c_set_pulled_out(int adapter, bool pulled_out);
 
 #endif

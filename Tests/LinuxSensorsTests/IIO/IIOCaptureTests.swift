@@ -10,7 +10,7 @@ import Testing
 extension FakeIIO {
     var places: IIOPlaces { IIOPlaces(devices: devices, system: system) }
 
-    /// The device of a number, which must be there.
+    /// The device with a number, which must exist.
     func device(_ number: Int) throws -> IIODevice {
         try #require(IIODevice.all(in: places).first { $0.number == number })
     }
@@ -25,7 +25,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
     }
 }
 
-/// Requirement: a kernel driver's device is configured, read and left as it was found.
+/// Requirement: a kernel driver's device is configured and read, and its settings are restored.
 @Suite struct IIOCaptureTests {
     private let fake: FakeIIO
     private var settings = IMUSettings()
@@ -39,7 +39,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
 
     private let time: Int64 = 1_234_567_890_123
 
-    @Test("Devices are listed in order, with what they measure and where they are")
+    @Test("Lists devices in order, with their quantities and locations")
     func list() throws {
         try fake.add(10, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
         try fake.add(2, hardware: "soc/i2c-1/1-0068", FakeIIO.mpu6050.merging(["label": "lid"]) { $1 })
@@ -55,7 +55,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(IIODevice.all(in: IIOPlaces(devices: "/nowhere", system: "/nowhere")).isEmpty)
     }
 
-    @Test("An MPU-6050 is set to the nearest rate and ranges, and every axis is its own")
+    @Test("Sets an MPU-6050 to the nearest rate and ranges, and distinguishes every axis")
     func capture() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
@@ -72,7 +72,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(capture.hasTime && capture.hasTemperature && capture.trigger == "mpu6050-dev0")
 
         #expect(try capture.read(atMost: 10) == 0)
-        // Seven values of 2 bytes, two of padding, the time: 24 bytes.
+        // Seven values of 2 bytes, two bytes of padding, the timestamp: 24 bytes.
         fake.feed(
             0, FakeIIO.bytes([8192, -4096, 2048, -521, 300, -200, 100], bigEndian: true, padding: 2, time: time))
         fake.feed(
@@ -81,7 +81,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         let first = capture.reading(at: 0)
         #expect(first.acceleration == Vector3(8192 * 0.001196, -4096 * 0.001196, 2048 * 0.001196))
         #expect(first.rotationRate == Vector3(300 * 0.000266181, -200 * 0.000266181, 100 * 0.000266181))
-        // (-521 + 12420) · 2.941176 thousandths of a degree.
+        // (-521 + 12420) · 2.941176 m°C.
         #expect(abs(first.temperature - 34.997) < 0.001)
         #expect(first.time == Timestamp(nanoseconds: time) && first.flags == .rotationRate)
         #expect(try capture.read(atMost: 10) == 1)
@@ -99,7 +99,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         }
     }
 
-    @Test("Half a frame waits for its other half")
+    @Test("An incomplete frame waits for the rest")
     func half() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
@@ -113,7 +113,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(capture.reading(at: 0).acceleration == Vector3(1 * 0.001196, -2 * 0.001196, 3 * 0.001196))
     }
 
-    @Test("A kernel from before buffer0; an axis with a scale and an offset of its own; 12 bits, shifted")
+    @Test("Supports a kernel without buffer0, an axis with its own scale and offset, and 12-bit shifted values")
     func oldKernel() throws {
         var attributes = FakeIIO.channels(
             "scan_elements",
@@ -129,7 +129,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         ]) { $1 }
         try fake.add(0, hardware: "i2c-1/1-0018", attributes)
         let capture = try #require(try IIOCapture.open(try fake.device(0), settings, in: fake.places))
-        // It was left on by somebody who reads it no more, with a channel that is of no use.
+        // A killed program left the buffer on, with a channel that is not used.
         #expect(fake.value("iio:device0", "scan_elements/in_voltage0_en") == "0")
         #expect(capture.rate == nil && capture.gyroscopeRange == 0)
         fake.feed(0, FakeIIO.bytes([100 << 4, -100 << 4, 40 << 4], bigEndian: false, padding: 2, time: time))
@@ -141,7 +141,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(fake.value("iio:device0", "buffer/enable") == "0")
     }
 
-    @Test("Times of the clock that counts in suspend are converted; a wall clock that cannot be changed is refused")
+    @Test("Converts timestamps of the boot-time clock; refuses a wall clock that cannot be changed")
     func clocks() throws {
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
         try fake.set("iio:device0", "current_timestamp_clock", to: "boottime")
@@ -156,19 +156,19 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(abs(converted.seconds(since: now)) < 0.01)
         try capture.stop()
 
-        // Nobody, not even root, may write this file, and what it says is no clock.
+        // No user, not even root, may write this file, and its content is not a clock name.
         try fake.link("iio:device0", "current_timestamp_clock", to: "/proc/sys/kernel/ostype")
         let device = try fake.device(0)
         let error = try #require(failure { try IIOCapture.open(device, settings, in: fake.places) })
         #expect(error.reason == .cannotWrite(attribute: "current_timestamp_clock"))
         #expect(error.busError.kind == .accessDenied && error.advice?.contains("usermod -aG iio") == true)
-        // What had been set before is as it was.
+        // Earlier changes have been undone.
         #expect(fake.value("iio:device0", "sampling_frequency") == "12.500")
         #expect(fake.value("iio:device0", "buffer0/in_accel_x_en") == "0")
         #expect(IIOError(.wallClock("tai"), device: "d").advice?.contains("current_timestamp_clock") == true)
     }
 
-    @Test("Its own trigger is taken, else a timer that nobody uses; without one there is no buffer")
+    @Test("Prefers the device's own trigger, then an unused timer; without a trigger there is no buffer")
     func triggers() throws {
         let attributes = FakeIIO.mpu6050.merging(["trigger/current_trigger": ""]) { $1 }
         try fake.add(4, hardware: "i2c-1/1-0068", attributes)
@@ -193,7 +193,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(own.trigger == "mpu6050-dev4" && own.rate == 200)
     }
 
-    @Test("A device that is gone, a format that is not known, an attribute that is missing: each is told")
+    @Test("Reports a missing device, an unsupported format and a missing attribute")
     func faults() throws {
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
         let device = try fake.device(0)
@@ -217,7 +217,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect("\(busy)" == "iio:device0: cannot be opened: Device or resource busy")
     }
 
-    @Test("Values are read one by one where there is no buffer, and every time anew")
+    @Test("Reads values one by one without a buffer, always from the driver")
     func values() throws {
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
         let device = try fake.device(0)
@@ -233,7 +233,7 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "100.000000")
     }
 
-    @Test("A mount matrix is that of the quantity, or the common one; what is no rotation is none")
+    @Test("Uses a quantity's own mount matrix or the common one; ignores one that is not a rotation")
     func mountMatrix() throws {
         let matrix = ["mount_matrix": "0, 1, 0; -1, 0, 0; 0, 0, 1"]
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050.merging(matrix) { $1 })

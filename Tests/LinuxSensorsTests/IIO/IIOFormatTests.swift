@@ -3,10 +3,10 @@ import Testing
 
 @testable import LinuxSensors
 
-/// Requirement: a frame is read as the kernel lays it out and says how (sysfs-bus-iio).
+/// Requirement: a frame is decoded according to the kernel's layout and format description (sysfs-bus-iio).
 @Suite struct IIOFormatTests {
     @Test(
-        "A value is taken out of its storage",
+        "Extracts a value from its storage",
         arguments: [
             ("le:s16/16>>0", [0x34, 0xF2], -3532), ("be:s16/16>>0", [0xF2, 0x34], -3532),
             ("le:u16/16>>0", [0x34, 0xF2], 62004), ("le:s12/16>>4", [0x0F, 0x80], -2048),
@@ -22,7 +22,7 @@ import Testing
         #expect(value == expected)
     }
 
-    @Test("The ends of a type are told")
+    @Test("Calculates the limits of a type")
     func ends() throws {
         let signed = try #require(IIOScanType("le:s12/16>>4"))
         #expect(signed.maximum == 2047 && signed.minimum == -2048)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "What is no description is refused",
+        "Rejects invalid format descriptions",
         arguments: [
             "", "le:s16", "le:s16/16", "xe:s16/16>>0", "le:f16/16>>0", "le:s16/17>>0", "le:s16/8>>0", "le:s12/16>>5",
             "le:s0/16>>0", "le:s16/16X0>>0", "le:s16/16X>>0", "le:s16/16>0", "le:s16/16>>", "le:s16/16>>-1",
@@ -48,9 +48,9 @@ import Testing
             })
     }
 
-    @Test("Each element is aligned to its own length, and the frame to the longest")
+    @Test("Aligns each element to its own length, and the frame to the longest")
     func alignment() throws {
-        // In another order than that of the indices: these count.
+        // The order of the indices counts, not the order given here.
         let six = try layout([
             ("time", 9, "le:s64/64>>0"), ("y", 1, "le:s16/16>>0"), ("x", 0, "le:s16/16>>0"), ("z", 2, "le:s16/16>>0"),
         ])
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "The least that is not less than wanted is chosen, or the most there is",
+        "Chooses the smallest value that suffices, or the largest",
         arguments: [
             ("10 20 50 100 200 500", 60, "100"), ("10 20 50 100 200 500", 200, "200"), ("25 12.5 50", 13, "25"),
             ("10 20", 200, "20"), ("104.000 208.000", 206, "208.000"), ("[4 1 1000]", 202, "200"),
@@ -77,7 +77,7 @@ import Testing
         #expect(available.text(atLeast: wanted, tolerance: 0.01) == expected)
     }
 
-    @Test("What lists nothing is no list", arguments: ["", "fast slow", "[1 2]", "[1 0 2]", "[5 1 2]"])
+    @Test("Rejects invalid lists of values", arguments: ["", "fast slow", "[1 2]", "[1 0 2]", "[5 1 2]"])
     func noChoice(text: String) {
         #expect(IIOAvailable(text) == nil)
     }

@@ -2,9 +2,9 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: the accelerometer's errors from resting positions in any order and any orientation.
+/// Requirement: finds the accelerometer's errors from resting positions in any order and any orientation.
 @Suite struct AccelerometerFitTests {
-    /// Readings of a chip without noise that rests with each of `directions` up.
+    /// Readings of a noiseless chip that rests with each of `directions` up.
     private func poses(_ directions: [Vector3], _ chip: Imperfections = badChip()) -> [RestingPose] {
         directions.compactMap(\.normalized).map { up in
             RestingPose(force: chip.accelerometerMatrix * (standardGravity * up) + chip.accelerometerBias)
@@ -19,10 +19,10 @@ import VirtualIMU
 
     private let top = Vector3(0, 0, 1)
 
-    /// The target: 5 % scale, 3° cross-axis, 100 mg offset, noise as specified; eight poses that nobody arranged. The
-    /// whole sphere is looked at, not only the poses.
+    /// The target: 5 % scale, 3° cross-axis, 100 mg offset, noise as specified; eight poses in arbitrary orientations.
+    /// The whole sphere is checked, not only the poses.
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func eightPosesAndTheirTurnsGiveGravityWithinTwoMilliG(seed: UInt64) throws {
+    func eightPosesWithTurnsGiveGravityWithinTwoMilliG(seed: UInt64) throws {
         let chip = badChip()
         let path = posing([
             Vector3(1, 1, 0.3), Vector3(-0.5, 1, -1), Vector3(-1, -1, 0.2), Vector3(0.3, -1, -1),
@@ -41,7 +41,7 @@ import VirtualIMU
     }
 
     /// Without turns, ten poses determine the nine numbers.
-    @Test func tenPosesDoWithoutTurns() throws {
+    @Test func tenPosesSufficeWithoutTurns() throws {
         let chip = badChip()
         let path = posing(faces + slants.prefix(4))
         let (poses, _) = CalibrationRig(path, chip).collect(path.duration)
@@ -50,8 +50,9 @@ import VirtualIMU
         #expect(largestGravityError(solution.calibration, chip) < 2)
     }
 
-    /// Six faces tell offset and scale; how little they tell of the cross axes is told, not hidden by a small residual.
-    @Test func sixFacesGiveOffsetAndScaleAndSayWhatIsMissing() throws {
+    /// Six faces determine offset and scale. The uncertainty shows how little they reveal about the cross axes,
+    /// although the residual is small.
+    @Test func sixFacesGiveOffsetAndScaleAndReportWeakestDirection() throws {
         var chip = Imperfections.ideal
         chip.accelerometerBias = Vector3(0.9, -0.8, 0.7)
         chip.accelerometerMatrix = Matrix3(Vector3(1.05, 0, 0), Vector3(0, 0.96, 0), Vector3(0, 0, 1.03))
@@ -62,7 +63,7 @@ import VirtualIMU
         #expect(solution.weakestDirection.x * solution.weakestDirection.y != 0)
     }
 
-    @Test func theOrderDoesNotMatter() throws {
+    @Test func orderOfPosesDoesNotMatter() throws {
         let all = poses([top] + faces + slants)
         let one = try fit(all).solve().calibration
         let other = try fit(all.reversed()).solve().calibration
@@ -70,14 +71,14 @@ import VirtualIMU
         #expect(largestGravityError(one, badChip()) < 0.5)
     }
 
-    @Test func aPoseThatAddsNothingIsRefused() throws {
+    @Test func rejectsPoseTooCloseToAnother() throws {
         var fit = try fit(poses([top]))
         let near = poses([Vector3(0.2, 0, 1)])[0]
         #expect { try fit.add(near) } throws: { error in
             guard case .tooNear(pose: 0, let angle) = error as? AccelerometerFitError else { return false }
             return angle > 0 && angle < 20 * radiansPerDegree
         }
-        // The opposite one is as good as any.
+        // The opposite pose is useful.
         try fit.add(poses([-top])[0])
         try fit.add(poses([Vector3(0.5, 0, 1)])[0])
         #expect(fit.poses.count == 3)
@@ -85,7 +86,7 @@ import VirtualIMU
         #expect(fit.poses.count == 2)
     }
 
-    @Test func whatIsNotGravityIsRefused() {
+    @Test func rejectsForceThatIsNotGravity() {
         var fit = AccelerometerFit()
         for force in [Vector3.zero, 2 * standardGravity * top, Vector3(.nan, 0, 9.8), Vector3(.infinity, 0, 0)] {
             #expect(throws: AccelerometerFitError.self) { try fit.add(RestingPose(force: force)) }
@@ -93,15 +94,15 @@ import VirtualIMU
         #expect(fit.poses.isEmpty)
     }
 
-    @Test func tooFewPosesAreRefused() throws {
+    @Test func rejectsTooFewPoses() throws {
         #expect(throws: AccelerometerFitError.tooFewPoses(have: 0, need: 6)) { try AccelerometerFit().solve() }
         let five = try fit(poses(faces))
         #expect(!five.hasEnoughPoses)
         #expect(throws: AccelerometerFitError.tooFewPoses(have: 5, need: 6)) { try five.solve() }
     }
 
-    /// Six poses of the upper half say nothing of the lower one, and the advice is to turn the board over.
-    @Test func posesThatLeaveASideOutAreRefused() throws {
+    /// Six poses of the upper half reveal nothing about the lower one; the advice is to turn the board over.
+    @Test func rejectsPosesThatLeaveOutASide() throws {
         let upper = [
             top, Vector3(1, 0, 0.8), Vector3(-1, 0, 0.8), Vector3(0, 1, 0.8), Vector3(0, -1, 0.8), Vector3(1, 1, 0.3),
         ]
@@ -113,7 +114,7 @@ import VirtualIMU
         #expect(fit.mostUsefulDirection.z < -0.5)
     }
 
-    @Test func implausibleErrorsAreRefused() throws {
+    @Test func rejectsImplausibleErrors() throws {
         var shifted = Imperfections.ideal
         shifted.accelerometerBias = Vector3(0, 0.35 * standardGravity, 0)
         let offset = try fit(poses([top] + faces + slants, shifted))
@@ -130,8 +131,8 @@ import VirtualIMU
         }
     }
 
-    /// A pose in which the board was held against something that shook is found out by the others.
-    @Test func contradictingPosesAreRefused() throws {
+    /// The other poses expose one in which the board was held against something that shook.
+    @Test func rejectsContradictoryPoses() throws {
         var all = poses([top] + faces + slants)
         all[3].force = 1.2 * all[3].force
         all[8].force = 0.8 * all[8].force
@@ -142,8 +143,8 @@ import VirtualIMU
         }
     }
 
-    /// A recording that has nothing to do with the poses at its ends is left out instead of spoiling the rest.
-    @Test func aTurnThatCannotBeIsNotBelieved() throws {
+    /// A recording that does not match the poses at its ends is left out instead of spoiling the fit.
+    @Test func ignoresImpossibleTurn() throws {
         let chip = badChip()
         let all = poses([top] + faces + slants.prefix(4))
         var fit = try fit(all)

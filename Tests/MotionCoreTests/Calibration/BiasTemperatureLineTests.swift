@@ -1,12 +1,12 @@
 import MotionCore
 import Testing
 
-/// Requirement: the gyroscope's bias over temperature is learnt and used.
+/// Requirement: the gyroscope's bias over temperature is estimated and used.
 @Suite struct BiasTemperatureLineTests {
     private let slope = radiansPerDegree * Vector3(0.02, -0.03, 0.01)
     private let bias = radiansPerDegree * Vector3(5, -4, 3)
 
-    /// What a rest tells, with an error of ±0.01 °/s in turn.
+    /// The bias measured in a rest, with an error of ±0.01 °/s in turn.
     private func measured(_ index: Int, at temperature: Double) -> Vector3 {
         let noise = (index % 2 == 0 ? 0.01 : -0.01) * radiansPerDegree
         return bias + (temperature - 25) * slope + Vector3(noise, -noise, noise)
@@ -21,7 +21,7 @@ import Testing
         return line
     }
 
-    @Test func aWarmUpTeachesTheSlope() {
+    @Test func estimatesSlopeWhileWarmingUp() {
         let line = learnt(from: 20, to: 35)
         #expect(line.hasBias && line.hasSlope)
         #expect((line.calibratedSlope - slope).length < 0.002 * radiansPerDegree)
@@ -31,15 +31,15 @@ import Testing
         }
     }
 
-    @Test func aSmallSpanTeachesTheBiasAlone() {
+    @Test func estimatesOnlyBiasOverSmallTemperatureRange() {
         let line = learnt(from: 24, to: 26.5)
         #expect(line.hasBias && !line.hasSlope)
         #expect(line.calibratedSlope == .zero)
         #expect((line.bias(at: 40) - bias).length < 0.1 * radiansPerDegree)
     }
 
-    /// A thousand hours at one temperature and its noise are no lesson about the slope, nor do they spoil one.
-    @Test func atOneTemperatureNothingRunsAway() {
+    /// A thousand hours of noise at one temperature must neither create a slope nor spoil one.
+    @Test func staysStableAtConstantTemperature() {
         var line = learnt(from: 20, to: 30)
         for index in 0..<360_000 { line.learn(bias: measured(index, at: 28), temperature: 28) }
         #expect((line.calibratedSlope - slope).length < 0.005 * radiansPerDegree)
@@ -47,8 +47,8 @@ import Testing
         #expect(line.slopeVariance.isFinite && line.slopeVariance > 0)
     }
 
-    /// A gyroscope ages: the line follows.
-    @Test func itForgets() {
+    /// The line follows an ageing gyroscope.
+    @Test func followsAgeingGyroscope() {
         var line = learnt(from: 20, to: 30)
         let shift = radiansPerDegree * Vector3(1, 1, -1)
         for index in 0..<10_000 {
@@ -58,7 +58,7 @@ import Testing
         #expect((line.bias(at: 25) - (bias + shift)).length < 0.03 * radiansPerDegree)
     }
 
-    @Test func theSlopeIsBounded() {
+    @Test func limitsSlope() {
         var line = BiasTemperatureLine()
         for temperature in [20.0, 22, 24, 26] {
             line.learn(bias: Vector3(0.05 * (temperature - 20), 0, 0), temperature: temperature)
@@ -68,7 +68,7 @@ import Testing
         #expect(abs(line.calibratedSlope.x - BiasTemperatureLine.largestSlope) < 1e-12)
     }
 
-    @Test func whatCannotBeIsLeftOut() {
+    @Test func ignoresImpossibleValues() {
         var line = BiasTemperatureLine()
         line.learn(bias: .unknown, temperature: 25)
         line.learn(bias: bias, temperature: .nan)

@@ -2,11 +2,11 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: a calibrated chip turns by what it was turned, and its heading stays.
+/// Requirement: a calibrated chip measures turns correctly, and its heading does not drift.
 @Suite struct CalibratedPipelineTests {
     private static let z = Vector3(0, 0, 1)
 
-    /// Somebody calibrates the chip: eight poses in which every axis is level in some turn, then a full turn each way.
+    /// Calibrates the chip: eight poses in which every axis is level in some turn, then a full turn each way.
     private func calibrated(_ chip: Imperfections) throws -> ChipCalibration {
         let poses = posing(faces + slants.prefix(2))
         let path = MotionSequence([
@@ -32,7 +32,7 @@ import VirtualIMU
     }
 
     /// The target: with 2 % oscillator error, 5 °/s bias and 3 % scale error, 360° reads 360° ± 1° about any axis.
-    @Test func aFullTurnReads360Degrees() throws {
+    @Test func fullTurnReads360Degrees() throws {
         let chip = badChip()
         let calibration = try calibrated(chip)
         for axis in [Self.z, -Self.z, Vector3(1, 0, 0), Vector3(0, -1, 0), Vector3(1, 1, 1)] {
@@ -51,14 +51,14 @@ import VirtualIMU
             }
             let error = try #require(before).angle(to: pipeline.state.attitude) * degreesPerRadian
             #expect(error < 1, "about \(axis)")
-            // That it went all the way round, and how far about this very axis: which way the axes as a whole are turned,
-            // here by 3°, is a convention, and the turn about them is shorter by the cosine.
+            // The number of full turns, and the angle about this very axis. How the axes as a whole are turned, here by
+            // 3°, is a convention, and the turn about them is shorter by the cosine.
             #expect(abs(turned * degreesPerRadian - 360) < 1, "about \(axis)")
         }
     }
 
-    /// The target: a resting board's heading drifts less than 1° in ten minutes, while the chip warms up.
-    @Test func theHeadingOfARestingBoardStays() throws {
+    /// The target: the heading of a resting board drifts less than 1° in ten minutes, while the chip warms up.
+    @Test func headingOfRestingBoardDoesNotDrift() throws {
         let chip = badChip()
         let calibration = try calibrated(chip)
         let rig = CalibrationRig(Rest(), chip, seed: 7)
@@ -75,8 +75,8 @@ import VirtualIMU
         #expect(pipeline.state.isAtRest)
     }
 
-    /// What is left of the bias is told in the body's axes, and told back as the sensor's it is the whole bias.
-    @Test func theBiasThatIsLeftIsTheSensors() throws {
+    /// The remaining bias is in body axes. Converted back to the sensor it is the whole bias.
+    @Test func convertsRemainingBiasToSensorAxes() throws {
         var settings = MotionSettings()
         settings.mount = Matrix3(Vector3(0, 1, 0), Vector3(-1, 0, 0), Vector3(0, 0, 1))
         var chip = ChipCalibration()
@@ -93,11 +93,11 @@ import VirtualIMU
         }
         let residual = pipeline.state.gyroscopeBias
         #expect((residual - settings.mount * chip.gyroscope.apply(truth, temperature: 28)).length < 1e-3)
-        let told = pipeline.calibration.sensorReading(ofRate: residual, temperature: 28)
-        #expect((told - truth).length < 1e-3)
+        let whole = pipeline.calibration.sensorReading(ofRate: residual, temperature: 28)
+        #expect((whole - truth).length < 1e-3)
     }
 
-    @Test func theChipsErrorsAreTakenOutBeforeTheMounting() {
+    @Test func correctsChipErrorsBeforeMounting() {
         let mount = Matrix3(Vector3(0, 0, -1), Vector3(0, 1, 0), Vector3(1, 0, 0))
         let chip = ChipCalibration(
             accelerometer: AccelerometerCalibration(
@@ -113,18 +113,18 @@ import VirtualIMU
         #expect(warm.acceleration == Vector3(-2, 4, 2))
         #expect(warm.rotationRate == Vector3(-16, 6, 2))
         #expect(warm.flags == [.rotationRate, .accelerationClipped(axis: 2)])
-        // Where the temperature is unknown, the bias at the reference temperature holds.
+        // If the temperature is unknown, the bias at the reference temperature is used.
         sample.temperature = .nan
         #expect(calibration.apply(sample).rotationRate == Vector3(-12, 6, 3))
-        // Without a gyroscope there is nothing to take a bias from.
+        // Without a gyroscope no bias is subtracted.
         sample.flags = []
         sample.rotationRate = .zero
         #expect(calibration.apply(sample).rotationRate == .zero)
         #expect(calibration.apply(sample).acceleration == Vector3(-2, 4, 2))
     }
 
-    /// Another calibration begins attitude and reference anew; the same one again changes nothing.
-    @Test func anotherCalibrationForgetsTheReference() {
+    /// Another calibration restarts attitude and reference; the same one has no effect.
+    @Test func newCalibrationClearsReference() {
         var pipeline = MotionPipeline()
         func feed(_ seconds: Double, from start: Double, into pipeline: inout MotionPipeline) {
             for index in 0..<Int(seconds * 200) {

@@ -4,7 +4,7 @@ import MotionCore
 import MotionTestSupport
 import VirtualIMU
 
-/// A virtual MPU-6050 with a driver and a clock of its own: what a person does with a board, as fast as the machine can.
+/// A virtual MPU-6050 with its driver and clock, to simulate a person's movements as fast as the machine can.
 final class CalibrationRig {
     private let clock = ManualClock()
     private let chip: VirtualMPU6050
@@ -20,7 +20,7 @@ final class CalibrationRig {
         next = start
     }
 
-    /// Lets the board move on for `seconds`, and hands every sample to `body`.
+    /// Advances the board by `seconds` and passes every sample to `body`.
     func run(_ seconds: Double, _ body: (MotionSample) -> Void) {
         let end = clock.now().advanced(bySeconds: seconds)
         while clock.now() < end {
@@ -60,13 +60,13 @@ func badChip() -> Imperfections {
     return chip
 }
 
-/// A board put with each of `directions` (sensor axes) up in turn: a rest of `rest` seconds in each, and a turn of 1.5 s
-/// between two.
+/// A board that is put with each of `directions` (sensor axes) up in turn: a rest of `rest` seconds in each, with turns
+/// of 1.5 s in between.
 func posing(_ directions: [Vector3], rest: Double = 4) -> MotionSequence {
     var segments: [any Trajectory] = [Rest(rest)]
     var up = Vector3(0, 0, 1)
     for direction in directions {
-        // Turned about a fixed axis of the body, the vertical moves the other way round.
+        // Seen from the body, the vertical turns in the opposite direction.
         let turn = Quaternion(from: direction, to: up).rotationVector
         segments += [Turn(axis: turn, angle: turn.length, duration: 1.5), Rest(rest)] as [any Trajectory]
         up = direction
@@ -74,11 +74,11 @@ func posing(_ directions: [Vector3], rest: Double = 4) -> MotionSequence {
     return MotionSequence(segments)
 }
 
-/// Five faces, since a posing begins with the sixth, +z up; and edges and corners that add the most to them.
+/// Five faces, since `posing` begins with the sixth, +z up; and the edges and corners that add the most to them.
 let faces = [Vector3(1, 0, 0), Vector3(0, 1, 0), Vector3(0, 0, -1), Vector3(-1, 0, 0), Vector3(0, -1, 0)]
 let slants = [Vector3(0, -1, 1), Vector3(1, 0, 1), Vector3(1, 1, 0), Vector3(-1, 1, 1), Vector3(1, -1, -1)]
 
-/// Directions evenly spread over the sphere (a Fibonacci lattice).
+/// Directions evenly distributed on the sphere (a Fibonacci lattice).
 func sphere(_ count: Int) -> [Vector3] {
     (0..<count).map { index in
         let z = 1 - (2 * Double(index) + 1) / Double(count)
@@ -88,7 +88,7 @@ func sphere(_ count: Int) -> [Vector3] {
     }
 }
 
-/// The largest error of gravity's length, mg, over the sphere, with a chip that reads without noise.
+/// The largest error of the length of gravity over the sphere, mg, for a noiseless chip.
 func largestGravityError(_ calibration: AccelerometerCalibration, _ chip: Imperfections) -> Double {
     sphere(400).map { up in
         let measured = chip.accelerometerMatrix * (standardGravity * up) + chip.accelerometerBias

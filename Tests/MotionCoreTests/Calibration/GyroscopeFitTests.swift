@@ -2,13 +2,14 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: the gyroscope's scale and misalignment from turns between rests and full turns about the vertical.
+/// Requirement: finds the gyroscope's scale and misalignment from turns between rests and full turns about the
+/// vertical.
 @Suite struct GyroscopeFitTests {
     private static let x = Vector3(1, 0, 0)
     private static let y = Vector3(0, 1, 0)
     private static let z = Vector3(0, 0, 1)
 
-    /// A turn recorded without noise: the true rate as a gyroscope reads it that needs `matrix` to be right.
+    /// A turn recorded without noise by a gyroscope whose correction is `matrix`.
     private func turn(
         _ movement: Turn, from pose: Quaternion = .identity, matrix: Matrix3,
         bias: Vector3 = Vector3(0.02, -0.05, 0.03),
@@ -32,7 +33,7 @@ import VirtualIMU
     private func quarter(_ axis: Vector3) -> Turn { Turn(axis: axis, angle: 0.5 * .pi, duration: 1) }
     private func round(_ turns: Double) -> Turn { Turn(axis: Self.z, angle: 2 * .pi * turns, duration: 4) }
 
-    /// Turns that show every axis level once: about x and y from lying flat, about z from standing on edge.
+    /// Turns that have every axis level once: about x and y from lying flat, about z from standing on edge.
     private func spanning(_ matrix: Matrix3) throws -> [TurnSegment] {
         let edge = Quaternion(angle: 0.5 * .pi, axis: Self.x)
         return [
@@ -52,7 +53,7 @@ import VirtualIMU
         [(a.row0, b.row0), (a.row1, b.row1), (a.row2, b.row2)].map { ($0 - $1).length }.max() ?? .nan
     }
 
-    @Test func turnsGiveTheMatrixAndTheBias() throws {
+    @Test func turnsDetermineMatrixAndBias() throws {
         var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
         for turn in try spanning(matrix) { try fit.add(turn) }
         let solution = try fit.solve()
@@ -64,9 +65,9 @@ import VirtualIMU
         #expect(solution.uncertainty > 0 && solution.uncertainty < 0.01)
     }
 
-    /// A full turn tells the scale of the axis that was vertical, whichever way round, and several tell it better.
+    /// A full turn determines the scale of the vertical axis in either direction; several determine it better.
     @Test(arguments: [1, -1, 3] as [Double])
-    func fullTurnsGiveTheVerticalAxis(turns: Double) throws {
+    func fullTurnsDetermineScaleOfVerticalAxis(turns: Double) throws {
         var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
         let axis = Matrix3(Self.x, Self.y, Vector3(0, 0, 0.96))
         try fit.add(try turn(quarter(Self.x), matrix: axis))
@@ -76,7 +77,7 @@ import VirtualIMU
         #expect(abs(solution.calibration.matrix.row2.z - 0.96) < 1e-3)
     }
 
-    @Test func turnsThatLeaveAnAxisOutAreRefused() throws {
+    @Test func rejectsTurnsThatLeaveOutAnAxis() throws {
         var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
         for axis in [Self.x, -Self.x, Self.y, -Self.y] { try fit.add(try turn(quarter(axis), matrix: matrix)) }
         #expect { try fit.solve() } throws: { error in
@@ -87,7 +88,7 @@ import VirtualIMU
         }
     }
 
-    @Test func uselessTurnsAreRefused() throws {
+    @Test func rejectsUnusableTurns() throws {
         var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
         #expect(throws: GyroscopeFitError.tooFewTurns(have: 0, need: 3)) { try fit.solve() }
         #expect { try fit.add(try turn(Turn(axis: Self.x, angle: 0.2, duration: 1), matrix: .identity)) } throws: {
@@ -95,7 +96,7 @@ import VirtualIMU
             return abs(angle - 0.2) < 1e-3
         }
         #expect { try fit.add(try turn(round(2), matrix: .identity, fullTurns: 1)) } throws: {
-            guard case .wrongNumberOfTurns(let measured, told: 1) = $0 as? GyroscopeFitError else { return false }
+            guard case .wrongNumberOfTurns(let measured, expected: 1) = $0 as? GyroscopeFitError else { return false }
             return abs(measured - 2) < 1e-3
         }
         #expect { try fit.add(try turn(quarter(Self.x), matrix: .identity, fullTurns: 1)) } throws: {
@@ -105,7 +106,7 @@ import VirtualIMU
         #expect(fit.turns.isEmpty)
     }
 
-    @Test func anImplausibleGyroscopeIsRefused() throws {
+    @Test func rejectsImplausibleGyroscope() throws {
         var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
         let broken = Matrix3(1.3 * Self.x, 1.3 * Self.y, 1.3 * Self.z)
         for turn in try spanning(broken) { try fit.add(turn) }
@@ -115,7 +116,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aRecordingWithAGapAClippedAxisOrNoGyroscopeIsUseless() {
+    @Test func rejectsRecordingWithGapClippingOrNoGyroscope() {
         let rest = RestingPose(force: Vector3(0, 0, standardGravity))
         func damage(_ flags: MotionSample.Flags, after seconds: Double = 0.005) -> TurnRecorder.Damage? {
             var recorder = TurnRecorder(from: rest)

@@ -2,9 +2,9 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: a chip that was carried about for some runs turns by what it was turned from its next start on.
+/// Requirement: after some runs in motion, a chip measures turns correctly from its next start on.
 @Suite struct LearntScaleOnVirtualChipTests {
-    /// An MPU-6050 with 3 % of scale error, with bias, noise and the clock of a typical one.
+    /// An MPU-6050 with 3 % of scale error, and with bias, noise and clock of a typical one.
     private static var chip: Imperfections {
         var chip = Imperfections.typical
         chip.accelerometerBias = .zero
@@ -15,7 +15,7 @@ import VirtualIMU
         return chip
     }
 
-    /// Turned every way, one axis after the other.
+    /// Turns in all directions, one axis after another.
     private static var tumbling: any Trajectory {
         let axes = [
             Vector3(1, 0.2, 0), Vector3(0, 1, -0.3), Vector3(0.3, 0, 1), Vector3(-1, 1, 0.5), Vector3(0.4, -1, 1),
@@ -27,7 +27,7 @@ import VirtualIMU
         return MotionSequence([Rest(3), Repeating(MotionSequence(turns))])
     }
 
-    /// How far a full turn about the vertical, three seconds after the start, reads past 360°, rad.
+    /// The error, rad, of a full turn about the vertical three seconds after the start.
     private func headingError(beginningWith learner: ScaleLearner) throws -> Double {
         let path = MotionSequence([Rest(3), Turn(axis: Vector3(0, 0, 1), angle: 2 * .pi, duration: 4), Rest(1)])
         let rig = CalibrationRig(path, Self.chip, seed: 5)
@@ -41,7 +41,7 @@ import VirtualIMU
     }
 
     /// Three runs of five minutes: 10.8° before, 1.9°, 0.8° and 0.6° after them.
-    @Test func theFirstTurnAfterTheStartIsRight() async throws {
+    @Test func firstTurnAfterStartIsAccurate() async throws {
         var errors = [try headingError(beginningWith: ScaleLearner()) * degreesPerRadian]
         var kept: ScaleEstimate?
         for run in 0..<3 {
@@ -50,7 +50,7 @@ import VirtualIMU
             let rig = CalibrationRig(Self.tumbling, Self.chip, seed: UInt64(run + 1))
             for _ in 0..<30 {
                 rig.run(10) { sample in pipeline.process(sample) { _ in } }
-                // Tests that wait for other threads want to go on, too.
+                // Let tests that wait for other threads continue.
                 await Task.yield()
             }
             learner.learn(pipeline.learntScale)

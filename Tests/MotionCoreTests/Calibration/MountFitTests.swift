@@ -2,11 +2,11 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: the mounting from two poses instead of nine numbers by hand.
+/// Requirement: finds the mounting from two poses instead of nine numbers entered by hand.
 @Suite struct MountFitTests {
     private static let up = Vector3(0, 0, standardGravity)
 
-    /// Force along the sensor's axes of a body in an attitude whose sensor is mounted by `mount`.
+    /// Force along the sensor's axes for a body in an attitude, with the sensor mounted by `mount`.
     private func force(_ attitude: Quaternion, _ mount: Matrix3) -> Vector3 {
         mount.transposed * attitude.unrotate(Self.up)
     }
@@ -25,7 +25,7 @@ import VirtualIMU
         max((a.row0 - b.row0).length, (a.row1 - b.row1).length, (a.row2 - b.row2).length)
     }
 
-    @Test func twoPosesGiveEveryMounting() throws {
+    @Test func findsEveryMountingFromTwoPoses() throws {
         for axis in sphere(12) {
             for angle in [0.0, 0.5, 1.6, 3.1] {
                 let truth = mount(Quaternion(angle: angle, axis: axis))
@@ -39,8 +39,8 @@ import VirtualIMU
         }
     }
 
-    /// With the noise of a chip, averaged as a pose is, and a hand that tips 3° sideways.
-    @Test func noisyPosesGiveItToADegreeOrTwo() throws {
+    /// With the noise of a chip, averaged as in a pose, and with a hand that tips 3° sideways.
+    @Test func findsMountingFromNoisyPosesWithinDegrees() throws {
         let path = MotionSequence([Rest(4), Turn(axis: Vector3(0, 1, 0), angle: 1, duration: 1), Rest(4)])
         var chip = Imperfections.typical
         chip.accelerometerBias = .zero
@@ -54,14 +54,14 @@ import VirtualIMU
     }
 
     @Test(arguments: [0, 10, 19, 161, 180] as [Double])
-    func posesThatDoNotTellForwardAreRefused(degrees: Double) {
+    func rejectsPosesThatDoNotDetermineForward(degrees: Double) {
         #expect { try MountFit.mount(level: Self.up, tippedForward: nose(down: degrees).unrotate(Self.up)) } throws: {
             guard case .wrongAngle(let angle) = $0 as? MountFitError else { return false }
             return abs(angle - degrees * radiansPerDegree) < 1e-6
         }
     }
 
-    @Test func whatIsNotGravityIsRefused() {
+    @Test func rejectsForceThatIsNotGravity() {
         for force in [Vector3.zero, 0.1 * Self.up, 3 * Self.up, .unknown] {
             #expect(throws: MountFitError.self) { try MountFit.mount(level: Self.up, tippedForward: force) }
             #expect(throws: MountFitError.self) { try MountFit.mount(level: force, tippedForward: Self.up) }

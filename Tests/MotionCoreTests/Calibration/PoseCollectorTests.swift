@@ -2,7 +2,7 @@ import MotionCore
 import Testing
 import VirtualIMU
 
-/// Requirement: rests are found by themselves, and what is none is not taken for one.
+/// Requirement: rests are detected automatically, and movements are not taken for rests.
 @Suite struct PoseCollectorTests {
     private func sample(
         _ index: Int, force: Vector3 = Vector3(0.1, -0.2, 9.7), rate: Vector3 = Vector3(0.1, 0.2, -0.3),
@@ -25,7 +25,7 @@ import VirtualIMU
     }
 
     /// Noise of ±0.05 m/s² in turn, and a bias of 20 °/s: still a rest.
-    @Test func aRestIsAveragedWhateverTheBias() throws {
+    @Test func averagesRestWithLargeBias() throws {
         let progress = outcome { index in
             sample(index, force: Vector3(index % 2 == 0 ? 0.15 : 0.05, -0.2, 9.7), rate: Vector3(0.35, 0, 0))
         }
@@ -42,7 +42,7 @@ import VirtualIMU
         #expect(abs(pose.temperature - 30.3) < 0.01)
     }
 
-    @Test func theProgressGrows() {
+    @Test func progressIncreases() {
         var collector = PoseCollector()
         var parts: [Double] = []
         #expect(collector.take(sample(0)) == .settling)
@@ -52,7 +52,7 @@ import VirtualIMU
         #expect(parts.first == 0 && parts == parts.sorted() && parts.count == 400)
     }
 
-    @Test func movementsAreNoRest() {
+    @Test func doesNotTakeMovementForRest() {
         #expect(outcome { sample($0, rate: Vector3($0 % 100 == 99 ? 0.1 : 0, 0, 0)) } != outcome { sample($0) })
         let turning = outcome { sample($0, rate: Vector3(0, 0.5, 0)) }
         #expect(turning == .moving(.rotation))
@@ -66,7 +66,7 @@ import VirtualIMU
         if case .done = leaning { Issue.record("a slow turn was taken for a rest") }
     }
 
-    @Test func badSamplesAreNoRest() {
+    @Test func doesNotTakeBadSamplesForRest() {
         #expect(outcome { sample($0, flags: [.rotationRate, .accelerationClipped(axis: 0)]) } == .moving(.badSamples))
         #expect(outcome { sample($0, force: Vector3(.nan, 0, 9.8)) } == .moving(.badSamples))
         var collector = PoseCollector()
@@ -75,8 +75,8 @@ import VirtualIMU
         #expect(collector.take(sample(301)) == .settling)
     }
 
-    /// A board nobody touches is one pose; the next one needs a movement, and has the turn that led to it.
-    @Test func anotherPoseNeedsAMovement() throws {
+    /// A board that is not moved is one pose; the next one needs a movement, and comes with the turn that led to it.
+    @Test func newPoseRequiresMovement() throws {
         let path = MotionSequence([Rest(12), Turn(axis: Vector3(1, 0, 0), angle: 1, duration: 1), Rest(4)])
         let rig = CalibrationRig(path, .typical)
         var sequence = PoseSequence()

@@ -1,14 +1,14 @@
 import MotionCore
 import Testing
 
-/// Requirement: what movement taught of scale and misalignment gets better from start to start, and does not walk off,
-/// whatever the movement.
+/// Requirement: what movement reveals about scale and misalignment improves from start to start, and does not drift
+/// away whatever the movement.
 @Suite(.serialized) struct ScaleLearnerTests {
-    /// 3 % of scale and 1 % beside it, another number everywhere.
+    /// 3 % of scale and 1 % off the diagonal, with different elements.
     private static let truth = Matrix3(
         Vector3(0.03, 0.01, -0.005), Vector3(-0.008, -0.028, 0.006), Vector3(0.004, -0.009, 0.025))
 
-    /// Every element the same.
+    /// A matrix of equal elements.
     private func matrix(_ element: Double) -> Matrix3 {
         let row = Vector3(element, element, element)
         return Matrix3(row, row, row)
@@ -18,7 +18,7 @@ import Testing
         ScaleEstimate(scale: matrix(scale), deviation: matrix(deviation))
     }
 
-    /// What is kept after every one of some runs, each begun with what the one before left.
+    /// The stored estimate after each of several runs; each run starts from that of the previous one.
     private func runs(
         _ count: Int, _ rig: ScaleRig, _ movement: ScaleRig.Movement, seconds: Double, from first: ScaleEstimate? = nil
     ) async -> [ScaleEstimate?] {
@@ -27,7 +27,7 @@ import Testing
             var learner = ScaleLearner(kept: kept[run])
             rig.run(movement, seconds: seconds, seed: UInt64(run), &learner)
             kept.append(learner.kept)
-            // Tests that wait for other threads want to go on, too.
+            // Let tests that wait for other threads continue.
             await Task.yield()
         }
         return Array(kept.dropFirst())
@@ -35,8 +35,8 @@ import Testing
 
     // MARK: Twenty starts
 
-    /// Ten minutes in hands at a time, on a chip at the bounds of its specification.
-    @Test func handsTeachItAndItStays() async throws {
+    /// Ten minutes in hands at a time, with a chip at the bounds of its specification.
+    @Test func learnsFromHandMovementAndStaysAccurate() async throws {
         let kept = await runs(20, ScaleRig(scale: Self.truth), .hands, seconds: 600)
         for estimate in kept.suffix(12) {
             let distance = try #require(estimate).scale.distance(to: Self.truth)
@@ -44,32 +44,32 @@ import Testing
         }
     }
 
-    /// An endless circle pulls the filter by per cents within a run, and teaches nothing that is kept.
+    /// Endless circling pulls the filter by per cents within a run, but nothing of that is stored.
     @Test(arguments: [0.3, 1])
-    func circlingTeachesNothing(turnsPerSecond: Double) async {
+    func learnsNothingFromCircling(turnsPerSecond: Double) async {
         let movement = ScaleRig.Movement.circling(radius: 0.3, turnsPerSecond: turnsPerSecond)
         let kept = await runs(20, ScaleRig(), movement, seconds: 120)
         #expect(kept.allSatisfy { $0 == nil })
     }
 
-    /// Nor does it spoil what is kept, nor make it less certain.
+    /// It neither spoils the stored estimate nor makes it less certain.
     @Test(arguments: [ScaleRig.Movement.circling(radius: 0.3, turnsPerSecond: 0.3), .resting])
-    func whatTeachesNothingChangesNothing(movement: ScaleRig.Movement) async {
+    func uninformativeMovementDoesNotChangeStoredEstimate(movement: ScaleRig.Movement) async {
         let good = ScaleEstimate(scale: Self.truth, deviation: matrix(0.0006))
         let kept = await runs(20, ScaleRig(scale: Self.truth), movement, seconds: 60, from: good)
         #expect(kept.allSatisfy { $0 == good })
     }
 
-    /// An accelerometer that is 50 ms late, five times as much as the filter looks for, teaches every run falsely, but not
-    /// ever further.
-    @Test func aLateAccelerometerDoesNotMakeItWalkOff() async {
+    /// If the accelerometer is 50 ms late, five times the filter's limit, every run learns something wrong, but the
+    /// error does not grow.
+    @Test func lateAccelerometerDoesNotCauseDrift() async {
         let kept = await runs(20, ScaleRig(), .lateForce(seconds: 0.05), seconds: 200)
         #expect(kept.allSatisfy { ($0?.scale.distance(to: matrix(0)) ?? 0) < 0.006 })
     }
 
     // MARK: What is taken
 
-    @Test func onlyWhatIsWellLearntIsTaken() {
+    @Test func storesOnlyElementsWithSmallDeviation() {
         var learner = ScaleLearner()
         #expect(learner.prior == nil)
         var taken = [learner.learn(estimate(0.01, deviation: 0.0011))]
@@ -81,14 +81,14 @@ import Testing
         expected.scale.row1.z = -0.02
         expected.deviation.row1.z = 0.0009
         #expect(learner.kept == expected)
-        // What the run finds later with more doubt is no improvement; with less it is.
+        // A later estimate with more uncertainty is not an improvement; one with less is.
         taken.append(learner.learn(estimate(0.01, deviation: 0.00101)))
         taken.append(learner.learn(estimate(0.015, deviation: 0.0008)))
         #expect(taken == [false, true, false, true])
         #expect(learner.kept == estimate(0.015, deviation: 0.0008))
     }
 
-    @Test func whatNoChipHasIsLeftOut() {
+    @Test func rejectsImplausibleEstimates() {
         var learner = ScaleLearner(kept: estimate(0.01, deviation: 0.0009))
         let hopeless = [(0.041, 1e-4), (-0.041, 1e-4), (.nan, 1e-4), (0.01, 0), (0.01, .nan), (0.01, -1e-4)]
         for (scale, deviation) in hopeless {
@@ -96,7 +96,7 @@ import Testing
             #expect(!isTaken)
             #expect(ScaleLearner(kept: estimate(scale, deviation: deviation)).kept == nil)
         }
-        // One element is enough: what pulled it pulled the others, too.
+        // One element is enough: whatever pulled it also pulled the others.
         var pulled = estimate(0.01, deviation: 1e-4)
         pulled.scale.row0.z = -0.05
         let isTaken = learner.learn(pulled)
@@ -104,14 +104,14 @@ import Testing
         #expect(learner.kept == estimate(0.01, deviation: 0.0009))
     }
 
-    /// A chip ages between two runs: what is kept is trusted less, and never less than nothing is.
-    @Test func whatIsKeptIsNotTrustedBlindly() throws {
+    /// A chip ages between two runs: the stored estimate is trusted less, but at least as much as no estimate.
+    @Test func increasesDeviationOfStoredEstimate() throws {
         let prior = try #require(ScaleLearner(kept: estimate(0.01, deviation: 0.0004)).prior)
         #expect(prior.scale == matrix(0.01))
         #expect(prior.deviation.distance(to: matrix(0.0013)) < 1e-9)
         let doubtful = try #require(ScaleLearner(kept: estimate(0.01, deviation: 0.0009)).prior)
         #expect(doubtful.deviation == matrix(AttitudeParameters().initialScale))
-        // Half of the variance that a run began with has to go: 0.0013 / √2.
+        // Half of the variance at the start of the run must be gone: 0.0013 / √2.
         var learner = ScaleLearner(kept: estimate(0.01, deviation: 0.0004))
         let taken = [0.00093, 0.00091].map { learner.learn(estimate(0.012, deviation: $0)) }
         #expect(taken == [false, true])
@@ -119,8 +119,8 @@ import Testing
 
     // MARK: Axes
 
-    /// Elements go with their axes, and their deviations with them.
-    @Test func anEstimateTurnsWithItsAxes() {
+    /// Elements are transformed with their axes, and so are their deviations.
+    @Test func estimateTransformsWithAxes() {
         let mount = Matrix3(Vector3(0, -1, 0), Vector3(0, 0, 1), Vector3(-1, 0, 0))
         let deviation = Matrix3(Vector3(1, 2, 3), Vector3(4, 5, 6), Vector3(7, 8, 9))
         let sensor = ScaleEstimate(scale: Self.truth, deviation: deviation)
@@ -133,8 +133,8 @@ import Testing
         #expect(back.scale.distance(to: Self.truth) < 1e-12 && back.deviation == deviation)
     }
 
-    /// The same chip, mounted otherwise: what is kept is the same.
-    @Test func anotherMountingDoesNotSpoilIt() async throws {
+    /// The same chip in another mounting: the stored estimate is the same.
+    @Test func storedEstimateIsIndependentOfMounting() async throws {
         let mounts = [
             Matrix3(Vector3(0, 0, -1), Vector3(1, 0, 0), Vector3(0, -1, 0)),
             Quaternion(angle: 0.8, axis: Vector3(1, -2, 0.5).normalized ?? .zero).matrix,
@@ -144,7 +144,7 @@ import Testing
             let last: ScaleEstimate? = await runs(5, rig, .hands, seconds: 600).last ?? nil
             let kept = try #require(last)
             #expect(kept.scale.distance(to: Self.truth) < 0.001)
-            // Begun upright, in axes that are another body's.
+            // Starts upright, in the axes of another body.
             var learner = ScaleLearner(kept: kept)
             let other = ScaleRig(scale: Self.truth).run(.hands, seconds: 60, seed: 9, &learner)
             #expect(other.scale.distance(to: Self.truth) < 0.001)
@@ -161,8 +161,8 @@ import Testing
         }
     }
 
-    /// Another mounting while it runs goes on with what the run has learnt; another calibration of the chip begins anew.
-    @Test func aMountingWhileItRunsKeepsWhatWasLearnt() {
+    /// A new mounting keeps what the run has learnt; another calibration of the chip starts from scratch.
+    @Test func newMountingWhileRunningKeepsEstimate() {
         let prior = ScaleEstimate(scale: Self.truth, deviation: matrix(0.001))
         var pipeline = MotionPipeline(learntScale: prior)
         rest(&pipeline, from: 1)

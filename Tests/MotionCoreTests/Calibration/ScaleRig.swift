@@ -1,14 +1,14 @@
 import Foundation
 import MotionCore
 
-/// A body that moves in a known way with a gyroscope of known errors: what the attitude filter learns of them in one run.
+/// A body that moves in a known way with a gyroscope of known errors: shows what the attitude filter learns in one run.
 struct ScaleRig {
     enum Movement {
-        /// Turned every way and moved about by ±5 cm, as by hands.
+        /// Turned in all directions and moved by ±5 cm, as by hands.
         case hands
-        /// The same, with an accelerometer that is `seconds` behind: further than the filter can find out.
+        /// The same with an accelerometer that is `seconds` late: more than the filter can estimate.
         case lateForce(seconds: Double)
-        /// Carried round in a circle that it faces, tilted by nothing: what presses outwards never ends.
+        /// Carried round in a circle, with x pointing outwards and without tilt: the centripetal acceleration never ends.
         case circling(radius: Double, turnsPerSecond: Double)
         case resting
     }
@@ -19,7 +19,7 @@ struct ScaleRig {
     var scale = Matrix3(.zero, .zero, .zero)
     var mount = Matrix3.identity
 
-    /// A run from start to stop; what is known is offered to the learner every minute and at the stop.
+    /// A run from start to stop; the pipeline's estimate is passed to the learner every minute and at the end.
     ///
     /// - Returns: the pipeline's last estimate.
     @discardableResult
@@ -88,10 +88,10 @@ struct ScaleRig {
 }
 
 extension Matrix3 {
-    /// The elements, row after row.
+    /// The elements, row by row.
     var numbers: [Double] { [row0, row1, row2].flatMap { [$0.x, $0.y, $0.z] } }
 
-    /// How far the farthest element is from that of `other`.
+    /// The largest difference between two elements.
     func distance(to other: Matrix3) -> Double {
         zip(numbers, other.numbers).map { abs($0 - $1) }.max() ?? 0
     }

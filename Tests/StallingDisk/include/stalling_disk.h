@@ -1,7 +1,7 @@
-// A disk that does not answer: a library to be loaded into a program with LD_PRELOAD.
+// Simulates a disk that does not answer: a library to load into a program with LD_PRELOAD.
 //
-// While the file that $STALLING_DISK_SWITCH names exists, every call that changes or syncs a file under the directory
-// $STALLING_DISK waits, as it would for a device that hangs. All other files are as they are.
+// While the file named by $STALLING_DISK_SWITCH exists, every call that changes or syncs a file under the directory
+// $STALLING_DISK blocks, as it would on a device that hangs. Other files are unaffected.
 #ifndef JOSTLE_STALLING_DISK_H
 #define JOSTLE_STALLING_DISK_H
 #endif

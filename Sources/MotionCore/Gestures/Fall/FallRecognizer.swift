@@ -1,15 +1,20 @@
 internal import CMotionMath
 
-/// Recognises falls of the body: free fall, and the blow at its end.
+/// Recognises falls: free fall, and the impact at its end.
 ///
-/// In free fall an accelerometer reads nearly nothing, whatever the attitude. An arm that is swung, a jogger and a shaken
-/// board read little too, but for a shorter time, less near zero, and not out of quiet. So weightlessness is weighed:
-/// the nearer to zero, the more a moment counts. A fall has begun where that is enough for certainty, which takes longer
-/// after a push (a throw, or the jump of somebody who carries the board); or where a hard blow ends a short
-/// weightlessness out of quiet; or where a blow is followed by flight, as of a thing that was struck or bounces. It ends
-/// a moment after it hit something, and is cancelled where it never did.
+/// In free fall an accelerometer reads nearly zero, whatever the attitude. A swung arm, a jogger and a shaken board
+/// also read low values, but for a shorter time, farther from zero, and not after a quiet period. So weightlessness is
+/// weighted: the closer to zero, the more a moment counts.
+///
+/// A fall begins in one of three cases:
+/// - The weighted time is long enough to be certain. It takes longer after a push, which may be a throw or a jump of
+///   the person who carries the board.
+/// - A hard impact ends a short weightlessness that followed a quiet period.
+/// - Flight follows a blow, as for an object that was struck or bounces.
+///
+/// A fall ends shortly after the impact. It is cancelled if there is no impact.
 struct FallRecognizer: ~Copyable {
-    /// How falls are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: FallSettings
 
     private var freeFall = FreeFall()
@@ -17,22 +22,23 @@ struct FallRecognizer: ~Copyable {
     private var time = 0.0
     private var state = State.armed
 
-    /// The latest blow: its highest squared specific force, the linear acceleration there, m/s², and when it began.
+    /// The latest blow: its highest squared specific force and the linear acceleration at that moment (m/s²), and when
+    /// it began.
     private var blow = Peak()
     private var blowBegan = -Double.infinity
-    /// The same of the samples of the present cell.
+    /// The peak of the samples in the current cell.
     private var peak = Peak()
     private var isClipped = false
 
-    /// The fall under way: its length in cells, when the body was last weightless, and when it landed.
+    /// The fall in progress: its length in cells, when the body was last weightless, and when it landed.
     private var length = 0
     private var lastWeightless = 0.0
     private var landed: Double?
-    /// Whether it began with a blow, so that it need not land hard.
+    /// Whether the fall began with a blow, so that it need not land hard.
     private var wasStruck = false
-    /// Until when only a bounce is another fall.
-    private var spentUntil = -Double.infinity
-    private var wasTold = false
+    /// Until this time only a bounce counts as another fall.
+    private var onlyBounceUntil = -Double.infinity
+    private var hasNotedMiss = false
 
     private struct Peak {
         var square = 0.0
@@ -42,11 +48,10 @@ struct FallRecognizer: ~Copyable {
     private enum State {
         case armed
         case falling
-        /// Nothing is told of a fall that was too long until it ends.
+        /// A fall was too long: waits for its end.
         case tooLong
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: FallSettings) {
         self.settings = settings
         gain = FallRecognizer.gain(settings)
@@ -55,13 +60,13 @@ struct FallRecognizer: ~Copyable {
     /// Whether it may have begun to fall.
     var isUndecided: Bool { state == .armed && freeFall.start != nil }
 
-    /// Takes over new settings.
+    /// Applies new settings.
     mutating func apply(_ settings: FallSettings) {
         self.settings = settings
         gain = FallRecognizer.gain(settings)
     }
 
-    /// Forgets everything. A fall under way is none any more: whoever forgets tells so.
+    /// Resets the recognizer without an event; the caller cancels a fall in progress.
     mutating func reset() {
         freeFall.reset()
         state = .armed
@@ -70,18 +75,18 @@ struct FallRecognizer: ~Copyable {
         peak = Peak()
         isClipped = false
         landed = nil
-        spentUntil = -.infinity
-        wasTold = false
+        onlyBounceUntil = -.infinity
+        hasNotedMiss = false
     }
 
-    /// Takes a sample, for the height of short blows; cells tell the rest.
+    /// Takes the peak of short blows from the samples; everything else is computed from cells.
     mutating func observe(_ sample: GestureSample) {
         let square = sample.acceleration.lengthSquared
         if square > peak.square { peak = Peak(square: square, linear: sample.acceleration - sample.gravity) }
         if sample.isClipped { isClipped = true }
     }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         time = cell.time
         let couldFall = freeFall.start
@@ -99,10 +104,10 @@ struct FallRecognizer: ~Copyable {
             if let event = beginning(magnitude, at: cell.timestamp, &misses) { return event }
             if couldFall != nil, freeFall.start == nil {
                 let needed = settings.minimumDuration / gain
-                if !wasTold, certainty > Rule.nearMiss * needed {
+                if !hasNotedMiss, certainty > Rule.nearMiss * needed {
                     misses.add(NearMiss(.fall, .tooShort, at: cell.timestamp, value: certainty, limit: needed))
                 }
-                wasTold = false
+                hasNotedMiss = false
             }
             return nil
         }
@@ -110,39 +115,41 @@ struct FallRecognizer: ~Copyable {
 }
 
 extension FallRecognizer {
-    /// Constants of the rule: what each means and what it guards against.
+    /// Constants of the rule.
     private enum Rule {
-        /// After a push above this, in g, free fall must be this many times as certain: it may be a jump.
+        /// After a push above this, in g, free fall must be more certain by this factor: it may be a jump.
         static let push = 1.6
         static let pushFactor = 1.8
-        /// Standard deviation of the acceleration before, in g: of a long fall, and of one known by its blow.
-        static let unrest = 0.8
-        static let unrestBeforeBlow = 0.3
-        /// A blow that tells a short fall, in g: at least; and that needs just `briefest` s of fall, weaker ones more.
+        /// Largest standard deviation of the acceleration beforehand, in g: for a long fall, and for one recognised by
+        /// its impact.
+        static let deviation = 0.8
+        static let deviationBeforeBlow = 0.3
+        /// The impact that reveals a short fall, in g: the weakest one, and the one that needs only `briefest` s of
+        /// fall; weaker ones need more.
         static let leastBlow = 3.0
         static let hardBlow = 4.5
         static let briefest = 0.05
-        /// A blow that strikes the body into the air, in g, the seconds of flight that tell it, and the cells before
-        /// the flight in which it was.
+        /// A blow that strikes the body into the air, in g; the seconds of flight that confirm it; and the number of
+        /// cells before the flight in which it must lie.
         static let strike = 3.5
         static let struckFor = 0.06
         static let strikeCells = 6
-        /// The cells before a flight after which unrest is no more of the blow.
+        /// Movement earlier than this many cells before a flight does not belong to the blow.
         static let strikeOnset = 10
-        /// A blow before a bounce, in g.
+        /// The weakest impact before a bounce, in g.
         static let bounce = 3.0
-        /// Seconds from the beginning of a fall within which another must be a bounce.
+        /// Seconds from the beginning of a fall within which another one must be a bounce.
         static let rearmDelay = 1.0
-        /// Acceleration of a landing, in g, and the seconds from its first sign in which its peak is looked for.
+        /// The weakest landing, in g, and the seconds from its first sign in which its peak is searched.
         static let landing = 1.5
         static let landingTime = 0.1
-        /// Seconds after free fall in which it must land: hands that catch it are slow.
+        /// Seconds after free fall in which the body must land: hands that catch it are slow.
         static let landingDelay = 0.5
-        /// Seconds after which a blow is another one.
+        /// Seconds after which a blow counts as another one.
         static let blowLength = 0.15
-        /// The share of what is needed that makes a near miss.
+        /// The share of the needed certainty that makes a near miss.
         static let nearMiss = 0.6
-        /// Each step of sensitivity divides what is needed by this.
+        /// Each step of sensitivity divides the required values by this.
         static let sensitivityStep = 1.12
     }
 
@@ -150,9 +157,9 @@ extension FallRecognizer {
         pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// Keeps the height of a blow that the last samples were part of.
+    /// Records the peak of a blow in the last samples.
     private mutating func noteBlow() {
-        // What is felt while cells are still weightless, at low rates, is the landing that ends it.
+        // At low sample rates, a blow during weightless cells is already the landing that ends them.
         guard freeFall.start == nil else { return }
         let cell = peak
         peak = Peak()
@@ -166,14 +173,14 @@ extension FallRecognizer {
         }
     }
 
-    /// Whether a fall has begun.
+    /// Returns an event if a fall has begun.
     private mutating func beginning(
         _ magnitude: Double, at timestamp: Timestamp, _ misses: inout NearMisses
     ) -> GestureEvent? {
         let needed = settings.minimumDuration / gain
         if let start = freeFall.start {
             guard freeFall.certainty >= Rule.struckFor / gain else { return nil }
-            if time < spentUntil {
+            if time < onlyBounceUntil {
                 guard
                     freeFall.certainty >= needed,
                     freeFall.peak(before: start, cells: Rule.strikeCells) >= Rule.bounce / gain
@@ -183,21 +190,21 @@ extension FallRecognizer {
             if freeFall.certainty >= needed {
                 let wasPushed = freeFall.peak(before: start) > Rule.push * gain
                 if !wasPushed || freeFall.certainty >= Rule.pushFactor * needed {
-                    let unrest = freeFall.unrest(before: start)
-                    if unrest < Rule.unrest * gain { return begin(at: timestamp) }
+                    let deviation = freeFall.deviation(before: start)
+                    if deviation < Rule.deviation * gain { return begin(at: timestamp) }
                     note(
                         NearMiss(
-                            .fall, .noQuietBefore, at: timestamp, value: unrest * standardGravity,
-                            limit: Rule.unrest * gain * standardGravity), &misses)
+                            .fall, .noQuietBefore, at: timestamp, value: deviation * standardGravity,
+                            limit: Rule.deviation * gain * standardGravity), &misses)
                 }
             }
             guard
                 freeFall.peak(before: start, cells: Rule.strikeCells) >= Rule.strike / gain,
-                freeFall.unrest(before: start - Rule.strikeOnset) < Rule.unrestBeforeBlow * gain
+                freeFall.deviation(before: start - Rule.strikeOnset) < Rule.deviationBeforeBlow * gain
             else { return nil }
             return begin(at: timestamp, wasStruck: true)
         }
-        guard magnitude >= Rule.leastBlow / gain, time >= spentUntil, let fall = freeFall.leadingToBlow() else {
+        guard magnitude >= Rule.leastBlow / gain, time >= onlyBounceUntil, let fall = freeFall.leadingToBlow() else {
             return nil
         }
         let hardness = isClipped ? max(magnitude, Rule.hardBlow) : magnitude
@@ -205,30 +212,30 @@ extension FallRecognizer {
         guard
             fall.certainty >= Rule.briefest / gain * weakness * weakness,
             freeFall.peak(before: fall.start) < Rule.push * gain,
-            freeFall.unrest(before: fall.start) < Rule.unrestBeforeBlow * gain
+            freeFall.deviation(before: fall.start) < Rule.deviationBeforeBlow * gain
         else { return nil }
         return begin(at: timestamp, length: fall.length)
     }
 
     private mutating func note(_ miss: NearMiss, _ misses: inout NearMisses) {
-        guard !wasTold else { return }
-        wasTold = true
+        guard !hasNotedMiss else { return }
+        hasNotedMiss = true
         misses.add(miss)
     }
 
     private mutating func begin(at timestamp: Timestamp, length: Int? = nil, wasStruck: Bool = false) -> GestureEvent {
         state = .falling
-        wasTold = false
-        spentUntil = time + Rule.rearmDelay
+        hasNotedMiss = false
+        onlyBounceUntil = time + Rule.rearmDelay
         self.length = length ?? freeFall.length
         lastWeightless = time
         self.wasStruck = wasStruck
-        // A fall that is known by its blow has landed.
+        // A fall recognised by its impact has already landed.
         landed = length == nil ? nil : blowBegan
         return event(.began, at: timestamp)
     }
 
-    /// A fall under way: does it go on, land, or come to nothing?
+    /// Follows a fall in progress until it lands or is cancelled.
     private mutating func follow(_ magnitude: Double, at timestamp: Timestamp) -> GestureEvent? {
         if let landed {
             guard time - landed >= Rule.landingTime else { return nil }
@@ -263,7 +270,7 @@ extension FallRecognizer {
 
     private func event(_ phase: GesturePhase, at timestamp: Timestamp) -> GestureEvent {
         var event = GestureEvent(.fall, phase, at: timestamp)
-        // Of the cell in which it hits something half was free fall, on average.
+        // On average, half of the cell with the impact was still free fall.
         let duration = (Double(length) + (phase == .ended ? 0.5 : 0)) * CellGrid.cell
         event.duration = duration
         event.height = 0.5 * standardGravity * duration * duration

@@ -1,36 +1,40 @@
-/// Follows weightlessness cell by cell, and keeps what was felt before it: 2.5 s of magnitudes of acceleration.
+/// Detects weightlessness cell by cell and keeps the magnitudes of acceleration before it, for 2.5 s.
 struct FreeFall: ~Copyable {
-    /// Cells that are kept: a power of two so that an index wraps by a mask; more than `quietFrom` and a blow's window.
+    /// Cells in the buffer: a power of two so that an index wraps with a mask; more than `quietFrom` and the window of
+    /// a blow.
     private static let capacity = 256
     private static let mask = capacity - 1
 
-    /// Acceleration below which the body is weightless, in g: not 0, since a body that spins feels its centre, and air
-    /// brakes it.
+    /// Acceleration below which the body is weightless, in g. It is not 0, because a spinning body feels centrifugal
+    /// force and air resistance slows it down.
     private static let limit = 0.48
-    /// Acceleration that one cell may have amid a free fall, in g: a hand or an edge that was brushed.
+    /// Acceleration that a single cell may have within a free fall, in g: the board brushed against a hand or an edge.
     private static let brushed = 1.2
-    /// How far from the centre of a spinning board the sensor sits, m, and the most acceleration in g that is put down to it.
+    /// Distance of the sensor from the centre of a spinning board, m, and the largest acceleration in g that is
+    /// attributed to spin.
     private static let offCentre = 0.02
     private static let spinLimit = 0.6
 
-    /// Cells that tell whether it was quiet before, counted back from the beginning of the fall: the 2.5 s to 0.6 s.
+    /// Cells in which the body must have been quiet, counted back from the beginning of the fall: from 2.5 s to 0.6 s
+    /// before.
     private static let quietFrom = 125
     private static let quietTo = 30
-    /// Cells before the fall in which a push shows.
+    /// Cells before the fall in which a push is searched.
     private static let pushed = 20
-    /// Cells before a blow in which the fall that led to it is looked for, and the acceleration below which one counts.
+    /// Cells before an impact in which the preceding fall is searched, and the acceleration in g below which a cell
+    /// counts.
     private static let searched = 20
     private static let lowBeforeBlow = 0.6
 
     private let magnitudes: UnsafeMutablePointer<Double>
 
-    /// How many cells there have been.
+    /// The number of cells so far.
     private(set) var count = 0
-    /// The cell with which the present free fall began; `nil` where there is none.
+    /// The cell in which the current free fall began; `nil` if there is none.
     private(set) var start: Int?
-    /// How sure it is, in seconds: each cell counts by how little it weighs, wholly at weight zero.
+    /// The certainty of the free fall, in seconds: each cell counts by how close to zero it is, fully at zero.
     private(set) var certainty = 0.0
-    /// How long it has lasted, in cells; cells that brush something count.
+    /// The length of the free fall, in cells, including cells in which the board brushed something.
     private(set) var length = 0
     private var brushes = 0
 
@@ -43,7 +47,7 @@ struct FreeFall: ~Copyable {
         magnitudes.deallocate()
     }
 
-    /// Forgets everything.
+    /// Resets to the initial state.
     mutating func reset() {
         count = 0
         start = nil
@@ -51,8 +55,8 @@ struct FreeFall: ~Copyable {
         length = 0
     }
 
-    /// Takes the mean acceleration and rotation rate of a cell; returns the acceleration's magnitude in g, without what
-    /// a spin adds to it.
+    /// Adds the mean acceleration and rotation rate of a cell; returns the magnitude of the acceleration in g, without
+    /// the part attributed to spin.
     mutating func append(_ acceleration: Vector3, rotationRate: Vector3) -> Double {
         var magnitude = acceleration.length / standardGravity
         if magnitude < 1 {
@@ -78,10 +82,10 @@ struct FreeFall: ~Copyable {
         return magnitude
     }
 
-    /// Standard deviation of the magnitudes before the cell `index`, in g; 0 where there is no past.
+    /// Standard deviation of the magnitudes before the cell `index`, in g; 0 if there are too few cells.
     ///
-    /// The deviation and not the distance from 1 g, so that a badly calibrated sensor can be quiet.
-    func unrest(before index: Int) -> Double {
+    /// The deviation rather than the distance from 1 g, so that a badly calibrated sensor can also be quiet.
+    func deviation(before index: Int) -> Double {
         let first = max(0, max(index - FreeFall.quietFrom, count - FreeFall.capacity))
         let end = index - FreeFall.quietTo
         guard end - first >= 5 else { return 0 }
@@ -96,7 +100,7 @@ struct FreeFall: ~Copyable {
         return max(0, squares / Double(end - first) - mean * mean).squareRoot()
     }
 
-    /// The highest of the `cells` magnitudes before the cell `index`, in g; 0 where there is none.
+    /// The highest of the `cells` magnitudes before the cell `index`, in g; 0 if there are none.
     func peak(before index: Int, cells: Int = FreeFall.pushed) -> Double {
         var peak = 0.0
         let first = max(0, max(index - cells, count - FreeFall.capacity))
@@ -107,8 +111,8 @@ struct FreeFall: ~Copyable {
         return peak
     }
 
-    /// The fall, broken off or not, that led to a blow in the latest cell: its first cell, how many there are and how
-    /// sure it is, s. `nil` where there is none.
+    /// The fall, continuous or not, that preceded an impact in the latest cell: its first cell, its number of cells and
+    /// its certainty, s. `nil` if there is none.
     func leadingToBlow() -> (start: Int, length: Int, certainty: Double)? {
         var found: Int?
         var length = 0

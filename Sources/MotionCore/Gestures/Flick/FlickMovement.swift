@@ -1,20 +1,21 @@
-/// The acceleration of the last 2.5 s, cell by cell, and what can be told of a movement in it.
+/// The acceleration of the last 2.5 s, cell by cell, and measures of a movement in it.
 struct FlickMovement: ~Copyable {
-    /// Cells that are kept: a power of two so that an index wraps by a mask.
+    /// Cells in the buffer: a power of two so that an index wraps with a mask.
     private static let capacity = 128
     private static let mask = capacity - 1
 
-    /// Seconds within which gravity's direction follows at rest.
+    /// Time constant with which the estimate of gravity follows at rest, s.
     private static let gravityTimeConstant = 0.1
-    /// Linear acceleration above which gravity follows no faster, m/s²: at most 25 m/s² a second, so that a turn of the
-    /// board without a gyroscope is followed, and a stroke of a tenth of a second is not taken for gravity.
+    /// Linear acceleration above which gravity follows no faster, m/s². Gravity then changes by at most 25 m/s² per
+    /// second: without a gyroscope, a turn of the board is followed, but a stroke of a tenth of a second is not taken
+    /// for gravity.
     private static let gravityPull = 2.5
 
     private let total: UnsafeMutablePointer<Vector3>
     private let linear: UnsafeMutablePointer<Vector3>
     private(set) var gravity = Vector3.zero
 
-    /// How many cells there have been since the last reset; the number of the next one.
+    /// The number of cells since the last reset, which is the number of the next cell.
     private(set) var count = 0
 
     init() {
@@ -29,15 +30,15 @@ struct FlickMovement: ~Copyable {
         linear.deallocate()
     }
 
-    /// Forgets everything.
+    /// Resets to the initial state.
     mutating func reset() {
         count = 0
     }
 
-    /// Takes a cell and returns its linear acceleration, m/s².
+    /// Adds a cell and returns its linear acceleration, m/s².
     mutating func append(_ cell: GestureCell) -> Vector3 {
         if count == 0 { gravity = cell.acceleration }
-        // What stays in the earth turns against the body.
+        // Gravity is fixed in the earth, so it turns against the body.
         let turn = cell.rotationRate * CellGrid.cell
         let across = turn.cross(gravity)
         gravity += 0.5 * turn.cross(across) - across
@@ -50,9 +51,9 @@ struct FlickMovement: ~Copyable {
         return moved
     }
 
-    /// Standard deviation of the acceleration, m/s², over the `cells` cells that end with cell number `last`; over
-    /// fewer where there are no more.
-    func unrest(endingAt last: Int, cells: Int) -> Double {
+    /// Standard deviation of the acceleration, m/s², over the `cells` cells up to and including cell number `last`, or
+    /// over fewer if there are no more.
+    func deviation(endingAt last: Int, cells: Int) -> Double {
         let last = max(0, last)
         let first = max(0, last - cells + 1)
         var sum = Vector3.zero
@@ -76,8 +77,8 @@ struct FlickMovement: ~Copyable {
     /// Linear acceleration of a cell, m/s².
     func magnitude(_ cell: Int) -> Double { linear[cell & FlickMovement.mask].length }
 
-    /// Where the movement around `peak` began: followed back to two cells in a row below a fifth of its strength, and
-    /// not beyond `limit`.
+    /// The cell in which the movement around `peak` began: searches back to two cells in a row below a fifth of its
+    /// strength, but not beyond `limit`.
     func beginning(of peak: Int, notBefore limit: Int) -> Int {
         let threshold = 0.2 * magnitude(peak)
         var cell = peak
@@ -85,7 +86,7 @@ struct FlickMovement: ~Copyable {
         return max(0, cell - 1)
     }
 
-    /// How many of the cells from `first` to `last` have more than half the linear acceleration of `peak`.
+    /// The number of cells from `first` to `last` with more than half the linear acceleration of `peak`.
     func breadth(from first: Int, to last: Int, peak: Int) -> Int {
         let threshold = 0.5 * magnitude(peak)
         var cells = 0
@@ -95,9 +96,9 @@ struct FlickMovement: ~Copyable {
 
     /// The stroke and the counter-stroke of the movement from `first` to `last`.
     ///
-    /// Of all pairs of cells those that oppose one another most are the middles of a stroke and of what brakes it. A hand
-    /// that comes back makes another such pair, of the brake and the way back: so it is the earliest pair that is nearly
-    /// as strong as the strongest. Acceleration towards the wrist, which opposes nothing, plays no part in it.
+    /// Among all pairs of cells, the two that oppose each other most are the middles of a stroke and of its braking. A
+    /// hand that returns makes another such pair, of the braking and the way back. So the earliest pair that is nearly
+    /// as strong as the strongest is used. Acceleration towards the wrist opposes nothing and does not matter.
     func strokes(from first: Int, to last: Int) -> (opposition: Double, direction: Vector3) {
         guard last > first else { return (0, .zero) }
         var strongest = 0.0
@@ -109,7 +110,7 @@ struct FlickMovement: ~Copyable {
             second += 1
             found = opposition(to: second, from: first)
         }
-        // Onto the top of this counter-stroke.
+        // Continue to the maximum of this counter-stroke.
         while second < last {
             let next = opposition(to: second + 1, from: first)
             guard next.value > found.value else { break }
@@ -120,14 +121,14 @@ struct FlickMovement: ~Copyable {
         return (strongest.squareRoot(), direction)
     }
 
-    /// A first pair counts where it has this share of the strongest one's product.
+    /// The share of the strongest pair's product that an earlier pair needs to be used.
     private static let earlyShare = 0.45
 
-    /// How far gravity is pulled along in a cell, m/s². That much of what seems to oppose a stroke may come of it, and
+    /// The change of the gravity estimate in one cell, m/s². That much of an apparent opposition may come from it and
     /// does not count.
     private static let pullOfCell = gravityPull * CellGrid.cell / gravityTimeConstant
 
-    /// How much the cell opposes one before it, (m/s²)², at most, and which.
+    /// The largest opposition, (m/s²)², between the cell and one before it, and the number of that cell.
     private func opposition(to cell: Int, from first: Int) -> (value: Double, partner: Int) {
         let other = linear[cell & FlickMovement.mask]
         let pulled = min(FlickMovement.gravityPull, Double(cell - first) * FlickMovement.pullOfCell)

@@ -1,20 +1,20 @@
 internal import CMotionMath
 
-/// Recognises flicks: out of quiet a stroke and its counter-stroke, then quiet again.
+/// Recognises flicks: after a quiet period a stroke and its counter-stroke, then quiet again.
 ///
-/// A movement begins where linear acceleration leaves quiet and is judged when it has come to rest. It is a flick where
-/// it is strong enough, came out of quiet, was soon over, and holds two accelerations one after another that oppose each
-/// other: the stroke and what brakes it. A board that is picked up, put down or walked with has no such pair, or no
-/// quiet around it. The direction is that of the stroke, seen with up at the top.
+/// A movement begins when linear acceleration exceeds the quiet level, and is judged when it has come to rest. It is a
+/// flick if it is strong enough, began from quiet, was over soon, and contains two successive accelerations that oppose
+/// each other: the stroke and its braking. A board that is picked up, put down or carried has no such pair, or no quiet
+/// around it. The direction is that of the stroke, with the upward side of the body as its top.
 struct FlickRecognizer: ~Copyable {
-    /// How flicks are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: FlickSettings
 
     private var movement = FlickMovement()
     private var state = State.unsettled
     private var onset = 0
     private var strongest = 0.0
-    /// Where up was in the body when the movement began.
+    /// The direction of up in the body when the movement began.
     private var up = Vector3(0, 0, 1)
 
     private enum State {
@@ -22,16 +22,15 @@ struct FlickRecognizer: ~Copyable {
         case unsettled
         /// Quiet: a movement may begin.
         case ready
-        /// A movement is under way.
+        /// A movement is in progress.
         case moving
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: FlickSettings) {
         self.settings = settings
     }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         let linear = movement.append(cell).length
         let latest = movement.count - 1
@@ -48,16 +47,16 @@ struct FlickRecognizer: ~Copyable {
         case .moving:
             strongest = max(strongest, linear)
             let cells = latest - onset
-            if cells > Rule.patience {
+            if cells > Rule.longest {
                 state = .unsettled
                 if strongest >= neededStrength {
                     misses.add(
                         NearMiss(
                             .flick, .noQuietAfter, at: cell.timestamp,
-                            value: movement.unrest(endingAt: latest, cells: Rule.restCells), limit: restLimit))
+                            value: movement.deviation(endingAt: latest, cells: Rule.restCells), limit: restLimit))
                 }
             } else if cells >= Rule.shortest,
-                movement.unrest(endingAt: latest, cells: Rule.restCells) < restLimit
+                movement.deviation(endingAt: latest, cells: Rule.restCells) < restLimit
             {
                 state = .unsettled
                 settle(latest)
@@ -70,12 +69,12 @@ struct FlickRecognizer: ~Copyable {
     /// Whether the movement under way may still be a flick.
     var isUndecided: Bool { state == .moving }
 
-    /// Takes over new settings.
+    /// Applies new settings.
     mutating func apply(_ settings: FlickSettings) {
         self.settings = settings
     }
 
-    /// Forgets everything.
+    /// Resets the recognizer.
     mutating func reset() {
         movement.reset()
         state = .unsettled
@@ -87,29 +86,30 @@ extension FlickRecognizer {
     private enum Rule {
         /// Linear acceleration at which a movement begins, m/s².
         static let onset = 2.5
-        /// Cells of quiet, and its unrest, m/s², out of which a movement may begin; fewer after a start or a gap.
+        /// Cells of quiet before a movement, their largest deviation, m/s², and the fewer cells needed after a start or
+        /// a gap.
         static let quietCells = 8
         static let quiet = 1.0
         static let startCells = 5
-        /// Cells over which a movement has come to rest, and their unrest: a share of its strength, or m/s².
+        /// Cells over which a movement must be at rest, and their largest deviation: a share of its strength, or m/s².
         static let restCells = 6
         static let restShare = 0.1
         static let restFloor = 0.8
-        /// Cells of the shortest movement with its rest, and those after which one is given up.
+        /// Cells of the shortest movement including its rest, and of the longest one that is followed.
         static let shortest = 8
-        static let patience = 60
-        /// Unrest of the 0.16 s before the movement, and of the 0.16 s before those: shares of its strength; of the
-        /// latter at least this many m/s² are allowed.
+        static let longest = 60
+        /// Largest deviation in the 0.16 s before the movement, and in the 0.16 s before that, as shares of its
+        /// strength. For the latter, at least this many m/s² are allowed.
         static let justBefore = 0.12
         static let longBefore = 0.04
         static let longBeforeFloor = 0.5
-        /// What the stroke and its counter-stroke, as their geometric mean, need of the strength.
+        /// The share of the strength that the stroke and its counter-stroke need, as their geometric mean.
         static let opposition = 0.3
         /// Cells above half the strength: a blow has fewer.
         static let breadth = 3
         /// Each step of sensitivity divides the needed strength by this.
         static let sensitivityStep = 1.15
-        /// A near miss is told from this share of the needed strength on.
+        /// The share of the needed strength that makes a near miss.
         static let nearly = 0.6
     }
 
@@ -117,15 +117,15 @@ extension FlickRecognizer {
         settings.strength / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// The unrest below which the movement under way has come to rest.
+    /// The deviation below which the current movement has come to rest.
     private var restLimit: Double { max(Rule.restFloor, Rule.restShare * strongest) }
 
     private mutating func settle(_ latest: Int) {
         guard latest + 1 >= Rule.startCells else { return }
-        if movement.unrest(endingAt: latest, cells: Rule.quietCells) < Rule.quiet { state = .ready }
+        if movement.deviation(endingAt: latest, cells: Rule.quietCells) < Rule.quiet { state = .ready }
     }
 
-    /// Tells whether the movement that has come to rest was a flick.
+    /// Decides whether the movement that has come to rest was a flick.
     private func judge(
         endingAt latest: Int, at timestamp: Timestamp, _ misses: inout NearMisses
     ) -> GestureEvent? {
@@ -141,11 +141,11 @@ extension FlickRecognizer {
             return nil
         }
         guard strength >= neededStrength else { return miss(.tooWeak, strength, neededStrength) }
-        let justBefore = movement.unrest(endingAt: first, cells: Rule.quietCells)
+        let justBefore = movement.deviation(endingAt: first, cells: Rule.quietCells)
         guard justBefore <= Rule.justBefore * strength else {
             return miss(.noQuietBefore, justBefore, Rule.justBefore * strength)
         }
-        let longBefore = movement.unrest(endingAt: first - Rule.quietCells, cells: Rule.quietCells)
+        let longBefore = movement.deviation(endingAt: first - Rule.quietCells, cells: Rule.quietCells)
         let longBeforeLimit = max(Rule.longBeforeFloor, Rule.longBefore * strength)
         guard longBefore <= longBeforeLimit else { return miss(.noQuietBefore, longBefore, longBeforeLimit) }
         let length = Double(last - first) * CellGrid.cell
@@ -168,8 +168,9 @@ extension FlickRecognizer {
 }
 
 extension FlickRecognizer {
-    /// Turns body vectors so that `up` points up: the side that is up becomes the top, then what is left of the tilt goes.
-    /// In two steps, or a board that lies on its face would have its left where a trifle of tilt says.
+    /// The rotation of body vectors after which `up` points up: the upward side becomes the top, then the remaining
+    /// tilt is removed. Two steps are needed: for a board that lies on its face, a single rotation would let the
+    /// slightest tilt decide which way is left.
     static func levelling(_ up: Vector3) -> Quaternion {
         let top = Vector3(0, 0, 1)
         let side = BodySide(nearestTo: up)
@@ -181,7 +182,7 @@ extension FlickRecognizer {
 }
 
 extension MotionDirection {
-    /// The direction with the largest share of a vector whose z points up.
+    /// The direction closest to a vector whose z axis points up.
     init(along vector: Vector3) {
         switch BodyAxis(dominantIn: vector) {
         case .x: self = vector.x >= 0 ? .forward : .backward

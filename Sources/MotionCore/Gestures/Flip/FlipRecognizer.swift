@@ -1,41 +1,41 @@
 internal import CMotionMath
 
-/// Recognises flips: another side up than before, held there.
+/// Recognises flips: another side points up than before, and is held there.
 ///
-/// A side is held where it stays up for some time and the vertical hardly moves. Sides that pass by on the way to another
-/// are not held, so that half a turn is one flip by 180°, however slowly it goes on. On an edge the side held last stays
-/// the one until another is clearly more up.
+/// A side is held if it points up for some time and the vertical hardly moves. Sides that pass by on the way to another
+/// one are not held, so half a turn is a single flip by 180°, however slow it is. While the body stands on an edge, the
+/// side held last remains until another one is clearly more upward.
 struct FlipRecognizer: ~Copyable {
-    /// Cells that are remembered: a power of two so that an index wraps by a mask, and the longest hold time.
+    /// Cells in the buffer: a power of two so that an index wraps with a mask, and the longest hold time.
     private static let capacity = 256
     private static let mask = capacity - 1
 
-    /// How flips are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: FlipSettings
 
-    /// Where up was, a unit vector a cell.
+    /// The direction of up in the body, a unit vector per cell.
     private let ups: UnsafeMutablePointer<Vector3>
     private var count = 0
     private var steadyCosine: Double
     private var holdCells: Int
     private var held: BodySide?
-    /// The side that is up, on an edge the one before, since which cell, and the last that was steady on the held side.
+    /// The upward side with hysteresis at the edges, the cell since which it points up, and the last cell in which the
+    /// body was steady on the held side.
     private var side = BodySide.plusZ
     private var sideSince = 0
     private var leftAt = 0
 
     /// Constants of the rule.
     private enum Rule {
-        /// By how much another side has to be more up, as a share of gravity: 6° beyond the edge.
+        /// How much more upward another side must be, as a share of gravity: 6° beyond the edge.
         static let edge = 0.15
-        /// Each step of sensitivity multiplies the angle that a steady hand may wander by this.
+        /// Each step of sensitivity multiplies the angle by which the vertical may wander by this.
         static let sensitivityStep = 1.12
-        /// The held side was left where up moved by more than 1.5° within so many cells.
+        /// The body leaves the held side when up moves by more than 1.5° within this many cells.
         static let leavingCells = 5
         static let leavingCosine = 0.99966
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: FlipSettings) {
         self.settings = settings
         steadyCosine = FlipRecognizer.steadyCosine(settings)
@@ -59,20 +59,20 @@ struct FlipRecognizer: ~Copyable {
     /// Whether another side is up that has not been held long enough.
     var isUndecided: Bool { count > 0 && held != nil && side != held }
 
-    /// Takes over new settings.
+    /// Applies new settings.
     mutating func apply(_ settings: FlipSettings) {
         self.settings = settings
         steadyCosine = FlipRecognizer.steadyCosine(settings)
         holdCells = FlipRecognizer.holdCells(settings)
     }
 
-    /// Forgets everything: the next side that is held is where the next flip goes from.
+    /// Resets the recognizer: the next flip starts from the next side that is held.
     mutating func reset() {
         count = 0
         held = nil
     }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         let up = cell.sample.gravity * (1 / standardGravity)
         ups[count & FlipRecognizer.mask] = up
@@ -115,7 +115,7 @@ struct FlipRecognizer: ~Copyable {
         return true
     }
 
-    /// Tells of a side that was up and is left again without having been held.
+    /// Records a near miss if the side that pointed up was never held.
     private func noteMiss(_ timestamp: Timestamp, _ misses: inout NearMisses) {
         guard let held, held != side else { return }
         misses.add(

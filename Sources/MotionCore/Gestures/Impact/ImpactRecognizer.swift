@@ -1,25 +1,26 @@
 internal import CMotionMath
 
-/// Recognises blows: acceleration that is high, short, and stands out from what went before.
+/// Recognises impacts: acceleration that is high, short, and stands out from the movement before it.
 ///
-/// A blow lasts for some milliseconds and rings on; a cell of 20 ms would flatten it, so samples are looked at. What a
-/// sample rate does not resolve is seen as one high sample; its height is then less than the blow's. Shakes and steps can
-/// be as high: they last longer, or come after others like them. The side that was hit faces the blow: the force pushes
-/// away from it, so it is the side against the acceleration.
+/// An impact lasts some milliseconds and then rings. A cell of 20 ms would flatten it, so samples are used. If the
+/// sample rate cannot resolve it, it is a single high sample, lower than its real peak. Shakes and steps can be as
+/// high, but they last longer or follow others like them. The side that was hit faces the blow. The force pushes away
+/// from it, so it is the side opposite to the acceleration.
 struct ImpactRecognizer: Sendable, BitwiseCopyable {
-    /// How blows are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: ImpactSettings
 
-    /// The square of the linear acceleration that a blow needs, (m/s²)², however quiet it was.
+    /// The square of the smallest linear acceleration of an impact, (m/s²)², however quiet it was before.
     private var leastSquare: Double
-    /// Mean square of the linear acceleration lately, blows left out, (m/s²)².
+    /// Recent mean square of the linear acceleration, impacts excluded, (m/s²)².
     private var level = 0.0
-    /// What the present peak must exceed.
+    /// The acceleration that the current peak must exceed.
     private var needed = 0.0
     private var state = State.quiet
     private var began = Timestamp(nanoseconds: 0)
     private var last = 0.0
-    /// The first stroke: its impulse, m/s, its highest acceleration, m/s², and whether that was cut off.
+    /// The first stroke: its impulse, m/s, and its highest acceleration, m/s², increased by `Rule.clipped` if it
+    /// clipped.
     private var impulse = 0.0
     private var peak = 0.0
     private var strength = 0.0
@@ -31,49 +32,48 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         case quiet
         /// The acceleration rises, or has not fallen to half of its peak.
         case rising
-        /// A blow it was; its ringing may be higher.
+        /// It was an impact; its ringing may be higher.
         case ringing
-        /// It was none, and has to fade first.
+        /// It was not an impact and must fade first.
         case fading
     }
 
-    /// Constants of the rule: what each means and what it guards against.
+    /// Constants of the rule.
     private enum Rule {
-        /// A blow is higher than the RMS before it by this: neither a step nor a swing among others.
+        /// The ratio of an impact to the RMS before it: excludes steps and swings that follow others.
         static let crest = 3.5
         /// Time constant of that RMS, s.
         static let levelTime = 0.4
-        /// The share of what is needed at which a stroke begins, and of its peak at which it is over.
+        /// The share of the needed acceleration at which a stroke begins, and of its peak at which it ends.
         static let edge = 0.5
-        /// Seconds in which the ringing's height is looked at.
+        /// Seconds in which the peak of the ringing is searched.
         static let ringing = 0.03
-        /// A stroke that is longer than this, s, may be a shake's first: then the next one comes within so many seconds
-        /// of its peak, but not before, with this share of its height. What rings does so faster.
+        /// A stroke longer than `swing`, s, may be the first of a shake. It is one if an opposite stroke with the share
+        /// `returnShare` of its peak follows between the two times, s after the peak. Ringing reverses faster.
         static let swing = 0.015
         static let earliestReturn = 0.04
         static let latestReturn = 0.14
         static let returnShare = 0.6
-        /// The share of what is needed that makes a near miss.
+        /// The share of the needed acceleration that makes a near miss.
         static let nearMiss = 0.6
-        /// A peak that was cut off counts as higher by this.
+        /// The factor for a peak that clipped.
         static let clipped = 1.25
         /// Each step of sensitivity divides the needed acceleration by this.
         static let sensitivityStep = 1.15
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: ImpactSettings) {
         self.settings = settings
         leastSquare = ImpactRecognizer.leastSquare(settings)
     }
 
-    /// Takes over new settings.
+    /// Applies new settings.
     mutating func apply(_ settings: ImpactSettings) {
         self.settings = settings
         leastSquare = ImpactRecognizer.leastSquare(settings)
     }
 
-    /// Forgets everything.
+    /// Resets the recognizer.
     mutating func reset() {
         level = 0
         last = 0
@@ -85,7 +85,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         return least * least
     }
 
-    /// Takes a sample and tells what it brings about.
+    /// Processes a sample; returns the resulting event, if any.
     mutating func update(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
         let linear = sample.acceleration - sample.gravity
         let square = linear.lengthSquared
@@ -107,7 +107,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         return follow(linear, square.squareRoot(), sample, &misses)
     }
 
-    /// A stroke that has begun.
+    /// Follows a stroke in progress.
     private mutating func follow(
         _ linear: Vector3, _ length: Double, _ sample: GestureSample, _ misses: inout NearMisses
     ) -> GestureEvent? {
@@ -151,7 +151,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
         }
     }
 
-    /// The first stroke is over: was it a blow?
+    /// Decides at the end of the first stroke whether it was an impact.
     private mutating func conclude(at timestamp: Timestamp, longest: Double, _ misses: inout NearMisses) {
         if peak < needed {
             state = .quiet
@@ -166,14 +166,14 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
                 mayBeSwing
                 ? peakAt.advanced(bySeconds: Rule.latestReturn) : timestamp.advanced(bySeconds: Rule.ringing)
         }
-        // What was no blow counts for the level, so that a series of swings raises it.
+        // Strokes that were not impacts count for the level, so that a series of swings raises it.
         if state == .quiet {
             let duration = timestamp.seconds(since: began)
             level += (peak * peak * 0.5 - level) * min(1, duration / Rule.levelTime)
         }
     }
 
-    /// Whether this is the next swing of a shake that the stroke began.
+    /// Whether this is the next swing of a shake that began with the stroke.
     private func isReturn(_ linear: Vector3, _ length: Double, at timestamp: Timestamp) -> Bool {
         guard impulse > Rule.swing * peak, length > Rule.returnShare * peak else { return false }
         return linear.dot(stroke) < 0 && timestamp.seconds(since: peakAt) > Rule.earliestReturn

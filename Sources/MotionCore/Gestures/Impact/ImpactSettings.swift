@@ -1,16 +1,16 @@
-/// How blows are recognised.
+/// How impacts are recognised.
 public struct ImpactSettings: Equatable, Sendable, BitwiseCopyable {
-    /// What all recognizers have: by default a cooldown of 0.3 s.
+    /// Common settings; each step of sensitivity divides `threshold` by 1.15. The default cooldown is 0.3 s.
     public var common = RecognizerSettings(cooldown: 0.3)
 
-    /// Peak linear acceleration of the weakest blow at sensitivity 5, m/s². Default 4 g: harder than a finger taps or a
-    /// foot steps. Smaller catches softer blows, larger only heavy ones.
+    /// Peak linear acceleration of the weakest impact at sensitivity 5, m/s². Default 4 g: harder than the tap of a
+    /// finger or a footstep. Smaller reports softer impacts, larger only hard ones.
     public var threshold = 4 * standardGravity
 
-    /// The longest blow, s: its impulse over its peak. Default 0.045. Smaller wants hard things that hit each other, larger
-    /// takes in what is padded, and in the end the swings of a shake.
+    /// The longest impact, s: the ratio of its impulse to its peak. Default 0.045. Smaller accepts only hard objects
+    /// that hit each other; larger also accepts padded ones, and eventually the swings of a shake.
     public var maximumDuration = 0.045
 
-    /// Makes the default settings.
+    /// Creates the default settings.
     public init() {}
 }

@@ -1,13 +1,14 @@
 internal import CMotionMath
 
-/// Tells movement from stillness: begun as soon as the body is moved, ended when it has been still for some time.
+/// Distinguishes movement from stillness. Movement begins as soon as the body is moved and ends when it has been still
+/// for some time.
 ///
-/// What moves is displaced or turned. So acceleration is low-passed, which leaves little of a machine's vibration, and
-/// compared with where it was when the body last moved; a change means that the body was pushed or tilted. What turns
-/// about the vertical shows in the rotation rate alone. A sensor's drift is slower than either and followed. Vibration
-/// counts only where it is violent.
+/// Movement displaces or turns the body. So acceleration is low-passed, which leaves little of a machine's vibration,
+/// and compared with its value when the body last moved: a change means that the body was pushed or tilted. A turn
+/// about the vertical shows only in the rotation rate. Sensor drift is slower than both and is followed. Vibration
+/// counts only if it is violent.
 struct MotionRecognizer: Sendable, BitwiseCopyable {
-    /// How movement is recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: MotionGestureSettings
 
     /// Whether the body moves.
@@ -16,38 +17,37 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
     private var gain: Double
     private var time = 0.0
     private var cells = 0
-    /// Acceleration after one and after two low-passes, and where it was when the body last moved, m/s².
+    /// Acceleration after one and after two low-passes, and its value when the body last moved, m/s².
     private var once = Vector3.zero
     private var twice = Vector3.zero
     private var anchor = Vector3.zero
     private var rotation = Vector3.zero
-    /// Mean square of the acceleration that the low-pass took away, (m/s²)².
+    /// Mean square of the acceleration that the low-pass removed, (m/s²)².
     private var quickSquare = 0.0
     private var began = 0.0
     private var lastMoved = 0.0
     private var hasRested = false
-    private var isTold = false
+    private var isReported = false
 
-    /// Constants of the rule: what each means and what it guards against.
+    /// Constants of the rule.
     private enum Rule {
-        /// Time constants of the low-passes, s: of acceleration, twice, and of the rotation rate.
+        /// Time constants of the low-passes, s: of acceleration, applied twice, and of the rotation rate.
         static let accelerationTime = 0.08
         static let rotationTime = 0.06
         /// Time constant of the RMS of vibration, s.
         static let vibrationTime = 0.3
-        /// Time constant with which the anchor follows drift at rest, s.
+        /// Time constant with which the reference value follows drift at rest, s.
         static let driftTime = 5.0
         /// The share of each threshold that keeps movement going.
         static let hysteresis = 0.5
-        /// Cells in which the low-passes settle.
+        /// Cells until the low-passes have settled.
         static let settling = 25
-        /// Seconds after which the rotation rate counts though its bias was never learnt at rest.
+        /// Seconds after which the rotation rate is used even if its bias was never estimated at rest.
         static let biasTime = 4.0
         /// Each step of sensitivity divides the thresholds by this.
         static let sensitivityStep = 1.2
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: MotionGestureSettings) {
         self.settings = settings
         gain = MotionRecognizer.gain(settings)
@@ -57,19 +57,19 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
         pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// Takes over new settings. Where they switch the gesture on, movement that goes on is told as begun.
+    /// Applies new settings. If they turn the gesture on during a movement, the movement is reported as begun.
     mutating func apply(_ settings: MotionGestureSettings) {
-        if settings.common.isEnabled != self.settings.common.isEnabled { isTold = false }
+        if settings.common.isEnabled != self.settings.common.isEnabled { isReported = false }
         self.settings = settings
         gain = MotionRecognizer.gain(settings)
     }
 
-    /// Forgets everything. Movement under way is none any more: whoever forgets tells so.
+    /// Resets the recognizer without an event; the caller cancels a movement in progress.
     mutating func reset() {
         self = MotionRecognizer(settings: settings)
     }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         time = cell.time
         cells += 1
@@ -99,7 +99,7 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
         } else {
             anchor += offset * (CellGrid.cell / Rule.driftTime)
         }
-        return tell(at: cell.timestamp)
+        return report(at: cell.timestamp)
     }
 
     /// Whether the cell is movement.
@@ -109,23 +109,23 @@ struct MotionRecognizer: Sendable, BitwiseCopyable {
         if offset.lengthSquared > least * least { return true }
         let quick = settings.vibration * factor
         if quickSquare > quick * quick { return true }
-        // A rate that the attitude filter takes for steady is a bias that it has not learnt yet.
+        // If the attitude filter considers the rate steady, it is a bias not yet estimated.
         let rate = settings.rotationRate * factor
         return hasRested && cell.sample.isMoving && rotation.lengthSquared > rate * rate
     }
 
-    private mutating func tell(at timestamp: Timestamp) -> GestureEvent? {
+    private mutating func report(at timestamp: Timestamp) -> GestureEvent? {
         guard isMoving else { return nil }
         if time - lastMoved >= settings.stillness {
             isMoving = false
-            guard isTold else { return nil }
-            isTold = false
+            guard isReported else { return nil }
+            isReported = false
             var event = GestureEvent(.motion, .ended, at: timestamp)
             event.duration = lastMoved - began
             return event
         }
-        guard !isTold, settings.common.isEnabled else { return nil }
-        isTold = true
+        guard !isReported, settings.common.isEnabled else { return nil }
+        isReported = true
         var event = GestureEvent(.motion, .began, at: timestamp)
         event.duration = time - began
         return event

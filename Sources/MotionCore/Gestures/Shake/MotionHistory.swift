@@ -1,21 +1,23 @@
 internal import CMotionMath
 
-/// What the last 20 s were like, a value a cell: it tells a shake out of quiet from one more jolt among many.
+/// The motion of the last 20 s, one value per cell. It distinguishes a shake that begins from quiet from one more jolt
+/// among many.
 ///
 /// Cells are numbered from 0 since the last reset.
 struct MotionHistory: ~Copyable {
-    /// Cells that are kept: a power of two so that an index wraps by a mask.
+    /// Cells in the buffer: a power of two so that an index wraps with a mask.
     private static let capacity = 1024
     private static let mask = capacity - 1
 
-    /// Squared linear acceleration, its squared change from cell to cell, and the length of the force, in m/s².
+    /// Squared linear acceleration, its squared change from cell to cell, and the magnitude of the specific force, in
+    /// m/s².
     private let squares: UnsafeMutablePointer<Double>
     private let changes: UnsafeMutablePointer<Double>
     private let forces: UnsafeMutablePointer<Double>
     private let gravities: UnsafeMutablePointer<Vector3>
     private var last = Vector3.zero
 
-    /// How many cells there have been; the latest has the number `count - 1`.
+    /// The number of cells so far; the latest one has the number `count - 1`.
     private(set) var count = 0
 
     init() {
@@ -36,13 +38,13 @@ struct MotionHistory: ~Copyable {
         gravities.deallocate()
     }
 
-    /// Forgets everything.
+    /// Resets to the initial state.
     mutating func reset() {
         count = 0
         last = .zero
     }
 
-    /// Takes one more cell: linear acceleration, the length of the force and gravity before it, m/s².
+    /// Adds a cell: linear acceleration, magnitude of the specific force, and gravity before the cell, m/s².
     mutating func append(linear: Vector3, force: Double, gravity: Vector3) {
         let slot = count & MotionHistory.mask
         squares[slot] = linear.lengthSquared
@@ -53,10 +55,10 @@ struct MotionHistory: ~Copyable {
         count += 1
     }
 
-    /// Gravity at a cell, or at the first one where the number is negative.
+    /// Gravity at a cell, or at the first one if the number is negative.
     func gravity(at cell: Int) -> Vector3 { gravities[max(0, cell) & MotionHistory.mask] }
 
-    /// Mean squared linear acceleration of the cells from `from` up to, not including, `to`; 0 where there are none.
+    /// Mean squared linear acceleration of the cells from `from` up to, not including, `to`; 0 if there are none.
     func meanSquare(from: Int, to: Int) -> Double {
         let first = max(0, from)
         guard to > first else { return 0 }
@@ -76,7 +78,7 @@ struct MotionHistory: ~Copyable {
         return (motion, change)
     }
 
-    /// Largest and smallest length of the force over the latest `cells`, m/s².
+    /// Largest and smallest magnitude of the specific force over the latest `cells`, m/s².
     func forceRange(latest cells: Int) -> (largest: Double, smallest: Double) {
         var largest = 0.0
         var smallest = 9 * standardGravity
@@ -87,30 +89,30 @@ struct MotionHistory: ~Copyable {
         return (largest, smallest)
     }
 
-    /// What went on before the cell `start`.
-    func ambience(before start: Int) -> Ambience {
-        var ambience = Ambience()
-        ambience.quietest = quietest(before: start, cells: 600)
-        ambience.quietestLately = quietest(before: start, cells: 150)
-        ambience.justBefore = start > 5 ? meanSquare(from: start - 20, to: start - 5).squareRoot() : 0
-        ambience.shortlyBefore = start > 20 ? meanSquare(from: start - 50, to: start - 20).squareRoot() : 0
-        ambience.mean = meanSquare(from: start - 150, to: start - 5).squareRoot()
+    /// The motion before the cell `start`.
+    func precedingMotion(before start: Int) -> PrecedingMotion {
+        var preceding = PrecedingMotion()
+        preceding.quietest = quietest(before: start, cells: 600)
+        preceding.quietestLately = quietest(before: start, cells: 150)
+        preceding.justBefore = start > 5 ? meanSquare(from: start - 20, to: start - 5).squareRoot() : 0
+        preceding.shortlyBefore = start > 20 ? meanSquare(from: start - 50, to: start - 20).squareRoot() : 0
+        preceding.mean = meanSquare(from: start - 150, to: start - 5).squareRoot()
         var square = 0.0
         var cell = max(0, start - 150)
         while cell < start - 5 {
             square = max(square, squares[cell & MotionHistory.mask])
             cell += 1
         }
-        ambience.largest = square.squareRoot()
+        preceding.largest = square.squareRoot()
         cell = start - 25
-        while cell >= max(0, start - 425), ambience.blocks < Ambience.capacity {
-            ambience.insert(meanSquare(from: cell, to: cell + 20).squareRoot())
+        while cell >= max(0, start - 425), preceding.blocks < PrecedingMotion.capacity {
+            preceding.insert(meanSquare(from: cell, to: cell + 20).squareRoot())
             cell -= 20
         }
-        return ambience
+        return preceding
     }
 
-    /// RMS of the quietest 0.4 s in the `cells` before the cell `start`; 0 where there is no past.
+    /// RMS of the quietest 0.4 s in the `cells` before the cell `start`; 0 if there are too few cells.
     private func quietest(before start: Int, cells: Int) -> Double {
         var from = start - 20
         guard from >= max(0, start - cells) else { return 0 }
@@ -126,9 +128,9 @@ struct MotionHistory: ~Copyable {
     }
 }
 
-/// How much movement there was before a swing, RMS of linear acceleration in m/s² where not said otherwise.
-struct Ambience: Sendable, BitwiseCopyable {
-    /// Blocks of 0.4 s that are looked at one by one.
+/// The motion before a swing: RMS of linear acceleration in m/s² unless stated otherwise.
+struct PrecedingMotion: Sendable, BitwiseCopyable {
+    /// The number of 0.4 s blocks.
     static let capacity = 20
 
     /// The quietest 0.4 s of the last 12 s and of the last 3 s.
@@ -140,7 +142,7 @@ struct Ambience: Sendable, BitwiseCopyable {
     /// Over 3 s, and the largest linear acceleration in them.
     var mean = 0.0
     var largest = 0.0
-    /// How many blocks of 0.4 s there are, and the loudest of the first eight of them.
+    /// The number of 0.4 s blocks so far, and the largest of the first eight.
     private(set) var blocks = 0
     private(set) var loudest = 0.0
 
@@ -150,7 +152,7 @@ struct Ambience: Sendable, BitwiseCopyable {
         (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)
     )
 
-    /// Takes one more block, from the latest to the earliest.
+    /// Adds a block; call from the latest to the earliest.
     mutating func insert(_ block: Double) {
         if blocks < 8 { loudest = max(loudest, block) }
         let count = blocks
@@ -165,14 +167,14 @@ struct Ambience: Sendable, BitwiseCopyable {
         blocks += 1
     }
 
-    /// The block in the middle of their order.
+    /// The median of the blocks.
     var median: Double {
         var copy = self
         let middle = blocks / 2
         return blocks > 0 ? copy.withSorted { $0[middle] } : 0
     }
 
-    /// How many blocks are louder than `level`.
+    /// The number of blocks above `level`.
     func louder(than level: Double) -> Int {
         var copy = self
         let count = blocks
@@ -185,7 +187,7 @@ struct Ambience: Sendable, BitwiseCopyable {
 
     private mutating func withSorted<Result>(_ body: (UnsafeMutablePointer<Double>) -> Result) -> Result {
         withUnsafeMutablePointer(to: &sorted) { tuple in
-            tuple.withMemoryRebound(to: Double.self, capacity: Ambience.capacity) { body($0) }
+            tuple.withMemoryRebound(to: Double.self, capacity: PrecedingMotion.capacity) { body($0) }
         }
     }
 }

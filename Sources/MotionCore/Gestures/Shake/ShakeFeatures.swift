@@ -1,35 +1,36 @@
 internal import CMotionMath
 
-/// What a movement's last swings and the time before them look like, in numbers that do not depend on its size.
+/// Describes the last swings of a movement and the time before them in numbers that do not depend on its size.
 ///
-/// All but the amplitude are ratios, cosines, seconds or counts, so that a gentle shake looks like a vigorous one, and
-/// all come from cells of 20 ms, so that they do not depend on the sample rate. "Weakest", "middle" and "strongest" are
-/// the peaks of the last three swings. A comparison with earlier movement is the logarithm of its RMS to the weakest
-/// peak, 0.02 g added to each so that a sensor's noise does not count as movement.
+/// All except the amplitude are ratios, cosines, seconds or counts, so a gentle shake looks like a vigorous one. All
+/// are computed from cells of 20 ms, so they do not depend on the sample rate. "Weakest", "middle" and "strongest" are
+/// the peaks of the last three swings. A comparison with earlier movement is the logarithm of the ratio of its RMS to
+/// the weakest peak. 0.02 g is added to both, so that sensor noise does not count as movement.
 enum ShakeFeature: Int, CaseIterable {
-    // The number of swings from the onset: three only, at most four, at most five.
+    // The number of swings since the onset: only three, at most four, at most five.
     case threeSwings
     case fourSwings
     case fiveSwings
-    // Logarithms of the middle peak to the weakest and of the strongest to the middle one.
+    // Logarithms of the ratios of the middle peak to the weakest and of the strongest to the middle one.
     case middlePeak
     case strongestPeak
-    // The mean half period: in 0.2 s; and the logarithm of its ratio to 0.15 s, twice.
+    // The mean half period, in units of 0.2 s; and twice the logarithm of its ratio to 0.15 s.
     case halfPeriod
     case logarithmicHalfPeriod
-    // How unequal the half periods are: the largest deviation from their mean; the logarithm of the last two's ratio.
+    // How unequal the half periods are: the largest deviation from their mean; the logarithm of the ratio of the last
+    // two.
     case spread
     case acceleration
-    // How far successive peaks are from opposite (the latest, those before) and the outer two from equal: 0 to 2.
+    // How far successive peaks are from opposite (the latest two, the two before) and the outer two from equal: 0 to 2.
     case latestTurn
     case earlierTurn
     case sameSide
-    // Energy across the line of the peaks to energy along it.
+    // Ratio of the energy across the line of the peaks to the energy along it.
     case across
-    // Logarithms of peak to RMS: of the two swings before, the larger and the mean. Blows are peaky.
+    // Logarithms of peak to RMS for the previous two swings: the larger and the mean. Blows are peaky.
     case crest
     case meanCrest
-    // The logarithm of the RMS change from cell to cell to the RMS itself: roughness.
+    // The logarithm of the ratio of the RMS change from cell to cell to the RMS itself: roughness.
     case roughness
     // Movement before the onset: 0.4 to 0.1 s, 1 to 0.4 s; the quietest 0.4 s of 12 s and of 3 s; the RMS of 3 s.
     case justBefore
@@ -37,35 +38,35 @@ enum ShakeFeature: Int, CaseIterable {
     case quietest
     case quietestLately
     case meanBefore
-    // How far the line is upright: the cosine; and the largest upward and downward parts of the peaks.
+    // How vertical the line is: the cosine; and the largest upward and downward components of the peaks.
     case uprightness
     case upwardPeak
     case downwardPeak
-    // How long the board fell in the last 1.2 s, in 0.2 s, at most 0.4 s.
+    // The duration of a fall in the last 1.2 s, in units of 0.2 s, at most 0.4 s.
     case fall
-    // The logarithm of the largest force in these swings to the middle peak.
+    // The logarithm of the ratio of the largest force in these swings to the middle peak.
     case impact
-    // How far gravity wandered in these swings, relative to the weakest peak.
+    // How far gravity wandered during these swings, relative to the weakest peak.
     case wander
     // The smallest force in these swings, in g, at most 1.
     case leastForce
-    // The logarithm of the latest swing's age to the half period.
+    // The logarithm of the ratio of the latest swing's age to the half period.
     case age
-    // How far the board was tilted from 0.5 s before the onset: 1 minus the cosine.
+    // How far the board has tilted since 0.5 s before the onset: 1 minus the cosine.
     case tilt
-    // The logarithm of the strongest peak to the RMS of these swings.
+    // The logarithm of the ratio of the strongest peak to the RMS of these swings.
     case overallCrest
     // The largest acceleration in the 3 s before; the share of the 8 s before with more than 0.3 of the weakest peak;
-    // the median of these 8 s; and the loudest 0.4 s of the 3 s before.
+    // the median of these 8 s; and the strongest 0.4 s of the 3 s before.
     case largestBefore
     case busyBefore
     case medianBefore
     case loudestBefore
-    // The logarithm of the ratio of the two previous swings' changes of velocity.
+    // The logarithm of the ratio of the previous two swings' changes of velocity.
     case velocityRatio
 }
 
-/// A place for the features of one movement.
+/// The features of one movement.
 struct ShakeFeatures: ~Copyable {
     static var count: Int { ShakeFeature.velocityRatio.rawValue + 1 }
 
@@ -73,13 +74,13 @@ struct ShakeFeatures: ~Copyable {
 
     /// The peak of the weakest of the last three swings, m/s².
     private(set) var weakest = 0.0
-    /// The onset's age in swings.
+    /// The age of the onset in swings.
     private(set) var onset = 2
-    /// What went on before the onset, and the swing it was found for.
-    private(set) var ambience = Ambience()
+    /// The motion before the onset, and the swing for which it was computed.
+    private(set) var preceding = PrecedingMotion()
     private var onsetSwing = -1
 
-    /// A swing counts for the onset where it has this share of the weakest of the last three.
+    /// The share of the weakest of the last three peaks that an earlier swing needs to belong to the movement.
     private static let onsetShare = 0.5
 
     init() {
@@ -96,18 +97,18 @@ struct ShakeFeatures: ~Copyable {
         nonmutating set { values[feature.rawValue] = newValue }
     }
 
-    /// A feature by its number.
+    /// The feature at an index.
     subscript(index: Int) -> Double { values[index] }
 
-    /// Copies another's values.
+    /// Copies the values of another instance.
     mutating func assign(_ other: borrowing ShakeFeatures) {
         for index in 0..<ShakeFeatures.count { values[index] = other.values[index] }
         weakest = other.weakest
         onset = other.onset
-        ambience = other.ambience
+        preceding = other.preceding
     }
 
-    /// Finds the onset, the weakest swing and what went on before: all that the gates need.
+    /// Finds the onset, the weakest swing and the motion before: all that the gates need.
     mutating func begin(_ swings: borrowing SwingTracker) {
         weakest = min(swings[0].amplitude, min(swings[1].amplitude, swings[2].amplitude))
         onset = 2
@@ -116,21 +117,21 @@ struct ShakeFeatures: ~Copyable {
         }
         guard swings[onset].cell != onsetSwing else { return }
         onsetSwing = swings[onset].cell
-        ambience = swings.ambience(before: swings[onset])
+        preceding = swings.precedingMotion(before: swings[onset])
     }
 
-    /// Forgets which swing the time before was looked at for.
+    /// Invalidates the cached motion before the onset.
     mutating func reset() {
         onsetSwing = -1
     }
 
-    /// The logarithm of a movement to the weakest peak.
+    /// The logarithm of the ratio of a movement to the weakest peak.
     func ratio(_ movement: Double) -> Double {
         let floor = 0.02 * standardGravity
         return log((movement + floor) / (weakest + floor))
     }
 
-    /// Works out the rest, after `begin`.
+    /// Computes the remaining features, after `begin`.
     mutating func complete(_ swings: borrowing SwingTracker, at time: Double) {
         let strongest = max(swings[0].amplitude, max(swings[1].amplitude, swings[2].amplitude))
         let middle = swings[0].amplitude + swings[1].amplitude + swings[2].amplitude - weakest - strongest
@@ -139,15 +140,15 @@ struct ShakeFeatures: ~Copyable {
         self[.fiveSwings] = onset <= 4 ? 1 : 0
         self[.middlePeak] = log(middle / weakest)
         self[.strongestPeak] = log(strongest / middle)
-        let halfPeriod = takeRhythm(swings)
-        takeLine(swings, strongest: strongest)
-        takeShape(swings, strongest: strongest, middle: middle)
-        takeAmbience()
+        let halfPeriod = computeRhythm(swings)
+        computeLine(swings, strongest: strongest)
+        computeShape(swings, strongest: strongest, middle: middle)
+        computePrecedingMotion()
         self[.fall] = min(0.4, swings.recentFall(at: time)) * 5
         self[.age] = log((time - swings[0].start + 0.02) / (halfPeriod + 0.02))
     }
 
-    private func takeRhythm(_ swings: borrowing SwingTracker) -> Double {
+    private func computeRhythm(_ swings: borrowing SwingTracker) -> Double {
         let a = swings[0].start - swings[1].start
         let b = swings[1].start - swings[2].start
         var mean = 0.5 * (a + b)
@@ -165,7 +166,7 @@ struct ShakeFeatures: ~Copyable {
         return mean
     }
 
-    private func takeLine(_ swings: borrowing SwingTracker, strongest: Double) {
+    private func computeLine(_ swings: borrowing SwingTracker, strongest: Double) {
         func cosine(_ a: Swing, _ b: Swing) -> Double { a.peak.dot(b.peak) / (a.amplitude * b.amplitude) }
         self[.latestTurn] = 1 + cosine(swings[0], swings[1])
         self[.earlierTurn] = 1 + cosine(swings[1], swings[2])
@@ -194,7 +195,7 @@ struct ShakeFeatures: ~Copyable {
         self[.tilt] = 1 - up.dot(before) / max(1e-9, before.length)
     }
 
-    private func takeShape(_ swings: borrowing SwingTracker, strongest: Double, middle: Double) {
+    private func computeShape(_ swings: borrowing SwingTracker, strongest: Double, middle: Double) {
         let a = log(swings[1].crest)
         let b = log(swings[2].crest)
         self[.crest] = max(a, b)
@@ -213,15 +214,15 @@ struct ShakeFeatures: ~Copyable {
         self[.velocityRatio] = log((velocities.0 + least) / (velocities.1 + least))
     }
 
-    private func takeAmbience() {
-        self[.justBefore] = ratio(ambience.justBefore)
-        self[.shortlyBefore] = ratio(ambience.shortlyBefore)
-        self[.quietest] = ratio(ambience.quietest)
-        self[.quietestLately] = ratio(ambience.quietestLately)
-        self[.meanBefore] = ratio(ambience.mean)
-        self[.largestBefore] = ratio(ambience.largest)
-        self[.busyBefore] = Double(ambience.louder(than: 0.3 * weakest)) / Double(Ambience.capacity)
-        self[.medianBefore] = ratio(ambience.median)
-        self[.loudestBefore] = ratio(ambience.loudest)
+    private func computePrecedingMotion() {
+        self[.justBefore] = ratio(preceding.justBefore)
+        self[.shortlyBefore] = ratio(preceding.shortlyBefore)
+        self[.quietest] = ratio(preceding.quietest)
+        self[.quietestLately] = ratio(preceding.quietestLately)
+        self[.meanBefore] = ratio(preceding.mean)
+        self[.largestBefore] = ratio(preceding.largest)
+        self[.busyBefore] = Double(preceding.louder(than: 0.3 * weakest)) / Double(PrecedingMotion.capacity)
+        self[.medianBefore] = ratio(preceding.median)
+        self[.loudestBefore] = ratio(preceding.loudest)
     }
 }

@@ -1,23 +1,25 @@
 internal import CMotionMath
 
-/// Decides how large a movement has to be for a shake, given what it looks like.
+/// Computes the amplitude that a movement needs to count as a shake, given its shape.
 ///
-/// Two small neural networks each turn the features into one number, the movement's likeness to a shake. The amplitude
-/// does not enter them: a movement is a shake where the weakest of its last three peaks exceeds
+/// Two small neural networks each turn the features into one number, the likeness to a shake. The amplitude is not one
+/// of their inputs. A movement is a shake if the weakest of its last three peaks exceeds
 ///
 ///     A = max(0.5, exp(mean of (threshold - likeness) / slope - 0.2)) g
 ///
-/// So sensitivity divides this amplitude, and a higher one never misses what a lower one catches. Two, because they were
-/// fitted to differently varied material: what both doubt is no shake, and neither's whims decide alone.
+/// Sensitivity divides this amplitude, so a higher sensitivity never misses what a lower one recognises. There are two
+/// networks because they were fitted to differently varied data: what both doubt is not a shake, and the quirks of one
+/// do not decide alone.
 struct ShakeModel: ~Copyable {
     /// Each step of sensitivity divides the needed amplitude by this.
     static let sensitivityStep = 1.15
-    /// The least peak that a shake of the best shape needs at the default sensitivity, g: below it are brushing teeth,
-    /// wiping and writing, however regular.
+    /// The smallest peak of a perfectly shaped shake at the default sensitivity, g. Brushing teeth, wiping and writing
+    /// stay below it, however regular they are.
     private static let leastAmplitude = 0.5
-    /// Two that have to agree are stricter than each alone: so much less of the logarithm of amplitude is asked for.
+    /// Two networks together are stricter than each alone; this is subtracted from the logarithm of the amplitude to
+    /// compensate.
     private static let concession = 0.2
-    /// The peak that a shake's weakest swing typically has, g.
+    /// The typical peak of a shake's weakest swing, g.
     private static let typicalAmplitude = 1.2
 
     private let lateral = ShakeNetwork(.lateral)
@@ -25,20 +27,24 @@ struct ShakeModel: ~Copyable {
 
     /// The amplitude, m/s², that the weakest of the last three swings needs.
     func neededAmplitude(_ features: borrowing ShakeFeatures, sensitivity: Int) -> Double {
-        let shaped = exp(0.5 * (lateral.doubt(features) + upright.doubt(features)) - ShakeModel.concession)
+        let shaped = exp(
+            0.5 * (lateral.logNeededAmplitude(features) + upright.logNeededAmplitude(features)) - ShakeModel.concession)
         return standardGravity * max(ShakeModel.leastAmplitude, shaped)
             / pow(ShakeModel.sensitivityStep, Double(sensitivity - 5))
     }
 
-    /// What speaks most against a shake: the aspect that, were it like a typical shake's, would take most doubt away.
+    /// The main reason why the movement is not a shake: the aspect that would reduce the needed amplitude most if it
+    /// were like that of a typical shake.
     func obstacle(_ features: borrowing ShakeFeatures) -> ShakeRefusal.Reason {
-        let present = lateral.doubt(features) + upright.doubt(features)
+        let present = lateral.logNeededAmplitude(features) + upright.logNeededAmplitude(features)
         var obstacle = ShakeRefusal.Reason.tooWeak
         var most = 2 * log(ShakeModel.typicalAmplitude * standardGravity / max(1e-3, features.weakest))
         var next: UInt8 = 0
         while let reason = ShakeRefusal.Reason(rawValue: next) {
             next += 1
-            let left = lateral.doubt(features, mending: reason) + upright.doubt(features, mending: reason)
+            let left =
+                lateral.logNeededAmplitude(features, replacing: reason)
+                + upright.logNeededAmplitude(features, replacing: reason)
             if present - left > most {
                 most = present - left
                 obstacle = reason
@@ -48,15 +54,16 @@ struct ShakeModel: ~Copyable {
     }
 }
 
-/// One of the model's networks: a sum of the features and of ten hidden units, each of which is a sum of the features bent
-/// by z/(1 + |z|).
+/// One of the model's networks: a weighted sum of the features plus ten hidden units. Each unit is a weighted sum of
+/// the features with the activation z/(1 + |z|).
 struct ShakeNetwork: ~Copyable {
-    /// A feature further from its mean than this many deviations is taken as that far: nothing so far was ever seen.
+    /// Scaled features are limited to this many deviations from the mean: the networks never saw anything beyond.
     private static let farthest = 4.0
 
     private static var features: Int { ShakeFeatures.count }
 
-    /// The present features, scaled, and the weights: copied once, so that no sample pays for a table's first use.
+    /// The current scaled features and the weights. The weights are copied once, so that no sample pays for the lazy
+    /// initialisation of a table.
     private let scaled: UnsafeMutablePointer<Double>
     private let mean: UnsafeMutablePointer<Double>
     private let scale: UnsafeMutablePointer<Double>
@@ -103,12 +110,13 @@ struct ShakeNetwork: ~Copyable {
         return table
     }
 
-    /// The logarithm of the amplitude, g, that a movement of these features needs; with `mending`, were those that speak
-    /// of that aspect like a typical shake's.
-    func doubt(_ features: borrowing ShakeFeatures, mending aspect: ShakeRefusal.Reason? = nil) -> Double {
+    /// The logarithm of the amplitude, g, that a movement with these features needs. With an aspect, its features are
+    /// replaced by those of a typical shake.
+    func logNeededAmplitude(_ features: borrowing ShakeFeatures, replacing aspect: ShakeRefusal.Reason? = nil) -> Double
+    {
         for index in 0..<ShakeNetwork.features {
-            let isMended = aspect != nil && ShakeFeature(rawValue: index)?.aspect == aspect
-            let value = isMended ? typical[index] : features[index]
+            let isReplaced = aspect != nil && ShakeFeature(rawValue: index)?.aspect == aspect
+            let value = isReplaced ? typical[index] : features[index]
             scaled[index] = max(
                 -ShakeNetwork.farthest, min(ShakeNetwork.farthest, (value - mean[index]) * scale[index]))
         }
@@ -130,7 +138,7 @@ struct ShakeNetwork: ~Copyable {
 }
 
 extension ShakeFeature {
-    /// What a feature that is unlike a shake's speaks of.
+    /// The aspect that a feature describes.
     var aspect: ShakeRefusal.Reason {
         switch self {
         case .threeSwings, .fourSwings, .fiveSwings: .tooFewReversals
@@ -147,43 +155,44 @@ extension ShakeFeature {
     }
 }
 
-/// Why a movement of several swings was not a shake: for those who tune.
+/// Why a movement of several swings was not a shake, for tuning.
 struct ShakeRefusal: Equatable, Sendable, BitwiseCopyable {
-    /// What spoke most against it.
+    /// The main reason.
     enum Reason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
-        /// Its weakest swing was too weak, though otherwise like a shake. Amplitudes, m/s².
+        /// The weakest swing was too weak, although otherwise like a shake. Values: amplitudes, m/s².
         case tooWeak
-        /// It turned round too rarely. Swings, or amplitudes where there were three.
+        /// It reversed too rarely. Values: numbers of swings, or amplitudes if there were three.
         case tooFewReversals
-        /// It came out of movement. The quietest 0.4 s before it and the most they may have, or amplitudes; m/s².
+        /// It did not begin from quiet. Values, m/s²: the RMS of the quietest 0.4 s before it and the limit, or
+        /// amplitudes.
         case noQuietBefore
-        /// Its swings did not keep to one line. Amplitudes, m/s².
+        /// Its swings were not along one line. Values: amplitudes, m/s².
         case notAlongOneLine
-        /// Its swings differed in strength or duration. Amplitudes, m/s².
+        /// Its swings differed in strength or duration. Values: amplitudes, m/s².
         case tooIrregular
-        /// Its swings were too slow or too quick. Amplitudes, m/s².
+        /// Its swings were too slow or too quick. Values: amplitudes, m/s².
         case wrongPace
-        /// Its swings were peaky or rough like blows. Amplitudes, m/s².
+        /// Its swings were peaky or rough like blows. Values: amplitudes, m/s².
         case blowLike
-        /// It went up and down like steps and jumps. Amplitudes, m/s².
+        /// It went up and down like steps and jumps. Values: amplitudes, m/s².
         case likeSteps
-        /// The board fell just before. Seconds of the fall, or amplitudes.
+        /// The board fell just before. Values: seconds of the fall, or amplitudes.
         case afterFall
     }
 
     var reason: Reason
-    /// What was found, and what it would have had to reach or keep below. In most cases the peak of the weakest swing
-    /// and the peak that so shaped a movement needs; see `Reason`.
+    /// The measured value, and the limit that it had to reach or stay below. In most cases these are the peak of the
+    /// weakest swing and the peak that a movement of this shape needs; see `Reason`.
     var value: Double
     var limit: Double
-    /// How many swings there were.
+    /// The number of swings.
     var swings: Int
-    /// The sample at which it was nearest to a shake.
+    /// The timestamp of the sample at which the movement was closest to a shake.
     var timestamp: Timestamp
 }
 
 extension NearMiss {
-    /// What a refused shake lacked.
+    /// Creates a near miss from a rejected shake.
     init(_ refusal: ShakeRefusal) {
         let reason: Reason =
             switch refusal.reason {
@@ -197,7 +206,7 @@ extension NearMiss {
             case .likeSteps: .likeSteps
             case .afterFall: .partOfFall
             }
-        // Two swings are counted; a shape is told by the amplitude that it needs; a fall by its length.
+        // Two swings are counted; shapes have amplitudes; a fall has a duration.
         let unit: Unit =
             switch refusal.reason {
             case .tooFewReversals where refusal.swings < 3: .one

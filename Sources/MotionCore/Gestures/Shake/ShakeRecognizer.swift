@@ -2,11 +2,12 @@ internal import CMotionMath
 
 /// Recognises shakes: quick movement to and fro along a line.
 ///
-/// A shake is at least three swings, each against the one before. Two gates look at the time before: a shake comes out of
-/// quiet, or stands out from what went on, as from walking; and not out of a fall. What passes them needs a certain
-/// strength, and the less like a shake its shape is, the more: see `ShakeModel`.
+/// A shake is at least three swings, each opposite to the one before. Two gates check the time before: a shake begins
+/// from quiet or stands out from the movement before it, for example walking; and it does not follow a fall. A movement
+/// that passes both needs a certain strength, and the less its shape resembles a shake, the more strength it needs: see
+/// `ShakeModel`.
 struct ShakeRecognizer: ~Copyable {
-    /// How shakes are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: ShakeSettings
 
     private var swings = SwingTracker()
@@ -29,33 +30,32 @@ struct ShakeRecognizer: ~Copyable {
     private enum State {
         /// A shake may begin.
         case armed
-        /// One is under way.
+        /// A shake is in progress.
         case shaking
-        /// One is over; quiet is needed before the next.
-        case spent
+        /// A shake is over; quiet is needed before the next one.
+        case waitingForQuiet
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: ShakeSettings) {
         self.settings = settings
     }
 
-    /// Whether movement goes on that may still become a shake: others may want to wait for what comes of it.
+    /// Whether the current movement may still become a shake, so that other gestures should wait.
     var isUndecided: Bool { state == .armed && swings.count >= 2 && time - swings[0].start < Rule.swingLength }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         time = cell.time
         swings.update(cell.acceleration, at: time)
         return judge(at: cell.timestamp, &misses)
     }
 
-    /// Takes over new settings.
+    /// Applies new settings.
     mutating func apply(_ settings: ShakeSettings) {
         self.settings = settings
     }
 
-    /// Forgets everything. A shake under way is none any more: whoever forgets tells so.
+    /// Resets the recognizer without an event; the caller cancels a shake in progress.
     mutating func reset() {
         swings.reset()
         features.reset()
@@ -67,52 +67,57 @@ struct ShakeRecognizer: ~Copyable {
 }
 
 extension ShakeRecognizer {
-    /// Constants of the rule: what each means and what it guards against.
+    /// Constants of the rule.
     private enum Rule {
-        /// The quietest 0.4 s of the 12 s before may have this much RMS, m/s², or this share of the weakest peak (with
-        /// the noise floor of `ShakeFeatures.ratio`): sport, brushing teeth and dribbling are never that quiet.
+        /// Limits for the RMS of the quietest 0.4 s of the 12 s before: absolute, m/s², or as the logarithm of its
+        /// ratio to the weakest peak (see `ShakeFeatures.ratio`). Sport, brushing teeth and dribbling are never that
+        /// quiet.
         static let quietFloor = 0.06 * standardGravity
         static let quietRatio = -2.1
-        /// Or, for a shake while walking: the largest acceleration of the 3 s before and the RMS of the moment before,
-        /// as shares of the weakest peak.
+        /// Alternatively, for a shake while walking: logarithms of the ratios to the weakest peak of the largest
+        /// acceleration in the 3 s before, and of the RMS just before.
         static let standOutRatio = -0.35
         static let standOutMoment = -0.6
-        /// The moment before may never have more than this share.
+        /// The limit for the RMS just before in any case, as such a logarithm.
         static let momentRatio = -0.2
-        /// Swings from the onset to the decision, at most: what was no shake for so long becomes none.
+        /// The largest number of swings from the onset to the decision: a movement that was not a shake for so long
+        /// does not become one.
         static let mostSwings = 13
-        /// Seconds of free fall in the last 1.2 s that rule a shake out: the swings are a drop's bounces.
+        /// Seconds of free fall in the last 1.2 s that exclude a shake: the swings are bounces after a drop.
         static let longestFall = 0.2
-        /// Seconds since its start during which a swing is movement, and the share of its peak that is.
+        /// Seconds from its start for which a swing counts as movement, and the share of its peak that the acceleration
+        /// needs.
         static let swingLength = 0.36
         static let swingShare = 0.5
-        /// In and after a shake only swings with this share of its own count as movement, so that a shake while
-        /// walking ends.
+        /// During and after a shake, only swings with this share of its strength count as movement, so that a shake
+        /// while walking ends.
         static let followShare = 0.35
         /// Seconds after the last movement at which a shake has ended.
         static let endDelay = 0.4
-        /// Seconds after the last movement before another shake may begin, at least.
+        /// Smallest time after the last movement before another shake may begin, s.
         static let rearmDelay = 0.6
-        /// Swings that confirm a shake.
+        /// Number of swings that confirm a shake.
         static let confirmed = 4
-        /// Peak, m/s², from which two swings that went no further are worth a word.
+        /// Peak, m/s², from which two swings alone are reported as a near miss.
         static let strong = 1.2 * standardGravity
     }
 
-    /// One more cell: does a shake begin, go on or end?
+    /// Decides after each cell whether a shake begins, continues or ends.
     private mutating func judge(at timestamp: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
         let isCandidate =
             swings.count >= 3 && time - swings[0].start < Rule.swingLength
             && swings.magnitude > Rule.swingShare * swings[0].amplitude
         let isMovement = isCandidate && (state == .armed || swings[0].amplitude >= Rule.followShare * reference)
-        if state == .spent, time - lastMovement > max(Rule.rearmDelay, settings.common.cooldown) { state = .armed }
+        if state == .waitingForQuiet, time - lastMovement > max(Rule.rearmDelay, settings.common.cooldown) {
+            state = .armed
+        }
         if isMovement { lastMovement = time }
         switch state {
         case .armed:
             if isMovement {
                 if qualifies(at: timestamp) { return begin(at: timestamp) }
             } else if swings.count == 0 {
-                explain(&misses)
+                noteMiss(&misses)
             } else if swings.count == 2 {
                 noteTwoSwings(at: timestamp)
             }
@@ -128,13 +133,13 @@ extension ShakeRecognizer {
                 return reversals + 1 >= Rule.confirmed
                     ? close(.ended, reason: nil, at: timestamp) : close(.cancelled, reason: .tooWeak, at: timestamp)
             }
-        case .spent:
+        case .waitingForQuiet:
             break
         }
         return nil
     }
 
-    /// How often the movement turned round since the onset.
+    /// How often the movement has reversed since the onset.
     private var reversals: Int { turnsBefore + swings.total - swingsAtStart }
 
     private var weakestOfThree: Double {
@@ -145,7 +150,7 @@ extension ShakeRecognizer {
     private mutating func qualifies(at timestamp: Timestamp) -> Bool {
         features.begin(swings)
         let weakest = features.weakest
-        let before = features.ambience
+        let before = features.preceding
         let isQuiet = before.quietest <= Rule.quietFloor || features.ratio(before.quietest) <= Rule.quietRatio
         let moment = features.ratio(before.justBefore)
         let standsOut = features.ratio(before.largest) <= Rule.standOutRatio && moment <= Rule.standOutMoment
@@ -174,8 +179,8 @@ extension ShakeRecognizer {
         return false
     }
 
-    /// Keeps a refusal where it was nearer to a shake than what else the present movement had. Without a reason, the
-    /// shape decides, and is asked about when the movement is over.
+    /// Keeps a rejection if it was closer to a shake than earlier ones of the current movement. Without a reason, the
+    /// shape was the cause, and the model finds the reason when the movement is over.
     private mutating func refuse(
         _ reason: ShakeRefusal.Reason?, value: Double, limit: Double, share: Double, at timestamp: Timestamp
     ) {
@@ -186,16 +191,16 @@ extension ShakeRecognizer {
             reason: reason ?? .tooWeak, value: value, limit: limit, swings: swings.count, timestamp: timestamp)
     }
 
-    /// Two strong swings: a word is said where nothing follows.
+    /// Two strong swings: a near miss if no more follow.
     private mutating func noteTwoSwings(at timestamp: Timestamp) {
         guard pending == nil, min(swings[0].amplitude, swings[1].amplitude) > Rule.strong else { return }
         refuse(.tooFewReversals, value: 2, limit: 3, share: 0, at: timestamp)
     }
 
-    /// The movement is over and was no shake: says why.
-    private mutating func explain(_ misses: inout NearMisses) {
+    /// The movement is over and was not a shake: records the near miss.
+    private mutating func noteMiss(_ misses: inout NearMisses) {
         guard var refusal = pending else { return }
-        if misses.isWanted {
+        if misses.isEnabled {
             if asksModel { refusal.reason = model.obstacle(refused) }
             misses.add(NearMiss(refusal))
         }
@@ -223,7 +228,7 @@ extension ShakeRecognizer {
     ) -> GestureEvent {
         var last = event(phase, at: timestamp)
         last.reason = reason
-        state = .spent
+        state = .waitingForQuiet
         return last
     }
 

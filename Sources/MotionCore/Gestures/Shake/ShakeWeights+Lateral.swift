@@ -1,6 +1,6 @@
 extension ShakeWeights {
-    /// One network, whose material is the recordings as they are: slower, weaker, clipped, cut, otherwise mounted, and on
-    /// top of walking.
+    /// One network, fitted to the recordings as they are and with variations: slower, weaker, clipped, cut, mounted
+    /// differently, and superimposed on walking.
     static var lateral: ShakeWeights {
         ShakeWeights(
             threshold: 0.4,

@@ -1,6 +1,6 @@
 extension ShakeWeights {
-    /// The mean of six networks, repeated by one: their material is the same with swings turned upright and made unequal,
-    /// with arcs and short pauses, and with stairs, falls and other upright rhythms as what is no shake.
+    /// A single network that reproduces the mean of six. They were fitted to the same data, plus swings turned upright
+    /// and made unequal, arcs and short pauses; and, as counterexamples, stairs, falls and other vertical rhythms.
     static var upright: ShakeWeights {
         ShakeWeights(
             threshold: 1.0,

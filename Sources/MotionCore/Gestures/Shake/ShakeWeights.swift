@@ -1,12 +1,12 @@
 /// The weights of one of `ShakeModel`'s networks, in the order of `ShakeFeature`.
 ///
-/// They were fitted to recordings whose licence allows it and to synthetic movements; docs/gestures.md says which.
+/// They were fitted to recordings whose licence allows it and to synthetic movements; docs/gestures.md lists them.
 struct ShakeWeights {
-    /// How many hidden units there are.
+    /// The number of hidden units.
     static let hiddenUnits = 10
 
-    /// Likeness that the weakest swing's amplitude of 1 g needs at the default sensitivity, and how much likeness a
-    /// factor e of amplitude is worth.
+    /// The likeness that a movement needs at the default sensitivity if its weakest swing has an amplitude of 1 g, and
+    /// the likeness that a factor e of amplitude is worth.
     let threshold: Double
     let slope: Double
 
@@ -17,11 +17,11 @@ struct ShakeWeights {
     /// The median of shakes, with which `ShakeModel.obstacle` compares; no fall and many swings.
     let typical: [Double]
 
-    /// What each feature adds to likeness by itself, and the constant.
+    /// The constant, and the direct weight of each feature.
     let bias: Double
     let direct: [Double]
 
-    /// What each feature adds to each hidden unit, the units' constants, and what each unit adds to likeness.
+    /// The weights of each feature in each hidden unit, the units' constants, and the weights of the units.
     let hidden: [[Double]]
     let hiddenBias: [Double]
     let output: [Double]

@@ -1,28 +1,28 @@
-/// One swing of a movement to and fro: from where linear acceleration leaves zero to where it turns against itself.
+/// One swing of a movement to and fro: from where linear acceleration leaves zero to where it reverses.
 struct Swing: Sendable, BitwiseCopyable {
     /// When it began, s on the grid's clock.
     var start = 0.0
     /// Its largest linear acceleration, m/s², as a vector and its length.
     var peak = Vector3.zero
     var amplitude = 0.0
-    /// The sum of squared linear acceleration, and of its products by axis (xx, yy, zz, xy, xz, yz), over its cells.
+    /// Sums over its cells: squared linear acceleration, and its products by axis (xx, yy, zz, xy, xz, yz).
     var energy = 0.0
     var cells = 0.0
     var diagonal = Vector3.zero
     var mixed = Vector3.zero
-    /// The number of the cell it began in, and gravity then, m/s².
+    /// The number of its first cell, and gravity at that time, m/s².
     var cell = 0
     var gravity = Vector3.zero
 
-    /// How far the peak rises above the swing's own RMS: about 1.4 for a sine, more for a blow.
+    /// The ratio of the peak to the swing's own RMS: about 1.4 for a sine, more for a blow.
     var crest: Double {
         energy > 0 ? amplitude / (energy / cells).squareRoot() : 1
     }
 
-    /// The square root of energy by duration, m/s: about the change of velocity.
+    /// The square root of energy times duration, m/s: about the change of velocity.
     var path: Double { (energy * cells).squareRoot() * CellGrid.cell }
 
-    /// Takes one cell into the swing's sums.
+    /// Adds one cell to the swing's sums.
     mutating func add(_ linear: Vector3) {
         energy += linear.lengthSquared
         cells += 1
@@ -40,24 +40,26 @@ struct Swing: Sendable, BitwiseCopyable {
 
 /// Splits movement into swings to and fro.
 ///
-/// Gravity is removed by an adaptive low-pass: quick while little moves, slow in movement, so that a turned board is
-/// soon level again and a shake does not drag gravity along.
+/// Gravity is removed by an adaptive low-pass: fast at rest and slow in motion, so that the estimate is soon right
+/// after the board was turned, and a shake does not pull it along.
 struct SwingTracker: ~Copyable {
-    /// The most swings that are remembered.
+    /// The number of swings in the buffer.
     static let capacity = 16
 
     /// Linear acceleration at which a first swing begins, m/s².
     static let threshold = 0.3 * standardGravity
-    /// The next swing begins where acceleration against the last peak exceeds this, m/s², and this share of the peak.
+    /// The next swing begins when the acceleration against the last peak exceeds this, m/s², and this share of the
+    /// peak.
     static let turnThreshold = 0.22 * standardGravity
     static let turnShare = 0.25
-    /// Seconds from a swing's start after which the chain is broken.
-    static let patience = 0.8
+    /// Seconds from the start of a swing after which the chain ends.
+    static let chainTimeout = 0.8
     /// Time constants of gravity, s: at rest (less than 0.25 g of linear acceleration) and in movement.
     static let restTimeConstant = 0.4
     static let movingTimeConstant = 1.5
 
-    /// Force below which the board falls, m/s²; how long, s, it must to count; and for how long that is remembered, s.
+    /// Force below which the board falls, m/s²; how long the fall must last to count, s; and for how long it is
+    /// remembered, s.
     static let fallForce = 0.35 * standardGravity
     static let shortestFall = 0.09
     static let fallMemory = 1.2
@@ -68,9 +70,9 @@ struct SwingTracker: ~Copyable {
     private var fallLength = 0.0
     private var lastFall = (end: -Double.infinity, length: 0.0)
 
-    /// How many swings the present chain has, at most 99; the latest is number 0.
+    /// The number of swings in the current chain, at most 99; the latest has index 0.
     private(set) var count = 0
-    /// How many swings there have been since the last reset.
+    /// The number of swings since the last reset.
     private(set) var total = 0
     /// Gravity, m/s², pointing up.
     private(set) var gravity = Vector3.zero
@@ -87,29 +89,29 @@ struct SwingTracker: ~Copyable {
         swings.deallocate()
     }
 
-    /// How many swings of the chain are remembered.
+    /// The number of swings of the chain in the buffer.
     var remembered: Int { min(count, SwingTracker.capacity) }
 
     /// The swing `age` swings ago, 0 for the latest.
     subscript(age: Int) -> Swing { swings[age] }
 
-    /// How long the board fell within the last 1.2 s, s; 0 where it did not.
+    /// The duration of a fall within the last 1.2 s, s; 0 if there was none.
     func recentFall(at time: Double) -> Double {
         time - lastFall.end < SwingTracker.fallMemory ? lastFall.length : 0
     }
 
-    /// What went on before a swing.
-    func ambience(before swing: Swing) -> Ambience { history.ambience(before: swing.cell) }
+    /// The motion before a swing.
+    func precedingMotion(before swing: Swing) -> PrecedingMotion { history.precedingMotion(before: swing.cell) }
 
-    /// Cells since a swing began, its first not counted.
+    /// Cells since the first cell of a swing.
     func age(of swing: Swing) -> Int { history.count - 1 - swing.cell }
 
-    /// What the latest cells were like; see `MotionHistory`.
+    /// Measures of the latest cells; see `MotionHistory`.
     func energies(latest cells: Int) -> (motion: Double, change: Double) { history.energies(latest: cells) }
     func forceRange(latest cells: Int) -> (largest: Double, smallest: Double) { history.forceRange(latest: cells) }
     func gravity(cellsAgo cells: Int) -> Vector3 { history.gravity(at: history.count - 1 - cells) }
 
-    /// Begins anew.
+    /// Resets to the initial state.
     mutating func reset() {
         hasStarted = false
         count = 0
@@ -119,7 +121,7 @@ struct SwingTracker: ~Copyable {
         history.reset()
     }
 
-    /// Takes the mean acceleration of the cell that ends at `time`, m/s².
+    /// Processes the mean acceleration, m/s², of the cell that ends at `time`.
     mutating func update(_ acceleration: Vector3, at time: Double) {
         if !hasStarted {
             hasStarted = true
@@ -135,7 +137,7 @@ struct SwingTracker: ~Copyable {
         fallLength = force < SwingTracker.fallForce ? fallLength + CellGrid.cell : 0
         if fallLength > SwingTracker.shortestFall { lastFall = (time, fallLength) }
 
-        if count > 0, time - swings[0].start > SwingTracker.patience { count = 0 }
+        if count > 0, time - swings[0].start > SwingTracker.chainTimeout { count = 0 }
         if count == 0 {
             if magnitude > SwingTracker.threshold { begin(at: time) }
         } else {
@@ -144,7 +146,7 @@ struct SwingTracker: ~Copyable {
         if count > 0 { swings[0].add(linear) }
     }
 
-    /// Within a chain: the swing grows, or turns into the next one.
+    /// Within a chain: updates the swing, or begins the next one.
     private mutating func follow(at time: Double) {
         let along = linear.dot(swings[0].peak) / swings[0].amplitude
         if along < -max(SwingTracker.turnThreshold, SwingTracker.turnShare * swings[0].amplitude) {

@@ -1,40 +1,40 @@
 internal import CMotionMath
 
-/// Finds single blows as a finger gives them: sudden, out of stillness, and over at once.
+/// Detects single taps of a finger: sudden, from stillness, and over at once.
 ///
-/// What is slower than a tap is removed by a low-pass; where the rest stands out of the noise, a candidate begins. It is
-/// judged 0.12 s later, when it is known what was before it, how fast it was and what it left behind. Nothing of this
-/// depends on the sensitivity, so that a higher one finds all that a lower one does.
+/// Subtracting a low-pass removes everything slower than a tap. A candidate begins when the remainder stands out from
+/// the noise. It is judged 0.12 s later, when the movement before it, its speed and its aftermath are known. None of
+/// this depends on the sensitivity, so a higher one finds everything that a lower one does.
 struct TapDetector: Sendable, BitwiseCopyable {
-    /// A blow, and what speaks against its being a tap.
+    /// A blow, and why it may not be a tap.
     struct Blow: Sendable, BitwiseCopyable {
         var onset = Timestamp(nanoseconds: 0)
-        /// Peak acceleration without what is slower than a tap, m/s².
+        /// Peak acceleration without everything slower than a tap, m/s².
         var peak = 0.0
-        /// Peak acceleration against the moment before, m/s².
+        /// Peak acceleration relative to the moment before, m/s².
         var strength = 0.0
-        /// Where it pushed the body first.
+        /// The direction of its first push.
         var push = Vector3.zero
-        /// RMS before it of what the peak is compared with, m/s².
+        /// RMS, before it, of the quantity of `peak`, m/s².
         var noise = 0.0
-        /// What it lacks to be a tap; `nil` where nothing but strength is in question.
+        /// Why it is not a tap; `nil` if only its strength is left to check.
         var flaw: Flaw?
     }
 
-    /// Why a blow is no tap.
+    /// Why a blow is not a tap.
     struct Flaw: Sendable, BitwiseCopyable {
         var reason: NearMiss.Reason
         var value = Double.nan
         var limit = Double.nan
-        /// Whether it is the first of its movement, of which there may be many.
+        /// Whether it is the first blow of its movement, which may have many.
         var isFirst = true
-        /// Whether it is like a tap for all that: an echo of one, or one that comes too soon after a movement.
+        /// Whether it nevertheless resembles a tap: the echo of one, or one too soon after a movement.
         var isTapLike = false
     }
 
-    /// Mean squares of the recent past.
-    private struct Surroundings: Sendable, BitwiseCopyable {
-        /// Of what is left without the slow part, m²/s⁴, over 0.1 s.
+    /// Recent mean squares.
+    private struct RecentMotion: Sendable, BitwiseCopyable {
+        /// Of the fast part, m²/s⁴, over 0.1 s.
         var noise = 0.0
         /// Of the slow part without gravity, m²/s⁴, over 0.15 s and 0.6 s.
         var sway = 0.0
@@ -43,7 +43,7 @@ struct TapDetector: Sendable, BitwiseCopyable {
         var rotation = 0.0
     }
 
-    /// Shares by which averages follow within one sample.
+    /// Coefficients of the averages for one sample period.
     private struct Coefficients: Sendable, BitwiseCopyable {
         var interval = 0.0
         var mean = 0.0
@@ -54,7 +54,7 @@ struct TapDetector: Sendable, BitwiseCopyable {
         var rotation = 0.0
 
         mutating func prepare(_ interval: Double) {
-            // Sample periods jitter; by a per cent it does not matter.
+            // Sample periods jitter; one per cent does not matter.
             if abs(interval - self.interval) <= 0.01 * self.interval { return }
             self.interval = interval
             mean = 1 - exp(-interval / 0.03)
@@ -73,13 +73,13 @@ struct TapDetector: Sendable, BitwiseCopyable {
     private var lastAcceleration = Vector3.zero
     private var mean = Vector3.zero
     private var gravity = Vector3.zero
-    private var surroundings = Surroundings()
+    private var recent = RecentMotion()
 
-    /// Whether a blow is being looked at.
+    /// Whether a candidate is being followed.
     private(set) var hasCandidate = false
-    /// It, or the one that was judged last.
+    /// The current candidate, or the one that was judged last.
     private(set) var candidate = Blow()
-    private var before = Surroundings()
+    private var before = RecentMotion()
     private var base = Vector3.zero
     private var sums = Sums()
     private var isPushing = false
@@ -88,63 +88,67 @@ struct TapDetector: Sendable, BitwiseCopyable {
     private var latestTapPeak = 0.0
     private var latestMovement = Timestamp(nanoseconds: .min)
 
-    /// What is summed up over a candidate.
+    /// Sums over a candidate.
     private struct Sums: Sendable, BitwiseCopyable {
         var samples = 0.0
-        /// Squared steps from sample to sample, and squared acceleration against the moment before, while it is struck.
+        /// Squared steps from sample to sample, and squared acceleration relative to the moment before, during the
+        /// strike.
         var steps = 0.0
         var squares = 0.0
-        /// What is left afterwards without the slow part, m/s², and of how many samples.
+        /// The fast part after the strike, m/s², and its number of samples.
         var rest = 0.0
         var restSamples = 0.0
-        /// The velocity that it gave, m/s.
+        /// The change of velocity, m/s.
         var velocity = Vector3.zero
     }
 
     /// Constants of the rule.
     private enum Rule {
-        /// The longest sample period, s: with 40 Hz and less, a tap falls between two samples.
+        /// The longest sample period, s: at 40 Hz and below, a tap falls between two samples.
         static let longestInterval = 0.025
-        /// Seconds until the averages mean something.
+        /// Seconds until the averages are valid.
         static let settling = 0.3
-        /// A candidate begins at this share of the threshold, and at this many times the noise.
+        /// A candidate begins at this share of the threshold and at this multiple of the noise.
         static let onsetShare = 0.33
         static let onsetNoise = 4.0
-        /// Seconds from the onset in which the peak lies, in which the blow is struck, and at which it is judged.
+        /// Seconds from the onset: in which the peak lies, in which the strike lies, and at which the candidate is
+        /// judged.
         static let peakWindow = 0.04
         static let strike = 0.06
-        static let verdict = 0.12
-        /// A blow so many times as strong after the peak's window is another one, of which the first was the forerunner.
+        static let decision = 0.12
+        /// A blow stronger by this factor after the peak window is a new candidate, and the first one was only its
+        /// forerunner.
         static let forerunner = 1.5
-        /// What is left after the strike, of the peak: more rings like a machine or goes on like a movement.
+        /// The largest remainder after the strike, relative to the peak: more means ringing like a machine, or a
+        /// movement.
         static let rest = 0.33
-        /// Mean frequency of the strike, Hz: hands and steps are slower. Close to the sample rate, the figure means
-        /// little: squared steps of white noise are twice its squares.
+        /// The lowest mean frequency of the strike, Hz: hands and steps are slower. `steepest` limits it close to the
+        /// sample rate, where it means little: the squared steps of white noise are twice its squares.
         static let frequency = 14.0
         static let steepest = 0.5
-        /// Mean acceleration over the whole, by the stillness that is asked for, and what is added for every m/s² of
-        /// strength: more has set the body going, or stopped it.
+        /// Limit for the mean acceleration over the whole candidate, as a multiple of the required stillness plus a
+        /// share of the strength: more has set the body in motion, or stopped it.
         static let drift = 5.0
         static let driftShare = 0.1
-        /// A strong blow may come out of more movement: this share of its strength is added.
+        /// A strong blow may follow more movement: this share of its strength is added.
         static let swayShare = 0.015
-        /// RMS of the angular rate before it, rad/s, by the stillness that is asked for, m/s².
+        /// Limit for the RMS of the angular rate before it, rad/s per m/s² of required stillness.
         static let rotation = 1.4
-        /// Seconds after a movement, steps and handling for example, in which nothing is a tap.
+        /// Seconds after a movement, such as steps or handling, in which nothing counts as a tap.
         static let calming = 0.5
-        /// Seconds after a tap in which a blow of less than this share of it is its echo.
+        /// Seconds after a tap in which a blow of less than this share of its peak is its echo.
         static let echoTime = 0.25
         static let echoShare = 0.3
     }
 
-    /// Forgets everything.
+    /// Resets the detector.
     mutating func reset() {
         self = TapDetector()
     }
 
-    /// Takes a sample; returns whether the candidate has just been judged.
+    /// Processes a sample; returns whether the candidate has just been judged.
     ///
-    /// Not the blow itself: an optional of its size would be copied around with every sample.
+    /// It does not return the blow itself: an optional of that size would be copied with every sample.
     mutating func update(_ sample: GestureSample, threshold: Double, stillness: Double) -> Bool {
         let interval = sample.timestamp.seconds(since: last)
         guard hasStarted, interval <= Rule.longestInterval else {
@@ -164,27 +168,27 @@ struct TapDetector: Sendable, BitwiseCopyable {
 
         if !hasCandidate {
             let onset = Rule.onsetShare * threshold
-            let noise = Rule.onsetNoise * Rule.onsetNoise * surroundings.noise
+            let noise = Rule.onsetNoise * Rule.onsetNoise * recent.noise
             if square >= onset * onset, square >= noise,
                 sample.timestamp.seconds(since: startedAt) >= Rule.settling
             {
                 hasCandidate = true
-                before = surroundings
+                before = recent
                 base = meanBefore
                 strike(at: sample.timestamp)
             }
         }
         let slowSquare = slow.lengthSquared
-        surroundings.noise += (square - surroundings.noise) * coefficients.noise
-        surroundings.sway += (slowSquare - surroundings.sway) * coefficients.sway
-        surroundings.slowSway += (slowSquare - surroundings.slowSway) * coefficients.slowSway
-        surroundings.rotation += (sample.rotationRate.lengthSquared - surroundings.rotation) * coefficients.rotation
+        recent.noise += (square - recent.noise) * coefficients.noise
+        recent.sway += (slowSquare - recent.sway) * coefficients.sway
+        recent.slowSway += (slowSquare - recent.slowSway) * coefficients.slowSway
+        recent.rotation += (sample.rotationRate.lengthSquared - recent.rotation) * coefficients.rotation
 
         let previous = lastAcceleration
         lastAcceleration = sample.acceleration
         guard hasCandidate else { return false }
         follow(sample, fast: square.squareRoot(), step: sample.acceleration - previous, interval: interval)
-        guard sample.timestamp.seconds(since: candidate.onset) >= Rule.verdict - 1e-9 else { return false }
+        guard sample.timestamp.seconds(since: candidate.onset) >= Rule.decision - 1e-9 else { return false }
         hasCandidate = false
         judge(at: sample.timestamp, stillness: stillness)
         return true
@@ -198,7 +202,7 @@ struct TapDetector: Sendable, BitwiseCopyable {
         lastAcceleration = sample.acceleration
         mean = sample.acceleration
         gravity = sample.acceleration
-        surroundings = Surroundings()
+        recent = RecentMotion()
     }
 }
 
@@ -212,7 +216,7 @@ extension TapDetector {
         isPushing = true
     }
 
-    /// Takes one sample of the candidate.
+    /// Processes a sample of the candidate.
     private mutating func follow(_ sample: GestureSample, fast: Double, step: Vector3, interval: Double) {
         var age = sample.timestamp.seconds(since: candidate.onset)
         if age > Rule.peakWindow + 1e-9, fast > Rule.forerunner * candidate.peak {
@@ -236,7 +240,7 @@ extension TapDetector {
         }
         sums.velocity += against * interval
         guard isPushing else { return }
-        // The first push lasts until acceleration turns round; what comes then is the answer of table or hand.
+        // The first push lasts until the acceleration reverses; what follows is the reaction of the table or the hand.
         if against.dot(candidate.push) < 0 {
             isPushing = false
         } else if square > 0.09 * candidate.strength * candidate.strength {
@@ -244,14 +248,14 @@ extension TapDetector {
         }
     }
 
-    /// Notes what speaks against the candidate, and takes it into account for what follows.
+    /// Judges the candidate and updates the state for the next one.
     private mutating func judge(at now: Timestamp, stillness: Double) {
         candidate.noise = before.noise.squareRoot()
         candidate.flaw = flaw(at: now, stillness: stillness)
         let isTapLike = candidate.flaw?.isTapLike ?? true
         if isTapLike {
-            // A tap does not disturb the stillness out of which the next one comes.
-            surroundings = before
+            // A tap must not disturb the stillness that the next one needs.
+            recent = before
         } else if candidate.flaw?.reason != .noQuietAfter {
             latestMovement = now
         }
@@ -283,7 +287,7 @@ extension TapDetector {
             let half = .pi * period / (sums.steps / sums.squares).squareRoot()
             return Flaw(reason: .tooSlow, value: half, limit: .pi * period / least.squareRoot(), isFirst: isCalm)
         }
-        let drift = sums.velocity.length / Rule.verdict
+        let drift = sums.velocity.length / Rule.decision
         let driftLimit = Rule.drift * stillness + Rule.driftShare * candidate.strength
         if drift > driftLimit {
             return Flaw(reason: .notConvincing, value: drift, limit: driftLimit, isFirst: isCalm)

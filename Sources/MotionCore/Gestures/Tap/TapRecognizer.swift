@@ -1,42 +1,41 @@
 internal import CMotionMath
 
-/// Recognises taps, and counts those that follow one another quickly.
+/// Recognises taps, and counts those in quick succession.
 ///
-/// A tap is told as soon as nothing more can come of it: at once where no higher count is wanted, else when the window
-/// for the next has passed. Once the highest count has been told, further taps at the same pace belong to it and are
-/// left out until there is a pause, so that a fourth is not told as another single.
+/// A tap is reported as soon as its count is final: at once if no higher count is configured, otherwise when the window
+/// for the next tap has passed. After the highest count was reported, further taps at the same pace belong to it and
+/// are ignored until there is a pause, so that a fourth tap is not reported as another single one.
 struct TapRecognizer: Sendable, BitwiseCopyable {
-    /// How taps are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: TapSettings
 
     private var detector = TapDetector()
-    /// The taps of the present sequence, and when the latest began.
+    /// The number of taps in the current sequence, and when the latest one began.
     private var count = 0
     private var latest = Timestamp(nanoseconds: 0)
-    /// The strongest of them.
+    /// The strongest tap of the sequence.
     private var strongest = TapDetector.Blow()
-    private var isTold = false
+    private var isReported = false
 
     /// Constants of the rule.
     private enum Rule {
-        /// The peak needs so many times the noise before it, at sensitivity 5 and at the most.
+        /// The required ratio of the peak to the noise before it, at sensitivity 5, and its lower limit.
         static let noise = 5.0
         static let leastNoise = 4.0
         /// Each step of sensitivity divides the needed peak by this.
         static let sensitivityStep = 1.25
-        /// A blow that only lacks strength is a near miss from this share of it.
+        /// The share of the needed peak that makes a near miss.
         static let nearly = 0.5
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: TapSettings) {
         self.settings = settings
     }
 
-    /// Takes a sample; returns whether taps have been heard that are to be told now or later, with `conclude`.
+    /// Processes a sample; returns whether a sequence is in progress, so that `finishSequence` must be called.
     ///
-    /// Two steps, since a sample brings about an event so rarely: one would be copied around with every sample.
-    mutating func listen(_ sample: GestureSample, _ misses: inout NearMisses) -> Bool {
+    /// These are two functions because events are so rare: a returned event would be copied with every sample.
+    mutating func update(_ sample: GestureSample, _ misses: inout NearMisses) -> Bool {
         if detector.update(sample, threshold: settings.threshold, stillness: settings.stillness),
             isTap(detector.candidate, at: sample.timestamp, &misses)
         {
@@ -45,19 +44,19 @@ struct TapRecognizer: Sendable, BitwiseCopyable {
         return count > 0
     }
 
-    /// Whether a tap may still come of the blows so far.
-    var isUndecided: Bool { count > 0 && !isTold || detector.hasCandidate }
+    /// Whether the impacts so far may still become a tap.
+    var isUndecided: Bool { count > 0 && !isReported || detector.hasCandidate }
 
-    /// Takes over new settings; a sequence under way goes on under them.
+    /// Applies new settings, also to a sequence in progress.
     mutating func apply(_ settings: TapSettings) {
         self.settings = settings
     }
 
-    /// Forgets everything.
+    /// Resets the recognizer.
     mutating func reset() {
         detector.reset()
         count = 0
-        isTold = false
+        isReported = false
     }
 }
 
@@ -67,7 +66,7 @@ extension TapRecognizer {
         let gain = pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
         let needed = max(settings.threshold / gain, max(Rule.leastNoise, Rule.noise / gain) * blow.noise)
         if let flaw = blow.flaw {
-            // An echo is part of a tap that was told, and one movement may knock many times.
+            // An echo belongs to a tap already reported, and one movement may cause many blows.
             if blow.peak >= needed, flaw.isFirst {
                 misses.add(NearMiss(.tap, flaw.reason, at: now, value: flaw.value, limit: flaw.limit))
             }
@@ -80,17 +79,17 @@ extension TapRecognizer {
         return false
     }
 
-    /// Adds a tap to the sequence, or begins one with it.
+    /// Adds a tap to the sequence, or begins a new sequence.
     private mutating func take(_ blow: TapDetector.Blow, at now: Timestamp, _ misses: inout NearMisses) {
         let pause = count > 0 ? blow.onset.seconds(since: latest) : .infinity
         latest = blow.onset
         guard pause <= settings.window else {
             count = 1
-            isTold = false
+            isReported = false
             strongest = blow
             return
         }
-        if isTold {
+        if isReported {
             misses.add(NearMiss(.tap, .tooSoon, at: now, value: pause, limit: settings.window))
             return
         }
@@ -98,29 +97,29 @@ extension TapRecognizer {
         if blow.peak > strongest.peak { strongest = blow }
     }
 
-    /// Tells the sequence where nothing more can come of it.
-    mutating func conclude(at now: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
+    /// Returns the event of the sequence when its count is final.
+    mutating func finishSequence(at now: Timestamp, _ misses: inout NearMisses) -> GestureEvent? {
         let isOver =
             now.seconds(since: latest) > settings.window
             && !(detector.hasCandidate && detector.candidate.onset.seconds(since: latest) <= settings.window)
-        if isTold {
+        if isReported {
             if isOver { count = 0 }
             return nil
         }
         let highest = settings.counts.highest
         guard count >= highest || isOver else { return nil }
-        let told = count
-        // After the last of several, a pause is needed; single taps alone need none.
-        isTold = highest > 1 && !isOver
-        if !isTold { count = 0 }
-        guard settings.counts.contains(count: told) else {
+        let taps = count
+        // After the last of several taps a pause is needed; after single taps it is not.
+        isReported = highest > 1 && !isOver
+        if !isReported { count = 0 }
+        guard settings.counts.contains(count: taps) else {
             if highest > 0 {
-                misses.add(NearMiss(.tap, .tooFewTaps, at: now, value: Double(told), limit: Double(highest)))
+                misses.add(NearMiss(.tap, .tooFewTaps, at: now, value: Double(taps), limit: Double(highest)))
             }
             return nil
         }
         var event = GestureEvent(.tap, .recognized, at: now)
-        event.count = told
+        event.count = taps
         event.side = BodySide(nearestTo: -strongest.push)
         event.strength = strongest.strength
         return event

@@ -2,19 +2,19 @@ internal import CMotionMath
 
 /// Recognises that the body is tilted away from its reference attitude, and that it has come back.
 ///
-/// The angle is the one between up as the attitude filter sees it and up in the reference attitude, so that shaking
-/// hardly moves it and heading not at all. Another reference ends a tilt as putting the body back does.
+/// The angle is between up according to the attitude filter and up in the reference attitude. Shaking hardly changes
+/// it, and heading does not at all. A new reference ends a tilt just as putting the body back does.
 struct TiltRecognizer: Sendable, BitwiseCopyable {
-    /// How tilts are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: TiltSettings
 
     private var holdTime: Double
     private var isTilted = false
-    /// When the tilt began, and since when the angle has been beyond the limit that would change something.
+    /// When the tilt began, and since when the angle has been beyond the limit that would change the state.
     private var began = 0.0
     private var contrarySince: Double?
     private var farthest = 0.0
-    /// The angle, low-passed over some cells: what differs from it still changes.
+    /// The angle, low-passed over some cells: a difference from it means that the angle is still changing.
     private var usual = 0.0
 
     /// Each step of sensitivity divides the hold time by this.
@@ -22,12 +22,11 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     /// The share of the angle that makes a near miss.
     private static let nearMiss = 0.8
 
-    /// Without a gyroscope the angle follows late: it is told once it changes by less than this, rad, in about 0.1 s, or
-    /// after so many seconds.
+    /// Without a gyroscope the angle lags. A tilt is then reported only when the angle changes by less than this, rad,
+    /// in about 0.1 s, or after this many seconds.
     private static let settled = 1.5 * radiansPerDegree
     private static let settlingTime = 1.0
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: TiltSettings) {
         self.settings = settings
         holdTime = TiltRecognizer.holdTime(settings)
@@ -40,13 +39,13 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
     /// Whether it is tilted and has not been for long enough.
     var isUndecided: Bool { !isTilted && contrarySince != nil }
 
-    /// Takes over new settings; a tilt under way goes on or ends by the new ones.
+    /// Applies new settings, also to a tilt in progress.
     mutating func apply(_ settings: TiltSettings) {
         self.settings = settings
         holdTime = TiltRecognizer.holdTime(settings)
     }
 
-    /// Forgets everything. A tilt under way is none any more: whoever forgets tells so.
+    /// Resets the recognizer without an event; the caller cancels a tilt in progress.
     mutating func reset() {
         isTilted = false
         contrarySince = nil
@@ -54,7 +53,7 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
         usual = 0
     }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         let angle = cell.sample.gravity.angle(to: cell.sample.referenceUp)
         usual += (angle - usual) * 0.2
@@ -66,7 +65,7 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
         }
         let since = contrarySince ?? cell.time
         contrarySince = since
-        // Sums of cells may miss the time by rounding.
+        // A sum of cells may miss the time by rounding.
         guard cell.time - since >= holdTime - 1e-6 else { return nil }
         if !cell.sample.hasRotationRate, !isTilted, abs(angle - usual) > TiltRecognizer.settled,
             cell.time - since < holdTime + TiltRecognizer.settlingTime
@@ -83,7 +82,7 @@ struct TiltRecognizer: Sendable, BitwiseCopyable {
         return event
     }
 
-    /// Tells of a tilt that came near the angle, or did not stay, once it is gone.
+    /// Records a near miss after a tilt that came close to the angle or did not stay.
     private mutating func noteMiss(_ angle: Double, _ cell: GestureCell, _ misses: inout NearMisses) {
         guard !isTilted else { return }
         if let since = contrarySince {

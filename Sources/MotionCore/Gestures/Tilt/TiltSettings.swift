@@ -1,20 +1,20 @@
-/// How tilting away from the reference attitude is recognised.
+/// How a tilt away from the reference attitude is recognised.
 public struct TiltSettings: Equatable, Sendable, BitwiseCopyable {
-    /// What all recognizers have: by default a cooldown of 0 s.
+    /// Common settings; each step of sensitivity divides `holdTime` by 1.2. The default cooldown is 0 s.
     public var common = RecognizerSettings(cooldown: 0)
 
-    /// The angle between the vertical and where it was in the reference attitude at which a tilt begins, rad. Default 30°.
-    /// Smaller tells slighter tilts, larger only strong ones. Heading plays no part.
+    /// The angle at which a tilt begins, rad, between the vertical and its direction in the reference attitude. Default
+    /// 30°. Smaller reports slighter tilts, larger only strong ones. Heading does not matter.
     public var angle = 30 * radiansPerDegree
 
-    /// How far below `angle` a tilt ends, rad. Default 5°. Smaller ends it sooner and lets a hand at the limit begin and
-    /// end it often; larger wants it to be put back.
+    /// How far below `angle` a tilt ends, rad. Default 5°. Smaller ends a tilt sooner, but a hand close to the limit
+    /// begins and ends it often; larger requires the body to be put back farther.
     public var hysteresis = 5 * radiansPerDegree
 
-    /// Seconds for which the angle has to stay beyond its limit, at sensitivity 5, to begin and to end. Default 0.3. Smaller
-    /// answers sooner, larger ignores more of walking and shaking.
+    /// Time for which the angle must stay beyond its limit, at sensitivity 5, to begin or to end a tilt, s. Default
+    /// 0.3. Smaller reacts sooner; larger ignores more of walking and shaking.
     public var holdTime = 0.3
 
-    /// Makes the default settings.
+    /// Creates the default settings.
     public init() {}
 }

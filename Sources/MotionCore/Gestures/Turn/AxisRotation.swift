@@ -1,15 +1,16 @@
 internal import CMotionMath
 
-/// Rotation one way about one body axis, from where it began.
+/// A rotation in one direction about one body axis.
 ///
-/// The angle is the twist about the axis of the change of attitude since the beginning, so that it is right even where
-/// the body does not keep to the axis, and goes on beyond a whole turn.
+/// The angle is the twist about the axis of the change of attitude since the beginning. So it is right even if the body
+/// does not keep to the axis, and it continues beyond a full turn.
 struct AxisRotation: Sendable, BitwiseCopyable {
-    /// Rate below which nothing rotates, rad/s, and the seconds of it after which a rotation is over.
+    /// Rate below which there is no rotation, rad/s, and the seconds below it after which a rotation is over.
     static let restRate = 3 * radiansPerDegree
     static let restTime = 0.1
 
-    /// What swings to and fro: rotations of at least this many rad, each ended within so many seconds of the one before.
+    /// Swinging to and fro: rotations of at least this many rad, each ending within this many seconds of the previous
+    /// one.
     static let swingAngle = 15 * radiansPerDegree
     static let swingTime = 0.8
 
@@ -18,7 +19,7 @@ struct AxisRotation: Sendable, BitwiseCopyable {
     private(set) var sign = 1.0
     /// When it began, s on the grid's clock.
     private(set) var start = 0.0
-    /// The attitude in which it began.
+    /// The attitude at its beginning.
     private var from = Quaternion.identity
     /// The integral of the rate about the axis, rad.
     private(set) var integral = 0.0
@@ -29,7 +30,7 @@ struct AxisRotation: Sendable, BitwiseCopyable {
     private var swings = 0
     private var swingEnd = -Double.infinity
 
-    /// Seconds from its beginning to where it last rotated.
+    /// Seconds from its beginning to its last movement.
     private(set) var duration = 0.0
     private var elapsed = 0.0
 
@@ -37,7 +38,7 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         self.axis = axis
     }
 
-    /// Begins anew in the attitude `from`.
+    /// Restarts from the attitude `from`.
     mutating func restart(from attitude: Quaternion, at time: Double, sign: Double) {
         from = attitude
         start = time
@@ -49,7 +50,8 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         slow = 0
     }
 
-    /// Begins anew in the attitude `from`, now the attitude is `to` and the rate about the axis `rate`, rad/s.
+    /// Restarts from the attitude `from`, with the current attitude `to` and the current rate about the axis `rate`,
+    /// rad/s.
     mutating func restart(
         from attitude: Quaternion, at time: Double, sign: Double, to: Quaternion, rate: Double, now: Double
     ) {
@@ -60,13 +62,13 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         elapsed = duration
     }
 
-    /// Whether there has been no rotation for as long as it takes to be over.
+    /// Whether there has been no rotation for `restTime`.
     var isResting: Bool { slow >= AxisRotation.restTime - 1e-9 }
 
     /// How often the body has just swung to and fro about the axis.
     func swings(at time: Double) -> Int { time - swingEnd > AxisRotation.swingTime ? 0 : swings }
 
-    /// Counts swings: unlike a rotation, a swing is over only where the body turns round.
+    /// Counts swings. Unlike a rotation, a swing ends only when the body reverses.
     mutating func countSwings(rate: Double, at time: Double) {
         if rate * swing < 0, abs(rate) > AxisRotation.restRate {
             if abs(swing) >= AxisRotation.swingAngle {
@@ -78,7 +80,7 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         swing += rate * CellGrid.cell
     }
 
-    /// Forgets the swings too.
+    /// Resets the rotation and the swings.
     mutating func reset() {
         restart(from: .identity, at: 0, sign: 1)
         swing = 0
@@ -86,8 +88,8 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         swingEnd = -.infinity
     }
 
-    /// Takes the rate about the axis, rad/s, in the cell that ends at `time`, before which the attitude was `before`.
-    /// What turns round, and what rests, begins anew.
+    /// Processes the rate about the axis, rad/s, in the cell that ends at `time`; `before` is the attitude before the
+    /// cell. Restarts when the rotation reverses or stops.
     mutating func update(rate: Double, before: Quaternion, at time: Double) {
         let speed = abs(rate)
         if speed < AxisRotation.restRate {
@@ -107,11 +109,12 @@ struct AxisRotation: Sendable, BitwiseCopyable {
         peak = max(peak, speed)
     }
 
-    /// The angle turned to the attitude `to`, rad; of the angles that differ by whole turns the nearest to `estimate`.
+    /// The angle turned up to the attitude `to`, rad; among the angles that differ by full turns, the one closest to
+    /// `estimate`.
     func angle(to attitude: Quaternion, near estimate: Double) -> Double {
         let change = from.conjugate * attitude
         let component = axis == .x ? change.x : axis == .y ? change.y : change.z
-        // About an axis that was turned upside down meanwhile there is no twist: the rate has to do.
+        // If the axis has been turned upside down, the twist about it is undefined: use the integrated rate.
         guard component * component + change.w * change.w > 0.05 else { return estimate }
         let twist = 2 * atan2(component, change.w)
         return twist + 2 * .pi * ((estimate - twist) / (2 * .pi)).rounded()

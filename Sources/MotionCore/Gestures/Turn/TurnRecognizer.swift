@@ -2,43 +2,42 @@ internal import CMotionMath
 
 /// Recognises turns: deliberate rotation about an axis of the body.
 ///
-/// Rotation about each body axis is followed from where it leaves rest. It begins to be a turn where it has gone far
-/// enough, was fast enough and has lasted longer than the jerk of a flick or the swing of a shake; of several axes it is
-/// the one with the largest angle. It ends where the rate about this axis stays low, or where the rotation turns round:
-/// that may begin the next turn. What it turned before it began and while it came to rest counts.
+/// Rotation about each body axis is followed from rest. A turn begins when the rotation has gone far enough, was fast
+/// enough and has lasted longer than the jerk of a flick or the swing of a shake; among several axes, the one with the
+/// largest angle counts. It ends when the rate about this axis stays low, or when the rotation reverses, which may
+/// begin the next turn. The angle includes the rotation before the turn was recognised and while it came to rest.
 ///
-/// It needs a gyroscope: an accelerometer does not see turns about the vertical. Without one nothing is recognised; see
-/// `Gesture.needingGyroscope`.
+/// It needs a gyroscope, since an accelerometer does not see turns about the vertical. Without one, nothing is
+/// recognised; see `Gesture.needingGyroscope`.
 struct TurnRecognizer: ~Copyable {
-    /// How turns are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: TurnSettings
 
-    /// What sensitivity divides the needed angle and rate by.
+    /// The factor by which sensitivity divides the needed angle and rate.
     private var gain: Double
     private let axes: UnsafeMutablePointer<AxisRotation>
-    /// Attitude since some instant, by the rates alone: corrections of the vertical are no turns.
+    /// The attitude integrated from the rates alone: corrections of the vertical are not turns.
     private var attitude = Quaternion.identity
-    /// Whether nothing rotates and nothing has for a while.
+    /// Whether nothing is rotating and nothing has for a while.
     private var isIdle = false
-    /// The axis of the turn under way.
+    /// The axis of the turn in progress.
     private var turning: Int?
     private var turn = Turn()
 
-    /// The turn under way.
+    /// A turn in progress.
     private struct Turn {
         var angle = 0.0
-        /// The farthest angle, the attitude there, and when.
+        /// The largest angle, and the attitude and time at which it was reached.
         var farthest = 0.0
         var attitudeThere = Quaternion.identity
         var timeThere = 0.0
         /// Seconds for which the rate has been low.
         var slow = 0.0
-        var toldAngle = 0.0
-        var toldAt = 0.0
+        var reportedAngle = 0.0
+        var reportedAt = 0.0
         var beganAt = 0.0
     }
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: TurnSettings) {
         self.settings = settings
         gain = TurnRecognizer.gain(settings)
@@ -59,13 +58,13 @@ struct TurnRecognizer: ~Copyable {
         return abs(axes[0].integral) > half || abs(axes[1].integral) > half || abs(axes[2].integral) > half
     }
 
-    /// Takes over new settings; a turn under way goes on.
+    /// Applies new settings; a turn in progress continues.
     mutating func apply(_ settings: TurnSettings) {
         self.settings = settings
         gain = TurnRecognizer.gain(settings)
     }
 
-    /// Forgets everything. A turn under way is none any more: whoever forgets tells so.
+    /// Resets the recognizer without an event; the caller cancels a turn in progress.
     mutating func reset() {
         turning = nil
         isIdle = false
@@ -73,7 +72,7 @@ struct TurnRecognizer: ~Copyable {
         for axis in 0..<3 { axes[axis].reset() }
     }
 
-    /// Takes a cell and tells what it brings about.
+    /// Processes a cell; returns the resulting event, if any.
     mutating func update(_ cell: GestureCell, _ misses: inout NearMisses) -> GestureEvent? {
         guard cell.sample.hasRotationRate else {
             guard turning != nil else { return nil }
@@ -97,8 +96,8 @@ struct TurnRecognizer: ~Copyable {
         for axis in 0..<3 where axis != turning {
             let candidate = axes[axis]
             axes[axis].update(rate: rates[axis], before: before, at: cell.time)
-            if misses.isWanted, turning == nil, axes[axis].start > candidate.start {
-                giveUp(candidate, at: cell.timestamp, &misses)
+            if misses.isEnabled, turning == nil, axes[axis].start > candidate.start {
+                noteMiss(candidate, at: cell.timestamp, &misses)
             }
         }
         guard let turning else { return begin(at: cell) }
@@ -108,14 +107,14 @@ struct TurnRecognizer: ~Copyable {
 
 extension TurnRecognizer {
     private enum Rule {
-        /// Rate below which a turn has come to rest, rad/s, at most half of the rate needed; and for how many seconds.
+        /// Rate below which a turn has come to rest, rad/s, at most half of the needed rate; and for how many seconds.
         static let restRate = 10 * radiansPerDegree
         static let restTime = 0.16
-        /// How far a turn may go back before it has turned round, rad.
+        /// How far a turn may go back before it counts as reversed, rad.
         static let backlash = 4 * radiansPerDegree
         /// Each step of sensitivity divides the needed angle and rate by this.
         static let sensitivityStep = 1.1
-        /// A near miss is told from this share of the needed angle on.
+        /// The share of the needed angle that makes a near miss.
         static let nearly = 0.6
     }
 
@@ -123,7 +122,7 @@ extension TurnRecognizer {
         pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// Whether one of the rotations is a turn now.
+    /// Returns an event if one of the rotations has become a turn.
     private mutating func begin(at cell: GestureCell) -> GestureEvent? {
         var best = 0
         for axis in 1..<3 where abs(axes[axis].integral) > abs(axes[best].integral) { best = axis }
@@ -142,16 +141,16 @@ extension TurnRecognizer {
         turn.attitudeThere = attitude
         turn.timeThere = cell.time
         turn.beganAt = cell.time
-        return tell(.began, at: cell)
+        return report(.began, at: cell)
     }
 
-    /// Seconds for which a rotation must have lasted: longer than a swing where the body swings to and fro.
+    /// The time that a rotation must last, s: longer than a swing if the body swings to and fro.
     private func neededDuration(_ rotation: AxisRotation) -> Double {
         let isSwinging = rotation.swings(at: rotation.start) >= settings.swings
         return isSwinging ? max(settings.minimumDuration, AxisRotation.swingTime) : settings.minimumDuration
     }
 
-    /// Goes on with a turn.
+    /// Follows a turn in progress.
     private mutating func follow(_ axis: Int, rate: Double, _ cell: GestureCell) -> GestureEvent? {
         let rotation = axes[axis]
         turn.angle = rotation.angle(to: attitude, near: turn.angle + rate * CellGrid.cell)
@@ -179,19 +178,19 @@ extension TurnRecognizer {
             restartAll(at: cell.time)
             return last
         }
-        guard abs(turn.angle - turn.toldAngle) >= settings.changeAngle,
-            cell.time - turn.toldAt >= settings.changeInterval - 1e-9
+        guard abs(turn.angle - turn.reportedAngle) >= settings.changeAngle,
+            cell.time - turn.reportedAt >= settings.changeInterval - 1e-9
         else { return nil }
-        return tell(.changed, at: cell)
+        return report(.changed, at: cell)
     }
 
-    /// What went on about the other axes belonged to the turn that is over.
+    /// Restarts all axes: their rotation so far belonged to the turn that is over.
     private func restartAll(at time: Double) {
         for axis in 0..<3 { axes[axis].restart(from: attitude, at: time, sign: axes[axis].sign) }
     }
 
-    /// Notes a rotation that came to rest, or turned round, and was almost a turn.
-    private func giveUp(_ rotation: AxisRotation, at timestamp: Timestamp, _ misses: inout NearMisses) {
+    /// Records a near miss for a rotation that stopped or reversed and was almost a turn.
+    private func noteMiss(_ rotation: AxisRotation, at timestamp: Timestamp, _ misses: inout NearMisses) {
         guard abs(rotation.integral) * gain >= Rule.nearly * settings.minimumAngle else { return }
         if abs(rotation.integral) * gain < settings.minimumAngle {
             misses.add(
@@ -209,9 +208,9 @@ extension TurnRecognizer {
         }
     }
 
-    private mutating func tell(_ phase: GesturePhase, at cell: GestureCell) -> GestureEvent {
-        turn.toldAngle = turn.angle
-        turn.toldAt = cell.time
+    private mutating func report(_ phase: GesturePhase, at cell: GestureCell) -> GestureEvent {
+        turn.reportedAngle = turn.angle
+        turn.reportedAt = cell.time
         return event(phase, until: cell.time, at: cell.timestamp)
     }
 
@@ -236,9 +235,10 @@ extension TurnRecognizer {
 }
 
 extension Quaternion {
-    /// This attitude after a rotation about the body's axes by less than a radian; of length 1 where this one nearly is.
+    /// The attitude after a rotation about the body's axes by less than a radian; its norm is 1 if the present norm is
+    /// close to 1.
     fileprivate func turned(by rotation: Vector3) -> Quaternion {
-        // A cell turns by 0.7 rad at most: series as exact as it takes, and a step towards length 1.
+        // A cell turns by 0.7 rad at most: a series is exact enough, and one Newton step keeps the norm.
         let square = 0.25 * rotation.lengthSquared
         let sine = 0.5 * (1 - square * (1.0 / 6 - square * (1.0 / 120)))
         let cosine = 1 - square * (0.5 - square * (1.0 / 24 - square * (1.0 / 720)))

@@ -1,38 +1,37 @@
 /// How turns are recognised.
 public struct TurnSettings: Equatable, Sendable, BitwiseCopyable {
-    /// What all recognizers have: by default a cooldown of 0 s.
+    /// Common settings; the default cooldown is 0 s.
     public var common = RecognizerSettings(cooldown: 0)
 
-    /// The angle from which on a rotation is a turn at sensitivity 5, rad. Default 30°.
-    /// Smaller begins sooner and takes small movements of a hand for turns, larger leaves out all but wide ones. Each
-    /// step of sensitivity is 10 %.
+    /// The angle at which a rotation becomes a turn at sensitivity 5, rad. Default 30°. Smaller reports turns sooner,
+    /// but also small movements of a hand; larger reports only wide ones. Each step of sensitivity is 10 %.
     public var minimumAngle = 30 * radiansPerDegree
 
-    /// The rate that a turn must have reached at sensitivity 5, rad/s. Default 40 °/s.
-    /// Smaller takes slow rotation too, larger only brisk turns. Each step of sensitivity is 10 %.
+    /// The rate that a turn must have reached at sensitivity 5, rad/s. Default 40 °/s. Smaller includes slow rotation;
+    /// larger accepts only brisk turns. Each step of sensitivity is 10 %.
     public var minimumRate = 40 * radiansPerDegree
 
-    /// Seconds that a rotation must have lasted before it begins to be a turn. Default 0.2.
-    /// Smaller begins sooner and takes flicks and shakes of a wrist for turns, larger leaves out quick turns.
+    /// The time that a rotation must last to become a turn, s. Default 0.2. Smaller reports turns sooner, but takes
+    /// flicks and shakes of a wrist for turns; larger leaves out quick turns.
     public var minimumDuration = 0.2
 
-    /// How many turns to and fro, each within 0.8 s of the one before, are told before it is taken for swinging, as an arm
-    /// does in walking. Default 2.
-    /// Smaller is quiet sooner on whatever swings, larger lets people turn to and fro for longer.
+    /// The number of turns to and fro, each within 0.8 s of the previous one, after which the movement counts as
+    /// swinging, like the arm of a person who walks. Default 2. Smaller suppresses a swinging body sooner; larger lets
+    /// people turn to and fro for longer.
     public var swings = 2
 
-    /// Seconds after which a turn is cancelled as too long. Default 20.
-    /// Smaller gives up what merely goes round, larger lets people turn more slowly and further.
+    /// Time after which a turn is cancelled as too long, s. Default 20. Smaller gives up sooner on something that only
+    /// goes round; larger lets people turn more slowly and farther.
     public var maximumDuration = 20.0
 
-    /// The angle that makes a change worth telling, rad. Default 10°.
-    /// Smaller follows the movement more closely and sends more.
+    /// The change of angle after which a `changed` event is sent, rad. Default 10°. Smaller follows the movement more
+    /// closely but sends more; larger sends less.
     public var changeAngle = 10 * radiansPerDegree
 
-    /// Seconds from one change told to the next, at least. Default 0.1.
-    /// Smaller follows the movement more closely and sends more.
+    /// Smallest time between two `changed` events, s. Default 0.1. Smaller follows the movement more closely but sends
+    /// more; larger sends less.
     public var changeInterval = 0.1
 
-    /// Makes the default settings.
+    /// Creates the default settings.
     public init() {}
 }

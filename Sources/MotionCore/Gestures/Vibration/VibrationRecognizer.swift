@@ -1,38 +1,38 @@
 internal import CMotionMath
 
-/// Recognises a machine that runs, and that it is done.
+/// Recognises that a machine is running, and that it is done.
 ///
-/// A window of one to two seconds counts as vibration where it vibrates with enough strength, all the time rather than in
-/// blows, while what is slow stays as it is: hands and feet move that too, a machine moves what is stuck to it hardly at
-/// all. Enough of such windows, pauses counted against them, are a machine; a quiet time that is longer than
-/// its pauses is its end. From one to the other it runs, pauses included: `isRunning` says so whether or not the
-/// gesture may be told.
+/// A window of one to two seconds counts as vibration if it vibrates strongly enough and throughout, rather than in
+/// blows, while slow movement stays small: hands and feet cause slow movement too, but a machine hardly does. Enough of
+/// such windows, with pauses counted against them, are a running machine. A quiet time longer than its pauses is its
+/// end. In between the machine is running, pauses included: `isRunning` is true whether or not the gesture may be
+/// reported.
 struct VibrationRecognizer: ~Copyable {
-    /// What tells machines from people.
+    /// Distinguishes machines from people.
     private enum Rule {
-        /// The share of the threshold that is enough for a machine that runs already.
+        /// The share of the threshold that is enough for a machine already running.
         static let hysteresis = 0.7
-        /// RMS of slow movement, m/s², that is allowed, and how much more of it per level: a drum rocks its housing.
+        /// Allowed RMS of slow movement, m/s², and how much more is allowed per level: a drum rocks its housing.
         static let slow = 0.3
         static let slowPerLevel = 0.25
-        /// Change of the mean acceleration from window to window, m/s², that is allowed, and how much more per level.
+        /// Allowed change of the mean acceleration from window to window, m/s², and how much more is allowed per level.
         static let shift = 0.12
         static let shiftPerLevel = 0.05
-        /// The share of a window that has to vibrate for it to count: that is not so where a door is slammed.
+        /// The share of a window that must vibrate; a slammed door does not reach it.
         static let lasting = 0.5
-        /// Seconds that count against a machine per second of pause or blows, and per second in somebody's hand.
+        /// Seconds that count against a machine per second of pause or blows, and per second in a person's hand.
         static let pause = 0.25
         static let handled = 3.0
-        /// Seconds of vibration that are worth being called too short.
+        /// Seconds of vibration that make a near miss.
         static let notable = 2.0
         /// Each step of sensitivity divides the threshold by this.
         static let sensitivityStep = 1.25
     }
 
-    /// How machines are recognised; see `apply(_:)`.
+    /// The settings; change them with `apply(_:)`.
     private(set) var settings: VibrationSettings
 
-    /// Whether a machine runs: from `began` to `ended`, pauses included.
+    /// Whether a machine is running: from `began` to `ended`, pauses included.
     private(set) var isRunning = false
 
     /// RMS of the vibration in the last window, over all axes, m/s²; 0 before the first.
@@ -42,22 +42,21 @@ struct VibrationRecognizer: ~Copyable {
     private var threshold: Double
     /// Seconds since the start.
     private var time = 0.0
-    /// Seconds of vibration less what speaks against it, and the most that there were of it.
+    /// Seconds of vibration minus the evidence against it, and the largest value so far.
     private var evidence = 0.0
     private var mostEvidence = 0.0
-    /// When it began, and until when it vibrated.
+    /// When the vibration began, and when it was last seen.
     private var onset = 0.0
     private var lastVibration = 0.0
-    /// Since the onset: the sum of squared levels times seconds, and the seconds that it vibrated.
+    /// Since the onset: the sum of squared levels times seconds, and the seconds of vibration.
     private var energy = 0.0
     private var vibrated = 0.0
-    /// Seconds that it has almost been strong enough, and that it has been strong in somebody's hand.
+    /// Seconds for which the vibration was almost strong enough, and for which it was strong but in a person's hand.
     private var weakFor = 0.0
     private var handledFor = 0.0
-    /// Whether `began` has to be proposed for a machine that runs already.
-    private var isUntold = false
+    /// Whether `began` must be proposed for a machine already running.
+    private var needsBegan = false
 
-    /// Makes a recognizer that has seen nothing.
     init(settings: VibrationSettings) {
         self.settings = settings
         threshold = VibrationRecognizer.threshold(of: settings)
@@ -67,27 +66,27 @@ struct VibrationRecognizer: ~Copyable {
         settings.threshold / pow(Rule.sensitivityStep, Double(settings.common.sensitivity - 5))
     }
 
-    /// Takes over new settings. A machine that runs goes on running; where the gesture has been switched on, it is told.
+    /// Applies new settings. A running machine stays running; it is reported if the gesture has just been turned on.
     mutating func apply(_ new: VibrationSettings) {
-        if new.common.isEnabled, !settings.common.isEnabled { isUntold = isRunning }
+        if new.common.isEnabled, !settings.common.isEnabled { needsBegan = isRunning }
         settings = new
         threshold = VibrationRecognizer.threshold(of: new)
     }
 
-    /// Forgets everything. A machine that ran does so no more: whoever forgets tells so.
+    /// Resets the recognizer without an event; the caller cancels a vibration in progress.
     mutating func reset() {
         window.reset()
         isRunning = false
         level = 0
-        isUntold = false
+        needsBegan = false
         evidence = 0
         mostEvidence = 0
         weakFor = 0
         handledFor = 0
     }
 
-    /// Takes a sample and tells what it brings about.
-    // Almost every sample is only stored: the call and an empty event would cost more than that.
+    /// Processes a sample; returns the resulting event, if any.
+    // Inlined because almost every sample is only stored: the call and an empty event would cost more than that.
     @inline(__always)
     mutating func update(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
         time += sample.interval
@@ -95,7 +94,7 @@ struct VibrationRecognizer: ~Copyable {
         return read(sample, &misses)
     }
 
-    /// Judges the window that is complete.
+    /// Evaluates a complete window.
     private mutating func read(_ sample: GestureSample, _ misses: inout NearMisses) -> GestureEvent? {
         let limit = isRunning ? Rule.hysteresis * threshold : threshold
         let reading = window.read(limit: limit, lowest: settings.minimumFrequency)
@@ -107,12 +106,12 @@ struct VibrationRecognizer: ~Copyable {
 }
 
 extension VibrationRecognizer {
-    /// Nothing runs yet: does the window speak for a machine?
+    /// No machine is running yet: weighs the window as evidence for or against one.
     private mutating func judge(
         _ reading: VibrationWindow.Reading, at timestamp: Timestamp, _ misses: inout NearMisses
     ) -> GestureEvent? {
         let isStill = isStill(reading)
-        explain(reading, isStill: isStill, at: timestamp, &misses)
+        noteMiss(reading, isStill: isStill, at: timestamp, &misses)
         if reading.level >= threshold, reading.share >= Rule.lasting, isStill {
             if evidence <= 0 {
                 onset = time - reading.seconds
@@ -142,7 +141,7 @@ extension VibrationRecognizer {
         return event(.began, at: timestamp, until: time)
     }
 
-    /// A machine runs: does it still?
+    /// A machine is running: checks whether it still is.
     private mutating func follow(
         _ reading: VibrationWindow.Reading, limit: Double, at timestamp: Timestamp
     ) -> GestureEvent? {
@@ -151,14 +150,14 @@ extension VibrationRecognizer {
             lastVibration = time
             count(reading)
         }
-        // A window that begins to vibrate is not one to end with: the next tells.
+        // A window in which vibration resumes must not end it; the next one decides.
         if !vibrates, time - lastVibration >= settings.doneAfter {
             isRunning = false
-            isUntold = false
+            needsBegan = false
             return event(.ended, at: timestamp, until: lastVibration)
         }
-        guard isUntold else { return nil }
-        isUntold = false
+        guard needsBegan else { return nil }
+        needsBegan = false
         return event(.began, at: timestamp, until: time)
     }
 
@@ -168,7 +167,7 @@ extension VibrationRecognizer {
         window.keep()
     }
 
-    /// Whether it is moved no more than a machine moves it.
+    /// Whether the body moves no more than a machine would move it.
     private func isStill(_ reading: VibrationWindow.Reading) -> Bool {
         reading.slow <= VibrationRecognizer.slowLimit(at: reading.level)
             && reading.shift <= VibrationRecognizer.shiftLimit(at: reading.level)
@@ -178,8 +177,8 @@ extension VibrationRecognizer {
 
     private static func shiftLimit(at level: Double) -> Double { Rule.shift + Rule.shiftPerLevel * level }
 
-    /// Notes, once for each time, why something that vibrates is no machine.
-    private mutating func explain(
+    /// Records a near miss, once for each occasion, for a vibration that is not a machine.
+    private mutating func noteMiss(
         _ reading: VibrationWindow.Reading, isStill: Bool, at timestamp: Timestamp, _ misses: inout NearMisses
     ) {
         guard settings.common.isEnabled else { return }

@@ -2,8 +2,8 @@ internal import CMotionMath
 
 /// The power spectrum of a window of acceleration, summed over the three axes.
 ///
-/// The axes are transformed side by side in the lanes of a SIMD vector. A window of N real values is taken as N/2 complex
-/// ones, transformed by decimation in time, and taken apart again (Press et al., Numerical Recipes, 12.3).
+/// The axes are transformed side by side in the lanes of a SIMD vector. A window of N real values is treated as N/2
+/// complex ones, transformed by decimation in time, and separated again (Press et al., Numerical Recipes, 12.3).
 struct VibrationSpectrum: ~Copyable {
     /// The longest window.
     static let capacity = 512
@@ -13,8 +13,8 @@ struct VibrationSpectrum: ~Copyable {
     private let cosines: UnsafeMutablePointer<Float>
     private let sines: UnsafeMutablePointer<Float>
 
-    /// The power in each bin, m²/s⁴, up to half the window's length; bin k is k times the sample rate over the length.
-    /// Their sum is the mean square of the acceleration without its mean.
+    /// The power in each bin, m²/s⁴, up to half the window's length; the frequency of bin k is k times the sample rate
+    /// over the length. The sum is the mean square of the acceleration without its mean.
     let power: UnsafeMutablePointer<Float>
 
     init() {
@@ -39,7 +39,7 @@ struct VibrationSpectrum: ~Copyable {
         power.deallocate()
     }
 
-    /// Works out `power` of `count` values, a power of two from 8 to 512, after subtraction of their `mean`.
+    /// Computes `power` from `count` values, a power of two from 8 to 512, after subtracting their `mean`.
     mutating func transform(_ values: UnsafePointer<SIMD4<Float>>, count: Int, mean: SIMD4<Float>) {
         load(values, count: count, mean: mean)
         let half = count / 2
@@ -51,7 +51,7 @@ struct VibrationSpectrum: ~Copyable {
         separate(count: count)
     }
 
-    /// Windows the values (von Hann) into the order of reversed bits, pairs as real and imaginary part.
+    /// Applies a von Hann window and stores the values in bit-reversed order, pairs as real and imaginary part.
     private func load(_ values: UnsafePointer<SIMD4<Float>>, count: Int, mean: SIMD4<Float>) {
         let half = count / 2
         let quarter = half / 2
@@ -59,7 +59,7 @@ struct VibrationSpectrum: ~Copyable {
         var reversed = 0
         for pair in 0..<half {
             let index = 2 * pair
-            // The window's second half is the first with the cosine turned round.
+            // The second half of the window is the first with the sign of the cosine reversed.
             let isLate = index >= half
             let at = (isLate ? index - half : index) * stride
             let sign: Float = isLate ? 0.5 : -0.5
@@ -74,7 +74,7 @@ struct VibrationSpectrum: ~Copyable {
         }
     }
 
-    /// Merges transforms of `length` into ones of twice that.
+    /// Merges transforms of `length` into transforms of twice that length.
     private func merge(length: Int, of half: Int) {
         let stride = VibrationSpectrum.capacity / (2 * length)
         for k in 0..<length {
@@ -98,11 +98,11 @@ struct VibrationSpectrum: ~Copyable {
         }
     }
 
-    /// Takes the transform of the pairs apart into that of the single values, and that into power.
+    /// Separates the transform of the pairs into that of the single values, and computes the power.
     private func separate(count: Int) {
         let half = count / 2
         let stride = VibrationSpectrum.capacity / count
-        // A von Hann window lets 3/8 of the power through; half of what remains is at negative frequencies.
+        // A von Hann window passes 3/8 of the power; half of what remains is at negative frequencies.
         let scale = 2 / (0.375 * Float(count) * Float(count))
         power[0] = 0
         for k in 1...(half / 2) {

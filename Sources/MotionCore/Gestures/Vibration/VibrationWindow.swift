@@ -1,58 +1,59 @@
 internal import CMotionMath
 
-/// Cuts acceleration into windows of one to two seconds, at any sample rate, and tells what vibrates in each.
+/// Cuts acceleration into windows of one to two seconds, at any sample rate, and measures the vibration in each.
 ///
-/// Only the window's end costs more than a store, and only where something vibrates at all a transform. Samples count as
-/// evenly spaced within a window, whose true length their timestamps tell; where some are missing, the straight line
-/// stands in for them. Above 800 Hz samples are averaged in groups first: vibration up to 200 Hz is what is looked for.
+/// Most samples are only stored. Work is done at the end of a window, and a transform only if anything vibrates.
+/// Samples are treated as evenly spaced within a window, whose true length follows from their timestamps; missing ones
+/// are interpolated. Above 800 Hz, groups of samples are averaged first: vibration up to 200 Hz is what matters.
 struct VibrationWindow: ~Copyable {
-    /// What a window holds.
+    /// The measurements of a window.
     struct Reading {
         /// Its length, s.
         var seconds = 0.0
-        /// Mean acceleration, m/s², and how far it is from that of the window before.
+        /// Mean acceleration, m/s², and its distance from that of the previous window.
         var mean = Vector3.zero
         var shift = 0.0
-        /// RMS from the lowest frequency wanted to half the sample rate, without the sensor's noise, m/s²; 0 where it
-        /// is clearly below what was asked for.
+        /// RMS from the lowest wanted frequency to half the sample rate, without the sensor's noise, m/s²; 0 if it is
+        /// clearly below the limit.
         var level = 0.0
-        /// RMS below 2.5 Hz, m/s²: people move there.
+        /// RMS below 2.5 Hz, m/s²: the frequencies at which people move.
         var slow = 0.0
-        /// The share of the window in which it vibrates: all of it where a machine runs, little after a blow.
+        /// The share of the window that vibrates: all of it for a running machine, little after a blow.
         var share = 0.0
     }
 
-    /// What is slower is movement, Hz.
+    /// Below this frequency, Hz, it is movement.
     private static let movement = 2.5
-    /// Parts of a window that are judged by themselves.
+    /// The number of parts of a window that are judged separately.
     private static let parts = 8
-    /// Shares of the asked level at which a transform is worth its while, and at which a part of a window vibrates;
-    /// the latter also has this share of the whole window's level.
+    /// Shares of the wanted level at which a transform is worthwhile and at which a part of a window vibrates. A part
+    /// must also reach this share of the whole window's level.
     private static let worthwhile = 0.7
     private static let partOfLimit = 0.5
     private static let partOfLevel = 0.4
-    /// The highest squared peak over the mean square of a part: 2 for a sine, up to 10 for noise, 20 for a blow.
+    /// The largest ratio of the squared peak to the mean square of a part: 2 for a sine, up to 10 for noise, 20 for a
+    /// blow.
     private static let peakiness: Float = 12
-    /// What of a flat spectrum may be the sensor's noise at most, m/s²: 400 µg/√Hz (PS-MPU-6000A-00 r3.4, 6.2) on three
-    /// axes over 260 Hz are 0.11; worse sensors have 0.3. Below 50 samples a second machines look flat, too, since all
-    /// their overtones are folded into a few hertz.
+    /// The largest part of a flat spectrum that may be sensor noise, m/s²: 400 µg/√Hz (PS-MPU-6000A-00 r3.4, 6.2) on
+    /// three axes over 260 Hz are 0.11; worse sensors have 0.3. Below 50 samples a second the spectrum of a machine
+    /// also looks flat, since all its harmonics are aliased into a few hertz.
     private static let slowNoise = 0.11
     private static let quickNoise = 0.3
 
     private let samples: UnsafeMutablePointer<SIMD4<Float>>
     private let partSquares: UnsafeMutablePointer<Float>
-    /// What averaging takes from each bin's power, and the power summed over the windows that were kept.
+    /// The correction of each bin's power for averaging, and the power summed over the windows that were kept.
     private let corrections: UnsafeMutablePointer<Float>
     private let sums: UnsafeMutablePointer<Float>
     private var spectrum = VibrationSpectrum()
 
-    /// Samples in a window, 0 while the sample rate is being measured, and samples averaged into one of them.
+    /// Samples in a window, 0 while the sample rate is being measured, and the number of samples averaged into one.
     private var size = 0
     private var group = 1
-    /// The samples' period, s, and the width of a bin, Hz.
+    /// The sample period, s, and the width of a bin, Hz.
     private var period = 0.0
     private var binWidth = 0.0
-    /// The window so far: its samples, those that came and those that did not, and its length, s.
+    /// The window so far: its stored samples, those received and those missing, and its length, s.
     private var count = 0
     private var received = 0
     private var missing = 0
@@ -83,7 +84,7 @@ struct VibrationWindow: ~Copyable {
         sums.deallocate()
     }
 
-    /// Forgets everything.
+    /// Resets to the initial state.
     mutating func reset() {
         size = 0
         hasMean = false
@@ -105,14 +106,14 @@ struct VibrationWindow: ~Copyable {
 // MARK: - Filling
 
 extension VibrationWindow {
-    /// Takes a sample's acceleration, m/s², measured `interval` seconds after the one before; returns true where it
-    /// completes a window, which has to be read then.
+    /// Adds the acceleration of a sample, m/s², measured `interval` seconds after the previous one. Returns true if it
+    /// completes a window, which must then be read.
     mutating func add(_ acceleration: Vector3, interval: Double) -> Bool {
         elapsed += interval
         received += 1
         guard size > 0 else {
             last = acceleration
-            // A second tells the rate well enough to choose a window.
+            // A second is enough to measure the rate and choose a window.
             if elapsed >= 1, received > 8 { plan() }
             return false
         }
@@ -133,7 +134,7 @@ extension VibrationWindow {
         groupCount = 0
     }
 
-    /// Stands in for the samples that are missing before `acceleration`, as far as the window goes.
+    /// Interpolates the samples that are missing before `acceleration`, as far as they belong to the window.
     private mutating func bridge(to acceleration: Vector3, interval: Double) {
         let gaps = Int((interval / period).rounded())
         let room = (size - count) * group - groupCount - 1
@@ -145,7 +146,7 @@ extension VibrationWindow {
         }
     }
 
-    /// Chooses the window for the sample rate that was measured.
+    /// Chooses the window for the measured sample rate.
     private mutating func plan() {
         period = elapsed / Double(received)
         let rate = 1 / period
@@ -163,7 +164,7 @@ extension VibrationWindow {
         beginWindow()
     }
 
-    /// Begins the next window; measures the rate again where it is no longer what the window was made for.
+    /// Begins the next window; measures the rate again if it no longer fits the window.
     private mutating func advance() {
         let measured = elapsed / Double(received + missing)
         if abs(measured - period) > 0.2 * period || missing > received {
@@ -180,8 +181,8 @@ extension VibrationWindow {
 // MARK: - Reading
 
 extension VibrationWindow {
-    /// Tells what is in the window that is complete and begins the next: `limit` (m/s²) is the level that matters,
-    /// `lowest` (Hz) the frequency from which on.
+    /// Measures the complete window and begins the next one. `limit` (m/s²) is the wanted level, `lowest` (Hz) the
+    /// lowest wanted frequency.
     mutating func read(limit: Double, lowest: Double) -> Reading {
         var reading = Reading()
         reading.seconds = elapsed
@@ -213,18 +214,18 @@ extension VibrationWindow {
         return reading
     }
 
-    /// Adds the window read last to the spectrum from which `frequency` is told.
+    /// Adds the window read last to the spectrum of `frequency`.
     mutating func keep() {
         guard isTransformed else { return }
         for bin in 1..<(size / 2) { sums[bin] += spectrum.power[bin] }
     }
 
-    /// Begins another sum of spectra.
+    /// Resets the sum of spectra.
     mutating func forgetKept() {
         for bin in 0..<(VibrationSpectrum.capacity / 2) { sums[bin] = 0 }
     }
 
-    /// The frequency, Hz, at which there was the most power in the windows that were kept; `nil` where there was none.
+    /// The frequency with the most power in the windows that were kept, Hz; `nil` if there was none.
     func frequency(lowest: Double) -> Double? {
         let half = size / 2
         let first = max(2, bin(above: lowest, of: half))
@@ -256,7 +257,7 @@ extension VibrationWindow {
         return first + sum * (1 / Float(size))
     }
 
-    /// Works out the mean square of each part around the part's own mean, and returns that of the window.
+    /// Computes the mean square of each part about its own mean, and returns that of the window.
     private func divide(around mean: SIMD4<Float>) -> Double {
         let length = size / VibrationWindow.parts
         let scale = 1 / Float(length)
@@ -278,7 +279,7 @@ extension VibrationWindow {
         return Double(total) / Double(VibrationWindow.parts)
     }
 
-    /// The first bin that is not below `frequency`.
+    /// The first bin not below `frequency`.
     private func bin(above frequency: Double, of half: Int) -> Int {
         min(half, max(1, Int(min(1e6, frequency / binWidth).rounded(.up))))
     }
@@ -290,7 +291,7 @@ extension VibrationWindow {
         return Double(sum)
     }
 
-    /// The power of the sensor's noise in a bin: what is left of the spectrum when all that rises above is cut off.
+    /// The power of the sensor's noise per bin: what is left of the spectrum when everything above it is cut off.
     private func noisePerBin(_ first: Int, _ end: Int) -> Double {
         var mean = Float(sum(first, end)) / Float(end - first)
         for _ in 0..<4 {
@@ -303,7 +304,7 @@ extension VibrationWindow {
             }
             if count > 0 { mean = sum / count }
         }
-        // The cut takes an eighth of noise on three axes as well.
+        // The cut also removes an eighth of the noise itself, for three axes.
         let most = binWidth * Double(2 * end) < 50 ? VibrationWindow.slowNoise : VibrationWindow.quickNoise
         return min(Double(mean) / 0.87, most * most / Double(end))
     }

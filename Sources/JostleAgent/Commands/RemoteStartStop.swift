@@ -2,7 +2,7 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionKit
 
-/// `start`: the sensor is read.
+/// `start`: starts to read the sensor.
 struct RemoteStart: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.start
     static let argumentNames: [String] = []
@@ -23,7 +23,7 @@ struct RemoteStart: RemoteCommand, Equatable {
     }
 }
 
-/// `stop`: the chip sleeps, and nothing is polled until `start` or the agent's next start.
+/// `stop`: puts the chip to sleep until a `start` command or the agent's next start. Nothing is polled meanwhile.
 struct RemoteStop: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.stop
     static let argumentNames: [String] = []

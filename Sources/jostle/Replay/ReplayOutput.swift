@@ -1,18 +1,18 @@
 internal import MotionCore
 internal import MotionKit
 
-/// The files that a replay writes.
+/// The output files of a replay.
 struct ReplayOutput: ~Copyable {
     private let attitude: OutputFile?
     private let events: OutputFile?
 
-    /// Opens the files that are named and writes their headers.
+    /// Opens the files that are given and writes their headers.
     init(attitude: String?, events: String?) throws(RecordingError) {
         let attitudeFile = try ReplayOutput.open(attitude, header: "t_s,w,x,y,z\n")
         let eventsFile = try ReplayOutput.open(events, header: EventRow.header)
         self.attitude = attitudeFile
         self.events = eventsFile
-        // Here and not as a default value: that comes before what throws, and Swift 6.0 then frees it twice.
+        // Assigned here, not as default values: Swift 6.0 would free a default value twice if the initializer throws.
     }
 
     private static func open(_ path: String?, header: String) throws(RecordingError) -> OutputFile? {
@@ -22,7 +22,7 @@ struct ReplayOutput: ~Copyable {
         return file
     }
 
-    /// Writes the attitude after a row.
+    /// Writes the attitude after a row of the recording.
     borrowing func write(_ attitude: Quaternion, time: String) throws(RecordingError) {
         guard self.attitude != nil else { return }
         let numbers = [attitude.w, attitude.x, attitude.y, attitude.z].map { printed($0, "%.9g") }
@@ -35,7 +35,7 @@ struct ReplayOutput: ~Copyable {
         try events?.write(EventRow.text(event, time: time))
     }
 
-    /// Hands everything to the system.
+    /// Flushes the files.
     borrowing func flush() throws(RecordingError) {
         try attitude?.flush()
         try events?.flush()

@@ -1,9 +1,9 @@
 internal import JostleOperator
 internal import MotionCore
 
-/// What the views say in the same words.
-enum WatchWords {
-    /// A time span to be read at a glance: `41 s`, `12 min`, `3 h 12 min`, `5 d 3 h`.
+/// Texts that several views share.
+enum WatchText {
+    /// A duration, easy to read at a glance: `41 s`, `12 min`, `3 h 12 min`, `5 d 3 h`.
     static func duration(_ seconds: Double) -> String {
         let whole = Int(max(0, min(seconds, 1e9)))
         switch whole {
@@ -14,7 +14,7 @@ enum WatchWords {
         }
     }
 
-    /// A health report in items, the most important first.
+    /// The items of a health report, the most important first.
     static func health(_ health: WatchedDevice.Health) -> [String] {
         var items: [String] = []
         func add(_ value: Double?, _ text: (String) -> String, _ decimals: Int = 0) {
@@ -47,7 +47,7 @@ enum WatchWords {
         device.isOnline.map { $0 ? "online" : "offline" } ?? "unknown"
     }
 
-    /// An event in a line.
+    /// An event on one line.
     static func event(_ event: WatchedEvent) -> String {
         let remarks = event.remarks
         return "\(event.gesture) \(event.phase)\(remarks.isEmpty ? "" : ", \(remarks)")"

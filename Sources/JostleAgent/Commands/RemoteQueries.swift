@@ -3,7 +3,7 @@ internal import JostleMessages
 internal import MotionCore
 internal import MotionKit
 
-/// `ping`: whether the agent answers.
+/// `ping`: replies with uptime and version.
 struct RemotePing: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.ping
     static let argumentNames: [String] = []
@@ -18,7 +18,7 @@ struct RemotePing: RemoteCommand, Equatable {
     }
 }
 
-/// `get-state`: what the device is doing, all at once.
+/// `get-state`: a snapshot of the device: sensor, state, attitude, gestures and settings.
 struct RemoteGetState: RemoteCommand, Equatable {
     static let command = JostleSettings.Command.getState
     static let argumentNames: [String] = []
@@ -57,22 +57,4 @@ struct RemoteGetState: RemoteCommand, Equatable {
         summary.add("commands", settings.commands.allow.map(\.rawValue))
         return summary
     }
-}
-
-/// `restart`: the agent ends in an orderly way, and whoever started it starts it again.
-struct RemoteRestart: RemoteCommand, Equatable {
-    static let command = JostleSettings.Command.restart
-    static let argumentNames: [String] = []
-
-    init(_ arguments: CommandArguments) {}
-
-    func carryOut(on host: CommandHost, _ reply: CommandReply) throws(CommandRefusal) -> JSONObject? {
-        guard host.identity.isSupervised else {
-            throw CommandRefusal(
-                .unavailable, "nobody would start the agent again: it is no service ($JOSTLE_SUPERVISED is not 1)")
-        }
-        return JSONObject()
-    }
-
-    func afterAnswer(on host: CommandHost) { host.isRestartWanted = true }
 }

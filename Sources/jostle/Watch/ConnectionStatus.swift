@@ -1,24 +1,24 @@
 internal import JostleOperator
 internal import MotionCore
 
-/// How the connection to the broker stands, for people.
-struct WatchLink {
-    /// One word and the broker: `connected to mqtt://localhost:1883, MQTT 5`.
+/// The state of the connection to the broker, for people.
+struct ConnectionStatus {
+    /// A short description: `connected to mqtt://localhost:1883, MQTT 5`.
     private(set) var text = "not connected yet"
 
-    /// Why there is none, and after how many seconds it is tried again.
+    /// Why the last attempt failed, and the seconds until the next.
     private var failure: (reason: String, retryAfter: Double?)?
 
-    /// What the broker does not let this user listen to.
+    /// The refused subscriptions.
     private(set) var refusals: [String] = []
 
-    /// Messages for which there was no room.
-    private(set) var leftOut = 0
+    /// The number of messages dropped because they arrived too fast.
+    private(set) var droppedMessages = 0
 
-    /// Notes what happened.
+    /// Updates the status with a report.
     ///
-    /// - Returns: a line about it, where it is worth one.
-    mutating func note(_ report: WatchListener.Report) -> String? {
+    /// - Returns: a line about it; `nil` if it is not worth one.
+    mutating func update(with report: WatchListener.Report) -> String? {
         switch report {
         case .connecting(let broker):
             text = "connecting to \(broker)"
@@ -30,10 +30,10 @@ struct WatchLink {
             return text
         case .failed(let reason, let seconds):
             text = "not connected"
-            // The first failure is told, and every other one.
-            let isNews = failure?.reason != reason
+            // A repeated failure with the same reason is reported only once.
+            let isNew = failure?.reason != reason
             failure = (reason, seconds)
-            return isNews ? "not connected: \(reason)" : nil
+            return isNew ? "not connected: \(reason)" : nil
         case .refused(let filter, let reason):
             let refusal = "may not subscribe to \(filter): \(reason)"
             if refusals.count < 8 { refusals.append(refusal) }
@@ -42,16 +42,16 @@ struct WatchLink {
         }
     }
 
-    /// Notes that messages were left out.
-    mutating func note(leftOut count: Int) { leftOut += count }
+    /// Adds to the number of dropped messages.
+    mutating func addDropped(_ count: Int) { droppedMessages += count }
 
-    /// What is wrong with it; `nil` where nothing is.
-    var trouble: String? {
+    /// The present problem; `nil` if there is none.
+    var problem: String? {
         if let failure {
             let again = failure.retryAfter.map { "trying again in \(decimal($0, 1)) s: " } ?? ""
             return again + failure.reason
         }
         if let refusal = refusals.first { return refusal }
-        return leftOut > 0 ? "too fast: \(leftOut) messages were left out" : nil
+        return droppedMessages > 0 ? "\(droppedMessages) messages arrived too fast and were dropped" : nil
     }
 }

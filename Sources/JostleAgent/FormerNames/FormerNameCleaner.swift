@@ -3,39 +3,42 @@ internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
-/// Takes away what a device left at the broker under names that it had before.
+/// Removes the retained messages that the device published under its former names.
 ///
-/// Retained messages stay until somebody takes them away: a device that was renamed would be there twice for ever, once
-/// offline. But a name may be another's by now, who got it or whose memory card was copied: nothing is touched while somebody
-/// is online under it. What the broker does not allow is not tried again before the next start.
-struct FormerNames: Participant {
-    /// A message under way, by a number of its own: one of a former connection counts for nothing.
+/// A broker keeps retained messages until they are cleared: after a renaming, the device would appear twice for ever,
+/// once of them offline. But another device may use the name by now, for example one with a copied memory card, so
+/// nothing is cleared while a device is online under it. What the broker does not permit is not tried again until the
+/// next start.
+struct FormerNameCleaner: Participant {
+    /// Identifies a message in flight. Numbers are never reused, so a token from an earlier connection matches nothing.
     struct Token: Hashable, Sendable {
         let number: Int
     }
 
     typealias Request = Never
 
-    /// Seconds from the broker's consent until its retained message has come, and those without an answer.
-    private static let reading = 0.3
-    private static let patience = 2.0
-    /// Seconds until what the client had no room for is handed to it again.
+    /// Seconds to wait for the retained availability after the broker accepted the subscription.
+    private static let readingTime = 0.3
+    /// Seconds to wait for the broker's answer to the subscription.
+    private static let subscriptionTimeout = 2.0
+    /// Seconds until a message is published again for which the client had no room.
     private static let retry = 0.2
 
     private enum Phase: Equatable {
         case offline
-        /// Whether somebody is online under it is being asked.
-        case asking(until: Timestamp)
-        /// Somebody is.
+        /// Waiting to learn whether a device is online under the name.
+        case checking(until: Timestamp)
+        /// A device is online under the name.
         case inUse
         case clearing(Clearing)
         case refused
     }
 
-    /// What is being taken away.
+    /// The clearing of a name's topics.
     private struct Clearing: Equatable {
-        /// Topics that are still to be cleared on this connection, and when to try those that did not go.
-        var left: [String]
+        /// The topics still to be cleared on this connection, and when to publish those again that the client did not
+        /// accept.
+        var remaining: [String]
         var due: Timestamp?
         var underWay: [Token: String] = [:]
     }
@@ -45,12 +48,16 @@ struct FormerNames: Participant {
         var phase = Phase.offline
     }
 
-    private var names: [Name]
+    private var names: [Name] {
+        didSet { protectedDevices = FormerNameCleaner.protectedDevices(among: names, current: current) }
+    }
+    /// The former names that another device has, or may have as far as is known yet.
+    private(set) var protectedDevices: Set<String>
     private var lastToken = 0
     private let current: String
     private var memory: RememberedTopics
 
-    /// The names that the device had by what is remembered of it and by what it announced, without its present one.
+    /// Takes the former names from the memory file and from the announced topics, without the present name.
     init(_ settings: JostleSettings, topics: Topics, memory: RememberedTopics, announced: Set<String>) {
         let known = Set(memory.topics.map { Topics(root: $0).device })
         let others = Set(announced.compactMap(DiscoveryMessage.device(ofTopic:))).subtracting(known)
@@ -59,24 +66,25 @@ struct FormerNames: Participant {
     }
 
     init(_ roots: Set<String>, current: String, memory: RememberedTopics) {
-        names = roots.sorted().map { Name(topics: Topics(root: $0)) }
+        let names = roots.sorted().map { Name(topics: Topics(root: $0)) }
+        self.names = names
         self.current = current
         self.memory = memory
+        protectedDevices = FormerNameCleaner.protectedDevices(among: names, current: current)
     }
 
-    /// The names under which something may still be.
-    var roots: Set<String> { Set(names.map(\.topics.root)) }
-
-    /// The devices' names, but for this one's, that somebody else has, or may have for all that is known yet.
-    var spared: Set<String> {
+    private static func protectedDevices(among names: [Name], current: String) -> Set<String> {
         let others = names.compactMap { name in
             switch name.phase {
-            case .offline, .asking, .inUse: name.topics.device
+            case .offline, .checking, .inUse: name.topics.device
             case .clearing, .refused: nil
             }
         }
         return Set(others).subtracting([Topics(root: current).device])
     }
+
+    /// The former names that may still have retained messages.
+    var roots: Set<String> { Set(names.map(\.topics.root)) }
 
     // MARK: Events
 
@@ -90,18 +98,18 @@ struct FormerNames: Participant {
             return []
         case .subscriptionAnswered(let filter):
             for index in names.indices where names[index].topics.availability == filter {
-                guard case .asking = names[index].phase else { continue }
-                names[index].phase = .asking(until: now.monotonic.advanced(bySeconds: FormerNames.reading))
+                guard case .checking = names[index].phase else { continue }
+                names[index].phase = .checking(until: now.monotonic.advanced(bySeconds: FormerNameCleaner.readingTime))
             }
             return []
-        case .message(let message): return hear(message, at: now.monotonic)
+        case .message(let message): return receive(message, at: now.monotonic)
         case .acknowledged(let token): return acknowledged(token)
         case .rejected(let token, _, let failure): return rejected(token, failure)
         case .notSent(let tokens):
             notSent(tokens, at: now.monotonic)
             return []
         case .fileWritten(memory.file, let failure?):
-            return [.log(.warning, "the device's name cannot be remembered: \(failure)")]
+            return [.log(.warning, "cannot save the device's name: \(failure)")]
         case .fileWritten: return []
         }
     }
@@ -110,51 +118,51 @@ struct FormerNames: Participant {
         disconnected()
         var effects: Effects = []
         for index in names.indices where names[index].phase == .offline {
-            names[index].phase = .asking(until: now.advanced(bySeconds: FormerNames.patience))
+            names[index].phase = .checking(until: now.advanced(bySeconds: FormerNameCleaner.subscriptionTimeout))
             effects.append(.subscribe(names[index].topics.availability))
         }
         return effects
     }
 
-    /// The connection is lost, and with it what was under way.
+    /// The connection is lost, and with it every message in flight.
     private mutating func disconnected() {
         for index in names.indices where names[index].phase != .refused { names[index].phase = .offline }
     }
 
-    /// A message may say whether somebody is online.
-    private mutating func hear(_ message: MQTTMessage, at now: Timestamp) -> Effects {
+    /// An availability message says whether a device is online under a former name.
+    private mutating func receive(_ message: MQTTMessage, at now: Timestamp) -> Effects {
         guard let index = names.firstIndex(where: { $0.topics.availability == message.topic }) else { return [] }
         let wasInUse = names[index].phase == .inUse
         switch names[index].phase {
-        case .asking, .inUse: break
+        case .checking, .inUse: break
         case .offline, .clearing, .refused: return []
         }
         guard message.payload == Array("online".utf8) else {
-            names[index].phase = .asking(until: now)
+            names[index].phase = .checking(until: now)
             return []
         }
         names[index].phase = .inUse
         guard !wasInUse else { return [] }
         let root = names[index].topics.root
         return [
-            .log(.info, "another device is online as \(root), as this one once was: what it says stays at the broker")
+            .log(.info, "another device is online under the former name \(root): its retained messages are kept")
         ]
     }
 
-    /// The broker has a message: with the last one nothing is left under its name.
+    /// The broker acknowledged a message. After the last one, nothing is left under the name.
     private mutating func acknowledged(_ token: Token) -> Effects {
         for index in names.indices {
             guard case .clearing(var clearing) = names[index].phase, clearing.underWay.removeValue(forKey: token) != nil
             else { continue }
             names[index].phase = .clearing(clearing)
-            guard clearing.left.isEmpty, clearing.underWay.isEmpty else { return [] }
+            guard clearing.remaining.isEmpty, clearing.underWay.isEmpty else { return [] }
             let root = names.remove(at: index).topics.root
-            return [.log(.info, "what was retained under the former name \(root) is taken away")] + remember()
+            return [.log(.info, "removed the retained messages of the former name \(root)")] + remember()
         }
         return []
     }
 
-    /// The broker does not take a message: with the first one its name is given up.
+    /// The broker rejected a message. The first rejection ends the clearing of its name.
     private mutating func rejected(_ token: Token, _ failure: MQTTFailure) -> Effects {
         for index in names.indices {
             guard case .clearing(let clearing) = names[index].phase, clearing.underWay[token] != nil else { continue }
@@ -163,9 +171,9 @@ struct FormerNames: Participant {
             return [
                 .log(
                     .warning,
-                    "what was retained under the former name \(root) stays at the broker, which does not let this device "
-                        + "take it away (\(failure.ofMessage)); who may can do it: mosquitto_pub -r -n -t \(root)/availability, "
-                        + "and so on with state, health and config/reported")
+                    "cannot remove the retained messages of the former name \(root): the broker does not permit it "
+                        + "(\(failure.messageDescription)); use an account that may: mosquitto_pub -r -n -t \(root)/availability, "
+                        + "and the same for state, health and config/reported")
             ]
         }
         return []
@@ -176,18 +184,18 @@ struct FormerNames: Participant {
             guard case .clearing(var clearing) = names[index].phase else { continue }
             let back = tokens.compactMap { clearing.underWay.removeValue(forKey: $0) }
             guard !back.isEmpty else { continue }
-            clearing.left += back
-            clearing.due = now.advanced(bySeconds: FormerNames.retry)
+            clearing.remaining += back
+            clearing.due = now.advanced(bySeconds: FormerNameCleaner.retry)
             names[index].phase = .clearing(clearing)
         }
     }
 
-    // MARK: What is due
+    // MARK: Deadlines
 
     var nextDeadline: Timestamp? {
         names.compactMap { name in
             switch name.phase {
-            case .asking(let end): end
+            case .checking(let end): end
             case .clearing(let clearing): clearing.due
             case .offline, .inUse, .refused: nil
             }
@@ -199,28 +207,28 @@ struct FormerNames: Participant {
         for index in names.indices {
             var clearing: Clearing
             switch names[index].phase {
-            case .asking(let end) where now.monotonic >= end:
+            case .checking(let end) where now.monotonic >= end:
                 effects.append(.unsubscribe(names[index].topics.availability))
-                clearing = Clearing(left: names[index].topics.retained)
+                clearing = Clearing(remaining: names[index].topics.retained)
             case .clearing(let present):
                 guard let due = present.due, now.monotonic >= due else { continue }
                 clearing = present
-            case .asking, .offline, .inUse, .refused: continue
+            case .checking, .offline, .inUse, .refused: continue
             }
-            for topic in clearing.left {
+            for topic in clearing.remaining {
                 lastToken += 1
                 let token = Token(number: lastToken)
                 clearing.underWay[token] = topic
                 effects.append(.publish(MQTTMessage(topic: topic, text: "", qos: .atLeastOnce, retain: true), token))
             }
-            clearing.left = []
+            clearing.remaining = []
             clearing.due = nil
             names[index].phase = .clearing(clearing)
         }
         return effects
     }
 
-    /// Remembers the names under which something is.
+    /// Saves the names that may still have retained messages.
     private mutating func remember() -> Effects {
         memory.remember(roots.union([current])).map { [.write(memory.file, $0)] } ?? []
     }

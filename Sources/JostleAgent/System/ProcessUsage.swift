@@ -1,8 +1,8 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// What this process costs: getrusage(2), /proc/self/statm.
-struct ProcessFigures {
+/// The resource usage of this process: getrusage(2), /proc/self/statm.
+struct ProcessUsage {
     /// Processor time used since the start, s.
     static var processorTime: Double {
         var usage = rusage()
@@ -11,7 +11,7 @@ struct ProcessFigures {
         return user + Double(usage.ru_stime.tv_sec) + Double(usage.ru_stime.tv_usec) * 1e-6
     }
 
-    /// Resident memory, bytes; 0 where the system does not tell.
+    /// Resident memory, bytes; 0 if unknown.
     static var residentMemory: Int {
         guard let fields = FileContents.text(ofOptional: "/proc/self/statm", limit: 256)?.split(separator: " "),
             fields.count > 1,

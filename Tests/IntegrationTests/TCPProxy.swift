@@ -2,10 +2,11 @@ import BrokerTestSupport
 import Foundation
 import Synchronization
 
-/// A network between a client and a broker that can be cut: it carries TCP connections while it is whole.
+/// A TCP proxy between a client and a broker whose connections can be cut.
 ///
-/// To be ended with `end`. With it a test decides who is back first after a broker's restart: who listens, or who publishes.
-final class Relay: Sendable {
+/// Call `end` when done. It lets a test decide which client reconnects first after a restart of the broker: subscriber
+/// or publisher.
+final class TCPProxy: Sendable {
     private struct State {
         var isCut = false
         var hasEnded = false
@@ -15,11 +16,11 @@ final class Relay: Sendable {
         let state = Mutex(State())
     }
 
-    /// Where the client connects to.
+    /// The port to which the client connects.
     let port: UInt16
     private let shared = Shared()
 
-    /// Makes one that leads to a port of this machine.
+    /// Creates a proxy for a port of this machine.
     init(to target: UInt16) throws {
         let listener = Socket()
         port = try Loopback.freePort()
@@ -30,14 +31,14 @@ final class Relay: Sendable {
         Thread.detachNewThread { Self.carry(from: listener, to: target, shared) }
     }
 
-    /// Ends it.
+    /// Stops the proxy.
     func end() { shared.state.withLock { $0.hasEnded = true } }
 
-    /// Cuts every connection, and every new one.
+    /// Cuts all connections, and refuses new ones.
     func cut() { shared.state.withLock { $0.isCut = true } }
 
-    /// Lets new connections through again.
-    func mend() { shared.state.withLock { $0.isCut = false } }
+    /// Accepts new connections again.
+    func restore() { shared.state.withLock { $0.isCut = false } }
 
     private static func carry(from listener: Socket, to target: UInt16, _ shared: Shared) {
         var peers: [Int32: (here: Socket, there: Socket)] = [:]
@@ -56,7 +57,7 @@ final class Relay: Sendable {
                 }
             }
             for entry in entries.dropFirst() where entry.revents != 0 {
-                guard let pair = peers[entry.fd], !pair.there.takeAll(from: pair.here) else { continue }
+                guard let pair = peers[entry.fd], !pair.there.forward(from: pair.here) else { continue }
                 peers[pair.here.descriptor] = nil
                 peers[pair.there.descriptor] = nil
             }
@@ -75,7 +76,7 @@ final class Relay: Sendable {
             close(descriptor)
         }
 
-        /// Binds or connects it to a port of this machine.
+        /// Binds or connects the socket to a port of this machine.
         func withAddress(
             _ port: UInt16, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32
         ) -> Bool {
@@ -90,8 +91,8 @@ final class Relay: Sendable {
             }
         }
 
-        /// Passes on what has come there; false at the end of the connection.
-        func takeAll(from other: Socket) -> Bool {
+        /// Forwards the available data; returns false at the end of the connection.
+        func forward(from other: Socket) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = read(other.descriptor, &buffer, buffer.count)
             guard count > 0 else { return false }

@@ -1,10 +1,10 @@
 internal import MotionCore
 
-/// A clock that shows what it was last turned to, at the cost of a load.
-final class HandClock: MonotonicClock {
+/// A manual clock, which costs only a load to read.
+final class ManualClock: MonotonicClock {
     private let instant: UnsafeMutablePointer<Timestamp>
 
-    /// Makes a clock that shows 100 s.
+    /// Creates a clock that shows 100 s.
     init() {
         instant = .allocate(capacity: 1)
         instant.initialize(to: Timestamp(seconds: 100))
@@ -16,24 +16,24 @@ final class HandClock: MonotonicClock {
 
     func now() -> Timestamp { instant.pointee }
 
-    /// Turns it to `timestamp`.
-    func turn(to timestamp: Timestamp) {
+    /// Sets it to `timestamp`.
+    func set(to timestamp: Timestamp) {
         instant.pointee = timestamp
     }
 }
 
-/// How late a host looks at its chip: 20 to 150 µs, as a quiet Linux wakes a thread, and the same in every run.
+/// How late a host reads its chip: 20 to 150 µs, as a thread wakes on an idle Linux; the same in every run.
 struct Lateness {
     private var state: UInt32
 
-    /// Begins anywhere but at zero.
+    /// Any seed but zero works.
     init(seed: UInt32 = 2_463_534_242) {
         state = seed | 1
     }
 
-    /// The next one, nanoseconds.
+    /// The next lateness, nanoseconds.
     mutating func next() -> Int64 {
-        // Marsaglia's xorshift32: cheap enough to stand inside what is measured.
+        // Marsaglia's xorshift32: cheap enough to be part of the measured code.
         state ^= state << 13
         state ^= state >> 17
         state ^= state << 5

@@ -1,18 +1,18 @@
 internal import JostleConfiguration
 internal import JostleOperator
 
-/// What the commands that ask a running agent have in common.
-enum RemoteAsking {
-    /// Checks what was given with --on, or with another option.
+/// Validates the device id of the commands that send requests to a running agent.
+enum DeviceIDArgument {
+    /// Checks the value of `--on`, or of another option.
     static func check(_ id: String, option: String = "on") throws(CommandFailure) {
         guard JostleSettings.Device.isID(id) else {
-            throw CommandFailure(.usage, "--\(option) is \"\(id)\", not the id of a device: letters, digits, _ and -")
+            throw CommandFailure(.usage, "--\(option) is \"\(id)\", not a device id: letters, digits, _ and -")
         }
     }
 }
 
 extension CommandFailure {
-    /// Why a device gave no answer.
+    /// Why a device did not answer.
     init(_ error: RemoteDeviceError) {
         switch error {
         case .mqtt, .secretFile, .privateBroker: self.init(.configuration, "\(error)")
@@ -23,7 +23,7 @@ extension CommandFailure {
         }
     }
 
-    /// What a device has against a command.
+    /// A device's refusal of a command.
     init(refusal answer: RemoteAnswer) {
         let status: ExitStatus =
             switch answer.error {
@@ -32,6 +32,6 @@ extension CommandFailure {
             case "not_allowed": .permission
             default: .unavailable
             }
-        self.init(status, answer.message ?? "refused: \(answer.error ?? "nobody knows why")")
+        self.init(status, answer.message ?? "refused: \(answer.error ?? "no reason given")")
     }
 }

@@ -5,21 +5,21 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// The board under somebody's hands: its samples, until it lies still.
+/// Reads the sensor for a calibration and waits until the board lies still.
 ///
-/// Samples come on the delivery thread and are looked at on the main one, which also hears of signals. The manager is
-/// given no state directory: nothing is kept but what is stored here, in the end.
-final class CalibrationBench {
+/// Samples arrive on the delivery thread and are processed on the main thread, which also handles signals. The manager
+/// gets no state directory, so that nothing is stored but the result, at the end.
+final class CalibrationMeasurement {
     let settings: JostleSettings
     let dialogue: Dialogue
 
-    /// The sensor, in a few words.
+    /// A short description of the sensor.
     let title: String
 
-    /// What is known of the chip before.
+    /// The chip's stored calibration.
     let known: StoredCalibration
 
-    /// The turn that led to the last pose, and what made it useless where there is none.
+    /// The turn before the last pose; if it is unusable, `lastDamage` has the reason.
     var lastTurn: TurnSegment? { sequence.lastTurn }
     var lastDamage: TurnRecorder.Damage? { sequence.lastDamage }
 
@@ -27,19 +27,19 @@ final class CalibrationBench {
     private let storage: CalibrationStorage
     private let inbox = Inbox()
     private let deadline: Timestamp
-    /// Samples that were taken out of the inbox and not looked at yet.
+    /// Samples taken from the inbox but not processed yet.
     private var waiting: ArraySlice<MotionSample> = []
     private var sequence = PoseSequence()
-    /// Why the board did not count as still, the last time it did not.
-    private var lastUnrest = "it measured nothing"
+    /// The last reason why the board did not count as still.
+    private var lastUnrest = "no sample was measured"
 
     private final class Inbox: Sendable {
         let samples = Mutex<[MotionSample]>([])
     }
 
-    /// Opens the sensor, looks up what is known of the chip, and begins to read.
+    /// Opens the sensor, loads the chip's calibration, and starts reading.
     ///
-    /// It gives up after `limit` seconds, whatever the board does.
+    /// The measurement fails `limit` seconds from now.
     /// - Throws: the sensor's failure with its exit status.
     init(
         _ settings: JostleSettings, dialogue: Dialogue, limit: Double, storesWithoutAsking: Bool
@@ -62,23 +62,23 @@ final class CalibrationBench {
             switch event {
             case .failed(let fault): dialogue.say("The sensor is lost: \(fault.explanation); trying again.")
             case .gap(let lost, let fault):
-                dialogue.say("Samples of \(decimal(lost, 3)) s are missing: \(fault.explanation).")
+                dialogue.say("\(decimal(lost, 3)) s of samples are missing: \(fault.explanation).")
             case .none, .streaming: break
             }
         }
         do throws(SensorError) { try manager.start(with: device) } catch { throw CommandFailure(error) }
     }
 
-    // MARK: What the board does
+    // MARK: Measuring
 
-    /// The next sample, waited for.
+    /// Waits for the next sample.
     ///
-    /// - Throws: status 75 where somebody interrupts, or the time is over.
+    /// - Throws: status 75 if the user interrupts or the time limit is reached.
     private func sample() throws(CommandFailure) -> MotionSample {
         while waiting.isEmpty {
             try dialogue.wait(seconds: 0.05)
             guard WallClock.monotonic < deadline else {
-                throw CommandFailure(.temporary, "the time is over, and \(lastUnrest); nothing was changed")
+                throw CommandFailure(.temporary, "the time is up, and \(lastUnrest); nothing was changed")
             }
             waiting = inbox.samples.withLock { samples in
                 defer { samples = [] }
@@ -88,8 +88,8 @@ final class CalibrationBench {
         return waiting.removeFirst()
     }
 
-    /// Waits until the board lies still, moved before or not, and for as long as it takes to average what it reads: by
-    /// default the collector's two seconds. The title stands before the progress.
+    /// Waits until the board lies still, moved before or not, and averages its readings for `seconds`, by default the
+    /// collector's two seconds. The title is shown before the progress.
     func rest(_ title: String, seconds: Double? = nil) throws(CommandFailure) -> RestingPose {
         var parameters = PoseCollector.Parameters()
         if let seconds { parameters.duration = seconds }
@@ -97,8 +97,8 @@ final class CalibrationBench {
         return try nextPose(title, advice: "")
     }
 
-    /// Waits until the board lies still after it was moved, and for as long as it takes to average what it reads.
-    /// The advice is shown while nobody moves it.
+    /// Waits until the board lies still after a movement, and averages its readings. The advice is shown until it is
+    /// moved.
     func nextPose(_ title: String, advice: String) throws(CommandFailure) -> RestingPose {
         var wasAveraging = false
         while true {
@@ -110,10 +110,10 @@ final class CalibrationBench {
             case .moving(let unrest):
                 lastUnrest = words(for: unrest, in: sample)
                 dialogue.show("\(title): \(lastUnrest)")
-                if wasAveraging { dialogue.say("\(title): \(lastUnrest); from the beginning") }
+                if wasAveraging { dialogue.say("\(title): \(lastUnrest); starting again") }
                 wasAveraging = false
             case .settling:
-                dialogue.show("\(title): comes to rest")
+                dialogue.show("\(title): settling")
             case .averaging(let part):
                 wasAveraging = true
                 dialogue.show("\(title): \(Dialogue.bar(part)) keep it still")
@@ -123,34 +123,34 @@ final class CalibrationBench {
         }
     }
 
-    private func words(for unrest: PoseCollector.Unrest, in sample: MotionSample) -> String {
+    private func words(for unrest: PoseCollector.Disturbance, in sample: MotionSample) -> String {
         switch unrest {
         case .rotation:
-            // Beyond the bias, as far as it is known.
+            // Relative to the bias, as far as it is known.
             let bias = sequence.lastPose?.rate ?? known.effective.gyroscope.bias(at: sample.temperature)
             return "it moves: \(decimal((sample.rotationRate - bias).length * degreesPerRadian, 0)) °/s"
         case .force: return "it moves: it is shaken"
-        case .drift: return "it moves: it tips over slowly"
+        case .drift: return "it moves: it tilts slowly"
         case .badSamples: return "samples are missing, or it was moved beyond the sensor's range"
         }
     }
 
-    // MARK: What comes of it
+    // MARK: Storing the result
 
-    /// Ends the measurement, and stores a calibration where that is wanted.
+    /// Stops the measurement and stores a calibration if the user agrees.
     func store(_ calibration: StoredCalibration) throws(CommandFailure) {
         manager.stop()
         try storage.store(calibration)
     }
 
-    /// Ends the measurement, and stores a reference attitude where that is wanted.
+    /// Stops the measurement and stores a reference attitude if the user agrees.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether it was stored.
     func store(reference: Quaternion) throws(CommandFailure) -> Bool {
         manager.stop()
         return try storage.store(reference: reference)
     }
 
-    /// The reference attitude that is stored, where there is one.
+    /// The stored reference attitude; `nil` if there is none.
     var storedReference: Quaternion? { storage.reference }
 }

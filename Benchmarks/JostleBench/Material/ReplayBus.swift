@@ -1,19 +1,19 @@
 internal import IMUDrivers
 internal import MotionCore
 
-/// A bus at which the FIFO of an MPU-6050 fills with recorded frames, without end.
+/// A bus with an MPU-6050 whose FIFO fills with recorded frames, endlessly.
 ///
-/// It stands inside what is measured, so it does next to nothing: registers are memory, the FIFO's count is a division,
-/// its content a copy.
-struct TapeBus: RegisterBus, ~Copyable {
+/// It is part of the measured code, so it does very little: registers are memory, the FIFO's count is a division, its
+/// content a copy.
+struct ReplayBus: RegisterBus, ~Copyable {
     /// How often the bus fails.
     enum Faults {
         case none
-        /// Every 50th transaction is not acknowledged, and every 2000th time the adapter is gone.
+        /// Every 50th transaction is not acknowledged, and every 2000th reports the adapter as absent.
         case frequent
     }
 
-    /// FIFO_R_W, and the other registers whose access does something (RM-MPU-6000A-00 r4.2, p. 38 to 45).
+    /// FIFO_R_W, and the other registers with side effects (RM-MPU-6000A-00 r4.2, p. 38 to 45).
     static let fifoData: UInt8 = 0x74
     private static let fifoCount: UInt8 = 0x72
     private static let userControl: UInt8 = 0x6A
@@ -29,25 +29,25 @@ struct TapeBus: RegisterBus, ~Copyable {
     private let frames: [UInt8]
     private let frameCount: Int
     private let period: Double
-    private let clock: HandClock
+    private let clock: ManualClock
     private let faults: Faults
     private let registers: UnsafeMutablePointer<UInt8>
     private var fifoStart: Timestamp
-    /// Frames read since the FIFO was last emptied, and the next one on the tape.
+    /// Frames read since the FIFO was last emptied, and the next frame on the tape.
     private var taken = 0
     private var position = 0
     private var transactions = 0
 
-    /// Makes a bus that plays `recording` in the time of `clock`.
-    init(_ recording: Recording, clock: HandClock, faults: Faults = .none) {
+    /// Creates a bus that replays `recording` according to `clock`.
+    init(_ recording: Recording, clock: ManualClock, faults: Faults = .none) {
         frames = recording.frames
-        frameCount = recording.frames.count / TapeBus.frameLength
+        frameCount = recording.frames.count / ReplayBus.frameLength
         period = recording.period
         self.clock = clock
         self.faults = faults
-        registers = .allocate(capacity: TapeBus.registerCount)
-        registers.initialize(repeating: 0, count: TapeBus.registerCount)
-        registers[Int(TapeBus.whoAmI)] = 0x68
+        registers = .allocate(capacity: ReplayBus.registerCount)
+        registers.initialize(repeating: 0, count: ReplayBus.registerCount)
+        registers[Int(ReplayBus.whoAmI)] = 0x68
         fifoStart = clock.now()
     }
 
@@ -58,11 +58,11 @@ struct TapeBus: RegisterBus, ~Copyable {
     mutating func read(_ register: UInt8, into buffer: UnsafeMutableRawBufferPointer) throws(BusError) {
         try pass()
         switch register {
-        case TapeBus.fifoCount:
-            let bytes = min(due, TapeBus.frameCapacity) * TapeBus.frameLength
+        case ReplayBus.fifoCount:
+            let bytes = min(due, ReplayBus.frameCapacity) * ReplayBus.frameLength
             buffer[0] = UInt8(bytes >> 8)
             buffer[1] = UInt8(bytes & 0xFF)
-        case TapeBus.fifoData:
+        case ReplayBus.fifoData:
             play(into: buffer)
         default:
             buffer.copyMemory(from: UnsafeRawBufferPointer(start: registers + Int(register), count: buffer.count))
@@ -72,10 +72,10 @@ struct TapeBus: RegisterBus, ~Copyable {
     mutating func write(_ register: UInt8, _ value: UInt8) throws(BusError) {
         try pass()
         switch (register, value) {
-        case (TapeBus.powerManagement1, 0x80):
-            // A reset clears itself and leaves the chip asleep.
+        case (ReplayBus.powerManagement1, 0x80):
+            // A reset clears its own bit and leaves the chip asleep.
             registers[Int(register)] = 0x40
-        case (TapeBus.userControl, 0x04):
+        case (ReplayBus.userControl, 0x04):
             fifoStart = clock.now()
             taken = 0
         default:
@@ -87,22 +87,22 @@ struct TapeBus: RegisterBus, ~Copyable {
     private var due: Int { Int(clock.now().seconds(since: fifoStart) / period) - taken }
 
     private mutating func play(into buffer: UnsafeMutableRawBufferPointer) {
-        let wanted = buffer.count / TapeBus.frameLength
+        let wanted = buffer.count / ReplayBus.frameLength
         taken += wanted
         var done = 0
         while done < wanted {
             let run = min(wanted - done, frameCount - position)
             frames.withUnsafeBytes { tape in
-                UnsafeMutableRawBufferPointer(rebasing: buffer[(done * TapeBus.frameLength)...]).copyMemory(
+                UnsafeMutableRawBufferPointer(rebasing: buffer[(done * ReplayBus.frameLength)...]).copyMemory(
                     from: UnsafeRawBufferPointer(
-                        rebasing: tape[(position * TapeBus.frameLength)...].prefix(run * TapeBus.frameLength)))
+                        rebasing: tape[(position * ReplayBus.frameLength)...].prefix(run * ReplayBus.frameLength)))
             }
             done += run
             position = (position + run) % frameCount
         }
     }
 
-    /// Lets a transaction pass, or fail where its turn has come.
+    /// Lets a transaction succeed, or fail if it is one that should.
     private mutating func pass() throws(BusError) {
         guard faults == .frequent else { return }
         transactions += 1

@@ -2,104 +2,104 @@ internal import CMosquitto
 internal import CMosquittoGuard
 internal import Glibc
 
-/// What libmosquitto's callbacks report, written down to be read when the library has returned.
+/// Records libmosquitto's callbacks, to be processed after the library has returned.
 ///
-/// The library holds a lock while it calls back, so nothing is done in a callback but to copy. All of it happens on the
-/// network thread: the library only calls back from within its loop functions.
-final class CallbackInbox {
+/// The library holds a lock during callbacks, so they only copy data. All of this happens on the network thread: the
+/// library calls back only from its loop functions.
+final class CallbackRecorder {
     enum Record {
         case connack(code: Int32, sessionPresent: Bool, keepAlive: UInt16?)
         case disconnected(code: Int32)
         case published(id: Int32, reason: Int32)
         case subscribed(id: Int32, granted: Int32)
         case message(MQTTMessage)
-        /// A message of more than `maximumSize` bytes, which was not copied.
+        /// A message larger than `maximumSize` bytes, which was not copied.
         case tooLarge
     }
 
     private var records: [Record] = []
 
-    /// The largest payload that is copied, in bytes.
+    /// The largest payload to copy, bytes.
     private var maximumSize = Int.max
 
-    /// What went wrong in TLS, if anything did.
+    /// The cause of a TLS failure; `nil` if there was none.
     private(set) var tlsFault: TLSFault?
 
-    /// Whether an assertion of the library failed in the client that reports here.
+    /// Whether an assertion of the library failed for this client.
     private(set) var isAbandoned = false
 
-    /// How much was written down since it was last read.
+    /// The number of records not taken yet.
     var count: Int { records.count }
 
-    /// Takes what was written down since the last time.
+    /// Takes all records.
     func take() -> [Record] {
         defer { records.removeAll() }
         return records
     }
 
-    /// Leaves out messages with a larger payload.
+    /// Sets the largest payload to copy.
     func limit(to size: Int) {
         maximumSize = size
     }
 
-    /// Notes that the client must not be touched again.
+    /// Records that the client must not be used again.
     func abandon() {
         isAbandoned = true
     }
 
-    /// Has a client report to this inbox, which must outlive it.
+    /// Installs the callbacks on a client. The recorder must outlive it.
     func install(on client: OpaquePointer) {
         mosquitto_user_data_set(client, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
-            CallbackInbox.with(context) { inbox in
+            CallbackRecorder.with(context) { recorder in
                 var seconds: UInt16 = 0
                 let identifier = Int32(MQTT_PROP_SERVER_KEEP_ALIVE.rawValue)
                 let hasKeepAlive = mosquitto_property_read_int16(properties, identifier, &seconds, false) != nil
-                inbox.records.append(
+                recorder.records.append(
                     .connack(code: code, sessionPresent: flags & 1 != 0, keepAlive: hasKeepAlive ? seconds : nil))
             }
         }
         mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
-            CallbackInbox.with(context) { $0.records.append(.disconnected(code: code)) }
+            CallbackRecorder.with(context) { $0.records.append(.disconnected(code: code)) }
         }
         mosquitto_publish_v5_callback_set(client) { _, context, id, reason, _ in
-            CallbackInbox.with(context) { $0.records.append(.published(id: id, reason: reason)) }
+            CallbackRecorder.with(context) { $0.records.append(.published(id: id, reason: reason)) }
         }
         mosquitto_subscribe_v5_callback_set(client) { _, context, id, count, granted, _ in
-            // 2.0.11 passes on a SUBACK without any code (CVE-2024-10525).
+            // 2.0.11 passes on a SUBACK without a return code (CVE-2024-10525).
             guard count > 0, let granted else { return }
-            CallbackInbox.with(context) { $0.records.append(.subscribed(id: id, granted: granted[0])) }
+            CallbackRecorder.with(context) { $0.records.append(.subscribed(id: id, granted: granted[0])) }
         }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
-            CallbackInbox.with(context) { inbox in
-                if let size = message?.pointee.payloadlen, size > inbox.maximumSize {
-                    inbox.records.append(.tooLarge)
+            CallbackRecorder.with(context) { recorder in
+                if let size = message?.pointee.payloadlen, size > recorder.maximumSize {
+                    recorder.records.append(.tooLarge)
                     return
                 }
                 guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else {
                     return
                 }
-                inbox.records.append(.message(copy))
+                recorder.records.append(.message(copy))
             }
         }
         mosquitto_log_callback_set(client) { client, context, level, text in
-            // Everything else of interest comes by a callback of its own; the reason of a TLS failure only comes here.
+            // Everything else of interest has a callback; only the reason of a TLS failure must be taken from the log.
             guard level == MOSQ_LOG_ERR, let text else { return }
-            CallbackInbox.with(context) { $0.noteTLSFault(String(cString: text), client) }
+            CallbackRecorder.with(context) { $0.noteTLSFault(String(cString: text), client) }
         }
     }
 
-    /// Runs the body of a callback without the guard against the library's assertions: leaving the library jumps over
-    /// frames, and those of Swift must not be jumped over.
-    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (CallbackInbox) -> Void) {
+    /// Runs the body of a callback with the assertion guard suspended: the guard's siglongjmp skips stack frames, and
+    /// Swift frames must not be skipped.
+    private static func with(_ context: UnsafeMutableRawPointer?, _ body: (CallbackRecorder) -> Void) {
         guard let context else { return }
         let suspended = mosquitto_guard_suspend()
-        body(Unmanaged<CallbackInbox>.fromOpaque(context).takeUnretainedValue())
+        body(Unmanaged<CallbackRecorder>.fromOpaque(context).takeUnretainedValue())
         mosquitto_guard_resume(suspended)
     }
 
     private func noteTLSFault(_ text: String, _ client: OpaquePointer?) {
-        // The first is the cause, what follows are its consequences.
+        // The first message is the cause; later ones are its consequences.
         guard tlsFault == nil else { return }
         if text.contains("host name verification failed") {
             tlsFault = .wrongHost
@@ -112,7 +112,8 @@ final class CallbackInbox {
 }
 
 extension TLSFault {
-    /// Reads what libmosquitto logs: its own words, or `OpenSSL Error[0]: error:0A00045C:SSL routines::tlsv13 alert …`.
+    /// Parses a log message of libmosquitto: its own text, or `OpenSSL Error[0]: error:0A00045C:SSL routines::tlsv13
+    /// alert …`.
     init(log text: String) {
         let words = text.drop(prefix: "Error: ").trimmingFullStop
         let isOpenSSL = text.hasPrefix("OpenSSL Error")
@@ -126,9 +127,10 @@ extension TLSFault {
         }
     }
 
-    /// Asks OpenSSL why it refused a certificate (`SSL_get_verify_result`); nil where it does not say.
+    /// Reads OpenSSL's reason for refusing a certificate (`SSL_get_verify_result`); `nil` if it gives none.
     ///
-    /// OpenSSL is in this process with libmosquitto; looking up the one function spares a dependency on its headers.
+    /// libmosquitto has loaded OpenSSL into this process. Looking up the one function avoids a dependency on its
+    /// headers.
     fileprivate init?(verifyResultOf ssl: UnsafeMutableRawPointer) {
         guard let symbol = dlsym(nil, "SSL_get_verify_result") else { return nil }
         typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int
@@ -144,7 +146,7 @@ extension TLSFault {
 }
 
 extension MQTTMessage {
-    /// Copies a message that libmosquitto frees on return; nil for one without a topic.
+    /// Copies a message, which libmosquitto frees on return; `nil` if it has no topic.
     fileprivate init?(copying message: mosquitto_message, _ list: OpaquePointer?) {
         guard let topic = message.topic else { return nil }
         let payload = UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen))
@@ -155,7 +157,7 @@ extension MQTTMessage {
 }
 
 extension MQTTMessage.Properties {
-    /// Copies those of a list that this client knows.
+    /// Copies the supported properties of a list.
     fileprivate init(copying list: OpaquePointer) {
         self.init()
         var number: UInt32 = 0
@@ -174,7 +176,7 @@ extension MQTTMessage.Properties {
         }
     }
 
-    /// The first pairs of names and values (`mosquitto_property_read_string_pair`).
+    /// The first user properties (`mosquitto_property_read_string_pair`).
     private static func userProperties(in list: OpaquePointer) -> [MQTTMessage.UserProperty] {
         var properties: [MQTTMessage.UserProperty] = []
         var place: OpaquePointer? = list

@@ -4,12 +4,12 @@ internal import MotionCore
 internal import MotionKit
 internal import Synchronization
 
-/// The sensor while somebody shows what is to be recognised and what is not: its samples, and the bouts in them.
-final class TuningBench {
-    /// The sensor, in a few words.
+/// Reads the sensor while the user makes the gesture and handles the board.
+final class TuningMeasurement {
+    /// A short description of the sensor.
     let title: String
 
-    /// What is known of the chip.
+    /// The chip's stored calibration.
     let calibration: ChipCalibration
 
     private let dialogue: Dialogue
@@ -21,14 +21,14 @@ final class TuningBench {
         let samples = Mutex<[MotionSample]>([])
     }
 
-    /// Opens the sensor and begins to read; gives up after `limit` seconds.
+    /// Opens the sensor and starts reading; fails `limit` seconds from now.
     init(_ settings: JostleSettings, dialogue: Dialogue, limit: Double) throws(CommandFailure) {
         self.dialogue = dialogue
         deadline = WallClock.monotonic.advanced(bySeconds: limit)
         manager = MotionManager(settings: settings.motion.withoutReference, updateInterval: 1)
         let device = try OpenSensor.open(settings, before: "tune")
         title = device.title
-        calibration = TuningBench.calibration(of: device.storageName, dialogue)
+        calibration = TuningMeasurement.calibration(of: device.storageName, dialogue)
         let inbox = self.inbox
         manager.addSampleHandler { samples in inbox.samples.withLock { $0 += samples } }
         manager.addSensorHandler { event, _ in
@@ -49,11 +49,11 @@ final class TuningBench {
         }
     }
 
-    /// The samples since the last call, after a moment.
-    private func news() throws(CommandFailure) -> [MotionSample] {
+    /// Waits briefly and returns the samples since the last call.
+    private func newSamples() throws(CommandFailure) -> [MotionSample] {
         try dialogue.wait(seconds: 0.05)
         guard WallClock.monotonic < deadline else {
-            throw CommandFailure(.temporary, "the time is over; nothing was changed")
+            throw CommandFailure(.temporary, "the time is up; nothing was changed")
         }
         return inbox.samples.withLock { samples in
             defer { samples = [] }
@@ -61,21 +61,21 @@ final class TuningBench {
         }
     }
 
-    /// Waits until somebody made `count` movements with pauses between them.
+    /// Waits until the user has made `count` movements with pauses between them.
     ///
-    /// What came before the first is dropped but for some seconds, which recognizers need to know that it was quiet.
+    /// All samples are kept, because recognizers need to see the quiet before each movement.
     func movements(_ count: Int, title: String) throws(CommandFailure) -> [MotionSample] {
         var samples: [MotionSample] = []
         var detector = BoutDetector()
         var done = 0
         while done < count {
-            for sample in try news() {
+            for sample in try newSamples() {
                 samples.append(sample)
                 guard let bout = detector.take(sample) else { continue }
                 done += 1
                 let seconds = decimal(bout.end.seconds(since: bout.start), 1)
                 dialogue.say(
-                    "\(title) \(done) of \(count): seen, \(decimal(bout.peak, 0)) m/s² at its peak, \(seconds) s")
+                    "\(title) \(done) of \(count): detected, \(decimal(bout.peak, 0)) m/s² at its peak, \(seconds) s")
             }
             dialogue.show(
                 detector.isMoving
@@ -84,12 +84,12 @@ final class TuningBench {
         return samples
     }
 
-    /// Everything that happens in `seconds`.
+    /// Records for `seconds`.
     func handling(seconds: Double) throws(CommandFailure) -> [MotionSample] {
         var samples: [MotionSample] = []
         var elapsed = 0.0
         while elapsed < seconds {
-            samples += try news()
+            samples += try newSamples()
             if let first = samples.first, let last = samples.last {
                 elapsed = last.timestamp.seconds(since: first.timestamp)
             }
@@ -98,7 +98,7 @@ final class TuningBench {
         return samples
     }
 
-    /// Ends it.
+    /// Stops reading.
     func close() {
         manager.stop()
     }
