@@ -42,16 +42,18 @@ extension MotionState {
     /// It is for ported code. If the chip lies on the board as in a phone, set `settings.mount` to
     /// ``Matrix3/phoneAxes`` first, so that the axes of the body are those of the board.
     public var coreMotion: CoreMotionValues {
-        let angles = relativeAttitude.eulerAngles
         let q = relativeAttitude
+        let angles = q.eulerAngles
         let axis = Vector3(q.x, q.y, q.z).inPhoneAxes
+        // Apple's gravity and acceleration are opposite to what an accelerometer measures.
+        let unit = -1 / standardGravity
         return CoreMotionValues(
             timestamp: timestamp,
             attitude: CoreMotionValues.Attitude(
                 roll: angles.roll, pitch: -angles.pitch, yaw: angles.yaw,
                 quaternion: Quaternion(q.w, axis.x, axis.y, axis.z)),
-            gravity: gravity.inPhoneAxes * (-1 / standardGravity),
-            userAcceleration: linearAcceleration.inPhoneAxes * (-1 / standardGravity),
+            gravity: gravity.inPhoneAxes * unit,
+            userAcceleration: linearAcceleration.inPhoneAxes * unit,
             rotationRate: rotationRate.inPhoneAxes)
     }
 }
