@@ -92,8 +92,7 @@ extension MotionManager {
         every interval: Double? = nil, _ handler: @escaping @Sendable (MotionState) -> Void
     ) -> HandlerToken {
         let token = handlers.motion.add(
-            interval: interval.map { $0 > 0 ? $0 : 0 }, onRemove: { [weak self] in self?.motionHandlersChanged() },
-            handler)
+            interval: interval, onRemove: { [weak self] in self?.motionHandlersChanged() }, handler)
         motionHandlersChanged()
         return token
     }

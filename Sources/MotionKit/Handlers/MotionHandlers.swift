@@ -35,7 +35,8 @@ final class MotionHandlers: Sendable {
     ) -> HandlerToken {
         let id = state.withLock { state in
             state.lastID += 1
-            state.entries.append(Entry(id: state.lastID, interval: interval, handler: handler))
+            state.entries.append(
+                Entry(id: state.lastID, interval: interval.map(MotionHandlers.usable), handler: handler))
             return state.lastID
         }
         return HandlerToken {
@@ -47,12 +48,16 @@ final class MotionHandlers: Sendable {
     /// The shortest interval that a handler asks for, seconds, and from now on the one at which states arrive.
     func takeShortestInterval(usual: Double) -> Double {
         state.withLock { state in
+            let usual = MotionHandlers.usable(usual)
             let shortest = state.entries.map { $0.interval ?? usual }.min() ?? usual
             state.usualInterval = usual
             state.arrivalInterval = shortest
             return shortest
         }
     }
+
+    /// An interval that can be added to an instant: 0 for not-a-number and negative ones, at most a million seconds.
+    private static func usable(_ interval: Double) -> Double { interval > 0 ? min(interval, 1e6) : 0 }
 
     /// Whether a handler wants the state after every sample.
     var wantsEveryState: Bool { state.withLock { $0.arrivalInterval <= 0 } }
