@@ -31,7 +31,7 @@ ARGS ?= demo
 release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench lint docs-reference install uninstall clean
+.PHONY: help setup build run test bench lint docs docs-reference install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -55,6 +55,9 @@ bench: setup ## Build and run the benchmarks
 
 lint: ## Check the style of the Swift files and the syntax of the scripts
 	@Scripts/lint
+
+docs: setup ## Build the documentation of the library MotionKit into .build/docs
+	@Scripts/build-docs
 
 docs-reference: setup ## Write the key reference of docs/configuration.md again
 	@JOSTLE_WRITE_DOCS=1 Scripts/test KeyReferenceTests

@@ -17,9 +17,17 @@ manager.addRecognizer(.shake) { shake in
 manager.addMotionHandler { motion in
     print("It is turned by \(Int(motion.relativeAttitude.angle(to: .identity) * 180 / .pi))° from where it was.")
 }
+
+// Until Ctrl-C.
 var interrupt = sigset_t()
 sigaddset(&interrupt, SIGINT)
 sigprocmask(SIG_BLOCK, &interrupt, nil)
-try manager.start()
+do {
+    try manager.start()
+} catch {
+    // The description says what to do about it.
+    print("The sensor cannot be read: \(error)")
+    exit(1)
+}
 sigwaitinfo(&interrupt, nil)
 manager.stop()

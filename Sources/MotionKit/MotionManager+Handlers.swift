@@ -32,6 +32,7 @@ extension MotionManager {
     ///   - response: whether the responders further down the chain receive these gestures too. It is decided here because
     ///     the chain does not wait for the actor.
     ///   - handler: called on the actor.
+    /// - Returns: a token that switches the handler off and on, and removes it.
     @discardableResult
     public func addRecognizer<Target: Actor>(
         _ recognizer: Recognizer, on actor: Target, response: GestureResponse = .passOn,
@@ -85,13 +86,13 @@ extension MotionManager {
     ///   - interval: seconds between two calls, 0 for every sample; `nil` for `updateInterval`. A handler that takes longer
     ///     misses states and receives the newest next, unless the interval is 0.
     ///   - handler: called on the delivery thread.
+    /// - Returns: a token that removes the handler.
     @discardableResult
     public func addMotionHandler(
         every interval: Double? = nil, _ handler: @escaping @Sendable (MotionState) -> Void
     ) -> HandlerToken {
         let token = handlers.motion.add(
-            interval: interval.map { $0 > 0 ? $0 : 0 }, onRemove: { [weak self] in self?.motionHandlersChanged() },
-            handler)
+            interval: interval, onRemove: { [weak self] in self?.motionHandlersChanged() }, handler)
         motionHandlersChanged()
         return token
     }

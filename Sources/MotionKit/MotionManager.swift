@@ -94,8 +94,8 @@ public final class MotionManager: Sendable {
 
     /// Opens the sensor and begins to read it; does nothing if it runs already.
     ///
-    /// Looking for a chip on every bus may take some tenths of a second. In asynchronous code, `try await start()` calls
-    /// the form that does not block its caller meanwhile.
+    /// Looking for a chip on every bus may take some tenths of a second. In an asynchronous function, `try await start()`
+    /// calls the form that does not block its caller. In top-level code the compiler always chooses this one.
     ///
     /// - Throws: `SensorError`, which says what to do about it.
     public func start() throws(SensorError) {

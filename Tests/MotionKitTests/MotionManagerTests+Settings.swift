@@ -142,6 +142,21 @@ import Testing
         #expect(await eventually { states.count == 40 })
     }
 
+    /// An endless interval is not a reason to crash either, nor to starve another handler.
+    @Test func anEndlessIntervalGivesOneState() async throws {
+        let manager = MotionManager(updateInterval: .infinity)
+        let rare = Counter()
+        let all = Counter()
+        manager.addMotionHandler { _ in rare.countUp() }
+        manager.addMotionHandler(every: .infinity) { _ in rare.countUp() }
+        manager.addMotionHandler(every: 0) { _ in all.countUp() }
+        var movement = Movement()
+        try manager.start(with: ScriptedDevice([.samples(movement.rest(0.2))]))
+        defer { manager.stop() }
+        #expect(await eventually { all.value == 40 })
+        #expect(rare.value <= 2)
+    }
+
     /// A handler is not called once another handler, before it in the same round, has removed it.
     @Test func aRemovedHandlerIsNotCalledAnyMore() async throws {
         let manager = MotionManager(updateInterval: 0)

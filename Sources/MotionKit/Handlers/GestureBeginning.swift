@@ -13,6 +13,7 @@ public struct GestureBeginning: Sendable {
         self.event = event
     }
 
+    /// The gesture that begins or was recognised.
     public var gesture: Gesture { event.gesture }
 
     /// The instant of the sample that completed it.
@@ -30,8 +31,10 @@ public struct GestureBeginning: Sendable {
     /// The side that a tap or an impact hit.
     public var side: BodySide? { event.side }
 
-    /// The sides that pointed up before and after a flip.
+    /// The side that pointed up before a flip.
     public var from: BodySide? { event.from }
+
+    /// The side that points up after a flip.
     public var to: BodySide? { event.to }
 
     /// How many taps it was.

@@ -17,6 +17,7 @@ public struct MeasuredSample: Equatable, Sendable, BitwiseCopyable {
     /// The attitude relative to the reference attitude, after the low-pass.
     public var attitude: Quaternion
 
+    /// Creates a sample from its parts, for tests of a program's own recognizers.
     public init(
         number: UInt64, timestamp: Timestamp, acceleration: Vector3, rotationRate: Vector3, attitude: Quaternion
     ) {

@@ -27,13 +27,16 @@ final class MotionHandlers: Sendable {
     /// - Parameters:
     ///   - interval: seconds between two calls; `nil` for the manager's `updateInterval`.
     ///   - onRemove: called after the handler was removed.
+    ///   - handler: called on the delivery thread.
+    /// - Returns: a token that removes the handler.
     func add(
         interval: Double?, onRemove: @escaping @Sendable () -> Void,
         _ handler: @escaping @Sendable (MotionState) -> Void
     ) -> HandlerToken {
         let id = state.withLock { state in
             state.lastID += 1
-            state.entries.append(Entry(id: state.lastID, interval: interval, handler: handler))
+            state.entries.append(
+                Entry(id: state.lastID, interval: interval.map(MotionHandlers.usable), handler: handler))
             return state.lastID
         }
         return HandlerToken {
@@ -45,6 +48,7 @@ final class MotionHandlers: Sendable {
     /// The shortest interval that a handler asks for, seconds, and from now on the one at which states arrive.
     func takeShortestInterval(usual: Double) -> Double {
         state.withLock { state in
+            let usual = MotionHandlers.usable(usual)
             let shortest = state.entries.map { $0.interval ?? usual }.min() ?? usual
             state.usualInterval = usual
             state.arrivalInterval = shortest
@@ -52,12 +56,17 @@ final class MotionHandlers: Sendable {
         }
     }
 
+    /// An interval that can be added to an instant: 0 for not-a-number and negative ones, at most a million seconds.
+    private static func usable(_ interval: Double) -> Double { interval > 0 ? min(interval, 1e6) : 0 }
+
     /// Whether a handler wants the state after every sample.
     var wantsEveryState: Bool { state.withLock { $0.arrivalInterval <= 0 } }
 
     /// Calls the handlers that are due.
     ///
-    /// - Parameter isNewest: whether no newer state is waiting. Only handlers without an interval are called for the others.
+    /// - Parameters:
+    ///   - motion: the state.
+    ///   - isNewest: whether no newer state is waiting. Only handlers without an interval are called for the others.
     func notify(_ motion: MotionState, isNewest: Bool) {
         let ids = state.withLock { $0.entries.map(\.id) }
         for id in ids {

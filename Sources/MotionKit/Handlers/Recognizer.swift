@@ -33,15 +33,25 @@ public struct Recognizer: Sendable {
         self.gesture = gesture
     }
 
+    /// Quick movement to and fro.
     public static var shake: Recognizer { Recognizer(.shake) }
+    /// Knocks with a finger, as many as the manager's settings distinguish.
     public static var tap: Recognizer { Recognizer(.tap) }
+    /// One quick stroke, in any direction.
     public static var flick: Recognizer { Recognizer(.flick) }
+    /// Rotation about an axis of the body; needs a gyroscope.
     public static var turn: Recognizer { Recognizer(.turn) }
+    /// Another side comes up, by 90° or 180°.
     public static var flip: Recognizer { Recognizer(.flip) }
+    /// Tilted away from the reference attitude by more than the settings' angle.
     public static var tilt: Recognizer { Recognizer(.tilt) }
+    /// Free fall.
     public static var fall: Recognizer { Recognizer(.fall) }
+    /// A blow of 4 g and more.
     public static var impact: Recognizer { Recognizer(.impact) }
+    /// The body moves, until it has been at rest for some time.
     public static var motion: Recognizer { Recognizer(.motion) }
+    /// A machine runs, until it has been quiet for some time.
     public static var vibration: Recognizer { Recognizer(.vibration) }
 
     func accepts(_ event: GestureEvent) -> Bool {
@@ -59,6 +69,7 @@ extension Recognizer {
     ///   - counts: what is distinguished; `count` is always a member. Default: `count` alone, so that single taps are
     ///     reported at once, two of them for a double tap. With `[.single, .double]` a single tap waits until
     ///     `TapSettings.window` has passed without a second one.
+    /// - Returns: a recognizer with requirements of its own.
     public static func tap(count: Int, distinguishing counts: TapCounts = []) -> Recognizer {
         var recognizer = Recognizer.tap
         let count = min(max(count, 1), 3)
@@ -72,6 +83,7 @@ extension Recognizer {
     ///   - angle: the smallest turn, rad, at sensitivity 5: it begins when it has gone that far. `nil` for the settings'.
     ///   - direction: `.left` is positive about the axis, right-handed; `.right` negative.
     ///   - axis: the body axis.
+    /// - Returns: a recognizer with requirements of its own if there is an angle.
     public static func turn(
         by angle: Double? = nil, direction: MotionDirection? = nil, about axis: BodyAxis? = nil
     ) -> Recognizer {
@@ -183,7 +195,10 @@ public final class RecognizerToken: Sendable {
     private let responder: Responder
     private let onRemove: @Sendable (_ pendingCancellations: Int) -> Void
 
-    /// - Parameter onRemove: called once, with the number of cancellations that the handler is still to receive.
+    /// - Parameters:
+    ///   - chain: the chain that has the handler.
+    ///   - responder: the handler.
+    ///   - onRemove: called once, with the number of cancellations that the handler is still to receive.
     init(
         chain: ResponderChain, responder: Responder,
         onRemove: @escaping @Sendable (_ pendingCancellations: Int) -> Void

@@ -21,6 +21,7 @@ public enum ReferenceError: Error, Equatable, Sendable {
 }
 
 extension ReferenceError: CustomStringConvertible {
+    /// What is wrong, and what to do about it.
     public var description: String {
         switch self {
         case .notRunning: "the reference attitude cannot be changed: the manager is not running; call start() first"

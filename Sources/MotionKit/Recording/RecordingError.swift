@@ -10,6 +10,7 @@ public enum RecordingError: Error, Equatable, Sendable {
 }
 
 extension RecordingError: CustomStringConvertible {
+    /// The path, the line if there is one, and what is wrong.
     public var description: String {
         switch self {
         case .system(let path, let failure):

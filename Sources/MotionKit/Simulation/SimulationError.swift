@@ -21,6 +21,7 @@ public enum SimulationError: Error, Equatable, Sendable {
 }
 
 extension SimulationError: CustomStringConvertible {
+    /// What is wrong, and what is possible instead.
     public var description: String {
         switch self {
         case .unknownMovement(let name, let known):

@@ -100,6 +100,7 @@ public enum CalibrationStoreError: Error, Equatable, Sendable {
 }
 
 extension CalibrationStoreError: CustomStringConvertible {
+    /// What is wrong, and what to do about it.
     public var description: String {
         switch self {
         case .unreadable(let path, let failure): "\(path): cannot be read: \(failure)"

@@ -10,6 +10,7 @@ extension MotionManager {
     /// gestures are dropped: every `began` that arrives is followed by exactly one `ended` or `cancelled`.
     ///
     /// - Parameter recognizers: which gestures; none for all.
+    /// - Returns: a stream that has begun already.
     public func gestures(_ recognizers: Recognizer...) -> MotionStream<GestureEvent> {
         let all = Gesture.allCases.map { Recognizer($0) }
         let admission = GestureAdmission()
@@ -29,6 +30,7 @@ extension MotionManager {
     /// Only the newest state waits for a slow consumer.
     ///
     /// - Parameter interval: seconds between two states; 0 for the state after every sample.
+    /// - Returns: a stream that has begun already.
     public func motion(every interval: Double = 0.1) -> MotionStream<MotionState> {
         makeStream(insert: StreamPolicy.newest(1)) { push in
             let token = addMotionHandler(every: interval) { push([$0]) }
@@ -91,6 +93,7 @@ extension MotionManager {
     /// - Parameters:
     ///   - insert: stores an element in the buffer.
     ///   - connect: adds the handler that pushes; returns what removes it.
+    /// - Returns: a stream that has begun already.
     private func makeStream<Element: Sendable>(
         insert: @escaping StreamBuffer<Element>.Insert,
         _ connect: (@escaping @Sendable ([Element]) -> Void) -> @Sendable () -> Void

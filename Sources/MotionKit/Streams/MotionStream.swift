@@ -15,18 +15,22 @@ public struct MotionStream<Element: Sendable>: AsyncSequence, Sendable {
     /// How many elements were dropped because the consumer was slow.
     public var droppedCount: Int { buffer.droppedCount }
 
+    /// The iterator of the stream's only consumer.
     public func makeAsyncIterator() -> Iterator {
         Iterator(buffer: buffer, signals: signals.makeAsyncIterator())
     }
 
+    /// Takes the elements out of the stream's buffer.
     public struct Iterator: AsyncIteratorProtocol {
         let buffer: StreamBuffer<Element>
         var signals: AsyncStream<Void>.Iterator
 
+        /// The next element; waits for it. `nil` when the stream has ended.
         public mutating func next() async -> Element? {
             await next(isolation: nil)
         }
 
+        /// The next element, without leaving `actor` to wait for it; `nil` when the stream has ended.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while true {
                 if Task.isCancelled { return nil }

@@ -14,7 +14,7 @@ final class StreamBuffer<Element: Sendable>: Sendable {
     private let insert: Insert
     private let continuation: AsyncStream<Void>.Continuation
 
-    /// - Parameter continuation: signals the consumer.
+    /// Creates an empty buffer, with the `continuation` that signals the consumer.
     init(_ continuation: AsyncStream<Void>.Continuation, insert: @escaping Insert) {
         self.continuation = continuation
         self.insert = insert
