@@ -259,7 +259,7 @@ extension FakeIIO {
         let mirrored = try KernelSensor(try fake.choice(), settings, in: fake.places)
         #expect(mirrored.mountMatrix == nil)
         #expect(
-            mirrored.title.hasSuffix("its mount matrix \"1, 0, 0; 0, 1, 0; 0, 0, -1\" is no rotation and is left out"))
+            mirrored.title.hasSuffix("its mount matrix \"1, 0, 0; 0, 1, 0; 0, 0, -1\" is not a rotation and is ignored"))
     }
 }
 

@@ -49,11 +49,11 @@ import Testing
     @Test func whatTheChipDoesNotHaveIsRefused() throws {
         let refusal = try #require(try rate(of: .adxl345, 1000, bus: .known(400_000)).refusal)
         #expect(refusal.reason == .beyondChip)
-        #expect("\(refusal)" == "IMUSettings.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were asked for")
+        #expect("\(refusal)" == "IMUSettings.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were requested")
     }
 
     @Test func anotherRateAndAnotherBatchAreNoted() throws {
-        #expect(try rate(of: .adxl345, 4).notes() == ["IMUSettings.rate: the ADXL345 has 25 Hz for 4 Hz"])
+        #expect(try rate(of: .adxl345, 4).notes() == ["IMUSettings.rate: the ADXL345 provides 25 Hz instead of 4 Hz"])
         let notes = try rate(200, batch: 1).notes()
         #expect(notes.count == 1)
         #expect(notes.first?.contains("200 frames of 14 bytes are more than half of the FIFO, which holds 73") == true)

@@ -128,7 +128,7 @@ extension SampleRecorder.End {
         case .time: "time"
         case .size: "size"
         case .stopped: "stopped"
-        case .silence: "sensor_lost"
+        case .noSamples: "sensor_lost"
         case .failed: "failed"
         }
     }
