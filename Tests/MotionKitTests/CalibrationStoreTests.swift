@@ -103,7 +103,7 @@ extension TemporaryDirectory {
             gyroscope-bias-slope 0.0 0.0 0.0
             gyroscope-temperature 25.0
             gyroscope-matrix 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
-            # What rests taught of the gyroscope's bias
+            # The gyroscope's bias as estimated at rest
             learnt-temperature 31.0
             learnt-range 31.0 31.5
             learnt-bias 0.05 -0.02 0.03
