@@ -66,7 +66,8 @@ import Testing
     @Test(
         arguments: [
             ("unplug=4.5-8", "the chip does not answer"), ("brownout=4.5", "it was reset or its supply failed"),
-            ("down=4.5-6:EBUSY", "another driver or program is using the chip"), ("gone=4.5-8:ENODEV", "the bus is gone"),
+            ("down=4.5-6:EBUSY", "another driver or program is using the chip"),
+            ("gone=4.5-8:ENODEV", "the bus is gone"),
         ] as [(String, String)])
     func recoversFromFaultDuringShake(fault: String, words: String) async throws {
         let broker = try await TestBroker.started()

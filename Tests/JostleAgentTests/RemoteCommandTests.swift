@@ -45,7 +45,7 @@ import Testing
             ("{\"movement\":7}", "movement must be a string"), ("{\"movement\":null}", "movement must be a string"),
             ("{\"movement\":\"/etc/passwd\"}", "there is no movement"),
             ("{\"movement\":\"tap\",\"count\":0}", "the count must be 1 to 20, not 0"),
-            ("{\"movement\":\"tap\",\"count\":21}", "21 times is not possible"),
+            ("{\"movement\":\"tap\",\"count\":21}", "the count must be 1 to 20, not 21"),
             ("{\"movement\":\"tap\",\"count\":1.5}", "count must be an integer"),
             ("{\"movement\":\"tap\",\"count\":1e99}", "count must be an integer"),
             ("{\"movement\":\"tap\",\"count\":\"2\"}", "count must be a number"),

@@ -66,7 +66,8 @@ extension GyroscopeFitError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .tooSmall(let angle): "a turn of \(degrees(angle)) is too small: turn further"
-        case .notBack(let angle): "the board is tilted by \(degrees(angle)) from its starting position: put it back as it lay"
+        case .notBack(let angle):
+            "the board is tilted by \(degrees(angle)) from its starting position: put it back as it lay"
         case .wrongNumberOfTurns(let measured, let stated):
             "the gyroscope measured \(fixed(measured, decimals: 2)) turns, not \(stated)"
         case .tooFewTurns(let have, let need): "\(have) turns are too few; \(need) are needed"

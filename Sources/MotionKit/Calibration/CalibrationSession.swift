@@ -82,6 +82,8 @@ package final class CalibrationSession: Sendable {
     /// - Parameters:
     ///   - timeout: seconds to wait.
     ///   - progress: called on this thread when the progress changes.
+    /// - Returns: the pose.
+    /// - Throws: `cancelled`, `sensorFailed`, `notRunning` or `timedOut`.
     package func nextPose(
         timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> RestingPose {
@@ -124,6 +126,7 @@ package final class CalibrationSession: Sendable {
     ///     another.
     ///   - timeout: seconds to wait.
     ///   - progress: called on this thread when the progress changes.
+    /// - Returns: the turn.
     /// - Throws: `noStart` if there is no earlier pose from which the turn starts; `damagedTurn`; the errors of
     ///   `nextPose`.
     package func nextTurn(

@@ -26,7 +26,8 @@ extension RestViolation: CustomStringConvertible {
     package var description: String {
         let name = "\(isGyroscope ? "g" : "a")\(["x", "y", "z"][axis])"
         switch kind {
-        case .spread(let value, let allowed): return "\(name) had a standard deviation of \(text(value)), more than \(text(allowed))"
+        case .spread(let value, let allowed):
+            return "\(name) had a standard deviation of \(text(value)), more than \(text(allowed))"
         case .jump(let value): return "the mean of \(name) jumped by \(text(value))"
         case .shift(let value): return "the mean of \(name) was \(text(value)) off its usual value"
         case .turning(let value): return "the mean of \(name) was \(text(value)), more than a bias can be"

@@ -136,7 +136,9 @@ extension KernelSensor {
     ) {
         var time = measured
         let age = now.seconds(since: time)
-        guard age > -KernelSensorTiming.timeTolerance, age < KernelSensorTiming.maximumAge else { return discardMistimed() }
+        guard age > -KernelSensorTiming.timeTolerance, age < KernelSensorTiming.maximumAge else {
+            return discardMistimed()
+        }
         let period = status.period
         if let lastTimestamp, time <= lastTimestamp {
             // Times that a driver computes may overlap slightly. A time further back does not belong to this stream.

@@ -80,7 +80,7 @@ public struct SensorScan: Sendable {
         let usual = chips.first { $0.family == family }?.addresses ?? SensorScan.addresses
         let addresses = address.map { [$0] } ?? usual
         self.init(
-            paths.map { SensorScan.search( $0, addresses: addresses, family: family) }, chips: chips, family: family,
+            paths.map { SensorScan.search($0, addresses: addresses, family: family) }, chips: chips, family: family,
             assumedIdentity: assumedIdentity, kernelDevices: IIODevice.all(), bus: bus, address: address)
     }
 

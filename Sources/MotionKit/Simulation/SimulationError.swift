@@ -36,7 +36,8 @@ extension SimulationError: CustomStringConvertible {
         case .endless(let name):
             return "\(name) does not end by itself: it takes a duration, but cannot be repeated"
         case .tooLong(let name, let count, let seconds):
-            return "\(name) \(count) times takes \(seconds.rounded()) s, more than \(SimulatedMovement.maximumDuration) s"
+            let longest = SimulatedMovement.maximumDuration
+            return "\(name) \(count) times takes \(seconds.rounded()) s, more than \(longest) s"
         case .busy(let name): return "\(name) is being simulated; try again when it is over"
         case .notRunning: return "the sensor is not being read, so no gesture would be reported"
         case .resources: return "the system has no file descriptor or thread left"
