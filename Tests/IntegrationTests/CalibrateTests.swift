@@ -274,7 +274,7 @@ import Testing
         try directory.write(String(Self.calibration.dropLast(9)), to: "calibration/virtual.txt")
         let agent = try agent(broker, state: directory.path)
         defer { agent.kill() }
-        #expect(await agent.logs("calibration/virtual.txt: is no whole calibration"), "\(agent.errors)")
+        #expect(await agent.logs("calibration/virtual.txt: the calibration is damaged"), "\(agent.errors)")
         #expect(await agent.logs("the chip is not calibrated"))
         #expect(await agent.terminate() == 0)
     }

@@ -65,8 +65,9 @@ import Testing
     /// Faults during a shake, which lasts from 3 s to 6 s after the start, and the explanation of each.
     @Test(
         arguments: [
-            ("unplug=4.5-8", "the chip does not answer"), ("brownout=4.5", "it was reset or its supply broke down"),
-            ("down=4.5-6:EBUSY", "somebody else owns the chip"), ("gone=4.5-8:ENODEV", "the bus is gone"),
+            ("unplug=4.5-8", "the chip does not answer"), ("brownout=4.5", "it was reset or its supply failed"),
+            ("down=4.5-6:EBUSY", "another driver or program is using the chip"),
+            ("gone=4.5-8:ENODEV", "the bus is gone"),
         ] as [(String, String)])
     func recoversFromFaultDuringShake(fault: String, words: String) async throws {
         let broker = try await TestBroker.started()

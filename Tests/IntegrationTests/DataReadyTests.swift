@@ -75,7 +75,7 @@ import Testing
             command + ["--set", "sensor.rate=1500Hz", "--set", "mqtt.broker=mqtt://127.0.0.1:1"])
         defer { program.kill() }
         #expect(await program.exitStatus() == 78)
-        #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were asked for"))
+        #expect(program.errors.contains("the MPU-6050 measures up to 1000 Hz; 1500 Hz were requested"))
     }
 
     @Test func warnsAboutUnknownBusClock() async throws {

@@ -131,7 +131,7 @@ import Testing
         #expect(outcome.status == 65 && outcome.output.isEmpty)
         #expect(
             outcome.errors.contains(
-                "rest.csv: the sensor did not rest from t_s = 60.0 to 61.0: the mean of ax jumped by "),
+                "rest.csv: the sensor was not at rest from t_s = 60.0 to 61.0: the mean of ax jumped by "),
             "\(outcome.errors)")
     }
 

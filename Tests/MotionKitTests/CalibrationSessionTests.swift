@@ -6,9 +6,9 @@ import SystemTestSupport
 import Testing
 import VirtualIMU
 
-/// Requirement: what a calibration needs is collected from MotionKit, without a terminal.
+/// Requirement: MotionKit collects the poses and turns for a calibration without a terminal.
 @Suite(.timeLimit(.minutes(1))) struct CalibrationSessionTests {
-    /// The samples of a trajectory, 200 a second, from an instant on.
+    /// Samples of a trajectory at 200 Hz.
     private func samples(_ path: any Trajectory, _ seconds: Double, from start: Double = 100) -> [MotionSample] {
         (0..<Int(seconds * 200)).map { index in
             let time = Double(index) / 200
@@ -19,7 +19,7 @@ import VirtualIMU
         }
     }
 
-    /// Waits for a session's next pose away from the test's thread, which may be one of few.
+    /// Waits for a session's next pose on another thread, so as not to block one of the few threads of the tests.
     private func nextPose(
         _ session: CalibrationSession, timeout: Double = 20, told: Journal<PoseSequence.Progress>? = nil
     ) async -> Result<RestingPose, CalibrationError> {
@@ -35,7 +35,7 @@ import VirtualIMU
         }
     }
 
-    @Test func posesAndTurnsComeOneAfterAnother() async throws {
+    @Test func collectsPosesAndTurns() async throws {
         let manager = MotionManager()
         let device = ScriptedDevice()
         try manager.start(with: device)
@@ -61,8 +61,8 @@ import VirtualIMU
         #expect(session.nextPoseFails(within: 0))
     }
 
-    /// A pose that was asked for by name needs no movement before it.
-    @Test func afterAResetTheNextRestCounts() async throws {
+    /// After `reset`, a pose needs no movement before it.
+    @Test func acceptsNextRestAfterReset() async throws {
         let manager = MotionManager()
         let device = ScriptedDevice()
         try manager.start(with: device)
@@ -76,7 +76,7 @@ import VirtualIMU
         #expect(session.lastTurn == nil)
     }
 
-    @Test func whatStandsInTheWayIsSaid() async throws {
+    @Test func reportsWhyThereIsNoPose() async throws {
         let manager = MotionManager()
         #expect(throws: CalibrationError.notRunning) { try CalibrationSession(manager: manager) }
         let device = ScriptedDevice()
@@ -85,15 +85,15 @@ import VirtualIMU
         #expect(throws: CalibrationError.timedOut(nil)) { try session.nextPose(timeout: 0) }
         session.cancel()
         #expect(throws: CalibrationError.cancelled) { try session.nextPose() }
-        device.tell(.failed(.stalled))
+        device.emit(.failed(.stalled))
         let failed = await nextPose(session)
         #expect(failed == .failure(.sensorFailed(.stalled)))
         manager.stop()
         #expect(throws: CalibrationError.notRunning) { try session.nextPose() }
     }
 
-    /// Whoever waits is woken by a cancellation from another thread.
-    @Test func aWaitCanBeCancelled() async throws {
+    /// A cancellation on another thread ends the wait.
+    @Test func cancelsWaitFromAnotherThread() async throws {
         let manager = MotionManager()
         let device = ScriptedDevice([.samples(samples(Rest(), 1))])
         try manager.start(with: device)
@@ -109,7 +109,7 @@ import VirtualIMU
 }
 
 extension CalibrationSession {
-    /// Whether no pose comes in time.
+    /// Whether `nextPose` times out.
     fileprivate func nextPoseFails(within seconds: Double) -> Bool {
         do throws(CalibrationError) {
             _ = try nextPose(timeout: seconds)

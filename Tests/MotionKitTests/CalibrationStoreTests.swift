@@ -7,19 +7,19 @@ import Testing
 @testable import MotionKit
 
 extension TemporaryDirectory {
-    /// The calibrations that are kept in it, hidden files too.
+    /// The files in its calibration directory, including hidden ones.
     var calibrations: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: path + "/calibration"))?.sorted() ?? []
     }
 
-    /// Puts a file in the place of a chip's calibration.
+    /// Writes a chip's calibration file.
     func writeCalibration(_ content: Data, of name: String) throws {
         try FileManager.default.createDirectory(atPath: path + "/calibration", withIntermediateDirectories: true)
         try content.write(to: URL(fileURLWithPath: path + "/calibration/\(name).txt"))
     }
 }
 
-/// Requirement: calibrations are kept per chip, versioned, whole or not at all, and readable for people.
+/// Requirement: calibrations are stored per chip, with a version, atomically, and as readable text.
 @Suite struct CalibrationStoreTests {
     static let example: StoredCalibration = {
         var line = BiasTemperatureLine()
@@ -50,7 +50,7 @@ extension TemporaryDirectory {
         try String(contentsOfFile: store.path(of: name), encoding: .utf8)
     }
 
-    @Test func everyNumberSurvives() throws {
+    @Test func restoresEveryNumber() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         #expect(try store.load("i2c-1-0x68-MPU6050") == nil)
@@ -70,8 +70,8 @@ extension TemporaryDirectory {
         #expect(directory.calibrations == ["i2c-1-0x69-MPU6050.txt"])
     }
 
-    /// What rests taught of the bias is fresher than what a calibration found; everything else is the calibration's.
-    @Test func theLearntBiasIsTheOneInForce() {
+    /// The learnt bias replaces the older one of the calibration, and nothing else.
+    @Test func usesLearntBias() {
         let example = Self.example
         let effective = example.effective
         #expect(effective.accelerometer == example.chip.accelerometer)
@@ -88,8 +88,8 @@ extension TemporaryDirectory {
         #expect(!untaught.isEmpty && StoredCalibration().isEmpty)
     }
 
-    /// A program that did not keep the scale wrote the same version without it.
-    @Test func aFileWithoutLearntScaleIsRead() throws {
+    /// Earlier programs, which did not store the scale, wrote the same version.
+    @Test func readsFileWithoutLearntScale() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let text = """
@@ -103,7 +103,7 @@ extension TemporaryDirectory {
             gyroscope-bias-slope 0.0 0.0 0.0
             gyroscope-temperature 25.0
             gyroscope-matrix 1.0 0.0 0.0 0.0 1.0 0.0 0.0 0.0 1.0
-            # What rests taught of the gyroscope's bias
+            # The gyroscope's bias as estimated at rest
             learnt-temperature 31.0
             learnt-range 31.0 31.5
             learnt-bias 0.05 -0.02 0.03
@@ -119,8 +119,8 @@ extension TemporaryDirectory {
         #expect(loaded.chip.accelerometer.offset == Vector3(0.1, -0.2, 0.3))
     }
 
-    /// What was learnt beyond some matrices says nothing beyond others.
-    @Test func otherMatricesForgetTheLearntScale() {
+    /// The learnt scale applies only to the matrices that it was learnt with.
+    @Test func clearsLearntScaleWhenMatricesChange() {
         let learnt = Self.example.learntScale
         var calibration = Self.example
         calibration.chip.gyroscope.bias = Vector3(1, 2, 3)
@@ -136,12 +136,12 @@ extension TemporaryDirectory {
         #expect(calibration.learntScale == nil)
     }
 
-    @Test func theLearntScaleIsTold() {
+    @Test func summarisesLearntScale() {
         #expect(Self.example.learntScaleSource == "elements: 8 of 9, largest: 2.98 %, uncertainty: 0.09 %")
         #expect(StoredCalibration().learntScaleSource == "")
     }
 
-    @Test func solutionsAreTakenOverWithTheirSource() {
+    @Test func appliesFitsWithTheirSource() {
         var calibration = StoredCalibration()
         calibration.take(
             AccelerometerFit.Solution(
@@ -158,7 +158,7 @@ extension TemporaryDirectory {
         #expect(calibration.biasLine.referenceTemperature == 27.25)
     }
 
-    @Test func namesAndSourcesCannotEscape() throws {
+    @Test func sanitisesNamesAndSources() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         var calibration = Self.example
@@ -169,8 +169,8 @@ extension TemporaryDirectory {
         #expect(try store.load("../../etc/passwd")?.chip == calibration.chip)
     }
 
-    /// Torn anywhere, it is no calibration; nor is it with a line twice, missing, or with numbers that are none.
-    @Test func whatIsTornIsIgnoredAndSaid() throws {
+    /// A file that is cut anywhere is damaged; so is one with a repeated or missing line or an invalid number.
+    @Test func reportsDamagedFiles() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         try store.save(Self.example, as: "chip")
@@ -201,7 +201,7 @@ extension TemporaryDirectory {
         #expect(throws: CalibrationStoreError.damaged(path: path)) { try store.load("chip") }
     }
 
-    @Test func anotherVersionIsIgnoredAndSaid() throws {
+    @Test func reportsUnknownVersion() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         try directory.writeCalibration(Data("jostle calibration 2\nanything\n".utf8), of: "chip")
@@ -210,7 +210,7 @@ extension TemporaryDirectory {
         }
     }
 
-    @Test func aFailureToWriteIsToldAndTheOldFileStays() throws {
+    @Test func keepsOldFileWhenWriteFails() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         try store.save(Self.example, as: "chip")

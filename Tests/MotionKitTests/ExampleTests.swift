@@ -2,7 +2,7 @@ import Foundation
 import SystemTestSupport
 import Testing
 
-/// The example program: it runs, and docs/swift.md prints it unchanged.
+/// The example program runs, and docs/swift.md contains it unchanged.
 @Suite struct ExampleTests {
     private static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -10,7 +10,7 @@ import Testing
     private static let begin = "<!-- example -->"
     private static let end = "<!-- /example -->"
 
-    @Test func theDocumentationPrintsTheExample() throws {
+    @Test func documentationContainsExample() throws {
         let page = Self.repository.appendingPathComponent("docs/swift.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let begin = try #require(text.range(of: Self.begin), "docs/swift.md has no \(Self.begin)")
@@ -22,14 +22,14 @@ import Testing
         #expect(block == "```swift\n\(example)```")
     }
 
-    /// It prints attitude until Ctrl-C, and then ends well.
-    @Test func itRunsUntilInterrupted() async throws {
+    /// It prints the attitude until Ctrl-C, and then exits with status 0.
+    @Test func runsUntilInterrupted() async throws {
         let process = Process()
         let output = Pipe()
         let printed = Journal<String>()
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().appendingPathComponent("ShakeExample")
-        // Into a pipe it would print all at its end.
+        // If its output were a pipe, it would print everything at its end.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/stdbuf")
         process.arguments = ["-oL", program.path, "--virtual"]
         process.standardOutput = output
@@ -50,8 +50,8 @@ import Testing
         #expect(process.terminationStatus == 0)
     }
 
-    /// A process inherits the blocked signals of the thread that starts it, and threads of a test block them all. With
-    /// none blocked it ends by itself where the test program crashes: its next line goes into a pipe without a reader.
+    /// A process inherits the blocked signals of the thread that starts it, and threads of a test block all signals. With
+    /// none blocked, it ends by itself if the test program crashes, because its output is then a pipe without a reader.
     private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
         var none = sigset_t()
         var previous = sigset_t()

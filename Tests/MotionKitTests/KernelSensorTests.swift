@@ -10,13 +10,13 @@ import Testing
 extension FakeIIO {
     var places: IIOPlaces { IIOPlaces(devices: devices, system: system) }
 
-    /// The sensor that would be chosen.
+    /// The chosen sensor.
     func choice(named name: String? = nil) throws -> KernelSensorChoice {
         try #require(KernelSensorChoice(among: IIODevice.all(in: places), named: name))
     }
 }
 
-/// Requirement: a chip that a kernel driver owns is a sensor as any other, through loss and return.
+/// Requirement: a chip with a kernel driver works as any other sensor, also when it is lost and returns.
 @Suite struct KernelSensorTests {
     private let fake: FakeIIO
     private var settings = IMUSettings()
@@ -29,7 +29,7 @@ extension FakeIIO {
 
     /// Polls as the sensor thread does, until there are `count` samples or an event that `ends`.
     ///
-    /// It blocks meanwhile: a task that waits may be left waiting for longer than a kernel's samples are worth something.
+    /// It blocks its thread: a waiting task might be resumed so late that the samples are too old.
     private func poll(
         _ sensor: KernelSensor, samples count: Int = .max, ends: (SensorEvent) -> Bool = { _ in false }
     ) throws -> (samples: [MotionSample], events: [SensorEvent]) {
@@ -54,7 +54,7 @@ extension FakeIIO {
         FakeIIO.bytes(values, bigEndian: true, padding: 2, time: time.nanoseconds)
     }
 
-    @Test("An MPU-6050's samples carry the kernel's times, and its settings are told")
+    @Test("An MPU-6050's samples have the kernel's times, and its settings are reported")
     func single() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
@@ -78,17 +78,17 @@ extension FakeIIO {
         try sensor.stop()
         #expect(sensor.status.state == .asleep && fake.value("iio:device0", "buffer0/enable") == "0")
         #expect(fake.value("iio:device0", "sampling_frequency") == "50")
-        // A driver that was stopped is woken by the next poll.
+        // A poll after stop wakes the driver.
         _ = try poll(sensor) { _ in fake.value("iio:device0", "buffer0/enable") == "1" }
         try sensor.stop()
     }
 
-    @Test("A gap is told, an impossible time is left out, equal times are put in order")
+    @Test("Reports gaps, leaves out samples with impossible times, and puts equal times in order")
     func times() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
         let start = clock.now().advanced(bySeconds: -0.1)
-        // Seconds after the start: the third is in the future, the fourth of long ago, the fifth touches the second.
+        // Seconds after the start. The third is in the future, the fourth is too old, and the fifth equals the second.
         for (index, offset) in [0, 0.005, 3600, -60, 0.005, 0.045].enumerated() {
             fake.feed(0, mpuFrame([Int16(index), 1, 2, 3, 4, 5, 6], start.advanced(bySeconds: offset)))
         }
@@ -96,7 +96,7 @@ extension FakeIIO {
         #expect(samples.map { ($0.acceleration.x / 0.002392).rounded() } == [0, 1, 4, 5])
         #expect(samples[2].timestamp.nanoseconds == samples[1].timestamp.nanoseconds + 1)
         #expect(samples[3].flags == [.rotationRate, .afterGap])
-        // Both came with one poll, which tells the last.
+        // Both came with one poll, which reports the last one.
         guard case .gap(let seconds, .stalled) = events.last else {
             Issue.record("\(events)")
             return
@@ -105,7 +105,7 @@ extension FakeIIO {
         #expect(sensor.status.gaps == 1 && sensor.status.lostSamples == 7 && sensor.status.misalignments == 2)
     }
 
-    @Test("A gyroscope that is a device of its own is interpolated at the accelerometer's instants")
+    @Test("Interpolates a separate gyroscope device at the accelerometer's times")
     func pair() throws {
         try fake.add(1, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
         try fake.add(2, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoGyroscope)
@@ -132,7 +132,7 @@ extension FakeIIO {
             #expect(abs(sample.rotationRate.z / scale - expected.1) < 1e-6)
             #expect(sample.flags == .rotationRate)
         }
-        // The gyroscope's next reading is late: the last is held.
+        // The gyroscope's next reading is late, so the last one is used.
         feed(1, [9, -10, 20], 19)
         let (late, _) = try poll(sensor, samples: 1)
         #expect(abs(late[0].rotationRate.x / scale - 300) < 1e-6 && late[0].acceleration.z == 20 * 0.002392)
@@ -140,7 +140,7 @@ extension FakeIIO {
         #expect(fake.value("iio:device2", "buffer0/enable") == "0")
     }
 
-    @Test("A device that goes is told once, and found again under another number")
+    @Test("Reports a lost device once, and finds it again under another number")
     func lossAndReturn() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
@@ -150,7 +150,7 @@ extension FakeIIO {
         let (_, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         let gone = IMUFault.bus(BusError(.absent, code: ENODEV))
         #expect(events == [.failed(gone)] && sensor.status.state == .recovering && sensor.status.lastFault == gone)
-        // Another chip in the meantime is not taken for it.
+        // A different chip that appears meanwhile is not used.
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
         let before = clock.now()
         let (_, more) = try poll(sensor) { _ in clock.now().seconds(since: before) > 0.5 }
@@ -169,7 +169,7 @@ extension FakeIIO {
         #expect(sensor.status.state == .streaming)
     }
 
-    @Test("A device that is silent, and one whose gyroscope's noise stands still, have failed")
+    @Test("Reports a silent device and a frozen one as failed")
     func silence() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
@@ -188,7 +188,7 @@ extension FakeIIO {
         #expect(sensor.status.lastFault == .stalled && frozen.count < 300)
     }
 
-    @Test("The period is measured from the kernel's times")
+    @Test("Measures the period from the kernel's times")
     func period() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
@@ -202,7 +202,7 @@ extension FakeIIO {
         #expect(abs(sensor.status.period - 0.00505) < 1e-8)
     }
 
-    @Test("An accelerometer alone without a buffer is read value by value")
+    @Test("Reads an accelerometer without a buffer value by value")
     func values() throws {
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
         let sensor = try KernelSensor(try fake.choice(), settings, in: fake.places)
@@ -217,7 +217,7 @@ extension FakeIIO {
         #expect(samples.allSatisfy { !$0.flags.contains(.rotationRate) && $0.timestamp > before })
     }
 
-    @Test("Two devices without buffers are read value by value, too")
+    @Test("Reads two devices without buffers value by value")
     func pairOfValues() throws {
         let isValue = { (attribute: (key: String, value: String)) in !attribute.key.hasPrefix("buffer0") }
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer.filter(isValue))
@@ -227,7 +227,7 @@ extension FakeIIO {
         #expect(samples[1].acceleration == Vector3(11 * 0.000598, -12 * 0.000598, 13 * 0.000598))
         #expect(samples[1].rotationRate == Vector3(11 * 0.000152716, -12 * 0.000152716, 13 * 0.000152716))
         #expect(samples[1].flags.contains(.rotationRate) && sensor.info.gyroscopeRange.isInfinite)
-        // Once the gyroscope fails, the accelerometer alone is not the sensor that it was.
+        // If the gyroscope fails, the accelerometer alone does not replace the sensor.
         try fake.set("iio:device1", "in_anglvel_y_raw", to: "gone")
         let (_, events) = try poll(sensor) { if case .failed = $0 { true } else { false } }
         #expect(events == [.failed(.bus(BusError(.inputOutput, code: EIO)))])
@@ -251,7 +251,7 @@ extension FakeIIO {
         #expect(sensor.effective(motion).mount == matrix.transposed)
         fake.feed(0, mpuFrame([1, 2, 3, 4, 50, -60, 70], clock.now()))
         let (samples, _) = try poll(sensor, samples: 1)
-        // What both matrices make of either sensor's reading is the board's.
+        // With its matrix, each sensor's reading is along the board's axes.
         let rate = (1 / 0.001064724) * (matrix * samples[0].rotationRate)
         #expect(abs(rate.x - 50) < 1e-6 && abs(rate.y + 60) < 1e-6 && abs(rate.z - 70) < 1e-6)
         try sensor.stop()
@@ -259,11 +259,12 @@ extension FakeIIO {
         let mirrored = try KernelSensor(try fake.choice(), settings, in: fake.places)
         #expect(mirrored.mountMatrix == nil)
         #expect(
-            mirrored.title.hasSuffix("its mount matrix \"1, 0, 0; 0, 1, 0; 0, 0, -1\" is no rotation and is left out"))
+            mirrored.title.hasSuffix("its mount matrix \"1, 0, 0; 0, 1, 0; 0, 0, -1\" is not a rotation and is ignored")
+        )
     }
 }
 
-/// Requirement: which of the kernel's devices is read is the same each time, and said with a reason.
+/// Requirement: the choice among the kernel's devices is deterministic and has a reason.
 @Suite struct KernelSensorChoiceTests {
     private let fake: FakeIIO
 
@@ -273,7 +274,7 @@ extension FakeIIO {
 
     private var devices: [IIODevice] { IIODevice.all(in: fake.places) }
 
-    @Test("One with a gyroscope is preferred, a name decides, and either half of a chip may be named")
+    @Test("Prefers a device with a gyroscope, unless a name decides; either device of a chip may be named")
     func choice() throws {
         #expect(KernelSensorChoice(among: devices) == nil)
         try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345.merging(["label": "lid"]) { $1 })
@@ -293,7 +294,7 @@ extension FakeIIO {
         #expect(KernelSensorChoice(among: devices, bus: 2) == nil)
     }
 
-    @Test("The two devices behind a sensor hub are one sensor")
+    @Test("Combines the two devices behind a sensor hub into one sensor")
     func hub() throws {
         let hub = "0018:1234:5678.0001"
         try fake.add(0, hardware: "\(hub)/HID-SENSOR-200073.1.auto", FakeIIO.lsm6dsoAccelerometer)
@@ -313,7 +314,7 @@ extension FakeIIO {
                 finding: .chip(IMUIdentity(register: 0x75, identity: 0x68, name: "MPU-6050", family: .mpu6050)))
         ])
 
-    @Test("A free chip comes first, then the kernel's; a family that is named stays, and says what would work")
+    @Test("Prefers a free chip to a kernel device; if a family is named, only advises the kernel device")
     func scan() throws {
         try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
         let owned = SensorScan([taken], chips: ChipRegistry.all, kernelDevices: devices)
@@ -334,7 +335,7 @@ extension FakeIIO {
             SensorScan([], chips: ChipRegistry.all, kernelDevices: devices, bus: "/dev/i2c-2").kernelChoice == nil)
     }
 
-    @Test("A device that does not exist is told with what there is")
+    @Test("The error for an unknown device lists the known ones")
     func unknown() throws {
         var message = ""
         do throws(SensorError) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MotionKit
 
-/// Requirement: a chip's calibration is loaded at the start, changed while it runs, and learnt from rests.
+/// Requirement: a chip's calibration is loaded at the start, can be changed while it runs, and is updated at rest.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerCalibrationTests {
     /// A board that lies flat, whose accelerometer reads 1 m/s² too much along y.
     private static let skewed = Vector3(0, 1, standardGravity)
@@ -31,7 +31,7 @@ import Testing
         manager.state.map { abs($0.attitude.eulerAngles.roll) < 0.001 } ?? false
     }
 
-    @Test func whatIsKeptIsInForceFromTheStart() async throws {
+    @Test func usesStoredCalibrationFromStart() async throws {
         let directory = TemporaryDirectory()
         try CalibrationStore(stateDirectory: directory.path).save(Self.straight, as: "scripted")
         let manager = MotionManager(stateDirectory: directory.path)
@@ -43,7 +43,7 @@ import Testing
         #expect(manager.calibrationWarning == nil)
     }
 
-    @Test func whatIsSetIsInForceAtOnceAndKept() async throws {
+    @Test func appliesAndSavesNewCalibration() async throws {
         let directory = TemporaryDirectory()
         let manager = MotionManager(stateDirectory: directory.path)
         #expect(throws: CalibrationStoreError.notRunning) { try manager.setCalibration(Self.straight) }
@@ -64,8 +64,8 @@ import Testing
         #expect(manager.calibration?.isEmpty == true)
     }
 
-    /// A file that cannot be used is said and is no reason not to start.
-    @Test func aTornCalibrationIsIgnored() async throws {
+    /// A file that cannot be used causes a warning, but does not prevent the start.
+    @Test func ignoresDamagedCalibration() async throws {
         let directory = TemporaryDirectory()
         try directory.writeCalibration(Data("jostle calibration 1\ngyro".utf8), of: "scripted")
         let manager = MotionManager(stateDirectory: directory.path)
@@ -78,8 +78,8 @@ import Testing
         #expect(manager.calibration?.isEmpty == true)
     }
 
-    /// Without a directory, or with one that cannot be written, a calibration is in force all the same.
-    @Test func whatCannotBeKeptIsInForce() async throws {
+    /// A calibration is used even if there is no directory or it cannot be written.
+    @Test func usesCalibrationThatCannotBeSaved() async throws {
         let manager = MotionManager(stateDirectory: "/dev/null/state")
         let device = ScriptedDevice([.samples(rest(1))])
         try manager.start(with: device)
@@ -92,8 +92,8 @@ import Testing
         #expect(await eventually { isLevel(manager) })
     }
 
-    /// A minute of rest teaches the bias, which is kept at the stop and in force from the next start's first sample.
-    @Test func restsTeachTheBias() async throws {
+    /// After a minute of rest, the bias is learnt. It is saved at the stop and used from the first sample of the next run.
+    @Test func learnsBiasAtRest() async throws {
         let directory = TemporaryDirectory()
         let bias = Vector3(0.05, -0.02, 0.03)
         do {
@@ -117,8 +117,8 @@ import Testing
         #expect((manager.state?.rotationRate.length ?? 1) < 0.002)
     }
 
-    /// Hours at the same temperature are worth one write, and not one every ten minutes.
-    @Test func whatDoesNotChangeIsNotWrittenAgain() async throws {
+    /// Hours at the same temperature cause one write, not one every ten minutes.
+    @Test func doesNotRewriteUnchangedEstimates() async throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
@@ -142,7 +142,7 @@ import Testing
         #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
     }
 
-    @Test func namesOfChips() throws {
+    @Test func namesChipsForStorage() throws {
         #expect(
             SensorSelection.storageName(bus: "/dev/i2c-1", address: 0x68, part: "MPU6050") == "i2c-1-0x68-MPU6050")
         #expect(try SensorSelection.virtual("rest").open(.init()).storageName == "virtual")

@@ -6,14 +6,14 @@ import Testing
 
 @testable import MotionKit
 
-/// Requirement: what movement taught of the gyroscope's scale is kept over restarts, for the chip and not for its mounting.
+/// Requirement: the learnt scale of the gyroscope survives restarts and belongs to the chip, not to its mounting.
 @Suite(.timeLimit(.minutes(1))) struct LearntScaleTests {
     private static let rate = 40.0
 
-    /// A board that lies upright and shows 3 % too little about its z axis, which is the body's -x.
+    /// A board that stands upright and measures 3 % too little about its z axis, which is the body's -x.
     private static let mount = Matrix3(Vector3(0, 0, -1), Vector3(0, 1, 0), Vector3(1, 0, 0))
 
-    /// What a chip that shows `share` of every rate about its z axis measures of a movement, sensor axes.
+    /// Samples of a movement, along the sensor's axes, from a chip that measures only `share` of each rate about its z axis.
     private func samples(
         _ seconds: Double, from start: Double = 100, share: Double = 0.97, rate: (Double) -> Vector3
     ) -> [MotionSample] {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Turned every way, after two seconds of rest.
+    /// Rotation about all axes, after two seconds of rest.
     private func tumbling(_ seconds: Double) -> [MotionSample] {
         samples(seconds) { time in
             let part = min(1, max(0, time - 2))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Once round the sensor's z axis, after three seconds of rest.
+    /// One full turn about the sensor's z axis, after three seconds of rest.
     private func turn(from start: Double) -> [MotionSample] {
         samples(8, from: start) { time in time < 3 || time >= 7 ? .zero : Vector3(0, 0, 0.5 * .pi) }
     }
@@ -50,7 +50,7 @@ import Testing
         return MotionManager(settings: settings, stateDirectory: directory.path)
     }
 
-    /// How far a full turn is from being one, degrees: that of a run that begins with what the directory holds.
+    /// The error of a full turn, degrees, in a run that starts with the files of the directory.
     private func turnError(_ directory: TemporaryDirectory, mount: Matrix3 = .identity) async throws -> Double {
         let manager = manager(directory, mount: mount)
         let device = ScriptedDevice([.samples(samples(3, from: 100) { _ in .zero })])
@@ -64,7 +64,7 @@ import Testing
         return try #require(manager.state?.attitude).angle(to: before) * degreesPerRadian
     }
 
-    @Test func whatARunLearnsIsInForceAtTheNextStartHoweverItIsMounted() async throws {
+    @Test func usesLearntScaleAfterRestartInAnyMounting() async throws {
         let directory = TemporaryDirectory()
         let before = try await turnError(directory)
         #expect(before > 9)
@@ -86,12 +86,12 @@ import Testing
             let after = try await turnError(directory, mount: mount)
             #expect(after < 1)
         }
-        // Rests and a turn teach nothing, and leave the file as it is.
+        // Rests and one turn do not change the estimate, nor the file.
         #expect(try String(contentsOfFile: store.path(of: "scripted"), encoding: .utf8) == text)
     }
 
-    /// Another calibration of the chip forgets what was learnt beyond the old one, in the file and in force.
-    @Test func anotherCalibrationDropsIt() async throws {
+    /// A new calibration of the chip clears the scale that was learnt with the old one, in use and in the file.
+    @Test func clearsLearntScaleOnNewCalibration() async throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let zero = Matrix3(.zero, .zero, .zero)
@@ -123,7 +123,7 @@ import Testing
         #expect(error < 0.5)
     }
 
-    // MARK: The keeper
+    // MARK: CalibrationSaver
 
     private func report(_ minute: Double, _ element: Double, deviation: Double, revision: Int = 0) -> ScaleReport {
         func matrix(_ element: Double) -> Matrix3 {
@@ -135,8 +135,8 @@ import Testing
             time: Timestamp(seconds: 60 * minute))
     }
 
-    /// Written every ten minutes at most, where it is worth it, and with the bias in one go.
-    @Test func whatIsLearntIsWrittenRarely() throws {
+    /// The scale is written every ten minutes at most, only after a noticeable change, and together with the bias.
+    @Test func limitsWritesOfLearntScale() throws {
         let directory = TemporaryDirectory()
         let store = CalibrationStore(stateDirectory: directory.path)
         let writer = StateWriter()
@@ -147,7 +147,7 @@ import Testing
         saver.learn(from: report(10, 0.01, deviation: 0.0009))
         #expect(writer.flush(within: 30) && directory.calibrations == ["chip.txt"])
         try store.remove("chip")
-        // Neither a rest nor a better scale is written before ten minutes are over, and no trifle at all.
+        // Nothing is written before ten minutes are over, and small changes are never written.
         saver.learn(
             from: RestReport(bias: Vector3(0.1, 0, 0), temperature: 30, time: Timestamp(seconds: 60 * 15)))
         saver.learn(from: report(19, 0.011, deviation: 0.0006))
@@ -165,8 +165,8 @@ import Testing
         #expect(try store.load("chip")?.learntScale?.scale.row0.y == 0.012)
     }
 
-    /// What was learnt beyond the calibration before may still be on its way when another one comes in force.
-    @Test func aReportOfTheCalibrationBeforeIsLeftOut() throws {
+    /// A report for the previous calibration may arrive after a new one was set.
+    @Test func ignoresReportOfPreviousCalibration() throws {
         let saver = CalibrationSaver(store: nil, name: "chip", writer: StateWriter())
         saver.learn(from: report(0, 0.01, deviation: 0.0009))
         var calibration = saver.calibration

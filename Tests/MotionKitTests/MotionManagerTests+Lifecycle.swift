@@ -7,9 +7,9 @@ import Testing
 
 @testable import MotionKit
 
-/// Starting and stopping, from anywhere, any number of times.
+/// Starting and stopping from any thread, repeatedly.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerLifecycleTests {
-    @Test func nothingIsKnownBeforeTheStartAndAfterTheStop() async throws {
+    @Test func hasNoStateBeforeStartAndAfterStop() async throws {
         let manager = MotionManager(sensor: .virtual("rest"))
         func expectNothing() {
             #expect(!manager.isRunning)
@@ -43,14 +43,14 @@ import Testing
         #expect(device.stops == 1)
     }
 
-    @Test func aSecondStartDoesNothing() async throws {
+    @Test func ignoresSecondStart() async throws {
         let manager = MotionManager(sensor: .virtual("no such trajectory"))
         let device = ScriptedDevice()
         let other = ScriptedDevice()
         try manager.start(with: device)
         defer { manager.stop() }
         try manager.start(with: other)
-        // Does not even open the sensor, which a chip that is in use would refuse.
+        // It must not even open the sensor: a chip in use would refuse that.
         try await manager.start()
         #expect(manager.isRunning)
         manager.stop()
@@ -59,7 +59,7 @@ import Testing
         #expect(throws: SensorError.self) { try manager.start() }
     }
 
-    @Test func startAndStopAgainAndAgain() async throws {
+    @Test func startsAndStopsRepeatedly() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let phases = Journal<GesturePhase>()
         manager.addRecognizer(.shake) { event in
@@ -77,8 +77,8 @@ import Testing
         }
     }
 
-    /// Everything that was under way is cancelled, and the handlers have heard it when stop returns.
-    @Test func stopCancelsWhatIsOpen() async throws {
+    /// Open gestures are cancelled, and handlers have received that when stop returns.
+    @Test func stopCancelsOpenGestures() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
@@ -90,7 +90,7 @@ import Testing
         #expect(events.entries.last?.reason == .stopped)
     }
 
-    @Test func stopFromWithinAHandler() async throws {
+    @Test func stopsFromHandler() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         let isBack = Flag()
@@ -112,10 +112,10 @@ import Testing
         #expect(events.entries.last?.reason == .stopped)
     }
 
-    /// The new run's handlers wait until the old run's have heard everything: one at a time, in order.
-    @Test func restartFromWithinAHandler() async throws {
+    /// Handlers of the new run wait until those of the old run have received everything: one at a time, in order.
+    @Test func restartsFromHandler() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let heard = Journal<String>()
+        let received = Journal<String>()
         let inside = Atomic<Int>(0)
         let overlaps = Counter()
         var again = Movement()
@@ -124,25 +124,25 @@ import Testing
         manager.addRecognizer(.shake) { [weak manager] event in
             if inside.add(1, ordering: .relaxed).newValue > 1 { overlaps.countUp() }
             defer { inside.subtract(1, ordering: .relaxed) }
-            heard.append("\(event.phase)")
+            received.append("\(event.phase)")
             guard event.phase == .began, !hasRestarted.isSet else { return .consume }
             hasRestarted.set()
             manager?.stop()
-            do { try manager?.start(with: second) } catch { heard.append("\(error)") }
-            // The second run is through its samples before this handler returns.
-            if !eventuallyBlocking({ second.isExhausted }) { heard.append("stuck") }
+            do { try manager?.start(with: second) } catch { received.append("\(error)") }
+            // The second run has processed its samples before this handler returns.
+            if !eventuallyBlocking({ second.isExhausted }) { received.append("stuck") }
             return .consume
         }
         var movement = Movement()
         try manager.start(with: ScriptedDevice([.samples(movement.openShake())]))
         defer { manager.stop() }
-        #expect(await eventually { heard.count >= 4 })
-        #expect(heard.entries == ["began", "cancelled", "began", "ended"])
+        #expect(await eventually { received.count >= 4 })
+        #expect(received.entries == ["began", "cancelled", "began", "ended"])
         #expect(overlaps.value == 0)
         #expect(manager.isRunning)
     }
 
-    @Test func droppingTheManagerStopsIt() async throws {
+    @Test func deinitStopsManager() async throws {
         let device = ScriptedDevice()
         let state = Mutex<MotionManager?>(MotionManager(settings: .shakesOnly))
         try state.withLock { try $0?.start(with: device) }
@@ -151,8 +151,8 @@ import Testing
         #expect(device.stops == 1)
     }
 
-    /// Threads start and stop and change things at random: no crash, no deadlock, and every gesture has its end.
-    @Test func usedFromManyThreads() async throws {
+    /// Threads start, stop and change settings at random: no crash, no deadlock, and every gesture ends.
+    @Test func survivesConcurrentUse() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let phases = Journal<GesturePhase>()
         manager.setDefaultResponder { phases.append($0.phase) }
@@ -183,7 +183,7 @@ import Testing
         }
         manager.stop()
         #expect(!manager.isRunning)
-        // A stop that came second does not wait for the first.
+        // A concurrent second stop does not wait for the first.
         #expect(await eventually { phases.count % 2 == 0 })
         for (index, phase) in phases.entries.enumerated() {
             #expect(phase == (index % 2 == 0 ? .began : .cancelled))
@@ -191,39 +191,39 @@ import Testing
     }
 }
 
-/// Faults of the sensor: told, survived, and never waited for longer than half a second a thread.
+/// Sensor faults are reported and survived, and stop waits at most half a second for each thread.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerFaultTests {
-    @Test func aLostSensorCancelsWhatIsOpen() async throws {
+    @Test func lostSensorCancelsOpenGestures() async throws {
         let manager = MotionManager(settings: .shakesOnly)
-        let heard = Journal<String>()
+        let received = Journal<String>()
         let events = Journal<GestureEvent>()
         manager.addRecognizer(.shake) { event in
-            heard.append("\(event.phase)")
+            received.append("\(event.phase)")
             events.append(event)
             return .consume
         }
         manager.addSensorHandler { event, _ in
-            if case .failed = event { heard.append("failed") }
+            if case .failed = event { received.append("failed") }
         }
         let fault = IMUFault.bus(BusError(.notAcknowledged, code: ENXIO))
         var movement = Movement()
         let device = ScriptedDevice([.samples(movement.openShake()), .event(.failed(fault))])
         try manager.start(with: device)
         defer { manager.stop() }
-        #expect(await eventually { heard.count == 3 })
-        #expect(heard.entries == ["began", "cancelled", "failed"])
+        #expect(await eventually { received.count == 3 })
+        #expect(received.entries == ["began", "cancelled", "failed"])
         #expect(events.entries.last?.reason == .sensorLost)
         #expect(manager.isRunning)
         #expect(await eventually { manager.sensorStatus?.lastFault == fault })
 
-        // Back again, gestures are recognised as before.
+        // After the return, gestures are recognised as before.
         device.feed(movement.rest(3) + movement.shake(1.2) + movement.rest(1))
-        #expect(await eventually { heard.count == 5 })
-        #expect(heard.entries.suffix(2) == ["began", "ended"])
+        #expect(await eventually { received.count == 5 })
+        #expect(received.entries.suffix(2) == ["began", "ended"])
     }
 
-    /// What the driver tells arrives in order, with the instant at which it was told.
-    @Test func whatTheDriverTellsArrives() async throws {
+    /// The driver's events arrive in order, with the time at which they were reported.
+    @Test func deliversDriverEventsInOrder() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<SensorEvent>()
         let times = Journal<Timestamp>()
@@ -243,8 +243,8 @@ import Testing
         #expect(times.entries.allSatisfy { $0.seconds >= start && $0.seconds <= monotonicSeconds() })
     }
 
-    /// A transaction that does not come back: stop leaves its thread behind and the open gesture has its end.
-    @Test func aStuckTransactionDoesNotHoldUpStop() async throws {
+    /// If a transaction does not return, stop abandons its thread, and the open gesture still ends.
+    @Test func stopAbandonsStuckTransaction() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
@@ -258,7 +258,7 @@ import Testing
 
         let start = monotonicSeconds()
         manager.stop()
-        // Half a second for each of two threads, and room for a loaded machine.
+        // Half a second for each of two threads, plus a margin for a loaded machine.
         #expect(monotonicSeconds() - start < 5)
         #expect(!manager.isRunning)
         #expect(events.entries.map(\.phase) == [.began, .cancelled])
@@ -266,7 +266,7 @@ import Testing
         #expect(device.stops == 0)
         #expect(turns > 0)
 
-        // Two threads in one driver would be worse than none.
+        // Two threads must never be in one driver.
         #expect(throws: SensorError.self) { try manager.start(with: device) }
         #expect(!manager.isRunning)
 
@@ -279,8 +279,8 @@ import Testing
         #expect(events.count == 2)
     }
 
-    /// A handler that does not return is left behind, too; what it has not heard it hears when it is back.
-    @Test func aStuckHandlerDoesNotHoldUpStop() async throws {
+    /// A handler that does not return is abandoned, too, and receives the remaining events after it has returned.
+    @Test func stopAbandonsStuckHandler() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         let gate = Gate()
@@ -301,7 +301,7 @@ import Testing
         #expect(events.entries.last?.reason == .stopped)
     }
 
-    @Test func aChipThatCannotBePutToSleepIsTold() async throws {
+    @Test func reportsFailureToPutChipToSleep() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<SensorEvent>()
         manager.addSensorHandler { event, _ in events.append(event) }

@@ -7,9 +7,9 @@ import VirtualIMU
 
 @testable import MotionKit
 
-/// Sample handlers: every sample, once, in order, whatever handlers do.
+/// Sample handlers receive every sample once and in order, whatever other handlers do.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerSampleTests {
-    /// The same, said without thousands of samples.
+    /// Compares two arrays without printing thousands of samples.
     private func expectEqual(
         _ received: [MotionSample], _ fed: [MotionSample], at location: SourceLocation = #_sourceLocation
     ) {
@@ -18,7 +18,7 @@ import VirtualIMU
         #expect(received.count == fed.count, sourceLocation: location)
     }
 
-    @Test func everySampleArrivesOnceAndInOrder() async throws {
+    @Test func deliversEverySampleOnceInOrder() async throws {
         let manager = MotionManager()
         let received = Journal<MotionSample>()
         manager.addSampleHandler { received.append(contentsOf: $0) }
@@ -30,8 +30,8 @@ import VirtualIMU
         expectEqual(received.entries, fed)
     }
 
-    /// Along the body's axes, and numbered also while nobody listens.
-    @Test func measuredSamplesAreThoseOfTheBody() async throws {
+    /// Samples are along the body's axes, and are numbered even while there are no handlers.
+    @Test func deliversSamplesAlongBodyAxes() async throws {
         let manager = MotionManager()
         // The sensor's x is the body's y.
         manager.settings.mount = Matrix3(Vector3(0, -1, 0), Vector3(1, 0, 0), Vector3(0, 0, 1))
@@ -58,8 +58,8 @@ import VirtualIMU
         #expect(samples.last?.attitude == manager.attitude)
     }
 
-    /// A handler that comes while samples flow, with others coming and going, misses none from its first on.
-    @Test func aStreamThatBeganHasNoHole() async throws {
+    /// A handler that is added while samples flow, and others are added and removed, misses none after its first.
+    @Test func lateHandlerMissesNoSample() async throws {
         let manager = MotionManager()
         let received = Journal<MotionSample>()
         var movement = Movement()
@@ -78,8 +78,8 @@ import VirtualIMU
         #expect(indices == Array((indices.first ?? 0)..<(51 * 20)))
     }
 
-    /// While a handler does not return, samples wait for it: twenty seconds of them at 200 Hz.
-    @Test func aSlowHandlerCostsNoSample() async throws {
+    /// While a handler does not return, up to twenty seconds of samples at 200 Hz are queued.
+    @Test func slowHandlerLosesNoSample() async throws {
         let manager = MotionManager()
         let received = Journal<MotionSample>()
         let gate = Gate()
@@ -101,8 +101,8 @@ import VirtualIMU
         #expect(manager.droppedDeliveries == 0)
     }
 
-    /// What finds no room any more is counted, and the rest is still in order.
-    @Test func whatFindsNoRoomIsCounted() async throws {
+    /// Samples that do not fit into the queue are counted, and the others stay in order.
+    @Test func countsSamplesLostToFullQueue() async throws {
         let manager = MotionManager(updateInterval: .infinity)
         let received = Journal<MotionSample>()
         let gate = Gate()
@@ -124,10 +124,10 @@ import VirtualIMU
     }
 }
 
-/// The whole way on the virtual chip, in real time.
+/// End-to-end tests with the virtual chip in real time.
 @Suite(.timeLimit(.minutes(1))) struct VirtualSensorTests {
-    /// Two seconds of rest, then a shake along x: it begins, it ends, and everything about it is known meanwhile.
-    @Test func aShakeOfTheVirtualChip() async throws {
+    /// Two seconds of rest, then a shake along x.
+    @Test func recognisesShakeOfVirtualChip() async throws {
         let manager = MotionManager(sensor: .virtual("shake"), settings: .shakesOnly, updateInterval: 0.05)
         let events = Journal<GestureEvent>()
         let states = Journal<MotionState>()
@@ -143,7 +143,7 @@ import VirtualIMU
         #expect(manager.isSimulated == true)
         #expect(await eventually { manager.attitude != nil })
         #expect(manager.sensorInfo?.nominalRate == 200)
-        // On a busy machine more of them may have come before anybody looks.
+        // On a busy machine, more of them may have come before this check.
         #expect(await eventually { events.count >= 2 })
         #expect(events.entries.prefix(2).map(\.phase) == [.began, .ended])
         #expect(events.entries.first?.axis == .x)
@@ -163,8 +163,8 @@ import VirtualIMU
         #expect(states.entries.allSatisfy { timestamps.contains($0.timestamp) })
     }
 
-    /// Stop puts the chip itself to sleep, a start wakes it, and every sample of the driver arrived exactly once.
-    @Test func stopPutsTheChipToSleep() async throws {
+    /// Stop puts the chip to sleep, start wakes it, and every sample of the driver arrives exactly once.
+    @Test func stopPutsChipToSleep() async throws {
         let clock = SystemClock()
         let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(
@@ -191,8 +191,8 @@ import VirtualIMU
         return try bus.read(0x6B)
     }
 
-    /// A chip that is unplugged and comes back: its loss cancels, and it is told how long it was away.
-    @Test func anUnpluggedChipComesBack() async throws {
+    /// The loss of an unplugged chip cancels gestures, and its return is reported with the length of the gap.
+    @Test func recoversUnpluggedChip() async throws {
         let clock = SystemClock()
         let chip = VirtualMPU6050(trajectory: Rest(), start: clock.now())
         let device = DriverDevice(

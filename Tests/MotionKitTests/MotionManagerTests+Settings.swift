@@ -5,9 +5,9 @@ import Testing
 
 @testable import MotionKit
 
-/// What is changed while the sensor is read: in force with the next batch, without a jump elsewhere.
+/// Changes while the sensor is read take effect with the next batch and affect nothing else.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerSettingsTests {
-    @Test func aChangeOfOneSettingLeavesTheOthers() {
+    @Test func changesOneSettingOnly() {
         let manager = MotionManager(sensor: .virtual("rest"))
         manager.settings.attitudeLowPass = 3
         manager.changeSettings { $0.rotationRateLowPass = 7 }
@@ -16,8 +16,8 @@ import Testing
         manager.settings = MotionSettings()
     }
 
-    /// Quiet hours: what is silenced does not begin, before the start and after it, whatever settings come meanwhile.
-    @Test func whatIsSilencedDoesNotBegin() async throws {
+    /// Quiet hours: silenced gestures do not begin, before or after the start, whatever other settings change.
+    @Test func silencedGesturesDoNotBegin() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
@@ -35,7 +35,7 @@ import Testing
         manager.silence([])
         device.feed(movement.rest(1) + movement.openShake())
         #expect(await eventually { events.count == 1 })
-        // One under way ends as it would.
+        // An open gesture ends as usual.
         manager.silence(.shake)
         device.feed(movement.rest(1) + movement.wholeShake())
         #expect(await eventually { events.count == 2 && device.isExhausted })
@@ -43,7 +43,7 @@ import Testing
         #expect(events.entries.map(\.phase) == [.began, .ended])
     }
 
-    @Test func switchingShakesOffCancelsTheOneUnderWay() async throws {
+    @Test func disablingShakeCancelsOpenShake() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let events = Journal<GestureEvent>()
         manager.setDefaultResponder { events.append($0) }
@@ -66,8 +66,8 @@ import Testing
         #expect(events.entries.map(\.phase) == [.began, .cancelled, .began, .ended])
     }
 
-    /// Settings that were made before the start hold from its first sample.
-    @Test func settingsHoldFromTheStart() async throws {
+    /// Settings made before the start apply from the first sample.
+    @Test func appliesSettingsFromFirstSample() async throws {
         var settings = MotionSettings.shakesOnly
         settings.gestures.shake.common.isEnabled = false
         let manager = MotionManager(settings: settings)
@@ -83,8 +83,8 @@ import Testing
         #expect(manager.settings.attitudeLowPass == 1)
     }
 
-    /// A handler that is switched off is cancelled at once: nobody waits for the sensor's next news.
-    @Test func aHandlerThatIsSwitchedOffIsCancelledAtOnce() async throws {
+    /// A disabled handler receives its cancellation at once, without waiting for the sensor.
+    @Test func disablingHandlerCancelsAtOnce() async throws {
         let manager = MotionManager(settings: .shakesOnly, updateInterval: .infinity)
         let events = Journal<GestureEvent>()
         let others = Journal<GestureEvent>()
@@ -107,8 +107,8 @@ import Testing
         #expect(events.count == 2)
     }
 
-    /// States come on the grid of the interval, and a new interval counts from its first sample on.
-    @Test func theUpdateIntervalIsKeptAndChanged() async throws {
+    /// States are delivered on the grid of the interval, and a new interval starts with its first sample.
+    @Test func keepsAndChangesUpdateInterval() async throws {
         let manager = MotionManager(updateInterval: 1)
         let states = Journal<MotionState>()
         manager.addMotionHandler { states.append($0) }
@@ -119,7 +119,7 @@ import Testing
         #expect(await eventually { device.isExhausted && states.count >= 10 })
         #expect(states.entries.map { ($0.timestamp.seconds - 100).rounded() } == (0..<10).map(Double.init))
 
-        // Longer than anybody waits, and back again.
+        // Set an interval longer than the test, and then a short one.
         manager.updateInterval = .infinity
         device.feed(movement.rest(10))
         #expect(await eventually { device.isExhausted && states.count == 11 })
@@ -130,9 +130,9 @@ import Testing
         #expect(manager.updateInterval == 0.5)
     }
 
-    /// No interval that is none is a reason to crash: every sample's state is handed on.
+    /// An invalid interval does not crash: every sample's state is delivered.
     @Test(arguments: [0, -1, Double.nan, -Double.infinity])
-    func anIntervalThatIsNoneGivesEveryState(interval: Double) async throws {
+    func invalidIntervalDeliversEveryState(interval: Double) async throws {
         let manager = MotionManager(updateInterval: interval)
         let states = Journal<MotionState>()
         manager.addMotionHandler { states.append($0) }
@@ -142,8 +142,8 @@ import Testing
         #expect(await eventually { states.count == 40 })
     }
 
-    /// An endless interval is not a reason to crash either, nor to starve another handler.
-    @Test func anEndlessIntervalGivesOneState() async throws {
+    /// An infinite interval neither crashes nor starves another handler.
+    @Test func acceptsInfiniteInterval() async throws {
         let manager = MotionManager(updateInterval: .infinity)
         let rare = Counter()
         let all = Counter()
@@ -157,8 +157,8 @@ import Testing
         #expect(rare.value <= 2)
     }
 
-    /// A handler is not called once another handler, before it in the same round, has removed it.
-    @Test func aRemovedHandlerIsNotCalledAnyMore() async throws {
+    /// A handler is not called if another one removed it earlier in the same round.
+    @Test func doesNotCallRemovedHandler() async throws {
         let manager = MotionManager(updateInterval: 0)
         let first = Counter()
         let second = Counter()
@@ -176,7 +176,7 @@ import Testing
     }
 }
 
-/// The reference attitude: taken, cleared, and kept where it is to be kept.
+/// The reference attitude is taken, cleared, and stored according to its policy.
 @Suite(.timeLimit(.minutes(1))) struct MotionManagerReferenceTests {
     private func manager(_ policy: ReferencePolicy, in directory: TemporaryDirectory? = nil) -> MotionManager {
         var settings = MotionSettings()
@@ -184,14 +184,14 @@ import Testing
         return MotionManager(settings: settings, stateDirectory: directory?.path)
     }
 
-    /// A board that rests rolled by `degrees`, for long enough to find its vertical.
+    /// Samples of a board at rest, rolled by `degrees`, long enough for the filter to find the vertical.
     private func rest(rolledBy degrees: Double) -> [MotionSample] {
         var movement = Movement()
         movement.gravity = gravity(rolledBy: degrees)
         return movement.rest(4)
     }
 
-    /// The published roll in degrees once the device has nothing more to give.
+    /// The published roll, degrees, after the device's last sample.
     private func roll(of manager: MotionManager, after device: ScriptedDevice) async -> Double? {
         guard await eventually({ device.isExhausted && manager.sensorStatus?.samples == device.status.samples }) else {
             return nil
@@ -199,7 +199,7 @@ import Testing
         return manager.attitude.map { $0.eulerAngles.roll * degreesPerRadian }
     }
 
-    @Test func withoutAReferenceAttitudeIsToldFromTheVertical() async throws {
+    @Test func measuresAttitudeFromVerticalWithoutReference() async throws {
         let manager = manager(.none)
         let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
         try manager.start(with: device)
@@ -209,7 +209,7 @@ import Testing
         #expect(manager.state?.hasReference == false)
     }
 
-    @Test func theStartIsTheReferenceWhereThePolicySaysSo() async throws {
+    @Test func takesReferenceAtStartIfPolicySaysSo() async throws {
         let directory = TemporaryDirectory()
         let manager = manager(.start, in: directory)
         let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
@@ -221,7 +221,7 @@ import Testing
         #expect(directory.names == [])
     }
 
-    @Test func aReferenceIsTakenAndCleared() async throws {
+    @Test func takesAndClearsReference() async throws {
         let manager = manager(.none)
         var movement = Movement()
         movement.gravity = gravity(rolledBy: -40)
@@ -244,8 +244,8 @@ import Testing
         #expect(abs(cleared + 40) < 0.1)
     }
 
-    /// Ordered before there is any sample, it is the first batch's attitude and not what a filter begins with.
-    @Test func aReferenceOrderedTooEarlyIsTakenFromTheFirstSamples() async throws {
+    /// Requested before the first sample, the reference is the attitude of the first batch, not the filter's initial value.
+    @Test func takesEarlyReferenceFromFirstSamples() async throws {
         let manager = manager(.none)
         let device = ScriptedDevice()
         try manager.start(with: device)
@@ -259,8 +259,8 @@ import Testing
         #expect(abs(roll) < 0.1)
     }
 
-    /// The heading alone leaves the roll as it is, also where it was ordered too early.
-    @Test func aReferenceMayBeTheHeadingAlone() async throws {
+    /// A heading-only reference does not change the roll, even if it was requested before the first sample.
+    @Test func takesHeadingOnlyReference() async throws {
         let manager = manager(.none)
         let device = ScriptedDevice()
         try manager.start(with: device)
@@ -274,8 +274,8 @@ import Testing
         #expect(abs(roll - 30) < 0.1)
     }
 
-    /// Kept by one manager, it is in force from the next one's first sample.
-    @Test func aStoredReferenceOutlivesItsManager() async throws {
+    /// A reference saved by one manager applies from the first sample of the next one.
+    @Test func restoresStoredReferenceInNextManager() async throws {
         let directory = TemporaryDirectory()
         do {
             let manager = manager(.stored, in: directory)
@@ -284,7 +284,7 @@ import Testing
             #expect(await eventually { device.isExhausted && manager.state != nil })
             #expect(directory.names == [])
             try manager.takeReference()
-            // What was ordered before the stop holds.
+            // What was requested before the stop takes effect.
             manager.stop()
             #expect(await eventually { directory.names == ["reference-attitude"] })
         }
@@ -299,8 +299,8 @@ import Testing
         #expect(await eventually { directory.names == [] })
     }
 
-    /// The order comes while the sensor is busy, and the stop before it has been followed: it is followed all the same.
-    @Test func aReferenceOrderedJustBeforeTheStopIsKept() async throws {
+    /// A reference that is requested while the sensor is busy takes effect even if stop comes before the next batch.
+    @Test func savesReferenceRequestedJustBeforeStop() async throws {
         let directory = TemporaryDirectory()
         let manager = manager(.stored, in: directory)
         let gate = Gate()
@@ -309,7 +309,7 @@ import Testing
         #expect(await eventually { gate.arrivals == 1 })
         let exchange = try #require(manager.running).exchange
         try manager.takeReference()
-        // On a thread of its own, since stop does not wait for the sensor for longer than half a second.
+        // On its own thread, since stop waits for the sensor for half a second at most.
         let opener = WorkerThread(name: "opener") {
             _ = eventuallyBlocking { exchange.shouldStop.load(ordering: .acquiring) }
             gate.open()
@@ -319,8 +319,8 @@ import Testing
         #expect(await eventually { directory.names == ["reference-attitude"] })
     }
 
-    /// A reference in force is kept from the moment on at which it is to be stored.
-    @Test func aReferenceIsKeptWhereThePolicyBecomesStored() async throws {
+    /// The present reference is saved as soon as the policy becomes `.stored`.
+    @Test func savesReferenceWhenPolicyBecomesStored() async throws {
         let directory = TemporaryDirectory()
         let manager = manager(.none, in: directory)
         let device = ScriptedDevice([.samples(rest(rolledBy: 30))])
@@ -336,10 +336,10 @@ import Testing
         #expect(await eventually { directory.names == ["reference-attitude"] })
     }
 
-    /// The policy may become `.stored` while the sensor is read: what an earlier run kept is in force from then on, in the
-    /// place of one that was taken by itself, and stays kept.
+    /// The policy may become `.stored` while the sensor is read. The reference saved by an earlier run then replaces one that
+    /// was taken automatically, and stays saved.
     @Test(arguments: [ReferencePolicy.none, .start])
-    func theStoredReferenceIsLoadedWhereThePolicyBecomesStored(policy: ReferencePolicy) async throws {
+    func loadsReferenceWhenPolicyBecomesStored(policy: ReferencePolicy) async throws {
         let directory = TemporaryDirectory()
         let stored = Quaternion(roll: 10 * radiansPerDegree, pitch: 0, yaw: 0)
         try ReferenceStore(stateDirectory: directory.path).save(stored)
@@ -352,7 +352,7 @@ import Testing
         let before = try #require(await roll(of: manager, after: device))
         #expect(abs(before - (policy == .start ? 0 : 30)) < 0.1)
         manager.settings.reference = .stored
-        // Another change right behind it does not forget what the first one loaded.
+        // Another change right after it does not discard the loaded reference.
         manager.settings.attitudeLowPass = 2
         device.feed(movement.rest(2))
         let after = try #require(await roll(of: manager, after: device))
@@ -362,8 +362,8 @@ import Testing
         #expect(try #require(ReferenceStore(stateDirectory: directory.path).load()).angle(to: stored) < 1e-9)
     }
 
-    /// One that somebody took is the one to store, whatever was kept before.
-    @Test func aTakenReferenceIsStoredInThePlaceOfTheOneBefore() async throws {
+    /// A reference that was taken on request is stored, and replaces the stored one.
+    @Test func takenReferenceReplacesStoredOne() async throws {
         let directory = TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(Quaternion(roll: 0.2, pitch: 0, yaw: 0))
@@ -384,8 +384,8 @@ import Testing
         #expect(abs(roll) < 0.1)
     }
 
-    /// A file that is not what was written is as good as none.
-    @Test func aTornReferenceIsIgnored() async throws {
+    /// A damaged file counts as none.
+    @Test func ignoresDamagedReference() async throws {
         let directory = TemporaryDirectory()
         try directory.write("jostle reference attitude 1\n0.7 0.7", to: directory.referenceFile)
         let manager = manager(.stored, in: directory)
@@ -397,8 +397,8 @@ import Testing
         #expect(manager.state?.hasReference == false)
     }
 
-    /// A directory that cannot be written is no reason to be without the reference.
-    @Test func aReferenceThatCannotBeKeptIsInForce() async throws {
+    /// The reference is used even if the directory cannot be written.
+    @Test func usesReferenceThatCannotBeSaved() async throws {
         var settings = MotionSettings()
         settings.reference = .stored
         let manager = MotionManager(settings: settings, stateDirectory: "/dev/null/state")

@@ -7,8 +7,7 @@ import Testing
 
 @testable import MotionKit
 
-/// Requirement: what a manager keeps for the next run waits for the disk on a thread of its own, and is tried until it is
-/// there.
+/// Requirement: a thread of its own writes what a manager saves for the next run, and retries until it is on the disk.
 @Suite(.timeLimit(.minutes(2))) struct MotionManagerStorageTests {
     private let directory = TemporaryDirectory()
     private let writer = StateWriter()
@@ -25,8 +24,8 @@ import Testing
         return movement.rest(4)
     }
 
-    /// A disk that is stuck delays no handler, and the next start knows what is not on it yet.
-    @Test func aDiskThatIsStuckHoldsUpNeitherHandlersNorTheNextStart() async throws {
+    /// A stuck disk delays no handler, and the next start uses what is not written yet.
+    @Test func stuckDiskDelaysNeitherHandlersNorNextStart() async throws {
         let gate = Gate()
         defer { gate.open() }
         writer.perform { gate.pass() }
@@ -42,7 +41,7 @@ import Testing
         try manager.takeReference()
         device.feed(movement.rest(0.1))
         #expect(await eventually { manager.state?.hasReference == true })
-        // Handed to the writer by now, and the disk does not answer.
+        // The writer has the job by now, but the disk does not respond.
         let before = states.value
         device.feed(movement.rest(0.1))
         #expect(await eventually { states.value > before })
@@ -60,9 +59,9 @@ import Testing
         #expect(abs(kept.eulerAngles.roll * degreesPerRadian - 30) < 0.1)
     }
 
-    /// A calibration that cannot be written is said to its caller, is a fault, and is written once that is possible.
-    @Test func aCalibrationThatCannotBeWrittenIsTriedAgain() async throws {
-        // A file where the directory is to be.
+    /// If a calibration cannot be written, the caller gets an error, the manager has a fault, and the write is retried.
+    @Test func retriesCalibrationThatCannotBeWritten() async throws {
+        // A file in place of the directory.
         try directory.write("", to: directory.path + "/calibration")
         let manager = self.manager
         let device = ScriptedDevice([.samples(rest(rolledBy: 0))])
@@ -82,8 +81,8 @@ import Testing
         #expect(writer.faults.isEmpty)
     }
 
-    /// A manager of its own, as a command has, is done only with everything on the disk.
-    @Test func whatIsKeptIsOnTheDiskAtTheStop() async throws {
+    /// When stop returns, everything is on the disk.
+    @Test func stopWaitsForDisk() async throws {
         var settings = MotionSettings()
         settings.reference = .stored
         let manager = MotionManager(settings: settings, stateDirectory: directory.path)

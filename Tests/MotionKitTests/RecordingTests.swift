@@ -6,7 +6,7 @@ import Testing
 
 @testable import MotionKit
 
-/// A file of a test, removed with it.
+/// A file for a test, removed by `deinit`.
 final class TemporaryFile {
     let path = NSTemporaryDirectory() + "jostle-\(UUID().uuidString).csv"
 
@@ -23,7 +23,7 @@ final class TemporaryFile {
     }
 }
 
-/// Reading recording files (DESIGN, section 4): what is right is read, what is wrong is an error with its line.
+/// Requirement: valid recording files are read, and errors in others name the line.
 @Suite struct RecordingReaderTests {
     private static let header = "t_s,ax,ay,az,gx,gy,gz\n"
 
@@ -35,7 +35,7 @@ final class TemporaryFile {
         return samples
     }
 
-    /// Line and reason of what reading `content` throws; `nil` where it does not.
+    /// The line and reason of the error when reading `content`; `nil` if there is no error.
     private func problem(in content: String) throws -> (line: Int, reason: String)? {
         do {
             _ = try read(content)
@@ -45,7 +45,7 @@ final class TemporaryFile {
         }
     }
 
-    @Test func everyFieldGoesToItsPlace() throws {
+    @Test func readsEveryField() throws {
         let samples = try read(
             "t_s,ax,ay,az,gx,gy,gz,temp_c\n-0.5,1.5,-2.25,9.75,0.1,-0.2,0.3,23.5\n0.005,+1,2e0,.5,1e-3,0,-0,\n")
         try #require(samples.count == 2)
@@ -60,7 +60,7 @@ final class TemporaryFile {
         #expect(samples[1].temperature.isNaN)
     }
 
-    @Test func emptyGyroscopeFieldsAreAnAccelerometerAlone() throws {
+    @Test func readsEmptyGyroscopeFieldsAsAccelerometerOnly() throws {
         let samples = try read(Self.header + "0,1,2,3,,,\n1,1,2,3, , ,\n2,1,2,3,4,5,6\n")
         #expect(samples.map { $0.flags.contains(.rotationRate) } == [false, false, true])
         #expect(samples[0].rotationRate == .zero)
@@ -76,13 +76,13 @@ final class TemporaryFile {
         "t_s, ax, ay, az, gx, gy, gz\n 0 , 1 , 2 , 3 , 4 , 5 , 6 \n1, 1, 2, 3, 4, 5, 6\n",
         "t_s,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n1,1,2,3,4,5,6",
     ])
-    func whatDoesNotMatterIsPassedOver(content: String) throws {
+    func ignoresCommentsAndBlanks(content: String) throws {
         let samples = try read(content)
         #expect(samples.map(\.timestamp.seconds) == [0, 1])
         #expect(samples.allSatisfy { $0.acceleration == Vector3(1, 2, 3) && $0.rotationRate == Vector3(4, 5, 6) })
     }
 
-    @Test func theRangeCommentsTellWhatIsClipped() throws {
+    @Test func marksClippedSamplesByRangeComments() throws {
         let file = try TemporaryFile(
             """
             # accelerometer_range_m_s2: 19.6133
@@ -106,8 +106,8 @@ final class TemporaryFile {
         #expect(try reader.next()?.flags == [])
     }
 
-    /// Unknown where no comment says it, and then nothing is clipped.
-    @Test func withoutRangesNothingIsClipped() throws {
+    /// Without a comment, the range is unknown, and nothing is marked as clipped.
+    @Test func marksNothingAsClippedWithoutRanges() throws {
         let file = try TemporaryFile("# range: 5\n" + Self.header + "0,1e9,0,0,1e9,0,0\n")
         var reader = try RecordingReader(path: file.path)
         #expect(reader.accelerometerRange == nil)
@@ -115,7 +115,7 @@ final class TemporaryFile {
         #expect(try reader.next()?.flags == .rotationRate)
     }
 
-    @Test func lineAndTimeTextSayWhereItIs() throws {
+    @Test func reportsLineAndTimeText() throws {
         let file = try TemporaryFile("# a\n" + Self.header + "0.50,1,2,3,4,5,6\n# b\n0.750,1,2,3,4,5,6\n")
         var reader = try RecordingReader(path: file.path)
         #expect(reader.line == 2)
@@ -129,7 +129,7 @@ final class TemporaryFile {
         #expect(reader.line == 5)
     }
 
-    struct WrongRow: Sendable, CustomTestStringConvertible {
+    struct MalformedRow: Sendable, CustomTestStringConvertible {
         var row: String
         var word: String
         var testDescription: String { row }
@@ -140,40 +140,41 @@ final class TemporaryFile {
         }
     }
 
-    /// The second row is wrong, in line 4 of the file.
+    /// The second row, in line 4 of the file, is malformed.
     @Test(arguments: [
-        WrongRow("1", "1 fields"), WrongRow("1,1,2,3,4,5", "6 fields"), WrongRow("1,1,2,3,4,5,6,7", "more than 7"),
-        WrongRow("1,1,2,3,4,5,6,", "more than 7"), WrongRow("1;1;2;3;4;5;6", "t_s"), WrongRow("   ", "t_s"),
-        WrongRow("x,1,2,3,4,5,6", "t_s is \"x\""), WrongRow("1,abc,2,3,4,5,6", "ax is \"abc\""),
-        WrongRow("1,1,nan,3,4,5,6", "ay is \"nan\""), WrongRow("1,1,2,inf,4,5,6", "az is \"inf\""),
-        WrongRow("1,1,2,3,-inf,5,6", "gx is \"-inf\""), WrongRow("1,1,2,3,4,0x10,6", "gy is \"0x10\""),
-        WrongRow("1,1,2,3,4,5,1e999", "gz is \"1e999\""), WrongRow("1,1 2,2,3,4,5,6", "ax is \"1 2\""),
-        WrongRow("1,1e,2,3,4,5,6", "ax is \"1e\""), WrongRow("1,1.2.3,2,3,4,5,6", "ax is \"1.2.3\""),
-        WrongRow("1,-,2,3,4,5,6", "ax is \"-\""), WrongRow("1,1\u{0},2,3,4,5,6", "ax is"),
-        WrongRow("1,\"1\",2,3,4,5,6", "ax is"), WrongRow(",1,2,3,4,5,6", "t_s is empty"),
-        WrongRow("1,,2,3,4,5,6", "ax is empty"), WrongRow("1,1, ,3,4,5,6", "ay is empty"),
-        WrongRow("1,1,2,,4,5,6", "az is empty"), WrongRow("1,1,2,3,,5,6", "gx, gy and gz"),
-        WrongRow("1,1,2,3,4,5,", "gx, gy and gz"), WrongRow("0,1,2,3,4,5,6", "not later"),
-        WrongRow("-1,1,2,3,4,5,6", "not later"), WrongRow("1e-10,1,2,3,4,5,6", "not later"),
-        WrongRow("1e10,1,2,3,4,5,6", "beyond"), WrongRow("1e300,1,2,3,4,5,6", "beyond"),
+        MalformedRow("1", "1 fields"), MalformedRow("1,1,2,3,4,5", "6 fields"),
+        MalformedRow("1,1,2,3,4,5,6,7", "more than 7"),
+        MalformedRow("1,1,2,3,4,5,6,", "more than 7"), MalformedRow("1;1;2;3;4;5;6", "t_s"), MalformedRow("   ", "t_s"),
+        MalformedRow("x,1,2,3,4,5,6", "t_s is \"x\""), MalformedRow("1,abc,2,3,4,5,6", "ax is \"abc\""),
+        MalformedRow("1,1,nan,3,4,5,6", "ay is \"nan\""), MalformedRow("1,1,2,inf,4,5,6", "az is \"inf\""),
+        MalformedRow("1,1,2,3,-inf,5,6", "gx is \"-inf\""), MalformedRow("1,1,2,3,4,0x10,6", "gy is \"0x10\""),
+        MalformedRow("1,1,2,3,4,5,1e999", "gz is \"1e999\""), MalformedRow("1,1 2,2,3,4,5,6", "ax is \"1 2\""),
+        MalformedRow("1,1e,2,3,4,5,6", "ax is \"1e\""), MalformedRow("1,1.2.3,2,3,4,5,6", "ax is \"1.2.3\""),
+        MalformedRow("1,-,2,3,4,5,6", "ax is \"-\""), MalformedRow("1,1\u{0},2,3,4,5,6", "ax is"),
+        MalformedRow("1,\"1\",2,3,4,5,6", "ax is"), MalformedRow(",1,2,3,4,5,6", "t_s is empty"),
+        MalformedRow("1,,2,3,4,5,6", "ax is empty"), MalformedRow("1,1, ,3,4,5,6", "ay is empty"),
+        MalformedRow("1,1,2,,4,5,6", "az is empty"), MalformedRow("1,1,2,3,,5,6", "gx, gy and gz"),
+        MalformedRow("1,1,2,3,4,5,", "gx, gy and gz"), MalformedRow("0,1,2,3,4,5,6", "not later"),
+        MalformedRow("-1,1,2,3,4,5,6", "not later"), MalformedRow("1e-10,1,2,3,4,5,6", "not later"),
+        MalformedRow("1e10,1,2,3,4,5,6", "beyond"), MalformedRow("1e300,1,2,3,4,5,6", "beyond"),
     ])
-    func aMalformedRowIsAnErrorWithItsLine(wrong: WrongRow) throws {
+    func reportsLineOfMalformedRow(wrong: MalformedRow) throws {
         let content = "# first\n" + Self.header + "0,1,2,3,4,5,6\n" + wrong.row + "\n2,1,2,3,4,5,6\n"
         let problem = try #require(try problem(in: content))
         #expect(problem.line == 4)
         #expect(problem.reason.contains(wrong.word))
     }
 
-    /// With a temperature a row has eight fields.
-    @Test func theTemperatureIsAFieldLikeTheOthers() throws {
+    /// With a temperature, a row has eight fields.
+    @Test func checksTemperatureField() throws {
         let header = "t_s,ax,ay,az,gx,gy,gz,temp_c\n"
         #expect(try problem(in: header + "0,1,2,3,4,5,6\n")?.line == 2)
         #expect(try problem(in: header + "0,1,2,3,4,5,6,7,8\n")?.line == 2)
         #expect(try problem(in: header + "0,1,2,3,4,5,6,warm\n")?.reason.contains("temp_c") == true)
     }
 
-    /// What stands at the beginning, the line that is complained of, and a word of the complaint.
-    static let wrongHeaders: [(String, Int, String)] = [
+    /// The start of a file, the line of the error, and a word of its reason.
+    static let malformedHeaders: [(String, Int, String)] = [
         ("", 1, "no header"), ("# nothing\n\n", 3, "no header"), ("0,1,2,3,4,5,6\n", 1, "header"),
         ("# a\nt,ax,ay,az,gx,gy,gz\n0,1,2,3,4,5,6\n", 2, "header"), ("t_s,ax,ay,az\n", 1, "header"),
         ("t_s,ax,ay,az,gx,gy,gz,temp\n", 1, "header"), ("t_s,ay,ax,az,gx,gy,gz\n", 1, "header"),
@@ -185,14 +186,14 @@ final class TemporaryFile {
         ("# gyroscope_range_rad_s: 0\n" + header, 1, "gyroscope_range_rad_s"),
     ]
 
-    @Test(arguments: wrongHeaders)
-    func aWrongHeaderIsAnErrorWithItsLine(content: String, line: Int, word: String) throws {
+    @Test(arguments: malformedHeaders)
+    func reportsLineOfMalformedHeader(content: String, line: Int, word: String) throws {
         let problem = try #require(try problem(in: content))
         #expect(problem.line == line)
         #expect(problem.reason.contains(word))
     }
 
-    @Test func whatCannotBeReadIsAnErrorOfTheSystem() {
+    @Test func reportsSystemErrorOnRead() {
         #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", SystemFailure(code: ENOENT))) {
             _ = try RecordingReader(path: "/nonexistent/file.csv")
         }
@@ -201,7 +202,7 @@ final class TemporaryFile {
         }
     }
 
-    @Test func anErrorNamesFileAndLine() {
+    @Test func errorNamesFileAndLine() {
         let error = RecordingError.malformed(path: "a.csv", line: 12, reason: "ax is empty")
         #expect("\(error)" == "a.csv:12: ax is empty")
         #expect(
@@ -210,9 +211,9 @@ final class TemporaryFile {
     }
 }
 
-/// Writing recording files: what was written reads back, to the last digit that is written.
+/// Written recordings read back exactly, to the last digit that is written.
 @Suite struct RecordingWriterTests {
-    @Test func whatIsWrittenReadsBack() throws {
+    @Test func readsBackWhatItWrites() throws {
         let file = try TemporaryFile()
         var written: [MotionSample] = []
         for index in 0..<200 {
@@ -250,8 +251,8 @@ final class TemporaryFile {
         #expect(try reader.next() == nil)
     }
 
-    /// The format is a contract: this is what a file looks like.
-    @Test func aFileLooksAsTheContractSays() throws {
+    /// The format is a contract, so this compares the whole file.
+    @Test func writesDocumentedFormat() throws {
         let file = try TemporaryFile()
         do {
             var writer = try RecordingWriter(
@@ -276,8 +277,8 @@ final class TemporaryFile {
                 """)
     }
 
-    /// A driver may put two samples a nanosecond apart; the file still has to be one that can be read.
-    @Test func samplesThatAreCloseTogetherStayApart() throws {
+    /// A driver may place two samples a nanosecond apart, and the file must still be readable.
+    @Test func keepsSamplesOneNanosecondApart() throws {
         let file = try TemporaryFile()
         do {
             var writer = try RecordingWriter(
@@ -295,7 +296,7 @@ final class TemporaryFile {
         #expect(times == [0, 1, 90_000_000_000_002, 90_000_000_000_003])
     }
 
-    @Test func whatCannotBeWrittenIsAnErrorOfTheSystem() throws {
+    @Test func reportsSystemErrorOnWrite() throws {
         #expect(throws: RecordingError.system(path: "/nonexistent/file.csv", SystemFailure(code: ENOENT))) {
             _ = try RecordingWriter(
                 path: "/nonexistent/file.csv", accelerometerRange: 78, gyroscopeRange: 35, hasTemperature: true)

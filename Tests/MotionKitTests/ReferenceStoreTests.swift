@@ -6,12 +6,12 @@ import Testing
 
 @testable import MotionKit
 
-/// What outlives a run: kept whole or not at all, and never believed where it is not what was written.
+/// The stored reference is written atomically, and ignored if it is damaged.
 @Suite struct ReferenceStoreTests {
     private let attitude = Quaternion(roll: 0.3, pitch: -0.7, yaw: 2.1)
 
-    /// Kept where a manager looks for it, or it is reported why not.
-    @Test func aReferenceIsKeptAndForgotten() throws {
+    /// The reference is saved where a manager loads it from.
+    @Test func savesAndRemovesReference() throws {
         let directory = TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         #expect(store.load() == nil)
@@ -38,7 +38,7 @@ import Testing
         "jostle reference attitude 1\n1 1 1 1\n", "jostle reference attitude 2\n1 0 0 0\n", "1 0 0 0\n",
         "jostle reference attitude 1\n1 0 0 0\n1 0 0 0\n", "\u{0}\u{0}\u{0}\u{0}",
     ])
-    func aFileThatIsTornOrNotOursIsIgnored(content: String) throws {
+    func ignoresDamagedOrForeignFile(content: String) throws {
         let directory = TemporaryDirectory()
         try directory.write(content, to: directory.referenceFile)
         let store = ReferenceStore(stateDirectory: directory.path)
@@ -47,19 +47,19 @@ import Testing
         #expect(store.load() != nil)
     }
 
-    /// Bytes that are no text are no reason to fail either.
-    @Test func bytesThatAreNoTextAreIgnored() throws {
+    /// Bytes that are not text must not crash it.
+    @Test func ignoresBytesThatAreNotText() throws {
         let directory = TemporaryDirectory()
         try directory.write("", to: directory.referenceFile)
         try Data((0..<200).map { UInt8(255 - $0) }).write(to: URL(fileURLWithPath: directory.referenceFile))
         #expect(ReferenceStore(stateDirectory: directory.path).load() == nil)
     }
 
-    @Test func aFailureIsReportedAndTheOldFileStays() throws {
+    @Test func reportsFailureAndKeepsOldFile() throws {
         let directory = TemporaryDirectory()
         let store = ReferenceStore(stateDirectory: directory.path)
         try store.save(attitude)
-        // In the way of the new file, which is written beside the old one.
+        // Blocks the new file, which is written beside the old one.
         try FileManager.default.createDirectory(
             atPath: directory.path + "/.reference-attitude.new", withIntermediateDirectories: false)
         #expect(throws: ReferenceStoreError(path: directory.path, failure: SystemFailure(code: EISDIR))) {

@@ -7,11 +7,11 @@ import Testing
 
 @testable import MotionKit
 
-/// Requirement: a recording that is commanded from afar is bounded in time, size and number, and tells how it ended.
+/// Requirement: remotely requested recordings are limited in time, size and number, and report how they ended.
 @Suite(.timeLimit(.minutes(1))) struct RemoteRecordingTests {
     private let directory = NSTemporaryDirectory() + "jostle-shelf-" + UUID().uuidString
 
-    /// Records what a device gives, and returns what came of it.
+    /// Records a device's samples, and returns the outcome.
     private func record(
         _ samples: [MotionSample], seconds: Double, bytes: Int = 1 << 20, stops: Bool = false
     ) async throws -> (outcome: SampleRecorder.Outcome, path: String) {
@@ -37,7 +37,7 @@ import Testing
         return (try #require(outcomes.entries.first), path)
     }
 
-    @Test func itEndsInTimeAndCanBeRead() async throws {
+    @Test func endsInTimeAndCanBeRead() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var movement = Movement()
         let (outcome, path) = try await record(movement.rest(3), seconds: 1)
@@ -50,7 +50,7 @@ import Testing
         #expect(count == 200)
     }
 
-    @Test func itIsNotLargerThanItMayBe() async throws {
+    @Test func staysBelowMaximumSize() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var movement = Movement()
         let (outcome, path) = try await record(movement.rest(3), seconds: 600, bytes: 5000)
@@ -59,14 +59,14 @@ import Testing
         #expect(size == outcome.bytes)
     }
 
-    @Test func aStopKeepsWhatHasCome() async throws {
+    @Test func stopKeepsSamplesSoFar() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var movement = Movement()
         let (outcome, _) = try await record(movement.rest(0.5), seconds: 600, stops: true)
         #expect(outcome.end == .stopped && outcome.samples == 100 && outcome.lost == 0)
     }
 
-    @Test func theOldestMakesRoomAndOtherFilesStay() throws {
+    @Test func removesOldestRecordingOnly() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let shelf = RecordingDirectory(stateDirectory: directory)
         for number in 1...11 {
@@ -79,7 +79,7 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: shelf.path)
         #expect(Set(names) == Set((4...11).map { "recording-\($0).csv" } + ["recording-mine.csv"]))
         #expect(try shelf.next(bytes: 1).name == "recording-12.csv")
-        // A number after which there is none counts for nothing.
+        // The largest possible number is ignored, since none can follow it.
         let last = "\(shelf.path)/recording-\(Int.max).csv"
         #expect(FileManager.default.createFile(atPath: last, contents: nil))
         #expect(try shelf.next(bytes: 1).name == "recording-12.csv")

@@ -6,20 +6,20 @@ import Testing
 
 @testable import MotionKit
 
-/// The responder chain: newest first, until one consumes; whoever heard a beginning hears exactly one end.
+/// Requirement: the newest responder comes first, until one consumes; a responder with a begin gets exactly one end.
 @Suite(.timeLimit(.minutes(1))) struct ResponderChainTests {
-    /// A chain whose events the test delivers itself, and what its handlers heard, as "name phase".
+    /// A chain whose events the test delivers itself, and a log of what its handlers received, as "name phase".
     private struct Rig {
         let chain = ResponderChain()
-        let heard = Journal<String>()
+        let received = Journal<String>()
         let reasons = Journal<CancellationReason?>()
 
         func responder(
             _ name: String, for recognizer: Recognizer? = .shake, _ response: GestureResponse = .passOn,
             then act: @escaping @Sendable (GestureEvent) -> Void = { _ in }
         ) -> Responder {
-            Responder(recognizer: recognizer) { [heard, reasons] event in
-                heard.append("\(name) \(event.phase)")
+            Responder(recognizer: recognizer) { [received, reasons] event in
+                received.append("\(name) \(event.phase)")
                 if event.phase == .cancelled { reasons.append(event.reason) }
                 act(event)
                 return response
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func newestHearsFirstAndTheDefaultResponderLast() {
+    @Test func callsNewestFirstAndDefaultLast() {
         let rig = Rig()
         rig.chain.setLast(rig.responder("default", for: nil))
         rig.add("old")
@@ -56,13 +56,13 @@ import Testing
         rig.deliver(.changed)
         rig.deliver(.ended)
         #expect(
-            rig.heard.entries == [
+            rig.received.entries == [
                 "new began", "old began", "default began", "new changed", "old changed", "default changed",
                 "new ended", "old ended", "default ended",
             ])
     }
 
-    @Test func whoConsumesABeginningKeepsTheGestureToItself() {
+    @Test func consumedBeginHidesGestureFromOthers() {
         let rig = Rig()
         rig.chain.setLast(rig.responder("default", for: nil))
         rig.add("below")
@@ -72,28 +72,28 @@ import Testing
         rig.deliver(.ended)
         rig.deliver(.recognized)
         #expect(
-            rig.heard.entries == [
+            rig.received.entries == [
                 "above began", "consumer began", "above ended", "consumer ended", "above recognized",
                 "consumer recognized",
             ])
     }
 
-    /// Consuming an end does not take it from those below who heard the beginning.
-    @Test func anEndReachesEverybodyWhoHeardTheBeginning() {
+    /// Consuming an end does not hide it from responders below that received the begin.
+    @Test func endReachesEveryParticipant() {
         let rig = Rig()
         rig.add("below")
-        let responder = Responder(recognizer: .shake) { [heard = rig.heard] event in
-            heard.append("above \(event.phase)")
+        let responder = Responder(recognizer: .shake) { [received = rig.received] event in
+            received.append("above \(event.phase)")
             return event.phase == .ended ? .consume : .passOn
         }
         rig.chain.add(responder)
         rig.deliver(.began)
         rig.deliver(.ended)
-        #expect(rig.heard.entries == ["above began", "below began", "above ended", "below ended"])
+        #expect(rig.received.entries == ["above began", "below began", "above ended", "below ended"])
     }
 
-    /// A predicate looks at the beginning; the end of what it let through comes in any case.
-    @Test func aPredicateDecidesWhereAGestureBegins() {
+    /// A predicate only decides about the begin. If it accepts that, the end is delivered in any case.
+    @Test func predicateDecidesAtBegin() {
         let rig = Rig()
         rig.add("any")
         rig.add("strong", for: .shake.when { ($0.strength ?? 0) > 10 })
@@ -104,14 +104,14 @@ import Testing
         rig.deliver(.ended, strength: 25)
         rig.deliver(.recognized, strength: 15)
         #expect(
-            rig.heard.entries == [
+            rig.received.entries == [
                 "strong began", "any began", "strong ended", "any ended", "any began", "any ended",
                 "medium recognized", "strong recognized", "any recognized",
             ])
     }
 
-    /// Switched off in between, it hears a cancellation, and the rest of the gesture not at all.
-    @Test func whoIsSwitchedOffHearsACancellation() {
+    /// A handler that is disabled during a gesture receives a cancellation and nothing else of that gesture.
+    @Test func disabledHandlerReceivesCancellation() {
         let rig = Rig()
         rig.add("stays")
         let token = rig.add("leaves")
@@ -123,14 +123,14 @@ import Testing
         rig.deliver(.ended)
         rig.deliver(.began)
         #expect(
-            rig.heard.entries == [
+            rig.received.entries == [
                 "leaves began", "stays began", "leaves changed", "stays changed", "leaves cancelled", "stays changed",
                 "stays ended", "stays began",
             ])
         #expect(rig.reasons.entries == [.disabled])
     }
 
-    @Test func whoIsRemovedHearsACancellation() {
+    @Test func removedHandlerReceivesCancellation() {
         let rig = Rig()
         let token = rig.add("leaves")
         rig.deliver(.began)
@@ -138,12 +138,12 @@ import Testing
         token.remove()
         rig.deliver(.ended)
         rig.deliver(.began)
-        #expect(rig.heard.entries == ["leaves began", "leaves cancelled"])
+        #expect(rig.received.entries == ["leaves began", "leaves cancelled"])
         #expect(rig.reasons.entries == [.disabled])
     }
 
-    /// A gesture that was cancelled by switching off does not come back by switching on; the next one does.
-    @Test func whoIsSwitchedOnAgainWaitsForTheNextGesture() {
+    /// A handler that is enabled again does not receive the gesture that disabling cancelled, but the next one.
+    @Test func reenabledHandlerWaitsForNextGesture() {
         let rig = Rig()
         let token = rig.add("handler")
         rig.deliver(.began)
@@ -153,10 +153,10 @@ import Testing
         rig.deliver(.ended)
         rig.deliver(.began)
         rig.deliver(.ended)
-        #expect(rig.heard.entries == ["handler began", "handler cancelled", "handler began", "handler ended"])
+        #expect(rig.received.entries == ["handler began", "handler cancelled", "handler began", "handler ended"])
     }
 
-    @Test func aReplacedDefaultResponderHearsACancellationAndItsSuccessorNothing() {
+    @Test func replacedDefaultResponderReceivesCancellation() {
         let rig = Rig()
         rig.chain.setLast(rig.responder("first", for: nil))
         rig.deliver(.began)
@@ -166,11 +166,11 @@ import Testing
         rig.chain.setLast(nil)
         rig.deliver(.ended)
         rig.deliver(.began)
-        #expect(rig.heard.entries == ["first began", "first cancelled", "second began", "second cancelled"])
+        #expect(rig.received.entries == ["first began", "first cancelled", "second began", "second cancelled"])
         #expect(rig.reasons.entries == [.disabled, .disabled])
     }
 
-    @Test func whoComesDuringAGestureDoesNotHearItsEnd() {
+    @Test func lateHandlerReceivesNoEnd() {
         let rig = Rig()
         rig.add("early") { [rig] event in
             if event.phase == .began { rig.add("from within") }
@@ -178,13 +178,13 @@ import Testing
         rig.deliver(.began)
         rig.add("late")
         rig.deliver(.ended)
-        #expect(rig.heard.entries == ["early began", "early ended"])
+        #expect(rig.received.entries == ["early began", "early ended"])
         rig.deliver(.began)
-        #expect(rig.heard.entries.dropFirst(2) == ["late began", "from within began", "early began"])
+        #expect(rig.received.entries.dropFirst(2) == ["late began", "from within began", "early began"])
     }
 
-    /// Handlers change the chain while they are called: no deadlock, and still one end each.
-    @Test func aHandlerMayRemoveItselfWhereItHears() {
+    /// A handler that changes the chain while it is called causes no deadlock, and still gets one end.
+    @Test func handlerMayRemoveItself() {
         let rig = Rig()
         let token = Mutex<RecognizerToken?>(nil)
         let leaving = rig.add("leaves") { event in
@@ -194,10 +194,10 @@ import Testing
         rig.deliver(.began)
         rig.deliver(.ended)
         rig.deliver(.began)
-        #expect(rig.heard.entries == ["leaves began", "leaves cancelled"])
+        #expect(rig.received.entries == ["leaves began", "leaves cancelled"])
     }
 
-    @Test func whoIsRemovedBeforeItsTurnHearsNothing() {
+    @Test func handlerRemovedBeforeItsTurnReceivesNothing() {
         let rig = Rig()
         let below = rig.add("below")
         rig.add("above") { event in
@@ -205,11 +205,11 @@ import Testing
         }
         rig.deliver(.began)
         rig.deliver(.ended)
-        #expect(rig.heard.entries == ["above began", "above ended"])
+        #expect(rig.received.entries == ["above began", "above ended"])
     }
 
-    /// Off and on again before its turn: it was on when it heard the beginning, so it hears the true end.
-    @Test func whoIsSwitchedOffAndOnBeforeItsTurnTakesPart() {
+    /// A handler that is disabled and enabled again before its turn is enabled at the begin, so it receives the real end.
+    @Test func handlerReenabledBeforeItsTurnReceivesEnd() {
         let rig = Rig()
         let below = rig.add("below")
         rig.add("above") { event in
@@ -219,10 +219,10 @@ import Testing
         }
         rig.deliver(.began)
         rig.deliver(.ended)
-        #expect(rig.heard.entries == ["above began", "below began", "above ended", "below ended"])
+        #expect(rig.received.entries == ["above began", "below began", "above ended", "below ended"])
     }
 
-    @Test func whoIsRemovedWhileTheEndIsOnItsWayHearsOneEnd() {
+    @Test func handlerRemovedDuringEndReceivesOneEnd() {
         let rig = Rig()
         let below = rig.add("below")
         rig.add("above") { event in
@@ -231,11 +231,11 @@ import Testing
         rig.deliver(.began)
         rig.deliver(.ended)
         rig.chain.deliverCancellations()
-        #expect(rig.heard.entries == ["above began", "below began", "above ended", "below cancelled"])
+        #expect(rig.received.entries == ["above began", "below began", "above ended", "below cancelled"])
     }
 
-    /// An end that got lost on its way is made up for when the next gesture begins, or when delivery ends.
-    @Test func aGestureWithoutAnEndIsCancelled() {
+    /// If an end is lost, a cancellation replaces it when the next gesture begins or delivery ends.
+    @Test func cancelsGestureWithoutEnd() {
         let rig = Rig()
         rig.add("handler")
         rig.deliver(.began)
@@ -243,12 +243,12 @@ import Testing
         rig.chain.cancelAll(.stopped)
         rig.chain.cancelAll(.stopped)
         rig.deliver(.ended)
-        #expect(rig.heard.entries == ["handler began", "handler cancelled", "handler began", "handler cancelled"])
+        #expect(rig.received.entries == ["handler began", "handler cancelled", "handler began", "handler cancelled"])
         #expect(rig.reasons.entries == [.interrupted, .stopped])
     }
 
-    /// A simulated gesture beside a real one of its kind: the end of one is not that of the other.
-    @Test func realAndSimulatedGesturesAreKeptApart() {
+    /// The end of a simulated gesture does not end a real one of the same kind, nor the reverse.
+    @Test func separatesRealAndSimulatedGestures() {
         let rig = Rig()
         let isSimulated = Journal<Bool>()
         let token = rig.add("handler") { isSimulated.append($0.isSimulated) }
@@ -264,23 +264,23 @@ import Testing
         rig.chain.deliverCancellations()
         rig.chain.cancelAll(.stopped)
         #expect(
-            rig.heard.entries.map { $0.split(separator: " ")[1] } == [
+            rig.received.entries.map { $0.split(separator: " ")[1] } == [
                 "began", "began", "changed", "ended", "began", "ended", "began", "cancelled", "cancelled",
             ])
         #expect(isSimulated.entries == [false, true, false, false, false, true, true, false, true])
     }
 
-    @Test func aRecognizedGestureHasNoEnd() {
+    @Test func recognizedGestureHasNoEnd() {
         let rig = Rig()
         let token = rig.add("handler")
         rig.deliver(.recognized)
         token.remove()
         rig.chain.cancelAll(.stopped)
-        #expect(rig.heard.entries == ["handler recognized"])
+        #expect(rig.received.entries == ["handler recognized"])
     }
 
-    /// Other threads switch handlers off and on while gestures are delivered: beginnings and ends alternate for each.
-    @Test func everyBeginningHasOneEndWhateverOtherThreadsDo() throws {
+    /// While other threads disable and enable handlers, begins and ends alternate for each handler.
+    @Test func everyBeginHasOneEndUnderConcurrency() throws {
         let rig = Rig()
         let phases = (0..<4).map { _ in Journal<GesturePhase>() }
         let tokens = phases.map { phases in
@@ -308,9 +308,9 @@ import Testing
         #expect(thread.join(within: 10))
         rig.chain.cancelAll(.stopped)
         for phases in phases {
-            let heard = phases.entries
-            #expect(heard.count % 2 == 0)
-            for (index, phase) in heard.enumerated() { #expect((phase == .began) == (index % 2 == 0)) }
+            let received = phases.entries
+            #expect(received.count % 2 == 0)
+            for (index, phase) in received.enumerated() { #expect((phase == .began) == (index % 2 == 0)) }
         }
     }
 }

@@ -3,12 +3,12 @@ import MotionCore
 import MotionKit
 import Testing
 
-/// Requirement: what is not a recording of a resting sensor in equal steps of time is refused, with what is wrong and where.
+/// Requirement: only evenly spaced recordings of a resting sensor are accepted; the error says what is wrong, and when.
 @Suite struct RestingRecordingTests {
-    /// A row's fields but for its time; changed by a test.
+    /// A row's fields apart from its time, which a test may change.
     private typealias Values = (a: [Double], g: [Double])
 
-    /// A minute at 100 Hz: noise of a few counts, gravity on z.
+    /// A minute at 100 Hz, with noise of a few counts and gravity along z.
     private func recording(
         seconds: Double = 60, time: (Int) -> Double = { Double($0) / 100 }, temperature: ((Double) -> Double)? = nil,
         hasGyroscope: Bool = true, change: (Double, inout Values) -> Void = { _, _ in }
@@ -63,7 +63,7 @@ import Testing
         #expect(recording.rotationRate == nil && recording.temperature == nil && recording.count == 6000)
     }
 
-    @Test("Slow drift of the bias, as of a chip that warms up, is rest")
+    @Test("Accepts a slow drift of the bias, as while a chip warms up")
     func warming() throws {
         let file = try recording(change: { (t: Double, values: inout Values) in
             let warmth: Double = 1 - exp(-t / 20)
@@ -73,13 +73,13 @@ import Testing
         #expect(error(of: file) == nil)
     }
 
-    /// From when and until when a recording is said to move, and what was seen.
+    /// The start, end and kind of the movement that is found in a recording.
     private func movement(in file: TemporaryFile) -> (from: Double, until: Double, violation: RestViolation)? {
         guard case .moved(let from, let until, let violation) = error(of: file) else { return nil }
         return (from, until, violation)
     }
 
-    @Test("A knock is told with its time and the axis that saw it")
+    @Test("Reports a knock with its time and axis")
     func knock() throws {
         let file = try recording(change: { (t: Double, values: inout Values) in
             if t >= 20.2 && t < 20.25 { values.a[1] += 1 }
@@ -94,7 +94,7 @@ import Testing
         #expect(spread > 0.2 && spread < 0.4 && allowed <= 0.15)
     }
 
-    @Test("A slow turn is told where it begins")
+    @Test("Reports the start of a slow turn")
     func turn() throws {
         let file = try recording(change: { (t: Double, values: inout Values) in
             if t >= 30 && t < 40 { values.g[2] += 0.02 }
@@ -110,7 +110,7 @@ import Testing
         #expect(abs(jump - 0.02) < 0.001)
     }
 
-    @Test("A board that never rests is told from end to end")
+    @Test("Reports a board that never rests from start to end")
     func always() throws {
         let file = try recording(change: { (t: Double, values: inout Values) in values.g[0] += 0.1 * sin(20 * t) })
         let found = try #require(movement(in: file))
@@ -123,7 +123,7 @@ import Testing
         #expect(abs(rate - 0.62) < 0.01)
     }
 
-    @Test("A slow tilt is told")
+    @Test("Reports a slow tilt")
     func tilt() throws {
         let file = try recording(change: { (t: Double, values: inout Values) in values.a[0] += 0.02 * t })
         let found = try #require(movement(in: file))
@@ -131,12 +131,12 @@ import Testing
             Issue.record("\(found)")
             return
         }
-        // The usual mean is that of the middle.
+        // The usual mean is the median, from the middle of the tilt.
         #expect(found.from == 0 && !found.violation.isGyroscope && found.violation.axis == 0)
         #expect(abs(shift - 0.6) < 0.05)
     }
 
-    @Test("Too short a recording says what is needed")
+    @Test("The error for a short recording says what is needed")
     func short() throws {
         let file = try recording(seconds: 20)
         guard case .tooShort(let seconds, 2000) = error(of: file) else {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("Steps of time that differ by more than a fifth are told; one in a thousand is let pass and counted")
+    @Test("Refuses intervals that differ by more than a fifth, but accepts and counts one in a thousand")
     func steps() throws {
         let jitter = try recording(time: { Double($0) / 100 + ($0 % 10 == 5 ? 0.0025 : 0) })
         guard case .irregular(let time, let interval, let period, let count) = error(of: jitter) else {
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("A malformed file is told as elsewhere")
+    @Test("Reports a malformed file")
     func malformed() throws {
         let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n0,0,0,x,0,0,0\n")
         guard case .unreadable(.malformed(_, line: 2, _)) = error(of: file) else {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MotionKit
 
-/// The ring between the sensor thread and the delivery thread: in order, nothing lost unnoticed, no locks.
+/// The queue between the sensor thread and the delivery thread keeps the order and reports lost elements.
 @Suite struct RingTests {
-    @Test func elementsComeOutInTheOrderInWhichTheyWentIn() {
+    @Test func keepsOrder() {
         let ring = Ring<Int>(capacity: 8)
         for element in [3, -1, 4, -1, 5] { #expect(ring.push(element)) }
         var taken: [Int] = []
@@ -17,9 +17,9 @@ import Testing
         #expect(ring.pop() == nil)
     }
 
-    /// The capacity is the next power of two; what finds no room is refused and not in the way of what is there.
+    /// The capacity is the next power of two. Elements beyond it are refused and overwrite nothing.
     @Test(arguments: [(1, 2), (2, 2), (3, 4), (64, 64), (65, 128)])
-    func aFullRingRefuses(asked: Int, room: Int) {
+    func refusesElementsWhenFull(asked: Int, room: Int) {
         let ring = Ring<Int>(capacity: asked)
         for element in 0..<room { #expect(ring.push(element)) }
         #expect(!ring.push(-1))
@@ -31,7 +31,7 @@ import Testing
         #expect(taken == Array(1...room))
     }
 
-    @Test func indicesWrapAround() {
+    @Test func wrapsIndices() {
         let ring = Ring<Int>(capacity: 4)
         var next = 0
         for element in 0..<1000 {
@@ -51,8 +51,8 @@ import Testing
         #expect(next == 1000)
     }
 
-    /// One thread puts a million numbers in while another takes them out: all of them, in order.
-    @Test func twoThreadsPassAMillionElements() async throws {
+    /// One thread adds a million numbers while another removes them: all arrive, in order.
+    @Test func passesMillionElementsBetweenThreads() async throws {
         let count = 1_000_000
         let ring = Ring<(Int, Int)>(capacity: 256)
         let wrong = Journal<Int>()
@@ -76,7 +76,7 @@ import Testing
                         sched_yield()
                         element = ring.pop()
                     }
-                    // The two halves differ where an element was read while it was written.
+                    // The two halves differ if an element was read while it was being written.
                     if let (a, b) = element, a != expected || b != ~expected {
                         wrong.append(expected)
                         return

@@ -2,10 +2,10 @@ import MotionCore
 import MotionKit
 import Testing
 
-/// Requirement: of movements that somebody showed, each sensitivity's catch and mistakes are told, and the best one.
+/// Requirement: for demonstrated gestures, reports the hits and false alarms of each sensitivity, and the best one.
 @Suite struct SensitivityTuningTests {
-    /// Samples at 100 Hz of a board that lies flat and is shaken along x.
-    private struct Tape {
+    /// Samples at 100 Hz of a flat board that is shaken along x.
+    private struct SampleSequence {
         var samples: [MotionSample] = []
 
         mutating func rest(_ seconds: Double) { shake(seconds, peak: 0) }
@@ -24,13 +24,13 @@ import Testing
 
     /// Three shakes of this strength, g.
     private func shakes(peak: Double) -> [MotionSample] {
-        var tape = Tape()
-        tape.rest(3)
+        var sequence = SampleSequence()
+        sequence.rest(3)
         for _ in 0..<3 {
-            tape.shake(1, peak: peak)
-            tape.rest(2.5)
+            sequence.shake(1, peak: peak)
+            sequence.rest(2.5)
         }
-        return tape.samples
+        return sequence.samples
     }
 
     private func tune(shown: Double, ordinary: Double) -> SensitivityTuning {
@@ -40,7 +40,7 @@ import Testing
             ordinary: shakes(peak: ordinary))
     }
 
-    @Test func boutsAreMovementsWithPauses() {
+    @Test func separatesBoutsByPauses() {
         let bouts = BoutDetector.bouts(in: shakes(peak: 2))
         #expect(bouts.count == 3)
         for (index, bout) in bouts.enumerated() {
@@ -49,19 +49,19 @@ import Testing
             #expect(abs(bout.peak - 2 * standardGravity) < 4)
         }
         #expect(BoutDetector.bouts(in: shakes(peak: 0)).isEmpty)
-        // One that is under way at the end.
+        // A bout in progress at the end counts.
         #expect(BoutDetector.bouts(in: Array(shakes(peak: 2).prefix(350))).count == 1)
     }
 
-    @Test func ordinaryShakesNeedNoOtherSensitivity() {
+    @Test func suggestsDefaultForOrdinaryShakes() {
         let tuning = tune(shown: 2, ordinary: 0)
         #expect(tuning.shown == 3 && tuning.outcomes.map(\.sensitivity) == Array(1...10))
         #expect(tuning.isClean)
-        // With room to both sides.
+        // With a margin on both sides.
         #expect((4...7).contains(tuning.best.sensitivity), "\(tuning.best)")
     }
 
-    @Test func gentleShakesNeedAHigherOne() {
+    @Test func suggestsHigherSensitivityForGentleShakes() {
         let gentle = (1...30).map { 0.05 * Double($0) }.first { peak in
             let caught = tune(shown: peak, ordinary: 0).outcomes.map(\.caught)
             return caught[4] == 0 && caught[9] == 3
@@ -76,7 +76,7 @@ import Testing
         #expect(caught == caught.sorted())
     }
 
-    @Test func whatFiresByMistakeIsCountedAgainstIt() {
+    @Test func countsFalseAlarms() {
         let tuning = tune(shown: 3, ordinary: 0.75)
         #expect(tuning.outcomes[9].fired >= 3)
         #expect(tuning.outcomes[0].fired == 0)
@@ -84,12 +84,12 @@ import Testing
         #expect(tuning.isClean)
     }
 
-    @Test func whereTheyAreAlikeItIsSaid() {
+    @Test func reportsWhenMovementsAreAlike() {
         let tuning = tune(shown: 2, ordinary: 2)
         #expect(!tuning.isClean)
     }
 
-    @Test func aGestureThatIsSwitchedOffIsTunedAllTheSame() {
+    @Test func tunesDisabledGesture() {
         var settings = MotionSettings()
         settings.gestures.shake.common.isEnabled = false
         let samples = shakes(peak: 2)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MotionKit
 
-/// Requirement: a rate that chip or bus cannot do is refused with the arithmetic and what to do.
+/// Requirement: a rate that is too high for the chip or the bus is refused with the calculation and advice.
 @Suite struct SensorRateTests {
     private func rate(
         of family: IMUFamily = .mpu6050, _ hertz: Double, batch: Double = 0.02, bus: SensorBusClock = .known(100_000)
@@ -17,7 +17,7 @@ import Testing
         return try #require(chip.rate(settings, identity: nil, bus: bus))
     }
 
-    @Test func whatTheBusCarriesIsNotRefused() throws {
+    @Test func acceptsRateThatBusCarries() throws {
         for hertz in [4.0, 200, 500] {
             let rate = try rate(hertz)
             #expect(rate.refusal == nil)
@@ -27,7 +27,7 @@ import Testing
         #expect(try rate(200).summary == "200 Hz take 30 % of the bus; up to 500 Hz are possible")
     }
 
-    @Test func whatTheBusDoesNotCarryIsRefusedWithTheArithmetic() throws {
+    @Test func refusesRateBeyondBusWithCalculation() throws {
         let refusal = try #require(try rate(1000).refusal)
         #expect(refusal.reason == .beyondBus)
         let text = "\(refusal)"
@@ -39,28 +39,28 @@ import Testing
         }
     }
 
-    @Test func aBusOfUnknownClockIsWarnedOf() throws {
+    @Test func warnsIfBusClockIsUnknown() throws {
         let rate = try rate(1000, bus: .unknown)
         #expect(rate.refusal == nil)
         #expect(rate.notes().count == 1)
         #expect(rate.notes().first?.contains("if it is 100 kHz") == true)
     }
 
-    @Test func whatTheChipDoesNotHaveIsRefused() throws {
+    @Test func refusesRateBeyondChip() throws {
         let refusal = try #require(try rate(of: .adxl345, 1000, bus: .known(400_000)).refusal)
         #expect(refusal.reason == .beyondChip)
-        #expect("\(refusal)" == "IMUSettings.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were asked for")
+        #expect("\(refusal)" == "IMUSettings.rate: the ADXL345 measures up to 800 Hz; 1000 Hz were requested")
     }
 
-    @Test func anotherRateAndAnotherBatchAreNoted() throws {
-        #expect(try rate(of: .adxl345, 4).notes() == ["IMUSettings.rate: the ADXL345 has 25 Hz for 4 Hz"])
+    @Test func notesDifferentRateAndBatch() throws {
+        #expect(try rate(of: .adxl345, 4).notes() == ["IMUSettings.rate: the ADXL345 provides 25 Hz instead of 4 Hz"])
         let notes = try rate(200, batch: 1).notes()
         #expect(notes.count == 1)
         #expect(notes.first?.contains("200 frames of 14 bytes are more than half of the FIFO, which holds 73") == true)
         #expect(notes.first?.contains("every 180 ms") == true)
     }
 
-    @Test func openingASensorChecksItsRate() throws {
+    @Test func checksRateOnOpening() throws {
         var settings = IMUSettings()
         settings.rate = 1500
         let failure = failure { () throws(SensorError) in _ = try SensorSelection.virtual("rest").open(settings) }
@@ -79,7 +79,7 @@ import Testing
         #expect(device.notes.count == 1)
     }
 
-    @Test func aVirtualChipHasAVirtualWire() async throws {
+    @Test func virtualChipHasVirtualDataReadyLine() async throws {
         var selection = SensorSelection.virtual("rest")
         selection.dataReadyLine = GPIOPlace(line: .number(17))
         let manager = MotionManager(sensor: selection)
@@ -89,7 +89,7 @@ import Testing
         #expect(manager.sensorStatus?.dataReady.state == .used)
     }
 
-    @Test func aLineThatIsNotThereIsAnErrorOfTheConfiguration() {
+    @Test func reportsMissingDataReadyLine() {
         let error = SensorError.dataReadyLine(GPIOError.missing)
         #expect("\(error)".hasPrefix("SensorSelection.dataReadyLine: line 17 of gpiochip98765: there is no GPIO chip"))
         #expect(!error.isPermission)
@@ -106,7 +106,7 @@ import Testing
 }
 
 extension GPIOError {
-    /// What the kernel answers where there is no such chip.
+    /// The kernel's error if there is no such chip.
     fileprivate static var missing: GPIOError {
         do throws(GPIOError) {
             _ = try GPIOLine(GPIOPlace(chip: "gpiochip98765", line: .number(17)))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MotionKit
 
-/// Requirement: a chip is found out by reading alone, and the best one is chosen with a reason.
+/// Requirement: chips are identified by reading only, and the best one is chosen with a reason.
 @Suite struct SensorScanTests {
-    /// A chip of nothing but registers; what is not there reads as zero. A write fails the test.
+    /// A chip that has only registers. Missing ones read as zero, and a write fails the test.
     private struct Registers: RegisterBus {
         var content: [UInt8: UInt8] = [:]
         var failure: BusError?
@@ -43,7 +43,7 @@ import Testing
         func stop() throws(BusError) {}
     }
 
-    /// Three families: two that share a register, one with another.
+    /// Three families, two of which share an identity register.
     private static let chips = [
         family(.mpu6050, register: 0x75, [0x68: "MPU-6050", 0x70: "MPU-6500"]),
         family(.mpu6050, register: 0x00, addresses: [0x68, 0x69, 0x6A], [0xD1: "second"]),
@@ -61,9 +61,9 @@ import Testing
         arguments: [
             ([0x75: 0x70], "MPU-6500", [0x75]), ([0x75: 0x47], "third", [0x75]),
             ([0x00: 0xD1], "second", [0x75, 0x00]),
-            // An MPU-6500's register 0 is whatever the factory noted there.
+            // Register 0 of an MPU-6500 holds a factory value.
             ([0x75: 0x68, 0x00: 0xD1], "MPU-6050", [0x75]),
-            // And so is that of a chip that is known, if only by its name.
+            // So does that of a chip that is known by name only.
             ([0x75: 0x20, 0x00: 0xD1], "ICM-20690", [0x75]), ([0x00: 0xEA], "ICM-20948", [0x75, 0x00]),
         ] as [([UInt8: UInt8], String, [UInt8])])
     func identification(content: [UInt8: UInt8], name: String, reads: [UInt8]) throws {
@@ -73,14 +73,14 @@ import Testing
         #expect(read == reads)
     }
 
-    @Test("What nobody knows is told as the first register has it")
-    func stranger() throws {
+    @Test("Reports an unknown chip with the identity in the first register")
+    func unknownChip() throws {
         let (identity, reads) = try identify([0x75: 0x75, 0x00: 0x11])
         #expect(identity.name == nil && identity.register == 0x75 && identity.identity == 0x75)
         #expect(reads == [0x75, 0x00])
     }
 
-    @Test("Silence ends the search")
+    @Test("Ends the search if no chip answers")
     func silence() {
         var bus = Registers(failure: BusError(.notAcknowledged))
         var failure: BusError?
@@ -92,7 +92,7 @@ import Testing
         #expect(failure == BusError(.notAcknowledged) && bus.reads == [0x75])
     }
 
-    @Test("An address is looked at as the families that have it, or as the one that is named")
+    @Test("Tries the families that use an address, or the named one")
     func candidates() {
         func names(_ address: UInt8, _ family: IMUFamily?) -> Int {
             ChipRegistry.candidates(at: address, named: family, of: Self.chips).count
@@ -103,7 +103,7 @@ import Testing
         #expect(Set(SensorScan.families) == Set(IMUFamily.allCases))
     }
 
-    @Test("The usual part of every family has a number, which a message can name")
+    @Test("The usual part of every family has an identity for messages")
     func usual() {
         for chip in ChipRegistry.all {
             let usual = chip.usual
@@ -112,7 +112,7 @@ import Testing
         #expect(ChipRegistry.all.first { $0.family == .mpu6050 }?.usual?.identity == 0x68)
     }
 
-    // MARK: The choice
+    // MARK: Choice
 
     private func found(_ places: [(bus: Int, address: UInt8, identity: IMUIdentity)]) -> [SensorScan.BusReport] {
         Set(places.map(\.bus)).sorted().map { bus in
@@ -127,7 +127,7 @@ import Testing
     private let mpu6500 = IMUIdentity(register: 0x75, identity: 0x70, name: "MPU-6500", family: .mpu6050)
     private let unknown = IMUIdentity(register: 0x75, identity: 0x75)
 
-    @Test("The only chip with a driver is taken; one without is not")
+    @Test("Chooses the only supported chip, and no unsupported one")
     func onlyOne() throws {
         let scan = SensorScan(
             found([(0, 0x68, unknown), (1, 0x69, mpu6500)]), chips: ChipRegistry.all)
@@ -137,7 +137,7 @@ import Testing
         #expect(!choice.isAssumed && choice.reason == "the only chip with a driver")
     }
 
-    @Test("Of two of a family the first by bus and address is taken")
+    @Test("Chooses the first of two chips of a family by bus and address")
     func firstOfTwo() throws {
         let scan = SensorScan(found([(0, 0x69, mpu6500), (1, 0x68, mpu6500)]), chips: ChipRegistry.all)
         let choice = try #require(scan.choice)
@@ -145,8 +145,8 @@ import Testing
         #expect(choice.reason == "of 2 chips the first by bus and address in the family mpu6050")
     }
 
-    @Test("A chip of an unknown number is taken for what the user says, of the family that the user names")
-    func vouchedFor() throws {
+    @Test("Treats a chip with an unknown identity as the part that the user configured")
+    func assumedIdentity() throws {
         let buses = found([(1, 0x68, unknown)])
         #expect(SensorScan(buses, chips: ChipRegistry.all).choice == nil)
         #expect(SensorScan(buses, chips: ChipRegistry.all, family: .mpu6050).choice == nil)
@@ -156,14 +156,14 @@ import Testing
             SensorScan(buses, chips: ChipRegistry.all, family: .mpu6050, assumedIdentity: 0x70).choice)
         #expect(choice.isAssumed && choice.name == "MPU-6500" && choice.identity == 0x75)
         #expect(choice.reason.contains("0x75"))
-        // A known chip is preferred to it, wherever it is.
+        // A known chip is preferred, wherever it is.
         let both = SensorScan(
             found([(0, 0x68, unknown), (1, 0x68, mpu6500)]), chips: ChipRegistry.all, family: .mpu6050,
             assumedIdentity: 0x68)
         #expect(both.choice?.place.bus == "/dev/i2c-1" && both.choice?.name == "MPU-6500")
     }
 
-    @Test("What is said of a stranger tells what to set")
+    @Test("The message about an unknown chip says what to configure")
     func advice() {
         let scan = SensorScan(found([(1, 0x68, unknown)]), chips: ChipRegistry.all)
         #expect(scan.explanation(in: .agent).contains("/dev/i2c-1 0x68: identity 0x75, which is not known"))
@@ -171,8 +171,8 @@ import Testing
             scan.explanation(in: .agent).contains("sensor.driver: mpu6050 and sensor.identity: 0x68 for the MPU-6050"))
     }
 
-    @Test("A chip that another driver drives, and an address at which there is none, are told as that")
-    func slips() {
+    @Test("Reports a chip of another family, and an address without a chip")
+    func unsupportedChips() {
         let known = IMUIdentity(register: 0x75, identity: 0x68, name: "MPU-6050", family: .mpu6050)
         let other = SensorScan(found([(1, 0x68, known)]), chips: ChipRegistry.all, family: .bmi160)
         #expect(other.choice == nil)
@@ -187,7 +187,7 @@ import Testing
         #expect(everywhere.hasPrefix("no chip answers on /dev/i2c-1: check"))
     }
 
-    @Test("A part's name makes a file name of letters, digits and hyphens")
+    @Test("Forms a file name of letters, digits and hyphens from a part's name")
     func storageName() {
         #expect(SensorSelection.storageName(bus: "/dev/i2c-1", address: 0x68, part: "MPU-6050") == "i2c-1-0x68-MPU6050")
         #expect(

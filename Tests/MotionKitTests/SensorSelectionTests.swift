@@ -7,7 +7,7 @@ import VirtualIMU
 
 @testable import MotionKit
 
-/// Which sensor is read, and what is said where there is none.
+/// The selection of a sensor, and the errors if there is none.
 @Suite struct SensorSelectionTests {
     private func failure(opening selection: SensorSelection) -> SensorError? {
         do throws(SensorError) {
@@ -18,7 +18,7 @@ import VirtualIMU
         }
     }
 
-    @Test func anUnknownTrajectoryIsAnErrorThatListsTheKnownOnes() throws {
+    @Test func unknownTrajectoryErrorListsKnownOnes() throws {
         let error = try #require(failure(opening: .virtual("shkae")))
         guard case .unknownTrajectory("shkae", let known) = error else {
             Issue.record("\(error)")
@@ -30,7 +30,7 @@ import VirtualIMU
         #expect(!error.isPermission)
     }
 
-    @Test func everyKnownTrajectoryOpens() throws {
+    @Test func opensEveryTrajectory() throws {
         for (name, summary) in SensorSelection.trajectories {
             let device = try SensorSelection.virtual(name).open(IMUSettings())
             #expect(device.isSimulated)
@@ -39,8 +39,8 @@ import VirtualIMU
         }
     }
 
-    /// A recording's readings are those of the virtual sensor, over and over.
-    @Test func aRecordingIsATrajectory() throws {
+    /// The virtual sensor plays a recording in a loop.
+    @Test func playsRecordingInLoop() throws {
         let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n5,1,2,9,0.1,0.2,0.3\n6,3,2,9,0.1,0.2,0.3\n")
         let trajectory = try SensorSelection.trajectory(file.path)
         #expect(trajectory.duration == .infinity)
@@ -53,7 +53,7 @@ import VirtualIMU
         #expect(device.title.contains(file.path))
     }
 
-    @Test func aWrongRecordingIsAnErrorWithItsLine() throws {
+    @Test func reportsLineOfMalformedRecording() throws {
         let file = try TemporaryFile("t_s,ax,ay,az,gx,gy,gz\n0,1,2,9,0,0,0\n1,1,2\n")
         let error = try #require(failure(opening: .virtual(file.path)))
         guard case .recording(.malformed(file.path, line: 3, _)) = error else {
@@ -63,7 +63,7 @@ import VirtualIMU
         #expect("\(error)".contains("\(file.path):3: "))
     }
 
-    @Test func aMissingRecordingIsAnErrorOfTheSystem() throws {
+    @Test func reportsMissingRecording() throws {
         let error = try #require(failure(opening: .virtual("recordings/missing.csv")))
         guard case .recording(.system("recordings/missing.csv", let failure)) = error, failure.code == ENOENT else {
             Issue.record("\(error)")
@@ -71,9 +71,9 @@ import VirtualIMU
         }
     }
 
-    /// Without I2C it says how to enable it.
+    /// Without I2C, the error says how to enable it.
     @Test(.enabled(if: I2CBus.all().isEmpty, "this machine has I2C buses"))
-    func withoutBusesTheAdviceIsToEnableThem() throws {
+    func advisesToEnableI2CWithoutBuses() throws {
         let scan = SensorScan()
         #expect(scan.buses.isEmpty)
         #expect(scan.choice == nil)
@@ -87,7 +87,7 @@ import VirtualIMU
         #expect(!error.isPermission)
     }
 
-    @Test func aBusThatIsNotThereIsNamed() throws {
+    @Test func errorNamesMissingBus() throws {
         let error = try #require(failure(opening: .mpu6050(bus: "/dev/i2c-98765", address: 0x69)))
         guard case .notFound(let scan) = error else {
             Issue.record("\(error)")
@@ -99,7 +99,7 @@ import VirtualIMU
         #expect("\(error)".contains("modprobe i2c-dev"))
     }
 
-    @Test func aByteIsWrittenAsPeopleWriteAddresses() {
+    @Test func formatsByteAsHexadecimal() {
         #expect(hexadecimal(0x68) == "0x68")
         #expect(hexadecimal(0x0A) == "0x0A")
         #expect(hexadecimal(0xFF) == "0xFF")

@@ -6,7 +6,8 @@ import VirtualIMU
 
 @testable import MotionKit
 
-/// Requirement: a simulated movement sets off what a real one would, marked, once, and leaves the real sensor alone.
+/// Requirement: a simulated movement triggers the same gestures as a real one, once and marked, and does not affect the
+/// real sensor.
 @Suite(.timeLimit(.minutes(1))) struct SimulationTests {
     private let manager = MotionManager(settings: .shakesOnly)
     private let device = ScriptedDevice()
@@ -21,7 +22,7 @@ import VirtualIMU
 
     private func hasEnded() async -> Bool { await eventually(within: 40) { manager.simulatedMovement == nil } }
 
-    @Test func aShakeBeginsAndEndsOnceNow() async throws {
+    @Test func shakeBeginsAndEndsOnce() async throws {
         let start = monotonicSeconds()
         try manager.start(with: device)
         defer { manager.stop() }
@@ -37,9 +38,9 @@ import VirtualIMU
         #expect(manager.sensorStatus?.samples == 0)
     }
 
-    /// The real board is shaken in the middle of it: both have their beginning and their end, and the real one is as it
-    /// is without a simulation.
-    @Test func realGesturesKnowNothingOfIt() async throws {
+    /// The real board is shaken during a simulation: both shakes begin and end, and the real one is the same as without a
+    /// simulation.
+    @Test func doesNotAffectRealGestures() async throws {
         var movement = Movement()
         let samples = movement.wholeShake()
         var pipeline = MotionPipeline(settings: .shakesOnly)
@@ -60,11 +61,11 @@ import VirtualIMU
         #expect(real == expected)
     }
 
-    @Test func anotherOneMeanwhileIsRefused() async throws {
+    @Test func refusesSecondSimulation() async throws {
         manager.settings.gestures.motion.common.isEnabled = true
         try manager.start(with: device)
         defer { manager.stop() }
-        // A walk, since it lasts for as long as a busy machine may need to get here.
+        // A walk lasts long enough even on a busy machine.
         try manager.simulate(SimulatedMovement("walk", seconds: 300))
         let tap = try SimulatedMovement("tap")
         #expect(throws: SimulationError.busy("walk")) { try manager.simulate(tap) }
@@ -77,7 +78,7 @@ import VirtualIMU
         #expect(manager.simulatedMovement == tap)
     }
 
-    @Test func repeatedItIsAsManyGestures() async throws {
+    @Test func repeatsGesture() async throws {
         try manager.start(with: device)
         defer { manager.stop() }
         try manager.simulate(SimulatedMovement("gentle-shake", count: 2))
@@ -86,9 +87,9 @@ import VirtualIMU
         #expect(simulated.map(\.phase) == [.began, .ended, .began, .ended])
     }
 
-    /// As where the agent ends in the middle: the handlers have heard the end when stop returns.
-    @Test func stopCancelsIt() async throws {
-        // A walk, since it lasts for as long as a busy machine may need to get here.
+    /// As when the agent ends during a simulation: the handlers have received the end when stop returns.
+    @Test func stopCancelsSimulation() async throws {
+        // A walk lasts long enough even on a busy machine.
         manager.settings.gestures.motion.common.isEnabled = true
         for _ in 0..<2 {
             let before = events.count
@@ -103,7 +104,7 @@ import VirtualIMU
         }
     }
 
-    @Test func aHandlerOfItMayStopTheManager() async throws {
+    @Test func handlerMayStopManager() async throws {
         manager.addRecognizer(.shake) { [weak manager] event in
             if event.phase == .began { manager?.stop() }
             return .passOn
@@ -115,7 +116,7 @@ import VirtualIMU
         #expect(!manager.isRunning)
     }
 
-    @Test func settingsHoldForItAlsoThoseThatChangeMeanwhile() async throws {
+    @Test func appliesSettingsAndTheirChanges() async throws {
         manager.settings.gestures.shake.common.isEnabled = false
         try manager.start(with: device)
         defer { manager.stop() }
@@ -134,8 +135,8 @@ import VirtualIMU
         #expect(events.count == 2)
     }
 
-    /// It is the body that moves: along x it stays, however the sensor is mounted on it.
-    @Test func theMountingHasNoPartInIt() async throws {
+    /// The body moves: a movement along x stays along x, however the sensor is mounted.
+    @Test func ignoresMounting() async throws {
         manager.settings.mount = Matrix3(Vector3(0, 1, 0), Vector3(0, 0, 1), Vector3(1, 0, 0))
         try manager.start(with: device)
         defer { manager.stop() }
@@ -144,8 +145,8 @@ import VirtualIMU
         #expect(simulated.last?.axis == .x)
     }
 
-    /// Automations are tried all the more where the sensor does not work; its loss cancels real gestures alone.
-    @Test func aLostSensorIsNoHindrance() async throws {
+    /// Users try automations especially while the sensor does not work. Its loss cancels only real gestures.
+    @Test func worksWhileSensorIsLost() async throws {
         var movement = Movement()
         device.feed(movement.openShake())
         try manager.start(with: device)
@@ -153,7 +154,7 @@ import VirtualIMU
         #expect(await eventually { real.count == 1 })
         try manager.simulate(SimulatedMovement("shake"))
         #expect(await eventually(within: 30) { simulated.count >= 1 })
-        device.tell(.failed(.stalled))
+        device.emit(.failed(.stalled))
         #expect(await eventually { real.count == 2 })
         #expect(real.last?.phase == .cancelled && real.last?.reason == .sensorLost)
         #expect(await hasEnded())
@@ -161,14 +162,14 @@ import VirtualIMU
         #expect(simulated.last?.phase == .ended)
     }
 
-    @Test func withoutARunThereIsNobodyToTell() throws {
+    @Test func requiresRunningManager() throws {
         let shake = try SimulatedMovement("shake")
         #expect(throws: SimulationError.notRunning) { try manager.simulate(shake) }
         #expect(manager.simulatedMovement == nil)
     }
 }
 
-/// Requirement: what is simulated is one movement out of quiet, bounded in time.
+/// Requirement: a simulation is one movement after rest, with a limited duration.
 @Suite struct SimulatedMovementTests {
     private func failure(_ name: String, count: Int = 1, seconds: Double? = nil) -> SimulationError? {
         do throws(SimulationError) {
@@ -179,7 +180,7 @@ import VirtualIMU
         }
     }
 
-    @Test func everyKnownMovementIsBounded() throws {
+    @Test func everyMovementIsBounded() throws {
         for (name, _) in SimulatedMovement.known {
             let movement = try SimulatedMovement(name)
             #expect(movement.duration >= SimulationPlan.settling)
@@ -194,8 +195,8 @@ import VirtualIMU
         }
     }
 
-    /// 2 s of rest, 1.2 s of shaking, 1.8 s of rest: only the movement counts, and it begins at once.
-    @Test func aMovementIsTakenOutOfItsPauses() throws {
+    /// Of 2 s of rest, 1.2 s of shaking and 1.8 s of rest, only the movement counts, and it begins at once.
+    @Test func removesPausesAroundMovement() throws {
         let plan = try SimulatedMovement("shake").plan
         #expect(abs(plan.start - 8) < 0.01 && abs(plan.end - plan.start - 1.2) < 0.02)
         #expect(plan.trajectory.motion(at: plan.start + 0.13).acceleration.length > 1)
@@ -204,14 +205,14 @@ import VirtualIMU
         #expect(twice.trajectory.motion(at: twice.start + 5.13).acceleration.length > 1)
     }
 
-    @Test func whatDoesNotEndByItselfIsBrokenOff() throws {
+    @Test func endsEndlessMovementAfterDuration() throws {
         let plan = try SimulatedMovement("walk", seconds: 3).plan
         #expect(abs(plan.end - plan.start - 3) < 0.01)
         #expect(plan.trajectory.motion(at: plan.end - 0.1).acceleration.length > 0.1)
         #expect(plan.trajectory.motion(at: plan.end + 0.1).acceleration.length < 1e-9)
     }
 
-    @Test func whatIsNotPossibleIsSaid() {
+    @Test func reportsImpossibleRequests() {
         guard case .unknownMovement("moonwalk", let known) = failure("moonwalk") else {
             Issue.record("moonwalk is known")
             return

@@ -85,7 +85,8 @@ private final class Recording: CommandJob {
 
     /// Creates the file, sends the first reply and starts to record. Stops at once if `end` was called meanwhile.
     private static func begin(
-        _ manager: MotionManager, _ recordings: RecordingDirectory, seconds: Double, _ reply: CommandReply, _ shared: Shared
+        _ manager: MotionManager, _ recordings: RecordingDirectory, seconds: Double, _ reply: CommandReply,
+        _ shared: Shared
     ) throws(RecordingError) {
         let slot = try recordings.next(bytes: RemoteRecord.maximumBytes)
         let limits = SampleRecorder.Limits(seconds: seconds, bytes: RemoteRecord.maximumBytes)
@@ -128,7 +129,7 @@ extension SampleRecorder.End {
         case .time: "time"
         case .size: "size"
         case .stopped: "stopped"
-        case .silence: "sensor_lost"
+        case .noSamples: "sensor_lost"
         case .failed: "failed"
         }
     }

@@ -1,38 +1,38 @@
 package import MotionCore
 
-// What to say and to advise, for people.
+// Explanations and advice for the user.
 
 extension CalibrationError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notRunning: "the sensor is not being read"
         case .resources: "the system has no file descriptor left"
-        case .timedOut(nil): "no samples came"
+        case .timedOut(nil): "no samples arrived"
         case .timedOut(.unmoved): "the board was not moved"
         case .timedOut(.moving(let unrest)): "the board did not come to rest: \(unrest.explanation)"
-        case .timedOut: "the board did not lie still for long enough"
+        case .timedOut: "the board did not lie still long enough"
         case .cancelled: "cancelled"
         case .sensorFailed(let fault): "the sensor failed: \(fault)"
-        case .noStart: "a turn begins with a rest, and there was none"
+        case .noStart: "a turn must start from rest, and there was no rest before it"
         case .damagedTurn(let damage): damage.explanation
         }
     }
 }
 
 extension PoseCollector.Disturbance {
-    /// What disturbs the rest, for people.
+    /// What disturbs the rest, in words.
     package var explanation: String {
         switch self {
-        case .rotation: "it turns"
-        case .force: "it is shaken or knocked"
-        case .drift: "it leans slowly to one side"
-        case .badSamples: "samples are missing or at the end of their range"
+        case .rotation: "it is turning"
+        case .force: "it is being shaken or knocked"
+        case .drift: "it is slowly tilting"
+        case .badSamples: "samples are missing or clipped"
         }
     }
 }
 
 extension TurnRecorder.Damage {
-    /// What went wrong and what to do, for people.
+    /// What went wrong and what to do about it.
     package var explanation: String {
         switch self {
         case .gap: "samples were lost during the turn; do it again"
@@ -47,15 +47,15 @@ extension AccelerometerFitError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notGravity(let length):
-            "the force is \(fixed(length / standardGravity, decimals: 2)) g, which is not gravity"
+            "the measured force is \(fixed(length / standardGravity, decimals: 2)) g, not gravity"
         case .tooNear(let pose, let angle):
-            "only \(degrees(angle)) from pose \(pose + 1): turn the board further"
-        case .tooFewPoses(let have, let need): "\(have) poses are too few, \(need) are needed"
-        case .notSpread(let missing): "the poses leave a side out: add one with \(side(missing)) up"
+            "this is only \(degrees(angle)) from pose \(pose + 1): turn the board further"
+        case .tooFewPoses(let have, let need): "\(have) poses are too few; \(need) are needed"
+        case .notSpread(let missing): "the poses do not cover every side: add one with \(side(missing)) up"
         case .noSolution: "the poses contradict one another"
         case .implausibleOffset(let axis, let offset):
-            "an offset of \(milliG(offset)) on \(axisName(axis)) is beyond any working chip's; was the board still?"
-        case .implausibleMatrix: "scale factors beyond any working chip's; was the board still?"
+            "an offset of \(milliG(offset)) on \(axisName(axis)) is more than any working chip has; was the board still?"
+        case .implausibleMatrix: "no working chip has such scale factors; was the board still?"
         case .residualTooLarge(let residual, let worst):
             "gravity is off by \(milliG(residual)), most in pose \(worst + 1); was the board still?"
         }
@@ -65,15 +65,16 @@ extension AccelerometerFitError: CustomStringConvertible {
 extension GyroscopeFitError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .tooSmall(let angle): "a turn of \(degrees(angle)) tells too little: turn further"
-        case .notBack(let angle): "the board is tilted by \(degrees(angle)) against the start: put it back as it lay"
-        case .wrongNumberOfTurns(let measured, let told):
-            "the gyroscope saw \(fixed(measured, decimals: 2)) turns, not \(told)"
-        case .tooFewTurns(let have, let need): "\(have) turns are too few, \(need) are needed"
+        case .tooSmall(let angle): "a turn of \(degrees(angle)) is too small: turn further"
+        case .notBack(let angle):
+            "the board is tilted by \(degrees(angle)) from its starting position: put it back as it lay"
+        case .wrongNumberOfTurns(let measured, let stated):
+            "the gyroscope measured \(fixed(measured, decimals: 2)) turns, not \(stated)"
+        case .tooFewTurns(let have, let need): "\(have) turns are too few; \(need) are needed"
         case .axesDoNotSpan(let axis, _):
-            "the turns leave an axis out: turn the board with its \(axisName(axis)) axis level, about that axis"
+            "the turns do not cover every axis: turn the board about its \(axisName(axis)) axis, with that axis level"
         case .noSolution: "the turns contradict one another"
-        case .implausibleMatrix: "scale factors beyond any working chip's; was the board still between the turns?"
+        case .implausibleMatrix: "no working chip has such scale factors; was the board still between the turns?"
         case .residualTooLarge(let residual):
             "the turns are off by \(degrees(residual)) from gravity; was the board still between them?"
         }
@@ -83,9 +84,9 @@ extension GyroscopeFitError: CustomStringConvertible {
 extension MountFitError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .wrongAngle(let angle): "tipped by \(degrees(angle)); it has to be between 20 and 160 degrees"
+        case .wrongAngle(let angle): "tipped by \(degrees(angle)); it must be between 20 and 160 degrees"
         case .notGravity(let length):
-            "the force is \(fixed(length / standardGravity, decimals: 2)) g, which is not gravity"
+            "the measured force is \(fixed(length / standardGravity, decimals: 2)) g, not gravity"
         }
     }
 }

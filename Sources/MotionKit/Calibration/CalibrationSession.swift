@@ -4,16 +4,16 @@ internal import LinuxSystem
 package import MotionCore
 internal import Synchronization
 
-/// Collects poses and the turns between them from a manager's sensor, for the fits of MotionCore.
+/// Collects poses, and the turns between them, from a manager's sensor, for the fits of MotionCore.
 ///
-/// It listens from `init` to `finish` or its end of life and is used by one thread at a time, which waits in `nextPose`;
-/// not by a handler, since poses come over the delivery thread. What it hands out is along the sensor's axes and not
-/// calibrated.
+/// A session receives samples from `init` until `finish` or `deinit`. One thread at a time may use it and wait in
+/// `nextPose`. Do not use it in a handler: poses arrive on the delivery thread, which the wait would block. Poses and
+/// turns are along the sensor's axes and not calibrated.
 package final class CalibrationSession: Sendable {
     private struct State {
         var sequence: PoseSequence
         var progress: PoseSequence.Progress?
-        /// A pose that nobody has asked for yet, and the turn to it.
+        /// The last pose, until `nextPose` returns it.
         var pending: RestingPose?
         var failure: IMUFault?
         var isCancelled = false
@@ -24,9 +24,9 @@ package final class CalibrationSession: Sendable {
     private let wake: WakeSignal
     private let tokens = Mutex<[HandlerToken]>([])
 
-    /// Begins to listen to a manager that runs.
+    /// Starts to collect from a running manager.
     ///
-    /// - Throws: `notRunning`, or `resources` where the system has no descriptor left.
+    /// - Throws: `notRunning`, or `resources` if the system has no file descriptor left.
     package init(
         manager: MotionManager, parameters: PoseCollector.Parameters = PoseCollector.Parameters()
     ) throws(CalibrationError) {
@@ -44,7 +44,7 @@ package final class CalibrationSession: Sendable {
         finish()
     }
 
-    /// Ends listening.
+    /// Stops collecting.
     package func finish() {
         let tokens = self.tokens.withLock { tokens in
             defer { tokens = [] }
@@ -53,14 +53,14 @@ package final class CalibrationSession: Sendable {
         for token in tokens { token.remove() }
     }
 
-    /// Makes `nextPose` end with `cancelled`, also one that is under way; for any thread.
+    /// Makes the present or next call of `nextPose` throw `cancelled`. Any thread may call this.
     package func cancel() {
         state.withLock { $0.isCancelled = true }
         wake.signal()
     }
 
-    /// Forgets all poses: the next rest counts, whether the sensor was moved or not. For a pose that was asked for by
-    /// name.
+    /// Discards all poses. The next rest is a pose even if the sensor was not moved: call this before asking for one
+    /// particular pose.
     package func reset() {
         state.withLock { state in
             state.sequence.reset()
@@ -69,31 +69,31 @@ package final class CalibrationSession: Sendable {
         }
     }
 
-    /// The turn that led to the last pose: from the pose before, without a rest in between; `nil` where there was none
-    /// or its recording is useless, see `lastDamage`.
+    /// The turn from the previous pose to the last one, without a rest in between; `nil` if there was none or its
+    /// recording is unusable (see `lastDamage`).
     package var lastTurn: TurnSegment? { state.withLock { $0.sequence.lastTurn } }
 
-    /// What made the recording of the turn to the last pose useless; `nil` where nothing did.
+    /// Why the recording of the turn to the last pose is unusable; `nil` if it is usable.
     package var lastDamage: TurnRecorder.Damage? { state.withLock { $0.sequence.lastDamage } }
 
-    /// Waits until the sensor was moved and lies still, and averages what it reads there. The first pose, and the first
+    /// Waits until the sensor has been moved and lies still, and averages its readings. The first pose, and the first
     /// after `reset`, needs no movement.
     ///
     /// - Parameters:
-    ///   - timeout: seconds after which it gives up.
-    ///   - progress: called on this thread whenever there is news of how far it has got.
+    ///   - timeout: seconds to wait.
+    ///   - progress: called on this thread when the progress changes.
     /// - Returns: the pose.
-    /// - Throws: why there is none.
+    /// - Throws: `cancelled`, `sensorFailed`, `notRunning` or `timedOut`.
     package func nextPose(
         timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> RestingPose {
         let clock = SystemClock()
         let deadline = clock.now().advanced(bySeconds: min(max(timeout, 0), 1e6))
-        var told: PoseSequence.Progress?
+        var reported: PoseSequence.Progress?
         while true {
             let (pose, latest, failure, isCancelled) = state.withLock { state in
                 defer {
-                    // What came of the last pose is no news for whoever asks for the next.
+                    // The progress of this pose must not be reported to the next call.
                     if state.pending != nil { state.progress = nil }
                     state.pending = nil
                     state.failure = nil
@@ -108,26 +108,27 @@ package final class CalibrationSession: Sendable {
             }
             if let failure { throw CalibrationError.sensorFailed(failure) }
             guard manager.isRunning else { throw CalibrationError.notRunning }
-            if let latest, latest != told {
-                told = latest
+            if let latest, latest != reported {
+                reported = latest
                 progress(latest)
             }
             let left = deadline.seconds(since: clock.now())
             guard left > 0 else { throw CalibrationError.timedOut(latest) }
-            // A manager that is stopped meanwhile rings nobody.
+            // Wake up regularly: a manager that is stopped meanwhile does not signal.
             wake.wait(seconds: min(left, 0.5))
         }
     }
 
-    /// Waits for the next pose, and for the turn that leads to it.
+    /// Waits for the next pose, and returns the turn that leads to it.
     ///
     /// - Parameters:
-    ///   - fullTurns: how many times the sensor is to be turned all the way round the vertical, either way; 0 for a turn
-    ///     from one pose to another.
-    ///   - timeout: seconds after which it gives up.
-    ///   - progress: called on this thread whenever there is news of how far it has got.
+    ///   - fullTurns: the number of full turns about the vertical, in either direction; 0 for a turn from one pose to
+    ///     another.
+    ///   - timeout: seconds to wait.
+    ///   - progress: called on this thread when the progress changes.
     /// - Returns: the turn.
-    /// - Throws: why there is none; `noStart` where no pose was collected to begin it.
+    /// - Throws: `noStart` if there is no earlier pose from which the turn starts; `damagedTurn`; the errors of
+    ///   `nextPose`.
     package func nextTurn(
         fullTurns: Int = 0, timeout: Double = 120, progress: (PoseSequence.Progress) -> Void = { _ in }
     ) throws(CalibrationError) -> TurnSegment {
@@ -162,18 +163,18 @@ package final class CalibrationSession: Sendable {
 
 /// Why there is no pose or turn.
 package enum CalibrationError: Error, Equatable, Sendable {
-    /// The manager does not run, or was stopped.
+    /// The manager is not running.
     case notRunning
     /// The system has no file descriptor left.
     case resources
-    /// The sensor did not come to rest in time: what it was doing last; `nil` where no sample came.
+    /// The sensor did not come to rest in time. The value is the last progress, or `nil` if no sample arrived.
     case timedOut(PoseSequence.Progress?)
-    /// Somebody called `cancel`.
+    /// `cancel` was called.
     case cancelled
-    /// No samples come any more.
+    /// The sensor no longer delivers samples.
     case sensorFailed(IMUFault)
-    /// A turn was asked for before there was a pose that it begins with.
+    /// `nextTurn` was called before there was a pose from which the turn could start.
     case noStart
-    /// What the gyroscope read during the turn is useless.
+    /// The gyroscope's readings during the turn are unusable.
     case damagedTurn(TurnRecorder.Damage)
 }

@@ -3,38 +3,39 @@ internal import LinuxSystem
 package import MotionCore
 internal import Synchronization
 
-/// A calibration of a manager's sensor while it runs, which tells step by step what to do with the board.
+/// Calibrates a running manager's sensor, and reports after each step what to do with the board.
 ///
-/// It has a thread of its own, on which `tell` is called; nothing is changed before the last step, `done`. Afterwards the
-/// calibration is in force and kept, and attitude and reference begin anew.
+/// It runs on its own thread and calls `onStep` there. Nothing changes before the last step, `done`. After that, the
+/// calibration is in use and saved, and attitude and reference start again.
 package final class GuidedCalibration: Sendable {
-    /// What is calibrated.
+    /// The sensor to calibrate.
     package enum Subject: Equatable, Sendable {
-        /// The gyroscope's bias: the board lies still for `biasSeconds`, and two seconds more for the check.
+        /// The gyroscope's bias. The board has to lie still for `biasSeconds`, and two more seconds for the check.
         case gyroscope
-        /// The accelerometer's offset, scale and cross-axis sensitivity, from so many rests on different sides.
+        /// The accelerometer's offset, scale and cross-axis sensitivity, from this number of rests on different sides.
         case accelerometer(poses: Int)
     }
 
-    /// Numbers of poses that can be asked for.
+    /// The allowed numbers of poses.
     package static let poses = 6...20
 
-    /// How long a rest is averaged for a bias, seconds: with an MPU-6050's noise it is good to 0.002 °/s then.
+    /// How long a rest is averaged for a bias, seconds. With an MPU-6050's noise, the bias is then accurate to 0.002 °/s.
     package static let biasSeconds = 10.0
 
-    /// How far it has got.
+    /// A step of the calibration.
     package enum Step: Equatable, Sendable {
-        /// So many poses of so many are good; best the board lies with this side up next.
+        /// The number of accepted poses, the number needed, and the side that should face up next.
         case pose(Int, of: Int, next: String)
-        /// The last pose is not used, and why: the board is to be laid otherwise.
+        /// Why the last pose was not accepted. The board has to lie differently.
         case refused(String)
-        /// The calibration is in force: what was left before and after it, rad/s (gyroscope) or m/s² (accelerometer).
+        /// The calibration is in use. The errors that remained before and after it, rad/s (gyroscope) or m/s²
+        /// (accelerometer).
         case done(before: Double, after: Double)
-        /// Nothing was changed, and why.
+        /// Why the calibration ended without a change.
         case failed(String)
     }
 
-    /// Why it ended early.
+    /// Why the calibration ended early.
     private struct Failure: Error {
         let reason: String
     }
@@ -47,11 +48,11 @@ package final class GuidedCalibration: Sendable {
         let isCancelled = Atomic<Bool>(false)
     }
 
-    /// Begins to calibrate, for `limit` seconds at most.
+    /// Starts to calibrate, and gives up after `limit` seconds.
     ///
-    /// - Throws: `notRunning`, or `resources` where the system has no descriptor or thread left.
+    /// - Throws: `notRunning`, or `resources` if the system has no file descriptor or thread left.
     package init(
-        _ subject: Subject, of manager: MotionManager, limit: Double, tell: @escaping @Sendable (Step) -> Void
+        _ subject: Subject, of manager: MotionManager, limit: Double, onStep: @escaping @Sendable (Step) -> Void
     ) throws(CalibrationError) {
         guard manager.isRunning else { throw CalibrationError.notRunning }
         let control = Control()
@@ -62,12 +63,12 @@ package final class GuidedCalibration: Sendable {
                 switch subject {
                 case .gyroscope: step = try Self.gyroscope(manager, control, until: deadline)
                 case .accelerometer(let poses):
-                    step = try Self.accelerometer(manager, control, poses: poses, until: deadline, tell)
+                    step = try Self.accelerometer(manager, control, poses: poses, until: deadline, onStep)
                 }
             } catch {
                 step = .failed(error.reason)
             }
-            tell(step)
+            onStep(step)
         }
         guard let thread else { throw CalibrationError.resources }
         self.control = control
@@ -78,7 +79,8 @@ package final class GuidedCalibration: Sendable {
         cancel()
     }
 
-    /// Ends it, without a change where it is not done; the last step has been told when it returns.
+    /// Cancels the calibration. If it is not done yet, nothing changes. Waits for the thread, and so for the last call of
+    /// `onStep`, for a second at most.
     package func cancel() {
         control.isCancelled.store(true, ordering: .releasing)
         control.session.withLock { $0 }?.cancel()
@@ -118,7 +120,7 @@ package final class GuidedCalibration: Sendable {
     ) throws(Failure) -> Step {
         let before = manager.calibration
         let rest = try pose(try session(manager, control, seconds: biasSeconds), control, until: deadline)
-        // The figures are those of a second rest: the first would always fit itself.
+        // The reported errors come from a second rest, because the bias always fits the rest that it was measured in.
         let check = try pose(try session(manager, control), control, until: deadline)
         guard let known = manager.calibration, manager.state?.hasRotationRate == true else {
             throw Failure(reason: "the sensor has no gyroscope, or is not read any more")
@@ -129,37 +131,37 @@ package final class GuidedCalibration: Sendable {
         return .done(before: remainder(of: check, before ?? known), after: remainder(of: check, calibration))
     }
 
-    /// What a calibration leaves of the rate that is read in a rest, rad/s.
+    /// The rotation rate that remains in a rest after calibration, rad/s.
     private static func remainder(of rest: RestingPose, _ calibration: StoredCalibration) -> Double {
         calibration.effective.gyroscope.apply(rest.rate, temperature: rest.temperature).length
     }
 
     private static func accelerometer(
         _ manager: MotionManager, _ control: Control, poses wanted: Int, until deadline: Timestamp,
-        _ tell: (Step) -> Void
+        _ onStep: (Step) -> Void
     ) throws(Failure) -> Step {
         let session = try session(manager, control)
         var fit = AccelerometerFit()
         while true {
             let pose = try pose(session, control, until: deadline)
-            // Also where the pose is refused: the turn from it to the next one counts, too.
+            // Even if the fit refuses the pose, the turn to it is useful.
             if let turn = session.lastTurn { fit.add(turn) }
             do throws(AccelerometerFitError) {
                 try fit.add(pose)
             } catch {
-                tell(.refused("\(error)"))
+                onStep(.refused("\(error)"))
                 continue
             }
             var missing = fit.mostUsefulDirection
             if fit.poses.count >= wanted {
                 switch solution(of: fit) {
                 case .success(let solution): return try finish(solution, fit, manager)
-                // A few more poses may bring what these leave out.
+                // A few more poses may cover the missing direction.
                 case .failure(.notSpread(let direction)) where fit.poses.count < wanted + 4: missing = direction
                 case .failure(let error): throw Failure(reason: "\(error)")
                 }
             }
-            tell(.pose(fit.poses.count, of: max(wanted, fit.poses.count + 1), next: side(missing)))
+            onStep(.pose(fit.poses.count, of: max(wanted, fit.poses.count + 1), next: side(missing)))
         }
     }
 
@@ -181,7 +183,7 @@ package final class GuidedCalibration: Sendable {
             after: largestError(of: solution.calibration, fit.poses))
     }
 
-    /// By how much gravity comes out wrong in the worst of the poses, m/s².
+    /// The largest error in the magnitude of gravity over all poses, m/s².
     private static func largestError(of calibration: AccelerometerCalibration, _ poses: [RestingPose]) -> Double {
         poses.map { abs(calibration.apply($0.force).length - standardGravity) }.max() ?? 0
     }
@@ -196,10 +198,10 @@ package final class GuidedCalibration: Sendable {
 }
 
 extension StoredCalibration {
-    /// What rests taught is forgotten where it is further than this (rad/s) from a bias that was measured on purpose.
+    /// If the learnt bias differs from a deliberately measured one by more than this (rad/s), it is discarded.
     private static let largestContradiction = 0.1 * radiansPerDegree
 
-    /// Takes over the bias that was measured in a rest of so many seconds, also in what rests taught.
+    /// Applies the bias measured in a rest of this many seconds, and adds it to the learnt bias.
     package mutating func take(bias rest: RestingPose, seconds: Double) {
         chip.gyroscope.bias = rest.rate
         if rest.temperature.isFinite { chip.gyroscope.referenceTemperature = rest.temperature }

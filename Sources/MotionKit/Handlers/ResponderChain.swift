@@ -30,7 +30,8 @@ final class Responder: Sendable {
 /// cancellation as its end.
 ///
 /// Handlers are called without the lock, so they may change the chain. A handler is recorded as a participant before it
-/// is called and removed from the participants before it receives the end; whoever leaves in between gets a cancellation.
+/// is called and removed from the participants before it receives the end; a responder that is removed in between
+/// receives a cancellation.
 final class ResponderChain: Sendable {
     private let state = Mutex(State())
     /// Wakes the delivery thread when a responder leaves; `nil` while there is no such thread.

@@ -1,4 +1,5 @@
-/// A number with a fixed count of decimals, rounded to nearest; not for numbers beyond 2⁵³ units of the last place.
+/// Formats a number with a fixed count of decimals, rounded to nearest. Numbers of 9·10¹⁵ units of the last place or more
+/// keep their default format.
 func fixed(_ value: Double, decimals: Int) -> String {
     var scale = 1.0
     for _ in 0..<decimals { scale *= 10 }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// The lines of a file or of standard input, one at a time in a buffer that is used again: getline(3).
+/// Reads a file or standard input line by line into a reused buffer: getline(3).
 struct LineReader: ~Copyable {
     private let file: UnsafeMutablePointer<FILE>
     private var line: UnsafeMutablePointer<CChar>?
@@ -9,7 +9,7 @@ struct LineReader: ~Copyable {
 
     /// Opens `path`; `-` is standard input.
     init(path: String) throws(RecordingError) {
-        // A descriptor of its own for standard input, so that closing is the same for both.
+        // Standard input is duplicated, so that `deinit` can close either.
         let opened = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re")
         guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
         file = opened
@@ -20,9 +20,9 @@ struct LineReader: ~Copyable {
         fclose(file)
     }
 
-    /// Hands the next line, without its line feed, to `body`; `nil` at the end of the file.
+    /// Calls `body` with the next line, without its line ending.
     ///
-    /// - Returns: what `body` returned, or why it cannot be read.
+    /// - Returns: the result of `body`, the end of the file, or why the line cannot be read.
     mutating func next<Result>(_ body: (UnsafeBufferPointer<CChar>) -> Result) -> LineResult<Result> {
         errno = 0
         let length = getline(&line, &capacity, file)
@@ -32,13 +32,13 @@ struct LineReader: ~Copyable {
         }
         var count = length
         while count > 0, line[count - 1] == 10 || line[count - 1] == 13 { count -= 1 }
-        // Zero-terminated after its last character, so that strtod stops there.
+        // A zero after the last character stops strtod.
         line[count] = 0
         return .line(body(UnsafeBufferPointer(start: line, count: count)))
     }
 }
 
-/// What came of reading a line.
+/// The result of reading a line.
 enum LineResult<Result> {
     case line(Result)
     case end

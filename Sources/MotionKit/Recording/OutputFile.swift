@@ -1,14 +1,14 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// A file or standard output, written through a buffer: fopen(3), fputs(3).
+/// A file or standard output with buffered writing: fopen(3), fputs(3).
 package struct OutputFile: ~Copyable {
     private let path: String
     private let file: UnsafeMutablePointer<FILE>
 
-    /// Opens `path` for writing, emptying it; `-` is standard output.
+    /// Opens `path` for writing and truncates it; `-` is standard output.
     package init(path: String) throws(RecordingError) {
-        // A descriptor of its own for standard output, so that closing is the same for both.
+        // Standard output is duplicated, so that `deinit` can close either.
         let opened = path == "-" ? fdopen(dup(STDOUT_FILENO), "w") : fopen(path, "we")
         guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
         self.path = path
@@ -24,7 +24,7 @@ package struct OutputFile: ~Copyable {
         guard fputs(text, file) >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }
 
-    /// Hands everything written to the system.
+    /// Passes buffered text to the operating system.
     package func flush() throws(RecordingError) {
         guard fflush(file) == 0 else { throw .system(path: path, SystemFailure(code: errno)) }
     }

@@ -2,19 +2,19 @@ internal import CLinuxSystem
 internal import Glibc
 internal import LinuxSystem
 
-/// A place for recordings that somebody commands from afar: a directory with a few numbered files, of which the oldest make
-/// room for new ones. No name comes from outside.
+/// The directory for recordings made by remote command: a few numbered files, the oldest of which is replaced by a new
+/// one. The requester does not choose the names.
 package struct RecordingDirectory: Sendable {
-    /// Files that are kept at most.
+    /// The maximum number of files.
     package static let capacity = 8
 
-    /// Bytes that are to stay free on the disk.
+    /// Bytes that must stay free on the disk.
     static let reserve: UInt64 = 64 << 20
 
     /// The directory.
     package let path: String
 
-    /// Makes a shelf in a state directory; the directory is made with the first file.
+    /// The directory below a state directory. The first call of `next` creates it.
     package init(stateDirectory: String) {
         path = "\(stateDirectory)/recordings"
     }
@@ -25,9 +25,9 @@ package struct RecordingDirectory: Sendable {
         package let path: String
     }
 
-    /// Makes room for a file of at most `bytes`.
+    /// Returns the name for a new file of at most `bytes`, after removing the oldest files if there are too many.
     ///
-    /// - Throws: `system` where there is no directory to be had, or the disk is too full (ENOSPC).
+    /// - Throws: `system` if the directory cannot be used or the disk is too full (ENOSPC).
     package func next(bytes: Int) throws(RecordingError) -> Slot {
         FileContents.makeDirectories(path)
         let numbers = try numbers()
@@ -46,7 +46,7 @@ package struct RecordingDirectory: Sendable {
 
     private func name(_ number: Int) -> String { "\(RecordingDirectory.prefix)\(number)\(RecordingDirectory.suffix)" }
 
-    /// The numbers of the files that are there, the oldest first. Other files are left alone.
+    /// The numbers of the existing recordings, the oldest first. Other files in the directory are ignored.
     private func numbers() throws(RecordingError) -> [Int] {
         guard let directory = opendir(path) else { throw .system(path: path, SystemFailure(code: errno)) }
         defer { closedir(directory) }

@@ -5,7 +5,7 @@ public import LinuxSystem
 public enum RecordingError: Error, Equatable, Sendable {
     /// It cannot be opened, read or written.
     case system(path: String, SystemFailure)
-    /// A line is not what the format says: its number from 1, and why.
+    /// A line does not follow the format: its number, from 1, and why.
     case malformed(path: String, line: Int, reason: String)
 }
 
@@ -22,6 +22,6 @@ extension RecordingError: CustomStringConvertible {
 }
 
 extension SystemFailure {
-    /// Nothing is measured that could be recorded.
+    /// No sensor is running, so there is nothing to record.
     static let noDevice = SystemFailure(code: ENODEV)
 }

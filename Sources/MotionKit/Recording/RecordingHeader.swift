@@ -1,20 +1,20 @@
-/// The words of a recording file's first lines.
+/// The fixed texts of a recording's header.
 enum RecordingFormat {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
     static let accelerometerRange = "accelerometer_range_m_s2"
     static let gyroscopeRange = "gyroscope_range_rad_s"
 }
 
-/// What a recording says before its rows.
+/// The lines of a recording before its rows.
 struct RecordingHeader {
     private(set) var accelerometerRange: Double?
     private(set) var gyroscopeRange: Double?
     private(set) var hasTemperature = false
 
-    /// How many lines it took.
+    /// The number of lines in the header.
     private(set) var lines = 0
 
-    /// Reads up to and including the line that names the columns.
+    /// Reads all lines up to and including the one that names the columns.
     init(reading reader: inout LineReader, path: String) throws(RecordingError) {
         while true {
             lines += 1
@@ -24,9 +24,9 @@ struct RecordingHeader {
             case .end:
                 throw .malformed(path: path, line: lines, reason: "no header; expected \(RecordingFormat.header)")
             case .line(var text):
-                // Spreadsheets begin a file with a byte order mark.
+                // Some spreadsheets write a byte order mark.
                 if lines == 1, text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
-                do throws(Wrong) {
+                do throws(Malformed) {
                     if text.hasPrefix("#") {
                         try readComment(text)
                     } else if try readColumns(text) {
@@ -39,29 +39,29 @@ struct RecordingHeader {
         }
     }
 
-    private struct Wrong: Error {
+    private struct Malformed: Error {
         var reason: String
     }
 
-    /// Takes a range out of a comment that says one; any other comment is left alone.
-    private mutating func readComment(_ text: String) throws(Wrong) {
+    /// Reads a range from a comment that states one, and ignores any other comment.
+    private mutating func readComment(_ text: String) throws(Malformed) {
         let body = text.drop { $0 == "#" || $0 == " " }
         guard let colon = body.firstIndex(of: ":") else { return }
         let name = body[..<colon]
         guard name == RecordingFormat.accelerometerRange || name == RecordingFormat.gyroscopeRange else { return }
         let number = body[body.index(after: colon)...].drop { $0 == " " }.prefix { $0 != " " }
         guard let range = Double(number), range > 0, range.isFinite else {
-            throw Wrong(reason: "\(name) is \"\(number)\", not a positive number")
+            throw Malformed(reason: "\(name) is \"\(number)\", not a positive number")
         }
         if name == RecordingFormat.accelerometerRange { accelerometerRange = range } else { gyroscopeRange = range }
     }
 
-    /// Checks the line that names the columns; returns false for an empty line before it.
-    private mutating func readColumns(_ text: String) throws(Wrong) -> Bool {
+    /// Checks the line that names the columns. Returns false for an empty line before it.
+    private mutating func readColumns(_ text: String) throws(Malformed) -> Bool {
         let names = text.filter { $0 != " " }
         if names.isEmpty { return false }
         guard names == RecordingFormat.header || names == RecordingFormat.header + ",temp_c" else {
-            throw Wrong(
+            throw Malformed(
                 reason: "the header is \"\(text)\"; expected \(RecordingFormat.header) and optionally ,temp_c")
         }
         hasTemperature = names.hasSuffix("temp_c")

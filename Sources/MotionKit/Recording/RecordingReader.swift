@@ -4,24 +4,24 @@ package import MotionCore
 
 /// Reads a recording file sample by sample: see "Recording files" in docs/command-line.md.
 package struct RecordingReader: ~Copyable {
-    /// Full scale of the accelerometer, ±m/s², where the file says it.
+    /// Full scale of the accelerometer, ±m/s²; `nil` if the file does not state it.
     package var accelerometerRange: Double? { header.accelerometerRange }
 
-    /// Full scale of the gyroscope, ±rad/s, where the file says it.
+    /// Full scale of the gyroscope, ±rad/s; `nil` if the file does not state it.
     package var gyroscopeRange: Double? { header.gyroscopeRange }
 
-    /// The ranges that the file does not say.
+    /// The ranges that the file does not state.
     package var unknownRanges: UnknownRanges {
-        var untold: UnknownRanges = []
-        if header.accelerometerRange == nil { untold.insert(.accelerometer) }
-        if header.gyroscopeRange == nil { untold.insert(.gyroscope) }
-        return untold
+        var unknown: UnknownRanges = []
+        if header.accelerometerRange == nil { unknown.insert(.accelerometer) }
+        if header.gyroscopeRange == nil { unknown.insert(.gyroscope) }
+        return unknown
     }
 
-    /// The number of the line last read, from 1.
+    /// The number of the last line read, from 1.
     package private(set) var line: Int
 
-    /// The first column of the row last read, as it is written there.
+    /// The first column of the last row read, as it is written in the file.
     package private(set) var timeText: String
 
     private let path: String
@@ -29,13 +29,13 @@ package struct RecordingReader: ~Copyable {
     private var lines: LineReader
     private var lastTimestamp: Timestamp?
 
-    /// No time of a recording is larger, s: nanoseconds have to fit into 63 bits.
+    /// The largest allowed time, s: it has to fit into 63 bits of nanoseconds.
     private static let latestTime = 9e9
 
     /// Opens a recording and reads it up to its header.
     ///
     /// - Parameter path: the file; `-` is standard input.
-    /// - Throws: `RecordingError` where it cannot be read or has no header of a recording.
+    /// - Throws: `RecordingError` if the file cannot be read or does not have a recording's header.
     package init(path: String) throws(RecordingError) {
         var lines = try LineReader(path: path)
         let header = try RecordingHeader(reading: &lines, path: path)
@@ -43,14 +43,14 @@ package struct RecordingReader: ~Copyable {
         self.header = header
         self.lines = lines
         line = header.lines
-        // Here and not as default values: those come before what throws, which Swift 6.0 does not compile.
+        // Not default values: those would be set before the throwing calls, which Swift 6.0 does not compile.
         timeText = ""
         lastTimestamp = nil
     }
 
     /// The next sample, or `nil` at the end.
     ///
-    /// - Throws: `RecordingError` with the line's number where a row is malformed or its time does not increase.
+    /// - Throws: `RecordingError`, with the line number, if a row is malformed or its time does not increase.
     package mutating func next() throws(RecordingError) -> MotionSample? {
         while true {
             line += 1
@@ -67,7 +67,7 @@ package struct RecordingReader: ~Copyable {
                 throw .system(path: path, failure)
             case .line(.skipped):
                 continue
-            case .line(.wrong(let reason)):
+            case .line(.malformed(let reason)):
                 throw .malformed(path: path, line: line, reason: reason)
             case .line(.values(let values)):
                 return try sample(from: values)
@@ -80,7 +80,7 @@ package struct RecordingReader: ~Copyable {
             throw .malformed(
                 path: path, line: line, reason: "t_s is \(values.time), beyond \(RecordingReader.latestTime) seconds")
         }
-        // Compared as what the samples will carry: times less than a nanosecond apart are the same.
+        // Compare the rounded times that the samples get: two times less than a nanosecond apart may be equal.
         let timestamp = Timestamp(seconds: values.time)
         if let lastTimestamp, timestamp <= lastTimestamp {
             throw .malformed(
@@ -97,7 +97,7 @@ package struct RecordingReader: ~Copyable {
         return sample
     }
 
-    /// What lies within 0.2 % of full scale was cut off there.
+    /// Readings within 0.2 % of full scale, or beyond it, count as clipped.
     private func markClipped(_ sample: inout MotionSample) {
         for axis in 0..<3 {
             if let range = accelerometerRange, abs(sample.acceleration[axis]) >= 0.998 * range {

@@ -1,25 +1,26 @@
 internal import Glibc
 internal import MotionCore
 
-/// The numbers of one row.
+/// The values of one row.
 struct RowValues {
     var time = 0.0
     var timeText = ""
     var acceleration = Vector3.zero
-    /// `nil` where the three fields are empty: an accelerometer alone.
+    /// `nil` if the three fields are empty: the sensor has no gyroscope.
     var rotationRate: Vector3?
     var temperature = Double.nan
 }
 
-/// What a line of a recording turned out to be.
+/// A parsed line of a recording.
 enum Row {
     case skipped
     case values(RowValues)
-    case wrong(String)
+    /// The line is not a row of the format, and why.
+    case malformed(String)
 
     private static let names = ["t_s", "ax", "ay", "az", "gx", "gy", "gz", "temp_c"]
 
-    /// Reads the fields of a zero-terminated line.
+    /// Parses a zero-terminated line.
     init(parsing text: UnsafeBufferPointer<CChar>, hasTemperature: Bool) {
         let expected = hasTemperature ? 8 : 7
         var values = RowValues()
@@ -31,19 +32,19 @@ enum Row {
             var end = start
             while end < text.count, text[end] != UInt8(ascii: ",") { end += 1 }
             guard column < expected else {
-                self = .wrong("more than \(expected) fields")
+                self = .malformed("more than \(expected) fields")
                 return
             }
             switch Row.number(in: text, from: start, to: end) {
-            case .wrong:
+            case .malformed:
                 let field = String(
                     decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[start..<end]), as: UTF8.self
                 )
-                self = .wrong("\(Row.names[column]) is \"\(field)\", not a finite number")
+                self = .malformed("\(Row.names[column]) is \"\(field)\", not a finite number")
                 return
             case .empty:
                 guard column >= 4 else {
-                    self = .wrong("\(Row.names[column]) is empty")
+                    self = .malformed("\(Row.names[column]) is empty")
                     return
                 }
             case .value(let value):
@@ -65,11 +66,11 @@ enum Row {
             start = end + 1
         }
         guard column == expected else {
-            self = .wrong("\(column) fields instead of \(expected)")
+            self = .malformed("\(column) fields instead of \(expected)")
             return
         }
         guard rates == 0 || rates == 3 else {
-            self = .wrong("gx, gy and gz have to be all there or all empty")
+            self = .malformed("gx, gy and gz must be all present or all empty")
             return
         }
         values.rotationRate = rates == 3 ? rate : nil
@@ -79,10 +80,10 @@ enum Row {
     private enum Number {
         case value(Double)
         case empty
-        case wrong
+        case malformed
     }
 
-    /// The number between two commas: strtod(3), and nothing but blanks around it.
+    /// Parses the number between two commas with strtod(3). Only spaces may surround it.
     private static func number(in text: UnsafeBufferPointer<CChar>, from: Int, to: Int) -> Number {
         guard let base = text.baseAddress else { return .empty }
         var first = from
@@ -90,19 +91,19 @@ enum Row {
         var last = to
         while last > first, text[last - 1] == UInt8(ascii: " ") { last -= 1 }
         guard last > first else { return .empty }
-        // strtod also reads hexadecimal and names; a recording holds plain decimal numbers.
+        // strtod also accepts hexadecimal numbers, "inf" and "nan"; a recording may only contain decimal numbers.
         for index in first..<last {
             switch UInt8(bitPattern: text[index]) {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
                 UInt8(ascii: "e"), UInt8(ascii: "E"):
                 continue
             default:
-                return .wrong
+                return .malformed
             }
         }
         var end: UnsafeMutablePointer<CChar>?
         let value = strtod(base + first, &end)
-        guard let end, end == base + last, value.isFinite else { return .wrong }
+        guard let end, end == base + last, value.isFinite else { return .malformed }
         return .value(value)
     }
 }

@@ -6,17 +6,17 @@ package struct RecordingWriter: ~Copyable {
     private let hasTemperature: Bool
     private var origin: Timestamp?
 
-    /// What was written so far.
+    /// The number of bytes written so far.
     package private(set) var bytes: Int
 
     /// Opens `path` for writing (`-` is standard output) and writes the header.
     ///
     /// - Parameters:
-    ///   - path: the file; what it held is lost.
-    ///   - accelerometerRange: full scale, ±m/s²; infinite where it is not known.
-    ///   - gyroscopeRange: full scale, ±rad/s; infinite where it is not known.
-    ///   - hasTemperature: whether a column for the chip's temperature is written.
-    /// - Throws: `RecordingError.system` where the file cannot be written.
+    ///   - path: the file; previous content is lost.
+    ///   - accelerometerRange: full scale, ±m/s²; infinite if unknown.
+    ///   - gyroscopeRange: full scale, ±rad/s; infinite if unknown.
+    ///   - hasTemperature: whether to write a column for the chip's temperature.
+    /// - Throws: `RecordingError.system` if the file cannot be written.
     package init(
         path: String, accelerometerRange: Double, gyroscopeRange: Double, hasTemperature: Bool
     ) throws(RecordingError) {
@@ -31,13 +31,14 @@ package struct RecordingWriter: ~Copyable {
         self.hasTemperature = hasTemperature
     }
 
-    /// Appends a sample, its time told from the first one.
+    /// Appends a sample. Its time is relative to the first sample.
     package mutating func write(_ sample: MotionSample) throws(RecordingError) {
         let first = origin ?? sample.timestamp
         origin = first
         let acceleration = sample.acceleration
         let rate = sample.rotationRate
-        // To the nanosecond: a driver that corrects its clock puts samples that close together rather than in disorder.
+        // To the nanosecond: when a driver corrects its clock, it may place samples one nanosecond apart to keep their
+        // order.
         var row = "\(fixed(sample.timestamp.seconds(since: first), decimals: 9))"
         row += ",\(fixed(acceleration.x, decimals: 5)),\(fixed(acceleration.y, decimals: 5))"
         row += ",\(fixed(acceleration.z, decimals: 5))"
@@ -54,7 +55,7 @@ package struct RecordingWriter: ~Copyable {
         bytes += row.utf8.count
     }
 
-    /// Hands everything to the system.
+    /// Passes buffered rows to the operating system.
     package func flush() throws(RecordingError) {
         try file.flush()
     }

@@ -1,20 +1,20 @@
 internal import MotionCore
 
-/// What an axis did that a resting one does not.
+/// A reason why a recording is not of a resting sensor.
 package struct RestViolation: Equatable, Sendable {
-    /// What was seen in a stretch of the recording.
+    /// What an axis did in a stretch of the recording.
     package enum Kind: Equatable, Sendable {
-        /// The readings spread: their standard deviation, and the largest that passes for rest.
+        /// The standard deviation of the readings, and the largest that is allowed at rest.
         case spread(Double, allowed: Double)
-        /// Their mean jumped by so much from one stretch to another.
+        /// The mean changed by this much from the last stretch at rest.
         case jump(Double)
-        /// Their mean left what it usually is, by so much.
+        /// The mean differed by this much from its usual value.
         case shift(Double)
-        /// They turned with a rate that no bias has.
+        /// The mean rotation rate was too large for a bias.
         case turning(Double)
     }
 
-    /// Whether it is an axis of the gyroscope (rad/s), else of the accelerometer (m/s²).
+    /// Whether the axis is the gyroscope's (rad/s) or the accelerometer's (m/s²).
     package let isGyroscope: Bool
 
     /// 0 (x), 1 (y) or 2 (z).
@@ -26,10 +26,11 @@ extension RestViolation: CustomStringConvertible {
     package var description: String {
         let name = "\(isGyroscope ? "g" : "a")\(["x", "y", "z"][axis])"
         switch kind {
-        case .spread(let value, let allowed): return "\(name) spread by \(text(value)), beyond \(text(allowed))"
+        case .spread(let value, let allowed):
+            return "\(name) had a standard deviation of \(text(value)), more than \(text(allowed))"
         case .jump(let value): return "the mean of \(name) jumped by \(text(value))"
-        case .shift(let value): return "the mean of \(name) was \(text(value)) off the usual"
-        case .turning(let value): return "\(name) was \(text(value)) in the mean, more than a bias can be"
+        case .shift(let value): return "the mean of \(name) was \(text(value)) off its usual value"
+        case .turning(let value): return "the mean of \(name) was \(text(value)), more than a bias can be"
         }
     }
 
@@ -38,9 +39,9 @@ extension RestViolation: CustomStringConvertible {
     }
 }
 
-/// Looks for movement in a recording: half-second stretches whose spread or mean is not that of the others.
+/// Looks for movement in a recording: half-second stretches whose spread or mean differs from the others.
 ///
-/// What is usual is the median over all stretches, so that some movement does not hide itself.
+/// The usual value is the median over all stretches, because a short movement does not change it.
 struct RestCheck {
     private let columns: Columns
     private let length: Int
@@ -51,17 +52,18 @@ struct RestCheck {
         length = max(16, Int(0.5 / period))
     }
 
-    /// What a resting axis keeps below.
+    /// The limits for an axis at rest.
     private struct Limits {
-        /// A stretch's standard deviation, whatever is usual: noisy chips stay below a third of it.
+        /// The largest standard deviation of a stretch. Even noisy chips stay below a third of it.
         let spread: Double
-        /// What a stretch's standard deviation may exceed three times the usual one by.
+        /// How far the standard deviation of a stretch may exceed three times the usual one.
         let spreadMargin: Double
-        /// What a mean may differ by from that of the last stretch at rest, besides its noise.
+        /// How far, apart from noise, a mean may differ from that of the last stretch at rest.
         let jump: Double
-        /// A mean's distance from the usual one: warming by 20 °C does not reach it (PS-MPU-6000A-00 r3.4, p. 12, 13).
+        /// How far a mean may differ from the usual one. Warming by 20 °C stays below it (PS-MPU-6000A-00 r3.4, p. 12,
+        /// 13).
         let shift: Double
-        /// The mean itself.
+        /// The largest mean.
         let bias: Double
 
         static let gyroscope = Limits(
@@ -70,7 +72,7 @@ struct RestCheck {
         static let accelerometer = Limits(spread: 0.15, spreadMargin: 0.01, jump: 0.05, shift: 0.3, bias: .infinity)
     }
 
-    /// Throws the first movement there is.
+    /// Throws the first movement in the recording.
     func run() throws(RestingRecordingError) {
         var first: (stretch: Int, last: Int, violation: RestViolation)?
         for axis in 0..<3 {
@@ -90,7 +92,7 @@ struct RestCheck {
         throw .moved(from: columns.times[first.stretch * length], until: columns.times[end], first.violation)
     }
 
-    /// The first stretch in which an axis moved, the last of those that follow it without a pause, and what it did.
+    /// The first stretch in which the axis moved, the last one of that movement, and its kind.
     private func movement(in values: [Double], _ limits: Limits) -> (stretch: Int, last: Int, kind: RestViolation.Kind)?
     {
         var means: [Double] = []
@@ -104,7 +106,7 @@ struct RestCheck {
         }
         let usualMean = means.sorted()[means.count / 2]
         let usualSpread = spreads.sorted()[spreads.count / 2]
-        // Six times the noise of a difference of two means.
+        // The margin is six times the noise of a difference of two means.
         let largestJump = limits.jump + 6 * usualSpread * (2 / Double(length)).squareRoot()
         let largestSpread = min(limits.spread, 3 * usualSpread + limits.spreadMargin)
         func kind(_ index: Int, after quiet: Double?) -> RestViolation.Kind? {

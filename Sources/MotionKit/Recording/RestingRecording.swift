@@ -1,36 +1,34 @@
 internal import MotionCore
 
-/// A recording of a sensor that lies still: its axes as columns, once it is certain that it did lie still and that its
-/// samples came in equal steps.
+/// A recording of a sensor at rest, as columns. `init` has checked that the sensor did not move and that the samples are
+/// evenly spaced.
 package struct RestingRecording: Sendable {
-    /// What each axis measured, x, y, z: m/s².
+    /// The acceleration along x, y and z, m/s².
     package let acceleration: [[Double]]
 
-    /// The same of the gyroscope, rad/s; `nil` where there is none.
+    /// The rotation rate about x, y and z, rad/s; `nil` if there is no gyroscope.
     package let rotationRate: [[Double]]?
 
-    /// Seconds between two samples.
+    /// Seconds between samples.
     package let period: Double
 
-    /// Samples that are missing, as a length of time in seconds and as a number of gaps; too few to matter.
+    /// Missing samples, too few to matter: their total duration in seconds, and the number of gaps.
     package let missing: (seconds: Double, gaps: Int)
 
-    /// The chip's temperature in the first and the last second, and the lowest and highest, °C; `nil` where it is unknown.
+    /// The chip's mean temperature in the first and in the last second, and the lowest and highest, °C; `nil` if unknown.
     package let temperature: (first: Double, last: Double, lowest: Double, highest: Double)?
 
-    /// How many samples there are.
+    /// The number of samples.
     package var count: Int { acceleration[0].count }
 
-    /// How long it is, seconds.
+    /// The duration, seconds.
     package var duration: Double { Double(count) * period }
 
-    /// What a recording has to have at least.
+    // The minimum for a useful recording.
     package static let shortestDuration = 30.0
     package static let fewestSamples = AllanDeviation.fewestSamples
 
     /// Reads the recording at `path` (`-` is standard input) and checks it.
-    ///
-    /// - Throws: why it is no recording of a resting sensor.
     package init(path: String) throws(RestingRecordingError) {
         var columns = Columns()
         do throws(RecordingError) {
@@ -41,7 +39,7 @@ package struct RestingRecording: Sendable {
         }
         let count = columns.times.count
         let duration = count > 1 ? columns.times[count - 1] - columns.times[0] : 0
-        // A period short of the round figure that `jostle record --for` was asked for is enough.
+        // `jostle record --for 30` may stop one period before 30 s.
         guard count >= RestingRecording.fewestSamples, duration >= RestingRecording.shortestDuration * 0.99 else {
             throw .tooShort(seconds: duration, samples: count)
         }
@@ -54,7 +52,7 @@ package struct RestingRecording: Sendable {
         temperature = RestingRecording.temperature(columns.temperatures, period: steps.period)
     }
 
-    /// The period of samples that come in equal steps, give or take a fifth, but for one in a thousand at most.
+    /// The period of the samples. Intervals may differ from it by a fifth, except for one in a thousand.
     private static func steps(
         _ times: [Double]
     ) throws(RestingRecordingError) -> (period: Double, missing: (seconds: Double, gaps: Int)) {
@@ -88,14 +86,14 @@ package struct RestingRecording: Sendable {
     }
 }
 
-/// Why a recording tells nothing about a sensor's noise.
+/// Why a recording says nothing about a sensor's noise.
 package enum RestingRecordingError: Error, Equatable, Sendable {
     /// It cannot be read, or is malformed.
     case unreadable(RecordingError)
-    /// It is too short: its length in seconds and in samples.
+    /// It is too short.
     case tooShort(seconds: Double, samples: Int)
-    /// Its samples do not come in equal steps: the first that does not, `interval` seconds after the one before instead of
-    /// `period`, and how many there are.
+    /// The samples are not evenly spaced. `at` is the time of the first one that is off: it came `interval` seconds after
+    /// its predecessor, instead of `period`. `count` is the number of such samples.
     case irregular(at: Double, interval: Double, period: Double, count: Int)
     /// The sensor moved between two times, s.
     case moved(from: Double, until: Double, RestViolation)
@@ -110,17 +108,17 @@ extension RestingRecordingError: CustomStringConvertible {
                 + "\(RestingRecording.fewestSamples) samples and \(fixed(RestingRecording.shortestDuration, decimals: 0)) s "
                 + "are needed, an hour is better"
         case .irregular(let time, let interval, let period, let count):
-            "the samples do not come in equal steps: at t_s = \(fixed(time, decimals: 3)) one comes "
-                + "\(fixed(interval * 1000, decimals: 2)) ms after the one before instead of "
-                + "\(fixed(period * 1000, decimals: 2)) ms; \(count) are more than 20 % off"
+            "the samples are not evenly spaced: the one at t_s = \(fixed(time, decimals: 3)) comes "
+                + "\(fixed(interval * 1000, decimals: 2)) ms after the one before it instead of "
+                + "\(fixed(period * 1000, decimals: 2)) ms; \(count) intervals are more than 20 % off"
         case .moved(let from, let until, let violation):
-            "the sensor did not rest from t_s = \(fixed(from, decimals: 1)) to \(fixed(until, decimals: 1)): "
+            "the sensor was not at rest from t_s = \(fixed(from, decimals: 1)) to \(fixed(until, decimals: 1)): "
                 + "\(violation)"
         }
     }
 }
 
-/// The columns of a recording.
+/// A recording's samples as columns.
 struct Columns {
     private(set) var times: [Double] = []
     private(set) var acceleration: [[Double]] = [[], [], []]
@@ -128,7 +126,7 @@ struct Columns {
     private var rates: [[Double]] = [[], [], []]
     private var hasRates = true
 
-    /// The gyroscope's, where every row has them.
+    /// The gyroscope's columns; `nil` unless every row has them.
     var rotationRate: [[Double]]? { hasRates ? rates : nil }
 
     mutating func add(_ sample: MotionSample) {

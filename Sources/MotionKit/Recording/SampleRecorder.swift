@@ -3,18 +3,17 @@ internal import LinuxSystem
 internal import MotionCore
 internal import Synchronization
 
-/// Writes a running manager's samples into a recording file, for a bounded time and up to a bounded size.
+/// Writes a running manager's samples to a recording file, up to a maximum duration and size.
 ///
-/// It writes on a thread of its own: a disk that stalls delays no gesture.
+/// It writes on its own thread, so that a stalled disk delays no gesture.
 package final class SampleRecorder: Sendable {
-    /// What a recording may come to.
+    /// The maximum duration and size of a recording.
     package struct Limits: Equatable, Sendable {
         /// From the first sample to the last, s.
         package var seconds: Double
         /// The file's size.
         package var bytes: Int
 
-        /// Makes limits.
         package init(seconds: Double, bytes: Int) {
             self.seconds = seconds
             self.bytes = bytes
@@ -23,36 +22,37 @@ package final class SampleRecorder: Sendable {
 
     /// Why a recording ended.
     package enum End: Equatable, Sendable {
-        /// It is as long, or as large, as it was to be.
+        /// It reached the maximum duration.
         case time
+        /// It reached the maximum size.
         case size
-        /// Somebody stopped it, or the manager.
+        /// The recorder was stopped.
         case stopped
-        /// No samples came for so long that the time was over nonetheless.
-        case silence
+        /// The time ran out because samples were missing.
+        case noSamples
         case failed(RecordingError)
     }
 
-    /// What a recording came to.
+    /// The result of a recording.
     package struct Outcome: Equatable, Sendable {
         package var end: End
         package var samples = 0
         package var bytes = 0
         /// From the first sample to the last.
         package var seconds = 0.0
-        /// Samples that are missing because the disk did not keep up.
+        /// Samples that were lost because the disk did not keep up.
         package var lost = 0
     }
 
     private struct State {
-        var waiting: [MotionSample] = []
+        var queue: [MotionSample] = []
         var lost = 0
         var shouldStop = false
     }
 
     private final class Shared: Sendable {
         let state = Mutex(State())
-        /// The recorder's thread's alone, once that runs.
+        /// Only the recorder's thread uses it, once that runs.
         let writer = Mutex<RecordingWriter?>(nil)
         let wake: WakeSignal
 
@@ -61,20 +61,20 @@ package final class SampleRecorder: Sendable {
         }
     }
 
-    /// Samples that may wait for the disk: 20 s at 200 Hz.
-    private static let mostWaiting = 4096
+    /// The maximum number of samples in the queue: 20 s at 200 Hz.
+    private static let queueCapacity = 4096
 
-    /// Seconds without samples that a recording's end is waited for.
-    private static let patience = 5.0
+    /// Seconds beyond the maximum duration to wait for samples.
+    private static let timeoutMargin = 5.0
 
     private let shared: Shared
     private let token: HandlerToken
     private let thread: Mutex<WorkerThread?>
 
-    /// Makes the file and begins; `onEnd` is called on the recorder's thread when it is closed.
+    /// Creates the file and starts to record. `onEnd` is called on the recorder's thread after the file is closed.
     ///
-    /// - Throws: `RecordingError.system` where the file cannot be made, the manager does not run (ENODEV), or the system has
-    ///   no thread or descriptor left (EAGAIN).
+    /// - Throws: `RecordingError.system` if the file cannot be created, the manager is not running (ENODEV), or the system
+    ///   has no thread or file descriptor left (EAGAIN).
     package init(
         _ manager: MotionManager, path: String, limits: Limits, onEnd: @escaping @Sendable (Outcome) -> Void
     ) throws(RecordingError) {
@@ -100,8 +100,8 @@ package final class SampleRecorder: Sendable {
         self.thread = Mutex(thread)
         token = manager.addSampleHandler { samples in
             shared.state.withLock { state in
-                if state.waiting.count + samples.count <= Self.mostWaiting {
-                    state.waiting += samples
+                if state.queue.count + samples.count <= Self.queueCapacity {
+                    state.queue += samples
                 } else {
                     state.lost += samples.count
                 }
@@ -114,7 +114,7 @@ package final class SampleRecorder: Sendable {
         stop()
     }
 
-    /// Ends the recording with what has come; it is closed when this returns, unless the disk stalls.
+    /// Ends the recording after the samples received so far, and waits until the file is closed, for a second at most.
     package func stop() {
         token.remove()
         shared.state.withLock { $0.shouldStop = true }
@@ -127,13 +127,13 @@ package final class SampleRecorder: Sendable {
     private static func run(_ writer: inout RecordingWriter?, _ shared: Shared, _ limits: Limits) -> Outcome {
         var outcome = Outcome(end: .stopped)
         let clock = SystemClock()
-        let deadline = clock.now().advanced(bySeconds: limits.seconds + patience)
+        let deadline = clock.now().advanced(bySeconds: limits.seconds + timeoutMargin)
         var first: Timestamp?
         do throws(RecordingError) {
             recording: while true {
                 let (samples, lost, shouldStop) = shared.state.withLock { state in
-                    defer { state.waiting = [] }
-                    return (state.waiting, state.lost, state.shouldStop)
+                    defer { state.queue = [] }
+                    return (state.queue, state.lost, state.shouldStop)
                 }
                 outcome.lost = lost
                 for sample in samples {
@@ -141,7 +141,7 @@ package final class SampleRecorder: Sendable {
                     first = start
                     let seconds = sample.timestamp.seconds(since: start)
                     outcome.end = seconds >= limits.seconds ? .time : .size
-                    // A row has a hundred bytes at most.
+                    // A row is at most a hundred bytes long.
                     if seconds >= limits.seconds || writer?.bytes ?? 0 > limits.bytes - 100 { break recording }
                     try writer?.write(sample)
                     outcome.samples += 1
@@ -150,7 +150,7 @@ package final class SampleRecorder: Sendable {
                 outcome.end = .stopped
                 if shouldStop { break }
                 let left = deadline.seconds(since: clock.now())
-                outcome.end = .silence
+                outcome.end = .noSamples
                 if left <= 0 { break }
                 shared.wake.wait(seconds: left)
             }

@@ -1,23 +1,23 @@
 internal import IMUDrivers
 
-/// Finding out who is at an address, without writing anything to whoever it is.
+// Identification reads and never writes: the device at an address may be anything.
 extension ChipRegistry {
-    /// The families that may be at an address.
+    /// The families to try at an address.
     ///
-    /// At an address that no known chip has there may be anything, such as a bus switch that takes a register's number for a
-    /// command. It is looked at only as the family that the user names.
+    /// An address that no known chip uses may belong to anything, such as a bus switch, which takes a register number for
+    /// a command. It is read only if the user names a family, and only as that family.
     static func candidates(at address: UInt8, named family: IMUFamily?, of chips: [RegisteredChip]) -> [RegisteredChip]
     {
         let usual = chips.filter { $0.addresses.contains(address) }
         return usual.isEmpty ? chips.filter { $0.family == family } : usual
     }
 
-    /// Reads identity registers until one tells who is there; `nil` where there are no candidates.
+    /// Reads identity registers until one identifies the chip; `nil` if there are no candidates.
     ///
-    /// The registers are read in the order of the families, each once, and the first whose content is known decides: in a chip
-    /// that is known by one register, another family's register holds anything.
+    /// Each register is read once, in the order of the families, and the first known identity decides: another family's
+    /// identity register may hold any value in this chip.
     ///
-    /// - Throws: what the bus answered instead; `.notAcknowledged` where nobody is there.
+    /// - Throws: `BusError`; `.notAcknowledged` if no chip answers.
     static func identify<Bus: RegisterBus & ~Copyable>(
         _ bus: inout Bus, among candidates: [RegisteredChip]
     ) throws(BusError) -> IMUIdentity? {

@@ -1,9 +1,9 @@
 internal import IMUDrivers
 internal import LinuxSensors
 
-/// Every family of chips that there is a driver for.
+/// The chip families with a driver.
 enum ChipRegistry {
-    /// A line a family; where several kinds of chip are found, `auto` prefers those that come first.
+    /// One line per family. If several kinds of chip are found, `auto` prefers the family that comes first.
     static let all: [RegisteredChip] = [
         RegisteredChip(MPUFamily.self),
         RegisteredChip(ICM42688Family.self),
@@ -13,32 +13,32 @@ enum ChipRegistry {
     ]
 }
 
-/// A family of chips as scans and openers see it: its type is known only inside.
+/// A chip family without its type, for code that scans for and opens any chip.
 struct RegisteredChip: Sendable {
-    /// Its name in a configuration.
+    /// The family, as the configuration names it.
     let family: IMUFamily
 
-    /// The addresses that its parts can have.
+    /// The possible I2C addresses of its parts.
     let addresses: [UInt8]
 
-    /// The register that says who is there.
+    /// The register with the chip's identity (WHO_AM_I).
     let identityRegister: UInt8
 
-    /// The name of the part that answers so; `nil` where it is none of the family.
+    /// The name of the part with this identity; `nil` if it does not belong to the family.
     let name: @Sendable (UInt8) -> StaticString?
 
-    /// What the family's usual part answers, and its name.
+    /// The identity and name of the family's usual part.
     let usual: (identity: UInt8, name: StaticString)?
 
-    /// Makes a driver of the chip on a bus, as a device.
+    /// Creates a device for the chip on a bus.
     let open: @Sendable (consuming I2CDevice, IMUSettings, DeviceNames) -> any SensorDevice
 
-    /// The same with a wire from the chip's data-ready pin.
+    /// Creates a device for a chip whose data-ready pin is wired to a GPIO line.
     var openWithLine:
         (@Sendable (consuming I2CDevice, consuming GPIOLine, IMUSettings, DeviceNames) -> any SensorDevice)?
 
-    /// What the settings ask of a bus with this clock, Hz, and the highest rate that it carries; for the part with this
-    /// identity, or the usual one.
+    /// For the part with this identity (`nil`: the usual part), settings and bus clock in Hz: the load on the bus, and the
+    /// highest sample rate that the bus can carry.
     var plan: (@Sendable (UInt8?, IMUSettings, Double) -> (load: BusLoad, allowed: Double?))?
 }
 
@@ -77,19 +77,19 @@ extension RegisteredChip {
     }
 }
 
-/// The settings with the highest rate that there is.
+/// The settings with a rate beyond every chip's, which chips limit to their highest.
 private func fastest(_ settings: IMUSettings) -> IMUSettings {
     var settings = settings
     settings.rate = 1e9
     return settings
 }
 
-/// What a device is called, and what there is to say of it.
+/// A device's names and notes.
 struct DeviceNames: Sendable {
-    /// For people: "MPU-6050 at 0x68 on /dev/i2c-1".
+    /// For display: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String
-    /// For what is kept of it: "i2c-1-0x68-MPU6050".
+    /// For the file of its calibration: "i2c-1-0x68-MPU6050".
     var storage: String
-    /// What differs from what was wanted.
+    /// What differs from the requested settings.
     var notes: [String] = []
 }

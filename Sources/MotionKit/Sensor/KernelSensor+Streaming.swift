@@ -3,10 +3,10 @@ internal import LinuxSensors
 internal import MotionCore
 
 extension KernelSensor {
-    /// Takes what the kernel has collected.
+    /// Reads the samples that the kernel has captured.
     func stream(into batch: inout SampleBatch) throws(IMUFault) -> IMUPoll {
         guard let source else { throw .stalled }
-        readTemperatureWhereItIsDue()
+        readTemperatureIfDue()
         var event = SensorEvent.none
         var isMoreWaiting = false
         do throws(BusError) {
@@ -19,19 +19,20 @@ extension KernelSensor {
             }
             failedPolls = 0
         } catch {
-            return try excuse(error, event)
+            return try tolerate(error, event)
         }
         if source.gyroscope != nil, deliverPairs(into: &batch, &event) { isMoreWaiting = true }
-        let fewest = max(KernelSensorTiming.frozenAfter * info.nominalRate, KernelSensorTiming.fewestFrozen)
-        if source.isNoisy, Double(repetitions) > fewest { throw .stalled }
+        let frozenCount = max(KernelSensorTiming.frozenAfter * info.nominalRate, KernelSensorTiming.minimumFrozenCount)
+        if source.isNoisy, Double(repetitions) > frozenCount { throw .stalled }
         try checkForStall(source)
-        showPeriod(source)
+        updatePeriod(source)
         let now = clock.now()
         return IMUPoll(next: isMoreWaiting ? now : now.advanced(bySeconds: settings.batchInterval), event: event)
     }
 
-    /// A read that failed is tried again; a device that is gone, or one that fails on and on, is opened anew.
-    private func excuse(_ error: BusError, _ event: SensorEvent) throws(IMUFault) -> IMUPoll {
+    /// Counts a failed read, which the next poll retries. If the device is gone, or reads keep failing, throws, and the
+    /// device is opened again.
+    private func tolerate(_ error: BusError, _ event: SensorEvent) throws(IMUFault) -> IMUPoll {
         failedPolls += 1
         if error.kind == .absent || failedPolls >= KernelSensorTiming.failedPollLimit { throw .bus(error) }
         status.busErrors.count(error)
@@ -40,7 +41,7 @@ extension KernelSensor {
 
     // MARK: One device
 
-    /// Reads frames and delivers them; returns whether there may be more.
+    /// Reads and delivers frames. Returns whether more may be waiting.
     private func fetch(
         _ capture: IIOCapture, _ source: KernelSource, into batch: inout SampleBatch, _ event: inout SensorEvent
     ) throws(BusError) -> Bool {
@@ -50,14 +51,14 @@ extension KernelSensor {
         let after = clock.now()
         if frames > 0 { lastArrival = after }
         let isFull = frames == room && room > 0
-        // The samples of a full look end where the buffer was full, those of the next begin behind it.
+        // If this read was full, the kernel's buffer may have overflowed, and a gap can appear in the next read.
         defer { wasBacklogged = isFull }
-        if !source.hasTime { estimator.observe(completed: taken + Int64(frames), from: before, to: after) }
+        if !source.hasTime { estimator.observe(completed: sampleCount + Int64(frames), from: before, to: after) }
         for index in 0..<frames {
             var reading = capture.reading(at: index)
-            taken += 1
-            if let turn = gyroscopeTurn { reading.rotationRate = turn * reading.rotationRate }
-            let time = reading.time ?? estimator.timestamp(ofSample: taken)
+            sampleCount += 1
+            if let rotation = gyroscopeRotation { reading.rotationRate = rotation * reading.rotationRate }
+            let time = reading.time ?? estimator.timestamp(ofSample: sampleCount)
             deliver(reading, at: time, now: after, into: &batch, &event)
         }
         return isFull
@@ -65,7 +66,7 @@ extension KernelSensor {
 
     // MARK: Two devices
 
-    /// Reads frames of both into the queues; returns whether there may be more.
+    /// Reads frames of both devices into the queues. Returns whether more may be waiting.
     private func fetch(_ accelerometer: IIOCapture, _ gyroscope: IIOCapture) throws(BusError) -> Bool {
         let firstRoom = min(pairing.accelerationRoom, IIOCapture.capacity)
         let first = try accelerometer.read(atMost: firstRoom)
@@ -74,7 +75,7 @@ extension KernelSensor {
         let second = try gyroscope.read(atMost: secondRoom)
         for index in 0..<second {
             var reading = gyroscope.reading(at: index)
-            if let turn = gyroscopeTurn { reading.rotationRate = turn * reading.rotationRate }
+            if let rotation = gyroscopeRotation { reading.rotationRate = rotation * reading.rotationRate }
             pairing.addRotationRate(reading)
         }
         let now = clock.now()
@@ -85,12 +86,12 @@ extension KernelSensor {
         return isFull
     }
 
-    /// Delivers what has its rotation rate; returns whether there was no room for all of it.
+    /// Delivers the readings that have a rotation rate. Returns whether the batch was too small for all of them.
     private func deliverPairs(into batch: inout SampleBatch, _ event: inout SensorEvent) -> Bool {
         let now = clock.now()
-        // The gyroscope's samples come in batches of their own; after that they are late.
-        let patience = max(1.5 * settings.batchInterval, 3 / info.nominalRate)
-        let deadline = now.advanced(bySeconds: -patience)
+        // The gyroscope's samples arrive in their own batches. After this time, they are late.
+        let timeout = max(1.5 * settings.batchInterval, 3 / info.nominalRate)
+        let deadline = now.advanced(bySeconds: -timeout)
         while batch.count < batch.capacity {
             guard let reading = pairing.next(heldAfter: deadline) else { return false }
             guard let time = reading.time else { continue }
@@ -101,7 +102,7 @@ extension KernelSensor {
 
     // MARK: Values
 
-    /// Reads single values where it is time to; what was measured between two instants was measured in the middle.
+    /// Reads single values when they are due. The timestamp is the middle of the reading time.
     private func poll(_ values: IIORawReader, into batch: inout SampleBatch) throws(BusError) -> IMUPoll {
         var event = SensorEvent.none
         let period = 1 / info.nominalRate
@@ -115,31 +116,33 @@ extension KernelSensor {
         }
         let after = clock.now()
         failedPolls = 0
-        taken += 1
+        sampleCount += 1
         lastArrival = after
-        if let turn = gyroscopeTurn { reading.rotationRate = turn * reading.rotationRate }
+        if let rotation = gyroscopeRotation { reading.rotationRate = rotation * reading.rotationRate }
         let middle = before.advanced(bySeconds: after.seconds(since: before) / 2)
         deliver(reading, at: middle, now: after, into: &batch, &event)
-        // On a grid, but never two at once for one that came late.
+        // Keep to the grid, but do not read twice in a row to make up for a late poll.
         nextRaw = max(nextRaw.advanced(bySeconds: period), after)
-        showPeriod(nil)
+        updatePeriod(nil)
         return IMUPoll(next: nextRaw, event: event)
     }
 
     // MARK: Samples
 
-    /// Appends a reading as a sample, unless its time cannot be.
+    /// Appends a reading as a sample, unless its time is impossible.
     private func deliver(
         _ reading: IIOReading, at measured: Timestamp, now: Timestamp, into batch: inout SampleBatch,
         _ event: inout SensorEvent
     ) {
         var time = measured
         let age = now.seconds(since: time)
-        guard age > -KernelSensorTiming.timeTolerance, age < KernelSensorTiming.oldest else { return misplaced() }
+        guard age > -KernelSensorTiming.timeTolerance, age < KernelSensorTiming.maximumAge else {
+            return discardMistimed()
+        }
         let period = status.period
         if let lastTimestamp, time <= lastTimestamp {
-            // Two times that a driver worked out may touch; what lies further back is no time of this stream.
-            guard lastTimestamp.seconds(since: time) < period / 2 else { return misplaced() }
+            // Times that a driver computes may overlap slightly. A time further back does not belong to this stream.
+            guard lastTimestamp.seconds(since: time) < period / 2 else { return discardMistimed() }
             time = Timestamp(nanoseconds: lastTimestamp.nanoseconds + 1)
         }
         repetitions =
@@ -147,8 +150,8 @@ extension KernelSensor {
             ? repetitions + 1 : 0
         lastReading = reading
         var flags = reading.flags
-        let told = resume(at: time, period: period, &flags)
-        if told != .none { event = told }
+        let resumption = resume(at: time, period: period, &flags)
+        if resumption != .none { event = resumption }
         if !flags.isDisjoint(with: .clipped) { status.clippedSamples += 1 }
         if flags.contains(.afterGap) { meter = PeriodMeter() }
         meter.take(time)
@@ -160,13 +163,13 @@ extension KernelSensor {
         status.samples += 1
     }
 
-    /// A sample's time was none: it is left out.
-    private func misplaced() {
+    /// Counts a sample that is left out because its time is impossible.
+    private func discardMistimed() {
         status.misalignments += 1
         status.lastFault = .misaligned
     }
 
-    /// Ends the start or an interruption, if there was one, with the sample of `time`.
+    /// Ends the start-up, an outage or a gap with the sample at `time`. Returns the event to report.
     private func resume(
         at time: Timestamp, period: Double, _ flags: inout MotionSample.Flags
     ) -> SensorEvent {
@@ -187,8 +190,8 @@ extension KernelSensor {
             return .streaming(afterGap: gap)
         }
         guard gap > KernelSensorTiming.gapPeriods * period else { return .none }
-        // The kernel's buffer ran over where there was more in it than one look takes, and what is read value by value has
-        // none. Else it was the chip or its driver.
+        // If more was waiting than one read takes, the kernel's buffer overflowed. Values read one by one have no buffer:
+        // the poll was late. Otherwise it was the chip or its driver.
         let isLate = wasBacklogged || source?.values != nil
         let fault: IMUFault = isLate ? .overflow : .stalled
         flags.insert(.afterGap)
@@ -199,22 +202,22 @@ extension KernelSensor {
         return .gap(gap, fault)
     }
 
-    /// Notices that nothing comes any more.
+    /// Throws if no samples have arrived for too long.
     private func checkForStall(_ source: KernelSource) throws(IMUFault) {
-        let patience =
+        let timeout =
             hasStreamed
             ? max(
-                KernelSensorTiming.shortestStall, KernelSensorTiming.stalledPeriods * status.period,
+                KernelSensorTiming.minimumStallTimeout, KernelSensorTiming.stallPeriods * status.period,
                 2 * settings.batchInterval)
-            : KernelSensorTiming.startPatience
+            : KernelSensorTiming.startTimeout
         let now = clock.now()
-        if now.seconds(since: lastArrival) > patience { throw .stalled }
-        if source.gyroscope != nil, now.seconds(since: lastGyroscopeArrival) > patience { throw .stalled }
-        // Samples come but none of them can be used: their times are not of our clock.
-        if !hasStreamed, now.seconds(since: streamStart) > 2 * KernelSensorTiming.startPatience { throw .misaligned }
+        if now.seconds(since: lastArrival) > timeout { throw .stalled }
+        if source.gyroscope != nil, now.seconds(since: lastGyroscopeArrival) > timeout { throw .stalled }
+        // Samples arrive but are all discarded: their times are from another clock.
+        if !hasStreamed, now.seconds(since: streamStart) > 2 * KernelSensorTiming.startTimeout { throw .misaligned }
     }
 
-    private func showPeriod(_ source: KernelSource?) {
+    private func updatePeriod(_ source: KernelSource?) {
         if let source, !source.hasTime {
             guard estimator.isSettled else { return }
             status.period = estimator.period
@@ -225,7 +228,7 @@ extension KernelSensor {
         status.periodDeviation = (status.period * info.nominalRate - 1) * 1e6
     }
 
-    private func readTemperatureWhereItIsDue() {
+    private func readTemperatureIfDue() {
         guard let thermometer else { return }
         let now = clock.now()
         guard now >= nextTemperature else { return }

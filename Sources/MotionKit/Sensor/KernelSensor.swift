@@ -2,10 +2,10 @@ internal import IMUDrivers
 internal import LinuxSensors
 internal import MotionCore
 
-/// A chip that a kernel driver owns, read through the kernel's devices (IIO).
+/// A chip with a kernel driver, read through the driver's devices (IIO).
 ///
-/// While samples flow a poll allocates nothing. It is handed from the thread that opened it to the sensor thread and used
-/// there alone.
+/// A poll allocates nothing while samples flow. The thread that opens the sensor passes it to the sensor thread, and only
+/// one of them uses it at a time.
 final class KernelSensor: SensorDevice, @unchecked Sendable {
     let title: String
     let storageName: String
@@ -22,40 +22,40 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
     var status = IMUStatus()
     var info: IMUInfo
 
-    /// What is open at the moment.
+    /// The open devices; `nil` while the sensor is stopped or lost.
     var source: KernelSource?
     var thermometer: IIOThermometer?
-    /// Turns the gyroscope's axes into the accelerometer's, where the kernel says that they differ.
-    var gyroscopeTurn: Matrix3?
+    /// From the gyroscope's axes to the accelerometer's; `nil` if they are the same.
+    var gyroscopeRotation: Matrix3?
 
     // The present stream.
     var pairing = SamplePairing()
     var meter = PeriodMeter()
     var estimator: SamplePeriodEstimator
-    var taken: Int64 = 0
+    var sampleCount: Int64 = 0
     var streamStart = Timestamp(nanoseconds: 0)
     var lastArrival = Timestamp(nanoseconds: 0)
     var lastGyroscopeArrival = Timestamp(nanoseconds: 0)
     var hasStreamed = false
     var lastReading = IIOReading()
     var repetitions = 0
-    /// The last look found as many samples as it could take.
+    /// Whether the last read returned as many samples as it could take.
     var wasBacklogged = false
     var failedPolls = 0
     var nextTemperature = Timestamp(nanoseconds: .min)
     var temperature = Double.nan
     var nextRaw = Timestamp(nanoseconds: .min)
-    /// The sensor's time and counters stay when a stream ends.
+    /// The time of the last sample, which survives the end of a stream.
     var lastTimestamp: Timestamp?
 
-    // What went wrong.
+    // The present outage.
     var outage: IMUFault?
     var retry = Timestamp(nanoseconds: .min)
     var backOff = KernelSensorTiming.firstBackOff
 
     /// Opens the devices and switches them on.
     ///
-    /// - Throws: `IIOError`, which says what can be done about it.
+    /// - Throws: `IIOError`, with advice on what to do.
     init(_ choice: KernelSensorChoice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()) throws(IIOError) {
         let source = try KernelSource.open(choice.accelerometer, choice.gyroscope, settings, in: places)
         let matrix = choice.accelerometer.mountMatrix(of: .acceleration)
@@ -65,7 +65,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         self.places = places
         var remark = source.remark
         if matrix == nil, let text = choice.accelerometer.mountMatrixText(of: .acceleration) {
-            remark += ", its mount matrix \"\(text)\" is no rotation and is left out"
+            remark += ", its mount matrix \"\(text)\" is not a rotation and is ignored"
         }
         title = "\(choice.name)\(driver)\(remark)"
         storageName = KernelSensor.storageName(choice.accelerometer)
@@ -75,7 +75,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         begin(source)
     }
 
-    /// "iio-1-0068-mpu6050": what stays the same when the device's number does not.
+    /// A name that stays the same when the device's number changes: "iio-1-0068-mpu6050".
     static func storageName(_ device: IIODevice) -> String {
         let text = "iio-\(device.hardware)-\(device.name ?? "unnamed")"
         return String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
@@ -83,7 +83,7 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
 
     func poll(into batch: inout SampleBatch) -> IMUPoll {
         let now = clock.now()
-        guard source != nil else { return now < retry ? IMUPoll(next: retry) : bringUp(into: &batch) }
+        guard source != nil else { return now < retry ? IMUPoll(next: retry) : reopen(into: &batch) }
         do throws(IMUFault) {
             return try stream(into: &batch)
         } catch {
@@ -101,16 +101,16 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         try source?.stop()
     }
 
-    /// Takes note of what was opened: a stream begins.
+    /// Starts a stream from newly opened devices.
     func begin(_ source: KernelSource) {
         self.source = source
         info = source.info
         thermometer = source.hasTemperature ? nil : IIOThermometer(source.device)
-        gyroscopeTurn = source.gyroscopeTurn
+        gyroscopeRotation = source.gyroscopeRotation
         estimator = SamplePeriodEstimator(nominalPeriod: 1 / info.nominalRate)
         meter = PeriodMeter()
         pairing.removeAll()
-        taken = 0
+        sampleCount = 0
         streamStart = clock.now()
         lastArrival = streamStart
         lastGyroscopeArrival = streamStart
@@ -126,8 +126,8 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         status.periodDeviation = 0
     }
 
-    /// Looks for the device, which may have another number now, and opens it.
-    private func bringUp(into batch: inout SampleBatch) -> IMUPoll {
+    /// Looks for the device, whose number may have changed, and opens it.
+    private func reopen(into batch: inout SampleBatch) -> IMUPoll {
         status.state = .identifying
         guard let found = choice.found(among: IIODevice.all(in: places)) else {
             return recover(from: .bus(BusError(.absent)))
@@ -141,10 +141,10 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         return IMUPoll(next: clock.now().advanced(bySeconds: settings.batchInterval))
     }
 
-    /// Lets go of the device and tries again after a pause, each longer than the last.
+    /// Closes the device and schedules the next attempt to open it, with an increasing backoff.
     private func recover(from fault: IMUFault) -> IMUPoll {
         if case .bus(let error) = fault { status.busErrors.count(error) }
-        // What cannot be put back, as the device is gone, is told already.
+        // If the device is gone, its settings cannot be restored. The fault is reported below anyway.
         do throws(BusError) { try source?.stop() } catch { status.busErrors.count(error) }
         source = nil
         thermometer = nil
@@ -152,34 +152,36 @@ final class KernelSensor: SensorDevice, @unchecked Sendable {
         status.lastFault = fault
         retry = clock.now().advanced(bySeconds: backOff)
         backOff = min(2 * backOff, KernelSensorTiming.lastBackOff)
-        // Told once, and again only if something else is wrong now.
-        let isNews = outage != fault
+        // Report each fault once, until a different one occurs.
+        let isNew = outage != fault
         outage = fault
-        return IMUPoll(next: retry, event: isNews ? .failed(fault) : .none)
+        return IMUPoll(next: retry, event: isNew ? .failed(fault) : .none)
     }
 }
 
-/// How patient a kernel sensor is, seconds unless said.
+/// The timing of a kernel sensor, in seconds unless stated.
 enum KernelSensorTiming {
-    /// Waits between attempts to open a device again: doubled from the first to the last.
+    /// The backoff between attempts to open a device, doubled from the first to the last.
     static let firstBackOff = 0.1
     static let lastBackOff = 1.6
-    /// A driver wakes the chip and its gyroscope before the first sample.
-    static let startPatience = 2.0
-    /// Samples are missed after this many periods, and not before `shortestStall`.
-    static let stalledPeriods = 5.0
-    static let shortestStall = 0.25
-    /// A step of more periods than this is a gap: drivers that work out the times of a FIFO's samples are off by less.
+    /// How long the first sample may take: the driver has to wake the chip and its gyroscope.
+    static let startTimeout = 2.0
+    /// The sensor has stalled after this many periods without a sample, but not before `minimumStallTimeout`.
+    static let stallPeriods = 5.0
+    static let minimumStallTimeout = 0.25
+    /// More periods than this between two samples are a gap. If a driver computes the times of samples in a FIFO, they are
+    /// off by less.
     static let gapPeriods = 2.5
-    /// A sample's time may be after the look that found it by so much: drivers work out times, too.
+    /// How far a sample's time may be in the future, since some drivers compute it.
     static let timeTolerance = 0.02
-    /// And it may be so old: longer than any FIFO and buffer is.
-    static let oldest = 10.0
-    /// Bit for bit the same for so long is a frozen chip, where there is a gyroscope of 16 bits: its noise changes some bit.
+    /// The maximum age of a sample, more than any FIFO and buffer can hold.
+    static let maximumAge = 10.0
+    /// After this time, and this number of samples, without a change of any bit, a chip with a 16-bit gyroscope is frozen:
+    /// noise would change some bit.
     static let frozenAfter = 1.0
-    static let fewestFrozen = 32.0
-    /// How often a temperature is asked for that is not in the samples.
+    static let minimumFrozenCount = 32.0
+    /// How often the temperature is read if it is not part of the samples.
     static let temperatureInterval = 1.0
-    /// Polls in a row that may fail before the device is opened anew.
+    /// The number of polls in a row that may fail before the device is opened again.
     static let failedPollLimit = 3
 }

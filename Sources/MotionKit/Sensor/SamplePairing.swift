@@ -1,15 +1,15 @@
 internal import LinuxSensors
 internal import MotionCore
 
-/// Brings an accelerometer's and a gyroscope's readings together that come from two devices, each with times of its own:
-/// the rotation rate is interpolated at the accelerometer's instants.
+/// Combines readings of an accelerometer and a gyroscope that are separate devices with different sampling times: the
+/// rotation rate is interpolated at the accelerometer's times.
 ///
-/// Its memory is allocated once.
+/// All memory is allocated by `init`.
 struct SamplePairing: ~Copyable {
     private let accelerations = ReadingQueue()
     private let rotationRates = ReadingQueue()
 
-    /// How many readings there is room for.
+    /// How many more readings fit.
     var accelerationRoom: Int { accelerations.room }
     var rotationRateRoom: Int { rotationRates.room }
 
@@ -21,10 +21,10 @@ struct SamplePairing: ~Copyable {
         rotationRates.removeAll()
     }
 
-    /// The next reading of both; `nil` where the gyroscope's is still to come.
+    /// The next combined reading; `nil` until the gyroscope's reading has arrived.
     ///
-    /// An accelerometer's reading from before `deadline` waits no longer: it is given the last rotation rate. What it
-    /// measured before the gyroscope began is dropped.
+    /// An acceleration from before `deadline` does not wait: it gets the last rotation rate. Accelerations from before the
+    /// gyroscope's first reading are discarded.
     mutating func next(heldAfter deadline: Timestamp) -> IIOReading? {
         while let acceleration = accelerations.first, let time = acceleration.time {
             while rotationRates.count > 1, let second = rotationRates.second.time, second <= time {
@@ -59,9 +59,9 @@ struct SamplePairing: ~Copyable {
     }
 }
 
-/// Readings in order, in memory that is allocated once.
+/// A queue of readings with a fixed capacity.
 private final class ReadingQueue {
-    /// As many as two reads bring.
+    /// Enough for two reads.
     static let capacity = 2 * IIOCapture.capacity
 
     private let storage = UnsafeMutablePointer<IIOReading>.allocate(capacity: capacity)
@@ -74,10 +74,10 @@ private final class ReadingQueue {
 
     var first: IIOReading? { count > 0 ? storage[head] : nil }
 
-    /// The one after the first; there must be one.
+    /// The second reading, which must exist.
     var second: IIOReading { storage[(head + 1) % ReadingQueue.capacity] }
 
-    /// Appends a reading; there must be room.
+    /// Appends a reading. There must be room for it.
     func append(_ reading: IIOReading) {
         precondition(count < ReadingQueue.capacity, "no room")
         storage[(head + count) % ReadingQueue.capacity] = reading

@@ -1,34 +1,35 @@
 package import IMUDrivers
 package import MotionCore
 
-/// A driver of some chip on some bus, opened: what the sensor thread polls.
+/// An open sensor, which the sensor thread polls.
 ///
-/// Dynamic dispatch happens here, once a batch; inside, driver and bus are specialised for each other. One thread at a
-/// time may use it.
+/// Dynamic dispatch happens only here, once per batch: driver and bus are specialised for each other. One thread at a time
+/// may use it.
 package protocol SensorDevice: AnyObject, Sendable {
-    /// What it is, in a few words for people: "MPU-6050 at 0x68 on /dev/i2c-1".
+    /// The name for display: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String { get }
 
-    /// The name under which what is known of this very chip is kept: bus, address and part, in letters, digits and
-    /// hyphens, "i2c-1-0x68-MPU6050".
+    /// The name under which this chip's calibration is stored: bus, address and part, in letters, digits and hyphens,
+    /// "i2c-1-0x68-MPU6050".
     var storageName: String { get }
 
-    /// Whether its samples are made up.
+    /// Whether the samples come from a simulation.
     var isSimulated: Bool { get }
 
-    /// What differs from what was wanted, or may not work, a sentence each.
+    /// What differs from the requested settings or may not work: one sentence each.
     var notes: [String] { get }
-    /// The matrix that turns the sensor's axes into the board's, where the system knows it; `nil` where it does not. It
-    /// holds where the settings have none.
+
+    /// The matrix from the sensor's axes to the board's, if the system knows it; otherwise `nil`. It applies if the settings
+    /// have no mount matrix.
     var mountMatrix: Matrix3? { get }
 
-    /// The chip and what it was configured to.
+    /// The chip and its configuration.
     var info: IMUInfo { get }
 
-    /// What the driver is doing.
+    /// The driver's state and counters.
     var status: IMUStatus { get }
 
-    /// Does what is due and appends the samples that are complete to `batch`.
+    /// Does whatever work is due, and appends the available samples to `batch`.
     func poll(into batch: inout SampleBatch) -> IMUPoll
 
     /// Puts the chip to sleep.
@@ -37,10 +38,10 @@ package protocol SensorDevice: AnyObject, Sendable {
 
 extension SensorDevice {
     package var notes: [String] { [] }
-    /// None: of a chip that is driven here nobody but the settings knows how it is mounted.
+    /// `nil`: only the settings know how a chip is mounted that is read without a kernel driver.
     package var mountMatrix: Matrix3? { nil }
 
-    /// The settings as they hold for this sensor: where they have no mount matrix, with the one that the system knows.
+    /// The settings for this sensor. If they have no mount matrix, they get the one that the system knows.
     package func effective(_ settings: MotionSettings) -> MotionSettings {
         guard settings.mount == .identity, let mountMatrix else { return settings }
         var effective = settings
@@ -49,7 +50,9 @@ extension SensorDevice {
     }
 }
 
-/// A driver as a device. It is handed from the thread that opened it to the sensor thread and used there alone.
+/// A sensor device with a driver of IMUDrivers.
+///
+/// The thread that opens it passes it to the sensor thread, and only one of them uses it at a time.
 final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecked Sendable {
     let title: String
     let storageName: String
@@ -76,7 +79,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
 }
 
 extension Matrix3 {
-    /// Its rows as a configuration has them: "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]".
+    /// The rows as the configuration writes them: "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]".
     package var rows: String {
         let rows = [row0, row1, row2].map { row in
             "[" + [row.x, row.y, row.z].map(Matrix3.text).joined(separator: ", ") + "]"

@@ -4,28 +4,28 @@ internal import LinuxSystem
 
 /// Why a sensor cannot be used.
 public enum SensorError: Error, Sendable {
-    /// No chip with a driver was found; what was found instead.
+    /// No supported chip was found. The scan has what was found instead.
     case notFound(SensorScan)
-    /// The chip cannot be had: no permission, or somebody else uses it.
+    /// The chip cannot be opened: for lack of permission, for example, or because another program uses it.
     case unavailable(LinuxSensorsError)
-    /// The chip or its bus cannot do the wanted rate.
+    /// The chip or its bus cannot provide the requested rate.
     case rate(SensorRateError)
-    /// The data-ready line cannot be had.
+    /// The data-ready line cannot be opened.
     case dataReadyLine(GPIOError)
     /// The kernel driver's device cannot be used.
     case kernelDevice(IIOError)
     /// There is no trajectory of this name.
     case unknownTrajectory(String, known: [String])
-    /// The recording to be played cannot be.
+    /// The recording cannot be played.
     case recording(RecordingError)
-    /// The system has no descriptor or thread left.
+    /// The system has no file descriptor or thread left.
     case resources
-    /// The thread of the last run still waits for the sensor's bus: `stop` abandoned it.
+    /// The last run's thread is still waiting for the sensor's bus, after `stop` gave up waiting for it.
     case stillStopping
     /// The reference policy is `.stored`, and the manager was created without a state directory.
     case noStateDirectory
 
-    /// Whether it is for lack of permission.
+    /// Whether the cause is a lack of permission.
     public var isPermission: Bool {
         switch self {
         case .unavailable(let error): error.busError.kind == .accessDenied
@@ -41,7 +41,7 @@ extension SensorError: CustomStringConvertible {
     /// What is wrong, and what to do about it.
     public var description: String { description(in: .library) }
 
-    /// The description in the words of its reader.
+    /// The description in the vocabulary of its reader.
     package func description(in vocabulary: SensorVocabulary) -> String {
         switch self {
         case .notFound(let scan): scan.explanation(in: vocabulary)
@@ -65,7 +65,7 @@ extension SensorError: CustomStringConvertible {
 }
 
 extension SensorScan {
-    /// Why no sensor was chosen: one sentence for each finding.
+    /// Why no sensor was chosen: one clause for each finding.
     package func explanation(in vocabulary: SensorVocabulary) -> String {
         let chips = chipExplanation(in: vocabulary)
         guard let kernelDevice = KernelSensorChoice(among: kernelDevices) else { return chips }
@@ -87,7 +87,7 @@ extension SensorScan {
                 switch chip.finding {
                 case .silent: silent.insert(chip.address)
                 case .chip(let identity):
-                    // A chip that could be driven was not asked for.
+                    // A supported chip was not chosen because the user named another family.
                     let wanted = identity.family.map { ", which is what \(vocabulary.driver($0.name)) drives" } ?? ""
                     findings.append("\(place): \(identity.explanation)\(wanted)")
                     if identity.name == nil { unknown = unknown ?? chip.address }
@@ -111,17 +111,17 @@ extension SensorScan {
         return "no usable sensor: " + findings.joined(separator: "; ")
     }
 
-    /// How to drive a chip with an unknown identity.
+    /// How to use a chip with an unknown identity.
     private static func advice(forUnknownChipAt address: UInt8, _ vocabulary: SensorVocabulary) -> String? {
         let chips = ChipRegistry.candidates(at: address, named: nil, of: ChipRegistry.all)
         guard let chip = chips.first, let usual = chip.usual else { return nil }
-        return "if it is a copy of a chip with a driver, say of which: \(vocabulary.driver(chip.family.name)) and "
+        return "if it is a copy of a supported chip, name that chip: \(vocabulary.driver(chip.family.name)) and "
             + "\(vocabulary.identity(hexadecimal(usual.identity))) for the \(usual.name)"
     }
 }
 
 extension IMUIdentity {
-    /// What the identity means, for people.
+    /// What the identity means, in words.
     package var explanation: String {
         switch (name, isSupported) {
         case (let name?, true): "\(name)"
@@ -132,7 +132,7 @@ extension IMUIdentity {
 }
 
 extension BusError {
-    /// What happened on the bus, for people.
+    /// What happened on the bus, in words.
     package var explanation: String {
         let what =
             switch kind {
@@ -140,7 +140,7 @@ extension BusError {
             case .arbitrationLost: "another master won the bus"
             case .timedOut: "the bus is stuck or too slow"
             case .inputOutput: "the transfer failed"
-            case .busy: "somebody else owns the chip"
+            case .busy: "another driver or program is using the chip"
             case .accessDenied: "no permission"
             case .absent: "the bus is gone"
             case .unsupported: "the adapter cannot do it"
@@ -151,7 +151,7 @@ extension BusError {
 }
 
 extension IMUFault {
-    /// What went wrong, for people.
+    /// What went wrong, in words.
     package var explanation: String {
         switch self {
         case .bus(let error): error.explanation
@@ -159,10 +159,10 @@ extension IMUFault {
         case .readBack(let register, let wrote, let read):
             "register \(hexadecimal(register)) reads \(hexadecimal(read)) after \(hexadecimal(wrote)) was written"
         case .deadline(let state): "the chip did not get through \(state)"
-        case .overflow: "the FIFO ran over"
-        case .misaligned: "the FIFO's content is no frame of this chip"
+        case .overflow: "the FIFO overflowed"
+        case .misaligned: "the FIFO does not contain valid frames"
         case .configurationLost(let register):
-            "the chip lost its configuration (register \(hexadecimal(register))): it was reset or its supply broke down"
+            "the chip lost its configuration (register \(hexadecimal(register))): it was reset or its supply failed"
         case .stalled: "the chip answers but measures nothing"
         }
     }

@@ -1,24 +1,23 @@
 package import IMUDrivers
 package import LinuxSensors
 
-/// What a rate asks of a chip and its bus, and whether they can do it.
+/// The load that a sample rate puts on a chip and its bus, and whether they can carry it.
 package struct SensorRate: Equatable, Sendable {
-    /// The chip's name, and the wanted rate, Hz.
+    /// The chip's name, and the requested rate, Hz.
     package let chip: String
     package let wanted: Double
 
-    /// The arithmetic.
+    /// The load on the bus.
     package let load: BusLoad
 
-    /// The bus's clock, Hz, and whether the system tells it; `nil` where there is no bus.
+    /// The bus clock, Hz, or `nil` without a bus; and whether the system reports it.
     package let clock: Double?
     package let isClockKnown: Bool
 
-    /// The highest rate of the chip that the bus carries, Hz; `nil` where it carries none.
+    /// The chip's highest rate that the bus can carry, Hz; `nil` if the bus is too slow for all of them.
     package let allowed: Double?
 
-    /// The rate that comes of it, and the highest that is possible, in a sentence: "200 Hz take 31 % of the bus; up to 500 Hz
-    /// are possible".
+    /// The actual rate and the highest possible one: "200 Hz take 31 % of the bus; up to 500 Hz are possible".
     package var summary: String {
         guard let clock else { return "\(load.rate.short) Hz of \(load.highestRate.short)" }
         let share = "\(load.rate.short) Hz take \(Self.percent(load.share(ofClock: clock))) of the bus"
@@ -41,9 +40,9 @@ package struct SensorRate: Equatable, Sendable {
                 "the bus's clock is unknown; if it is \(Self.kilohertz(clock)), "
                     + SensorRateError(.beyondBus, self).description(in: vocabulary))
         }
-        // 208 Hz for 200 Hz are nothing to speak of.
+        // A small deviation, such as 208 Hz for 200 Hz, needs no note.
         if abs(load.rate - wanted) > 0.1 * wanted {
-            notes.append("\(vocabulary.rate): the \(chip) has \(load.rate.short) Hz for \(wanted.short) Hz")
+            notes.append("\(vocabulary.rate): the \(chip) provides \(load.rate.short) Hz instead of \(wanted.short) Hz")
         }
         if load.wantedBatch > load.batch {
             let interval = Double(load.batch) / load.rate * 1000
@@ -58,12 +57,12 @@ package struct SensorRate: Equatable, Sendable {
     fileprivate static func kilohertz(_ clock: Double) -> String { "\((clock / 1000).short) kHz" }
 }
 
-/// Why a chip cannot be read at the wanted rate.
+/// Why a chip cannot be read at the requested rate.
 public struct SensorRateError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
         /// The chip has no such rate.
         case beyondChip
-        /// The bus does not carry it.
+        /// The bus is too slow for it.
         case beyondBus
     }
 
@@ -77,15 +76,15 @@ public struct SensorRateError: Error, Equatable, Sendable {
 }
 
 extension SensorRateError: CustomStringConvertible {
-    /// What is wrong, the arithmetic, and what to do.
+    /// What is wrong, with the calculation, and what to do about it.
     public var description: String { description(in: .library) }
 
-    /// The description in the words of its reader.
+    /// The description in the vocabulary of its reader.
     package func description(in vocabulary: SensorVocabulary) -> String {
         let load = rate.load
         guard reason == .beyondBus, let clock = rate.clock else {
             return "\(vocabulary.rate): the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
-                + "\(rate.wanted.short) Hz were asked for"
+                + "\(rate.wanted.short) Hz were requested"
         }
         let bits = Int(load.bitsPerSecond.rounded())
         let limit = Int((100 * BusLoad.usableShare).rounded())
@@ -101,7 +100,7 @@ extension SensorRateError: CustomStringConvertible {
 }
 
 extension RegisteredChip {
-    /// What the settings ask of the part with this identity, on a bus with this clock, Hz, where there is one.
+    /// The rate and bus load that the settings mean for the part with this identity.
     func rate(
         _ settings: IMUSettings, identity: UInt8?, name: String? = nil, bus: SensorBusClock
     ) -> SensorRate? {
@@ -114,11 +113,11 @@ extension RegisteredChip {
     }
 }
 
-/// What is known of a bus's clock.
+/// The clock of a sensor's bus.
 enum SensorBusClock: Equatable {
     /// There is no bus.
     case none
-    /// Nobody tells: the usual one is assumed.
+    /// The system does not report it; the usual clock is assumed.
     case unknown
     case known(Double)
 
@@ -138,7 +137,7 @@ enum SensorBusClock: Equatable {
 }
 
 extension Double {
-    /// A number for people: as many decimals as it has, three at most.
+    /// The number with as few decimals as possible, at most three.
     var short: String {
         var text = fixed(self, decimals: 3)
         while text.contains("."), text.hasSuffix("0") { text.removeLast() }
@@ -148,7 +147,7 @@ extension Double {
 }
 
 extension SensorScan {
-    /// What the settings ask of the chip that is taken, and of its bus.
+    /// The rate and bus load that the settings mean for the chosen chip.
     package func rate(of choice: Choice, _ settings: IMUSettings) -> SensorRate? {
         let clock = buses.first { $0.path == choice.place.bus }?.clockFrequency
         return ChipRegistry.all.first { $0.family == choice.family }?

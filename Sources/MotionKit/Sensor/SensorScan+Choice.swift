@@ -1,41 +1,41 @@
 package import IMUDrivers
 
 extension SensorScan {
-    /// The chip that is taken, and why.
+    /// The chosen chip, and why it was chosen.
     package struct Choice: Equatable, Sendable {
         package let place: Place
 
-        /// The family whose driver drives it.
+        /// The family of its driver.
         package let family: IMUFamily
 
-        /// The part's name as its maker writes it.
+        /// The part's name as its manufacturer writes it.
         package let name: String
 
-        /// What its identity register holds.
+        /// The content of its identity register.
         package let identity: UInt8
 
-        /// Whether it is taken for that part because the user says so, not because of its number.
+        /// Whether the user's settings, and not the chip's identity, say that it is this part.
         package let isAssumed: Bool
 
-        /// Why it is taken, in words that can follow a colon.
+        /// Why it was chosen, in words that can follow a colon.
         package let reason: String
     }
 }
 
 extension SensorScan.Choice {
-    /// A chip that may be taken.
+    /// A chip that can be chosen.
     private struct Candidate {
         var place: SensorScan.Place
         var chip: RegisteredChip
-        /// Of its family in the order of preference.
+        /// The place of its family in the order of preference.
         var rank: Int
         var name: StaticString
         var identity: UInt8
         var isAssumed: Bool
     }
 
-    /// Prefers families as the registry has them, chips that are known to those that the user vouches for, and then what
-    /// comes first by bus and address.
+    /// Prefers families in the order of the registry, then known chips to those with an assumed identity, and then the first
+    /// by bus and address.
     init?(
         among buses: [SensorScan.BusReport], chips: [RegisteredChip], family: IMUFamily?, assumedIdentity: UInt8?
     ) {
@@ -46,7 +46,7 @@ extension SensorScan.Choice {
                     let rank = chips.firstIndex(where: { $0.family == identity.family ?? family }),
                     family == nil || chips[rank].family == family
                 else { continue }
-                // Another driver's chip is never assumed to be something else.
+                // A chip that a driver knows is never assumed to be another one.
                 let assumed = identity.isSupported ? nil : assumedIdentity.flatMap(chips[rank].name)
                 guard let name = identity.isSupported ? identity.name : assumed else { continue }
                 candidates.append(
@@ -55,7 +55,7 @@ extension SensorScan.Choice {
                         name: name, identity: identity.identity, isAssumed: !identity.isSupported))
             }
         }
-        // The first of the best: `min` keeps the order of buses and addresses.
+        // `min` returns the first of equals, so the order of buses and addresses decides.
         let best = candidates.min { ($0.rank, $0.isAssumed ? 1 : 0) < ($1.rank, $1.isAssumed ? 1 : 0) }
         guard let best else { return nil }
         place = best.place
@@ -79,7 +79,7 @@ extension SensorScan.Choice {
             }
         if best.isAssumed {
             reason +=
-                "; no driver knows its number \(hexadecimal(best.identity)), it is taken for a \(best.name) as it was said"
+                "; no driver knows its identity \(hexadecimal(best.identity)), it is treated as a \(best.name) as configured"
         }
         return reason
     }

@@ -1,22 +1,22 @@
 package import IMUDrivers
 package import LinuxSensors
 
-/// A look at the I2C buses for chips that there is a driver for. Nothing is written to any chip.
+/// A search of the I2C buses for supported chips. It reads and never writes registers.
 public struct SensorScan: Sendable {
-    /// The families of chips that there are drivers for, in the order in which `auto` prefers them.
+    /// The chip families with a driver, in the order in which `auto` prefers them.
     package static let families: [IMUFamily] = ChipRegistry.all.map(\.family)
 
-    /// The addresses that a chip with a driver can have.
+    /// The possible addresses of supported chips.
     package static let addresses: [UInt8] = Array(Set(ChipRegistry.all.flatMap(\.addresses))).sorted()
 
-    /// What a bus turned out to be.
+    /// The result for a bus.
     package struct BusReport: Sendable {
-        /// The bus, as the system lists it.
+        /// The bus's path and name in the system.
         package var path: String
         package var name: String?
-        /// The bus clock that the device tree asks for, Hz.
+        /// The bus clock in the device tree, Hz.
         package var clockFrequency: Int?
-        /// Why it could not be opened.
+        /// Why the bus could not be opened.
         package var failure: LinuxSensorsError?
         package var chips: [ChipReport] = []
     }
@@ -27,17 +27,17 @@ public struct SensorScan: Sendable {
         package var finding: Finding
     }
 
-    /// What an address turned out to hold.
+    /// The result for an address.
     package enum Finding: Sendable {
         /// A chip with this identity.
         case chip(IMUIdentity)
-        /// Nobody answers.
+        /// No chip answers.
         case silent
-        /// A kernel driver or another process has it.
+        /// A kernel driver or another process uses the chip.
         case taken(LinuxSensorsError)
         /// The bus failed.
         case failed(BusError)
-        /// No chip with a driver has this address: whatever is there was left alone.
+        /// No supported chip has this address, so nothing was read.
         case untouched
     }
 
@@ -56,22 +56,22 @@ public struct SensorScan: Sendable {
     /// The buses, in the order of their numbers.
     package let buses: [BusReport]
 
-    /// The chip that is taken; `nil` where there is none.
+    /// The chosen chip; `nil` if there is none.
     package let choice: Choice?
 
     /// The kernel drivers' devices (IIO), in the order of their numbers.
     package let kernelDevices: [IIODevice]
 
-    /// The kernel's device that is taken where no chip is; `nil` where there is none, or where a family was named.
+    /// The kernel device to use if there is no `choice`; `nil` if there is none or a family was named.
     package let kernelChoice: KernelSensorChoice?
 
-    /// Looks at one bus or all, at one address or all that a chip with a driver can have.
+    /// Searches one bus or all, and one address or all possible ones.
     ///
     /// - Parameters:
     ///   - bus: the path of a bus, or `nil` for all.
-    ///   - address: an address, or `nil` for all that are usual.
-    ///   - family: takes only a chip of this family.
-    ///   - assumedIdentity: takes a chip of which no driver knows the number for the one of `family` that has this.
+    ///   - address: an address, or `nil` for all possible addresses of supported chips.
+    ///   - family: chooses only a chip of this family.
+    ///   - assumedIdentity: treats a chip with an unknown identity as the part of `family` that has this identity.
     package init(
         bus: String? = nil, address: UInt8? = nil, family: IMUFamily? = nil, assumedIdentity: UInt8? = nil
     ) {
@@ -80,11 +80,11 @@ public struct SensorScan: Sendable {
         let usual = chips.first { $0.family == family }?.addresses ?? SensorScan.addresses
         let addresses = address.map { [$0] } ?? usual
         self.init(
-            paths.map { SensorScan.look(at: $0, addresses: addresses, family: family) }, chips: chips, family: family,
+            paths.map { SensorScan.search($0, addresses: addresses, family: family) }, chips: chips, family: family,
             assumedIdentity: assumedIdentity, kernelDevices: IIODevice.all(), bus: bus, address: address)
     }
 
-    /// Chooses among what was found.
+    /// Chooses among the results of a search.
     init(
         _ buses: [BusReport], chips: [RegisteredChip], family: IMUFamily? = nil, assumedIdentity: UInt8? = nil,
         kernelDevices: [IIODevice] = [], bus: String? = nil, address: UInt8? = nil
@@ -96,21 +96,20 @@ public struct SensorScan: Sendable {
         choice = Choice(among: buses, chips: chips, family: family, assumedIdentity: assumedIdentity)
     }
 
-    /// The kernel's device that is preferred; of the chip on the I2C bus of this path and at this address, where they are
-    /// given.
+    /// The preferred kernel device. If a bus path or an address is given, it must be the device of that chip.
     static func kernelChoice(
         among devices: [IIODevice], named name: String?, bus: String?, address: UInt8?
     ) -> KernelSensorChoice? {
         var number: Int?
         if let bus {
-            // A path that leads to no numbered bus is that of none with a kernel driver.
+            // Chips with a kernel driver are on numbered buses.
             guard let known = I2CBus(path: bus) else { return nil }
             number = known.number
         }
         return KernelSensorChoice(among: devices, named: name, bus: number, address: address)
     }
 
-    private static func look(at path: String, addresses: [UInt8], family: IMUFamily?) -> BusReport {
+    private static func search(_ path: String, addresses: [UInt8], family: IMUFamily?) -> BusReport {
         let listed = I2CBus.all().first { $0.path == path }
         var report = BusReport(path: path, name: listed?.name, clockFrequency: listed?.clockFrequency)
         for address in addresses {

@@ -15,44 +15,43 @@ public struct SensorSelection: Equatable, Sendable {
 
     private let kind: Kind
 
-    /// The GPIO line that the chip's data-ready pin is wired to, whose edges then are the samples' instants. Default none: they
-    /// are worked out from the fill of the chip's FIFO. A virtual chip has a virtual wire in its place.
+    /// The GPIO line that the chip's data-ready pin is wired to. Its edges give the times of the samples. By default `nil`:
+    /// the times are estimated from the fill level of the chip's FIFO. A virtual chip uses a virtual line instead.
     public var dataReadyLine: GPIOPlace?
 
-    /// Whose words `notes` of the opened device use.
+    /// The vocabulary of the opened device's `notes`.
     package var vocabulary = SensorVocabulary.library
 
-    /// The chip with a driver that `SensorScan` prefers, on any bus; where there is none, a kernel driver's device.
+    /// The supported chip that `SensorScan` prefers, on any bus. If there is none, a kernel driver's device.
     public static let automatic = SensorSelection.any()
 
-    /// A chip with a driver, or else a kernel driver's device, on a certain bus or at a certain address; what is `nil` is
-    /// searched.
+    /// A supported chip, or else a kernel driver's device. If `bus` or `address` is `nil`, all are searched.
     public static func any(bus: String? = nil, address: UInt8? = nil) -> SensorSelection {
         SensorSelection(kind: .any(bus: bus, address: address))
     }
 
-    /// The device of a kernel driver (IIO): any, the one of this identifier, name or label, or that of the chip on a certain
-    /// I2C bus or at a certain address.
+    /// The device of a kernel driver (IIO), optionally with this identifier, name or label, or of the chip on this I2C bus or
+    /// at this address.
     public static func kernel(
         device: String? = nil, bus: String? = nil, address: UInt8? = nil
     ) -> SensorSelection {
         SensorSelection(kind: .kernel(device: device, bus: bus, address: address))
     }
 
-    /// A chip that is driven here, of a certain family, on a certain bus or at a certain address; what is `nil` is searched.
+    /// A chip read by a driver of this package. If a parameter is `nil`, all families, buses or addresses are searched.
     public static func chip(
         family: IMUFamily? = nil, bus: String? = nil, address: UInt8? = nil
     ) -> SensorSelection {
         SensorSelection(kind: .chip(family: family, bus: bus, address: address))
     }
 
-    /// An MPU-6050 or one of its kin on a certain bus or at a certain address; what is `nil` is searched.
+    /// An MPU-6050 or a chip of its family. If `bus` or `address` is `nil`, all are searched.
     public static func mpu6050(bus: String? = nil, address: UInt8? = nil) -> SensorSelection {
         .chip(family: .mpu6050, bus: bus, address: address)
     }
 
-    /// A made-up MPU-6050 that is moved along a trajectory: a name out of `SensorSelection.trajectories`, or the path of a
-    /// recording, which is played again and again. The same seed gives the same noise and other imperfections.
+    /// A simulated MPU-6050 that moves along a trajectory: a name in `SensorSelection.trajectories`, or the path of a
+    /// recording, which is played in a loop. The same seed gives the same noise and other imperfections.
     public static func virtual(_ trajectory: String = "demo", seed: UInt64 = 1) -> SensorSelection {
         SensorSelection(kind: .virtual(trajectory: trajectory, seed: seed))
     }
@@ -62,19 +61,19 @@ public struct SensorSelection: Equatable, Sendable {
         VirtualTrajectory.allCases.map { ($0.name, $0.summary) }
     }
 
-    /// Seconds of one round of a trajectory, a name or the path of a recording; `nil` where it goes on for ever.
+    /// The duration, in seconds, of one loop of a trajectory (a name, or the path of a recording); `nil` if it never ends.
     ///
     /// - Throws: `SensorError`, as `open` does.
-    package static func roundDuration(of trajectory: String) throws(SensorError) -> Double? {
+    package static func loopDuration(of trajectory: String) throws(SensorError) -> Double? {
         let duration = try SensorSelection.trajectory(trajectory).once.duration
         return duration.isFinite ? duration : nil
     }
 
-    /// Finds and opens the sensor. Chip, bus and FIFO are checked for the wanted rate and batch: `notes` of the device say what
-    /// differs from what is wanted.
+    /// Finds and opens the sensor. Checks whether chip, bus and FIFO can provide the requested rate and batch. The device's
+    /// `notes` report any difference.
     ///
-    /// - Throws: `SensorError`, which says what can be done about it; `.rate` where the chip has no such rate, or the bus, whose
-    ///   clock the system tells, does not carry it.
+    /// - Throws: `SensorError`, with advice on what to do; `.rate` if the chip does not have the rate, or the bus, with a
+    ///   clock that the system reports, is too slow for it.
     package func open(_ settings: IMUSettings) throws(SensorError) -> any SensorDevice {
         switch kind {
         case .chip(let family, let bus, let address):
@@ -94,7 +93,7 @@ public struct SensorSelection: Equatable, Sendable {
         }
     }
 
-    /// The movement of a name, or of a recording where the name is a path.
+    /// The trajectory with this name, or that of a recording if the name is a path.
     static func trajectory(_ name: String) throws(SensorError) -> any Trajectory {
         if let known = VirtualTrajectory(rawValue: name) { return known.trajectory }
         guard name.contains("/") || name.hasSuffix(".csv") || access(name, R_OK) == 0 else {
@@ -138,10 +137,10 @@ public struct SensorSelection: Equatable, Sendable {
             names, isSimulated: true)
     }
 
-    /// Checks the wanted rate against what is known without touching a bus: the named family and the named bus's clock.
+    /// Checks the requested rate without using a bus.
     ///
-    /// - Returns: what differs from what is wanted, a sentence each.
-    /// - Throws: `SensorError.rate` where it is sure that it cannot be done.
+    /// - Returns: what differs from the request: one sentence each.
+    /// - Throws: `SensorError.rate` if the rate is certainly not possible.
     @discardableResult
     package func check(_ settings: IMUSettings) throws(SensorError) -> [String] {
         let rate: SensorRate?
@@ -160,7 +159,7 @@ public struct SensorSelection: Equatable, Sendable {
         return rate?.notes(in: vocabulary) ?? []
     }
 
-    /// Opens the kernel's device that is preferred, or meant.
+    /// Opens the kernel device with this name, bus or address, or the preferred one.
     package static func openKernelDevice(
         _ name: String? = nil, bus: String? = nil, address: UInt8? = nil, _ settings: IMUSettings,
         in places: IIOPlaces = IIOPlaces()
@@ -182,7 +181,7 @@ public struct SensorSelection: Equatable, Sendable {
         }
     }
 
-    /// Opens the chip that a scan chose; one that may move is looked for on other buses, too, when its adapter is pulled out.
+    /// Opens the chip that a scan chose. If it `mayMove`, it is searched for on all buses after its adapter was unplugged.
     private func openChip(
         _ scan: SensorScan, _ settings: IMUSettings, mayMove: Bool
     ) throws(SensorError) -> any SensorDevice {
@@ -223,7 +222,7 @@ public struct SensorSelection: Equatable, Sendable {
     }
 }
 
-/// A byte as people write addresses and identities: 0x68.
+/// A byte in the usual notation of addresses and identities: 0x68.
 package func hexadecimal(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 16, uppercase: true)
     return "0x" + (digits.count == 1 ? "0" : "") + digits

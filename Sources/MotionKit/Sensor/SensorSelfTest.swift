@@ -5,25 +5,25 @@ package import LinuxSensors
 package enum SensorSelfTest {
     /// Why there is no result.
     package enum Failure: Error, Equatable, Sendable {
-        /// It is a chip of this name, whose self-test is another.
+        /// The chip, with this name, is not an MPU-6050.
         case anotherChip(String)
-        /// The chip cannot be had: no permission, or somebody else uses it.
+        /// The chip cannot be opened: for lack of permission, for example, or because another program uses it.
         case unavailable(LinuxSensorsError)
-        /// The test was not finished.
+        /// A fault interrupted the test.
         case interrupted(IMUFault)
     }
 
-    /// Tests a chip that was found: an MPU-6050, the only one whose self-test is known here.
+    /// Tests the chosen chip, which must be an MPU-6050: no other self-test is implemented.
     ///
-    /// - Throws: as `run(at:)`.
+    /// - Throws: `anotherChip`, and the errors of `run(at:)`.
     package static func run(on choice: SensorScan.Choice) throws(Failure) -> MPU6050SelfTestReport {
         guard choice.family == .mpu6050, choice.identity == 0x68 else { throw .anotherChip(choice.name) }
         return try run(at: choice.place)
     }
 
-    /// Tests the MPU-6050 at `place`, which is held against other programs meanwhile; takes 1.2 s.
+    /// Tests the MPU-6050 at `place`, which takes 1.2 s. Other programs cannot use the chip meanwhile.
     ///
-    /// - Throws: what keeps the test from its end. What the test finds, be it bad, is no error.
+    /// - Throws: `Failure` if the test cannot be completed. A bad result is not an error.
     package static func run(at place: SensorScan.Place) throws(Failure) -> MPU6050SelfTestReport {
         let clock = SystemClock()
         var test: MPU6050SelfTest<I2CDevice, SystemClock>
@@ -49,7 +49,7 @@ package enum SensorSelfTest {
 extension SensorSelfTest.Failure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .anotherChip(let name): "the self-test is that of an MPU-6050; this chip is: \(name)"
+        case .anotherChip(let name): "only the MPU-6050 has a self-test here; this chip is: \(name)"
         case .unavailable(let error): SensorError.unavailable(error).description(in: .agent)
         case .interrupted(let fault): "the self-test was not finished: \(fault.explanation)"
         }
@@ -57,15 +57,15 @@ extension SensorSelfTest.Failure: CustomStringConvertible {
 }
 
 extension MPU6050SelfTestReport.Disturbance {
-    /// What was seen of the movement, for people.
+    /// The movement, in words.
     package var explanation: String {
         let place = "\(sensor == .gyroscope ? "gyroscope's" : "accelerometer's") \(["x", "y", "z"][axis]) axis"
         let value =
             sensor == .gyroscope
             ? "\(fixed(amount * 180 / .pi, decimals: 1)) °/s" : "\(fixed(amount, decimals: 2)) m/s²"
         switch kind {
-        case .spread: return "the \(place) spread by \(value)"
-        case .shift: return "the \(place) was not the same before and after, by \(value)"
+        case .spread: return "the \(place) had a standard deviation of \(value)"
+        case .shift: return "the \(place) changed by \(value) during the test"
         }
     }
 }

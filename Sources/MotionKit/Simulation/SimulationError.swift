@@ -1,22 +1,22 @@
-/// Why a movement is not simulated.
+/// Why a movement cannot be simulated.
 public enum SimulationError: Error, Equatable, Sendable {
     /// There is no movement of this name.
     case unknownMovement(String, known: [String])
-    /// It cannot be repeated so often.
+    /// The number of repetitions is out of range.
     case badCount(Int)
-    /// It cannot go on for so many seconds.
+    /// The duration, in seconds, is out of range.
     case badLength(Double)
-    /// It ends by itself: how long it takes is not for others to say.
+    /// The movement ends by itself, so that it takes no duration.
     case endsByItself(String)
-    /// It never ends by itself: it cannot be repeated.
+    /// The movement does not end by itself, so that it cannot be repeated.
     case endless(String)
-    /// Repeated so often it would take this many seconds.
+    /// With this number of repetitions, it would take too long.
     case tooLong(String, count: Int, seconds: Double)
     /// Another movement is being simulated.
     case busy(String)
-    /// Nothing runs: there is nobody to tell of gestures.
+    /// The manager is not running, so it would not deliver gestures.
     case notRunning
-    /// The system has no descriptor or thread left.
+    /// The system has no file descriptor or thread left.
     case resources
 }
 
@@ -25,21 +25,22 @@ extension SimulationError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownMovement(let name, let known):
-            return "there is no movement \"\(name)\"; there are \(known.joined(separator: ", "))"
+            return "there is no movement \"\(name)\"; the movements are \(known.joined(separator: ", "))"
         case .badCount(let count):
             let counts = SimulatedMovement.counts
-            return "\(count) times is not possible; \(counts.lowerBound) to \(counts.upperBound) are"
+            return "the count must be \(counts.lowerBound) to \(counts.upperBound), not \(count)"
         case .badLength(let seconds):
             let lengths = SimulatedMovement.lengths
-            return "\(seconds) s are not possible; \(lengths.lowerBound) to \(lengths.upperBound) are"
+            return "the duration must be \(lengths.lowerBound) to \(lengths.upperBound) s, not \(seconds) s"
         case .endsByItself(let name):
-            return "\(name) ends by itself: it can be repeated and not be told how long to take"
+            return "\(name) ends by itself: it can be repeated, but takes no duration"
         case .endless(let name):
-            return "\(name) does not end by itself: it can be told how long to take and not be repeated"
+            return "\(name) does not end by itself: it takes a duration, but cannot be repeated"
         case .tooLong(let name, let count, let seconds):
-            return "\(name) \(count) times takes \(seconds.rounded()) s; \(SimulatedMovement.longest) s are possible"
+            let longest = SimulatedMovement.maximumDuration
+            return "\(name) \(count) times takes \(seconds.rounded()) s, more than \(longest) s"
         case .busy(let name): return "\(name) is being simulated; try again when it is over"
-        case .notRunning: return "the sensor is not being read, so that nobody would hear of a gesture"
+        case .notRunning: return "the sensor is not being read, so no gesture would be reported"
         case .resources: return "the system has no file descriptor or thread left"
         }
     }

@@ -111,8 +111,8 @@ struct SimulationLoop: ~Copyable {
         return settings
     }
 
-    /// Sends an event to the delivery thread, marked as simulated. Waits while the ring is full, since no end may be lost.
-    /// If the manager stops meanwhile, the delivery thread cancels what is open.
+    /// Sends an event to the delivery thread, marked as simulated. Waits while the queue is full, since no end may be lost.
+    /// If the manager stops meanwhile, the delivery thread cancels open gestures.
     private static func post(_ event: GestureEvent, _ control: SimulationControl, _ exchange: SensorExchange) {
         var event = event
         event.isSimulated = true

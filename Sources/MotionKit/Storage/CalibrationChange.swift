@@ -5,7 +5,7 @@ struct CalibrationChange: Sendable {
     var chip = ChipCalibration()
     /// Scale and misalignment of the gyroscope beyond `chip`, along the sensor's axes.
     var learntScale: ScaleEstimate?
-    /// Counts the calibrations of a run: an estimate made beyond one does not apply to another.
+    /// Counts the calibrations of a run. A scale estimated with one calibration does not apply to another.
     var revision = 0
 }
 

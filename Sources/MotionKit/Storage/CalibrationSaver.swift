@@ -26,7 +26,7 @@ final class CalibrationSaver: Sendable {
             scaleLearner = ScaleLearner(kept: calibration.learntScale)
         }
 
-        /// What the sensor thread works with.
+        /// The calibration for the sensor thread.
         var change: CalibrationChange {
             CalibrationChange(chip: calibration.effective, learntScale: scaleLearner.prior, revision: revision)
         }
@@ -88,14 +88,14 @@ final class CalibrationSaver: Sendable {
 
     var calibration: StoredCalibration { withState { $0.calibration } }
 
-    /// What the sensor thread starts with.
+    /// The calibration for the sensor thread at its start.
     var change: CalibrationChange { withState { $0.change } }
 
     // MARK: Another calibration
 
     /// Replaces the calibration; `save` saves it.
     ///
-    /// - Returns: what the sensor thread works with from now on.
+    /// - Returns: the new calibration for the sensor thread.
     func set(_ calibration: StoredCalibration) -> CalibrationChange {
         withState { state in
             state.calibration = calibration

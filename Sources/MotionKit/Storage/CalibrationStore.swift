@@ -1,9 +1,9 @@
 public import LinuxSystem
 internal import StateStorage
 
-/// The calibrations of all chips, a text file each in the directory `calibration` of a state directory.
+/// The calibrations of all chips: one text file per chip, in the directory `calibration` of a state directory.
 ///
-/// Every file is replaced whole, so that a power cut leaves the old one or the new one.
+/// Files are replaced atomically: a power cut leaves the old one or the new one.
 package struct CalibrationStore: Sendable {
     private let directory: StateDirectory
 
@@ -15,14 +15,14 @@ package struct CalibrationStore: Sendable {
     /// The file of the chip whose device has this `storageName`, whether it exists or not.
     package func path(of name: String) -> String { "\(directory.path)/\(CalibrationStore.file(name))" }
 
-    /// The calibration of a chip, or `nil` where none is kept.
+    /// The calibration of a chip, or `nil` if none is stored.
     ///
-    /// - Throws: why the file that is there cannot be used.
+    /// - Throws: why the existing file cannot be used.
     package func load(_ name: String) throws(CalibrationStoreError) -> StoredCalibration? {
         try load(name, directory.read(CalibrationStore.file(name)))
     }
 
-    /// The same with what a writer was last ordered to keep and has not written yet.
+    /// The calibration of a chip, including a change that the writer has not written yet.
     func load(_ name: String, pendingIn writer: StateWriter) throws(CalibrationStoreError) -> StoredCalibration? {
         try load(name, directory.read(CalibrationStore.file(name), pendingIn: writer))
     }
@@ -46,9 +46,9 @@ package struct CalibrationStore: Sendable {
         }
     }
 
-    /// Keeps the calibration of a chip, and returns once it is on the disk.
+    /// Saves the calibration of a chip, and returns once it is on the disk.
     ///
-    /// - Throws: `notWritten`; the old file is then still there.
+    /// - Throws: `notWritten`; the old file then remains.
     package func save(_ calibration: StoredCalibration, as name: String) throws(CalibrationStoreError) {
         do throws(SystemFailure) {
             try directory.write(CalibrationText.written(calibration), to: CalibrationStore.file(name))
@@ -57,9 +57,9 @@ package struct CalibrationStore: Sendable {
         }
     }
 
-    /// Forgets the calibration of a chip.
+    /// Removes the calibration of a chip.
     ///
-    /// - Throws: `notWritten` where the file cannot be taken away.
+    /// - Throws: `notWritten` if the file cannot be removed.
     package func remove(_ name: String) throws(CalibrationStoreError) {
         do throws(SystemFailure) {
             try directory.remove(CalibrationStore.file(name))
@@ -68,12 +68,13 @@ package struct CalibrationStore: Sendable {
         }
     }
 
-    /// What the file of a calibration holds; `nil` if there is nothing to keep and thus to be no file.
+    /// The content of a calibration's file; `nil` if the calibration is empty and must not have a file.
     func contents(of calibration: StoredCalibration) -> [UInt8]? {
         calibration.isEmpty ? nil : Array(CalibrationText.written(calibration).utf8)
     }
 
-    /// A device of a program's own may be called anything: what is no letter, digit or hyphen becomes a hyphen.
+    /// The file name. A program's own device may have any name: anything but ASCII letters, digits, hyphens and underscores
+    /// becomes a hyphen.
     private static func file(_ name: String) -> String {
         let kept = name.unicodeScalars.prefix(100).map { scalar -> Character in
             switch scalar {
@@ -85,17 +86,17 @@ package struct CalibrationStore: Sendable {
     }
 }
 
-/// Why a calibration cannot be loaded, kept or put in force.
+/// Why a calibration cannot be loaded, saved or used.
 public enum CalibrationStoreError: Error, Equatable, Sendable {
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     case unreadable(path: String, SystemFailure)
     /// The file was written by another version of the program.
     case unknownVersion(path: String, found: String)
-    /// The file is torn, or no calibration.
+    /// The file is incomplete, or not a calibration.
     case damaged(path: String)
-    /// The file cannot be written or taken away.
+    /// The file cannot be written or removed.
     case notWritten(path: String, SystemFailure)
-    /// Nothing runs, so it is not known which chip is meant.
+    /// No sensor is running, so the chip is unknown.
     case notRunning
 }
 
@@ -105,10 +106,10 @@ extension CalibrationStoreError: CustomStringConvertible {
         switch self {
         case .unreadable(let path, let failure): "\(path): cannot be read: \(failure)"
         case .unknownVersion(let path, let found):
-            "\(path): version \"\(found)\" of a calibration is not known and is ignored; calibrate again"
-        case .damaged(let path): "\(path): is no whole calibration and is ignored; calibrate again"
+            "\(path): the calibration has the unknown version \"\(found)\" and is ignored; calibrate again"
+        case .damaged(let path): "\(path): the calibration is damaged and is ignored; calibrate again"
         case .notWritten(let path, let failure): "\(path): cannot be written: \(failure)"
-        case .notRunning: "no sensor is open, so it is not known which chip is meant"
+        case .notRunning: "no sensor is open, so the chip is unknown"
         }
     }
 }

@@ -1,17 +1,17 @@
 internal import MotionCore
 
-/// A calibration as a text for people and programs: a title with the version, a key and its numbers a line, and a last
-/// line without which the text is torn.
+/// The text form of a calibration: a title with the version, lines of a key and its values, and an end line, whose absence
+/// shows that the text is incomplete.
 enum CalibrationText {
     static let title = "jostle calibration "
     static let version = "1"
     private static let end = "end"
 
-    /// What is wrong with a text.
+    /// Why a text cannot be read.
     enum Failure: Error, Equatable {
-        /// It was written by another version.
+        /// It has another version.
         case version(String)
-        /// It is torn, or was never a calibration.
+        /// It is incomplete, or not a calibration.
         case damaged
     }
 
@@ -33,7 +33,7 @@ enum CalibrationText {
         let line = calibration.biasLine
         if line.hasBias {
             lines += [
-                "# What rests taught of the gyroscope's bias",
+                "# The gyroscope's bias as estimated at rest",
                 "learnt-temperature \(line.referenceTemperature)",
                 "learnt-range \(line.lowestTemperature) \(line.highestTemperature)",
                 "learnt-bias \(text(line.bias))",
@@ -43,8 +43,8 @@ enum CalibrationText {
         }
         if let learnt = calibration.learntScale {
             lines += [
-                "# What movement taught of the gyroscope's scale and misalignment beyond gyroscope-matrix, as ratios",
-                "# (0.01 is 1 %, beside the diagonal 0.57 degrees), and the standard deviation of each",
+                "# The gyroscope's remaining scale and misalignment after gyroscope-matrix, estimated during movement, as",
+                "# ratios (0.01 is 1 %, off the diagonal 0.57 degrees), and the standard deviation of each",
                 "learnt-scale \(text(learnt.scale))",
                 "learnt-scale-deviation \(text(learnt.deviation))",
             ]
@@ -94,7 +94,7 @@ enum CalibrationText {
             gyroscopeSource: try fields.text("gyroscope-source"))
     }
 
-    /// What movement taught; `nil` where it had taught nothing, or the text is of a program that did not keep it.
+    /// The learnt scale; `nil` if there was none, or an earlier program that did not store it wrote the text.
     private static func learntScale(_ fields: Fields) throws(Failure) -> ScaleEstimate? {
         guard fields.values["learnt-scale"] != nil || fields.values["learnt-scale-deviation"] != nil else { return nil }
         let estimate = ScaleEstimate(
@@ -103,7 +103,7 @@ enum CalibrationText {
         return estimate
     }
 
-    /// The lines of a text by their keys.
+    /// The values of a text by their keys.
     private struct Fields {
         let values: [Substring: Substring]
 
@@ -134,7 +134,7 @@ enum CalibrationText {
             return Matrix3(Vector3(n[0], n[1], n[2]), Vector3(n[3], n[4], n[5]), Vector3(n[6], n[7], n[8]))
         }
 
-        /// A matrix that takes nothing to nowhere near itself cannot be a chip's.
+        /// A calibration matrix. One that is far from the identity cannot belong to a chip.
         func matrix(_ key: Substring) throws(Failure) -> Matrix3 {
             let matrix = try elements(key)
             guard matrix.determinant > 0.3, matrix.determinant < 3 else { throw .damaged }
@@ -148,7 +148,7 @@ enum CalibrationText {
         "\(text(matrix.row0)) \(text(matrix.row1)) \(text(matrix.row2))"
     }
 
-    /// A line of a reasonable length, whatever a program put into it.
+    /// The text as one line of limited length: programs may pass any text.
     private static func oneLine(_ text: String) -> String {
         String(text.unicodeScalars.prefix(200).map { $0.value < 32 ? " " : Character($0) })
     }

@@ -15,15 +15,15 @@ final class ReferenceSaver: Sendable {
         latest = Mutex(store?.load(pendingIn: writer))
     }
 
-    /// The reference as it was loaded, or saved since.
+    /// The reference that was last loaded or saved.
     var attitude: Quaternion? { latest.withLock { $0 } }
 
-    /// Saves a reference, or that there is none. Does not wait for the disk.
+    /// Saves a reference, or removes it if `nil`. Does not wait for the disk.
     func save(_ attitude: Quaternion?) {
         guard let store else { return }
         latest.withLock { latest in
             latest = attitude
-            // Under the lock, so that the writer's last job is the latest reference.
+            // Under the lock, so that the writer's last job has the latest reference.
             writer.write(attitude.map { Array(ReferenceStore.text(of: $0).utf8) }, to: store.path)
         }
     }

@@ -2,9 +2,9 @@ package import LinuxSystem
 package import MotionCore
 internal import StateStorage
 
-/// The reference attitude that is kept between two runs, in a file of a state directory; the policy `.stored` begins with it.
+/// The reference attitude that is stored in a state directory between runs, and with which the policy `.stored` starts.
 ///
-/// A manager that runs keeps it by itself. This is for programs that find out a reference otherwise.
+/// A running manager saves it by itself. This type is for programs that determine a reference in another way.
 package struct ReferenceStore: Sendable {
     private let directory: StateDirectory
 
@@ -19,19 +19,19 @@ package struct ReferenceStore: Sendable {
     /// The file, whether it exists or not.
     var path: String { directory.path(of: ReferenceStore.file) }
 
-    /// The reference that is kept, or `nil` if there is none that can be read.
+    /// The stored reference, or `nil` if there is none that can be read.
     package func load() -> Quaternion? {
         reference(in: directory.read(ReferenceStore.file))
     }
 
-    /// The same with what a writer was last ordered to keep and has not written yet.
+    /// The stored reference, including a change that the writer has not written yet.
     func load(pendingIn writer: StateWriter) -> Quaternion? {
         reference(in: directory.read(ReferenceStore.file, pendingIn: writer))
     }
 
     private func reference(in content: StateDirectory.Content) -> Quaternion? {
         guard case .text(let text) = content else { return nil }
-        // Without its last line feed the file is torn, and its last number perhaps another one.
+        // Without its last line feed, the file is incomplete, and its last number may be cut off.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 3, lines[0] == ReferenceStore.title, lines[2].isEmpty else { return nil }
         let fields = lines[1].split(separator: " ")
@@ -42,9 +42,9 @@ package struct ReferenceStore: Sendable {
         return attitude.normalized
     }
 
-    /// Keeps a reference, or forgets the one that is kept, and returns once that is on the disk.
+    /// Saves a reference, or removes the stored one if `nil`, and returns once that is on the disk.
     ///
-    /// - Throws: what failed; the old one is then still kept.
+    /// - Throws: `ReferenceStoreError`; the old reference then remains.
     package func save(_ attitude: Quaternion?) throws(ReferenceStoreError) {
         do throws(SystemFailure) {
             if let attitude {
@@ -57,13 +57,13 @@ package struct ReferenceStore: Sendable {
         }
     }
 
-    /// What the file says of a reference.
+    /// The content of the file.
     static func text(of attitude: Quaternion) -> String {
         "\(title)\n\(attitude.w) \(attitude.x) \(attitude.y) \(attitude.z)\n"
     }
 }
 
-/// Why a reference attitude cannot be kept.
+/// Why a reference attitude cannot be saved.
 package struct ReferenceStoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The state directory.
     package var path: String

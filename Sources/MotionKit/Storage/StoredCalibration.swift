@@ -1,12 +1,12 @@
 public import MotionCore
 
-/// What is kept of a chip between two runs: its errors, how they were found, and what rests and movement taught of the
-/// gyroscope.
+/// A chip's calibration as it is stored between runs: its errors, how they were measured, and the gyroscope's errors as
+/// learnt at rest and during movement.
 public struct StoredCalibration: Equatable, Sendable {
-    /// The errors as they were found in a calibration.
+    /// The errors measured in a calibration.
     ///
-    /// Other matrices forget `learntScale`, which is told beyond the old ones: the gyroscope's, and the accelerometer's, to
-    /// whose axes it aligns the gyroscope.
+    /// A change of a matrix clears `learntScale`, which is relative to both: it corrects what the gyroscope's matrix leaves,
+    /// and aligns the gyroscope with the axes of the accelerometer.
     public var chip: ChipCalibration {
         didSet {
             let isSame =
@@ -16,20 +16,20 @@ public struct StoredCalibration: Equatable, Sendable {
         }
     }
 
-    /// The gyroscope's bias over temperature, learnt whenever the sensor rested.
+    /// The gyroscope's bias as a function of temperature, learnt whenever the sensor is at rest.
     public var biasLine: BiasTemperatureLine
 
-    /// What movement taught of the gyroscope's scale and misalignment beyond `chip`, along the sensor's axes; `nil` where it
-    /// taught nothing yet. An element of which it taught nothing is 0 and has the deviation of an unknown chip, 0.002.
+    /// The gyroscope's scale and misalignment that remain after `chip`, along the sensor's axes, learnt during movement;
+    /// `nil` until there is an estimate. An element without an estimate is 0 and has the deviation of an unknown chip, 0.002.
     public var learntScale: ScaleEstimate?
 
-    /// Where the accelerometer's errors come from: "poses: 8, residual: 1.2 mg"; empty where they are not known.
+    /// How the accelerometer's errors were measured: "poses: 8, residual: 1.2 mg"; empty if unknown.
     public var accelerometerSource: String
 
-    /// Where the gyroscope's errors come from: "turns: 6, residual: 0.2 degrees"; empty where they are not known.
+    /// How the gyroscope's errors were measured: "turns: 6, residual: 0.2 degrees"; empty if unknown.
     public var gyroscopeSource: String
 
-    /// Makes a calibration of its parts; by default that of a chip of which nothing is known.
+    /// Creates a calibration; by default, that of an unknown chip.
     public init(
         chip: ChipCalibration = ChipCalibration(), biasLine: BiasTemperatureLine = BiasTemperatureLine(),
         learntScale: ScaleEstimate? = nil, accelerometerSource: String = "", gyroscopeSource: String = ""
@@ -41,10 +41,10 @@ public struct StoredCalibration: Equatable, Sendable {
         self.gyroscopeSource = gyroscopeSource
     }
 
-    /// Whether nothing is known.
+    /// Whether it is the calibration of an unknown chip.
     public var isEmpty: Bool { self == StoredCalibration() }
 
-    /// The errors as they are taken out of samples: the gyroscope's bias is the learnt one, where there is one.
+    /// The errors that are removed from samples: those of `chip`, but with the learnt bias if there is one.
     public var effective: ChipCalibration {
         guard biasLine.hasBias else { return chip }
         var effective = chip
@@ -54,7 +54,7 @@ public struct StoredCalibration: Equatable, Sendable {
         return effective
     }
 
-    /// Takes over what poses told of the accelerometer.
+    /// Applies a fit of the accelerometer to poses.
     package mutating func take(_ solution: AccelerometerFit.Solution) {
         chip.accelerometer = solution.calibration
         let residual = fixed(1000 * solution.residual / standardGravity, decimals: 2)
@@ -62,7 +62,7 @@ public struct StoredCalibration: Equatable, Sendable {
         accelerometerSource = "poses: \(solution.poses), residual: \(residual) mg, uncertainty: \(uncertainty) mg"
     }
 
-    /// Takes over what turns told of the gyroscope; its bias at the temperature of the turns is a lesson for the line.
+    /// Applies a fit of the gyroscope to turns. The bias at the temperature of the turns also updates `biasLine`.
     package mutating func take(_ solution: GyroscopeFit.Solution) {
         chip.gyroscope = solution.calibration
         biasLine.learn(bias: solution.calibration.bias, temperature: solution.calibration.referenceTemperature)
@@ -71,8 +71,8 @@ public struct StoredCalibration: Equatable, Sendable {
         gyroscopeSource = "turns: \(solution.turns), residual: \(residual) degrees, uncertainty: \(uncertainty) %"
     }
 
-    /// What movement taught of the gyroscope's scale and misalignment, for people: "elements: 7 of 9, largest: -2.98 %,
-    /// uncertainty: 0.07 %"; empty where it taught nothing.
+    /// A summary of `learntScale`: "elements: 7 of 9, largest: -2.98 %, uncertainty: 0.07 %"; empty if no element has an
+    /// estimate.
     public var learntScaleSource: String {
         guard let learntScale else { return "" }
         let deviations = elements(of: learntScale.deviation)

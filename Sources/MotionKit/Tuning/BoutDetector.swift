@@ -1,20 +1,21 @@
 package import MotionCore
 
-/// Splits samples into bouts of movement with quiet between them, whatever recognizers make of them: "shake it now" is
-/// answered where a bout has come and gone.
+/// Splits samples into bouts of movement separated by quiet, independently of any recognizer. After "shake it now", for
+/// example, it detects that the user has moved the board and stopped.
 package struct BoutDetector: Sendable {
     /// One bout.
     package struct Bout: Equatable, Sendable {
-        /// When the movement began, and when it was last seen.
+        /// When the movement began, and the time of its last sample.
         package var start: Timestamp
         package var end: Timestamp
         /// Peak acceleration without gravity, m/s².
         package var peak: Double
     }
 
-    /// Acceleration without its slow part at which a bout begins, m/s²: a soft tap has more, a hand that holds less.
+    /// The acceleration, without its slow part, that starts a bout, m/s²: a soft tap has more, a hand that holds the board
+    /// has less.
     package static let threshold = 2.5
-    /// What counts as quiet, m/s², and for how long a bout needs it, s.
+    /// Below this acceleration (m/s²) for this long (s), a bout is over.
     package static let quiet = 1.2
     package static let pause = 1.0
 
@@ -22,13 +23,12 @@ package struct BoutDetector: Sendable {
     private var current: Bout?
     private var last: Timestamp?
 
-    /// Makes a detector that has seen nothing.
     package init() {}
 
-    /// Whether a bout is under way.
+    /// Whether a bout is in progress.
     package var isMoving: Bool { current != nil }
 
-    /// Takes a sample; returns the bout that it shows to be over.
+    /// Takes a sample, and returns a bout if it is now over.
     package mutating func take(_ sample: MotionSample) -> Bout? {
         guard sample.acceleration.isFinite else { return nil }
         let interval = last.map { sample.timestamp.seconds(since: $0) } ?? 0
@@ -48,7 +48,7 @@ package struct BoutDetector: Sendable {
         return isOver ? bout : nil
     }
 
-    /// The bouts of a whole recording; one that is under way at its end is one, too.
+    /// The bouts of a whole recording, including one that is still in progress at the end.
     package static func bouts(in samples: [MotionSample]) -> [Bout] {
         var detector = BoutDetector()
         var bouts = samples.compactMap { detector.take($0) }

@@ -1,20 +1,20 @@
 package import MotionCore
 
-/// What each sensitivity of a recognizer would have made of movements that somebody showed, and which one to take.
+/// Tries every sensitivity of a recognizer on demonstrated gestures and on ordinary handling, and suggests the best one.
 package struct SensitivityTuning: Sendable {
-    /// What one sensitivity would have done.
+    /// The result for one sensitivity.
     package struct Outcome: Equatable, Sendable {
         package var sensitivity: Int
-        /// The gestures shown that it would have caught.
+        /// The number of demonstrated gestures that were recognised.
         package var caught: Int
-        /// What it would have fired beside them: in ordinary handling, or more than once for one gesture.
+        /// The number of false alarms: during ordinary handling, or a second time for one gesture.
         package var fired: Int
     }
 
-    /// The gesture that is tuned.
+    /// The gesture to tune.
     package let gesture: Gesture
 
-    /// How many were shown.
+    /// The number of demonstrated gestures.
     package let shown: Int
 
     /// The outcome for every sensitivity, from 1 to 10.
@@ -23,13 +23,13 @@ package struct SensitivityTuning: Sendable {
     /// Runs both recordings at every sensitivity.
     ///
     /// - Parameters:
-    ///   - gesture: what is tuned.
-    ///   - settings: everything else about the pipeline.
+    ///   - gesture: the gesture to tune.
+    ///   - settings: all other settings of the pipeline.
     ///   - calibration: the chip's errors.
-    ///   - unknownRanges: the sensors whose samples do not say where they were cut off.
-    ///   - shown: samples along the sensor's axes in which somebody made the gesture several times, with pauses.
-    ///   - bouts: when that was.
-    ///   - ordinary: samples of everything else, in which nothing may fire.
+    ///   - unknownRanges: the sensors whose samples do not show whether they are clipped.
+    ///   - shown: samples, along the sensor's axes, of the gesture repeated several times with pauses.
+    ///   - bouts: the times of these gestures.
+    ///   - ordinary: samples of ordinary handling, in which the gesture must not be recognised.
     package init(
         _ gesture: Gesture, settings: MotionSettings, calibration: ChipCalibration = ChipCalibration(),
         unknownRanges: UnknownRanges = [], shown: [MotionSample], bouts: [BoutDetector.Bout], ordinary: [MotionSample]
@@ -53,12 +53,12 @@ package struct SensitivityTuning: Sendable {
         }
     }
 
-    /// The best sensitivity: as much as possible caught, as little as possible fired beside it, where one that is missed
-    /// weighs as much as two that fire; of equally good ones the one in the middle, with the widest margin to both sides.
+    /// The best sensitivity, which has the fewest misses and false alarms; a miss counts as two false alarms. If several are
+    /// equally good, the one in the middle, because it has the widest margin on both sides.
     package var best: Outcome {
         func loss(_ outcome: Outcome) -> Int { 2 * (shown - outcome.caught) + outcome.fired }
         let least = outcomes.map(loss).min() ?? 0
-        // The longest run of equals; of several the one nearest to the default.
+        // The longest run of equal results; if there are several, the one nearest to the default.
         var runs: [[Outcome]] = []
         for outcome in outcomes where loss(outcome) == least {
             if runs.last?.last?.sensitivity == outcome.sensitivity - 1 {
@@ -72,10 +72,10 @@ package struct SensitivityTuning: Sendable {
         return run[run.count / 2]
     }
 
-    /// Whether the best one catches everything and fires nothing beside it.
+    /// Whether the best sensitivity has no misses and no false alarms.
     package var isClean: Bool { best.caught == shown && best.fired == 0 }
 
-    /// When a gesture would have begun or been recognised.
+    /// The times at which the gesture began or was recognised.
     private static func beginnings(
         of gesture: Gesture, in samples: [MotionSample], settings: MotionSettings, calibration: ChipCalibration,
         unknownRanges: UnknownRanges
@@ -93,6 +93,6 @@ package struct SensitivityTuning: Sendable {
 }
 
 extension BoutDetector.Bout {
-    /// When a gesture that was this movement is recognised at the latest: a tap is, once no second one follows.
+    /// The latest time at which a gesture in this bout is recognised: a tap, for example, has to wait for a second one.
     fileprivate var latestRecognition: Timestamp { end.advanced(bySeconds: BoutDetector.pause) }
 }

@@ -81,7 +81,7 @@ enum SimulateCommand {
         if seconds != nil { throw CommandFailure(.usage, "--once and --for exclude each other") }
         let round: Double?
         do throws(SensorError) {
-            round = try SensorSelection.roundDuration(of: trajectory)
+            round = try SensorSelection.loopDuration(of: trajectory)
         } catch {
             if case .unknownTrajectory = error { throw CommandFailure(.usage, "\(error)") }
             throw CommandFailure(error)

@@ -1,30 +1,30 @@
 import Glibc
 import MotionCore
 
-/// Samples of a board that rests and is shaken, one movement after the other, 200 a second.
+/// Consecutive samples, at 200 Hz, of a board that rests and is shaken.
 struct Movement {
     static let rate = 200.0
 
     /// Specific force of the resting board, m/s².
     var gravity = Vector3(0, 0, standardGravity)
-    /// The instant of the next sample, s; as good as any, since nothing looks at a clock.
+    /// The time of the next sample, s. Its start is arbitrary, since nothing reads a clock.
     private(set) var time = 100.0
 
     mutating func rest(_ seconds: Double) -> [MotionSample] {
         samples(seconds) { _ in .zero }
     }
 
-    /// Along x with 2 g, five times to and fro a second.
+    /// A shake along x with 2 g at 5 Hz.
     mutating func shake(_ seconds: Double) -> [MotionSample] {
         samples(seconds) { Vector3(2 * standardGravity * sin(2 * .pi * 5 * $0), 0, 0) }
     }
 
-    /// A rest long enough to come out of, a shake, and the quiet in which it ends.
+    /// A rest that is long enough for a gesture to start, a shake, and the rest that ends it.
     mutating func wholeShake() -> [MotionSample] {
         rest(2) + shake(1.2) + rest(1)
     }
 
-    /// A rest and a shake that goes on.
+    /// A rest and a shake that has not ended.
     mutating func openShake() -> [MotionSample] {
         rest(2) + shake(1)
     }

@@ -5,14 +5,14 @@ import MotionKit
 import Synchronization
 import SystemTestSupport
 
-/// A sensor that does what a test says: each poll takes one step, and rests where there is none.
+/// A sensor that follows a script: each poll takes one step, or does nothing if there is none.
 final class ScriptedDevice: SensorDevice {
     enum Step {
-        /// Samples, as many as the batch has room for; the rest stays for the next poll.
+        /// Samples. Those that do not fit into the batch stay for the next poll.
         case samples([MotionSample])
-        /// Something to tell.
+        /// An event to report.
         case event(SensorEvent)
-        /// A transaction that does not come back before the gate opens.
+        /// A transaction that does not return before the gate opens.
         case stuck(Gate)
     }
 
@@ -23,7 +23,7 @@ final class ScriptedDevice: SensorDevice {
         var users = 0
         var mostUsers = 0
 
-        /// Takes the next step, or as much of it as there is room for, and counts it.
+        /// Takes the next step, or as many of its samples as there is room for, and counts them.
         mutating func nextStep(room: Int) -> Step? {
             guard !steps.isEmpty else { return nil }
             let step = steps.removeFirst()
@@ -60,14 +60,14 @@ final class ScriptedDevice: SensorDevice {
     // MARK: For the test
 
     func feed(_ samples: [MotionSample]) { state.withLock { $0.steps.append(.samples(samples)) } }
-    func tell(_ event: SensorEvent) { state.withLock { $0.steps.append(.event(event)) } }
-    func getStuck(at gate: Gate) { state.withLock { $0.steps.append(.stuck(gate)) } }
+    func emit(_ event: SensorEvent) { state.withLock { $0.steps.append(.event(event)) } }
+    func block(at gate: Gate) { state.withLock { $0.steps.append(.stuck(gate)) } }
 
-    /// Whether everything was taken.
+    /// Whether all steps were taken.
     var isExhausted: Bool { state.withLock { $0.steps.isEmpty } }
-    /// How often it was put to sleep.
+    /// The number of times it was put to sleep.
     var stops: Int { state.withLock { $0.stops } }
-    /// How many threads were in it at once, at most.
+    /// The maximum number of threads that were in it at once.
     var mostUsers: Int { state.withLock { $0.mostUsers } }
 
     // MARK: SensorDevice
