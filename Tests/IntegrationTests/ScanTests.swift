@@ -143,7 +143,9 @@ import Testing
 
     @Test func selfTestNeedsMPU6050() async throws {
         let outcome = try await scan("who=0x70,selftest=0", "--self-test")
-        #expect(outcome.status == 69 && outcome.errors.contains("only the MPU-6050 has a self-test here"), "\(outcome)")
+        #expect(
+            outcome.status == 69 && outcome.errors.contains("the self-test is only implemented for the MPU-6050"),
+            "\(outcome)")
         #expect(outcome.errors.contains("MPU-6500"))
     }
 

@@ -184,7 +184,7 @@ import VirtualIMU
         for (name, _) in SimulatedMovement.known {
             let movement = try SimulatedMovement(name)
             #expect(movement.duration >= SimulationPlan.settling)
-            #expect(movement.duration <= SimulatedMovement.longest)
+            #expect(movement.duration <= SimulatedMovement.maximumDuration)
             let plan = movement.plan
             #expect(plan.start >= SimulationPlan.quiet && plan.end >= plan.start, "\(name)")
             #expect(plan.trajectory.duration.isFinite, "\(name)")
@@ -232,6 +232,6 @@ import VirtualIMU
             Issue.record("twenty washing cycles fit")
             return
         }
-        #expect(seconds > SimulatedMovement.longest)
+        #expect(seconds > SimulatedMovement.maximumDuration)
     }
 }

@@ -49,7 +49,7 @@ package enum SensorSelfTest {
 extension SensorSelfTest.Failure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .anotherChip(let name): "only the MPU-6050 has a self-test here; this chip is: \(name)"
+        case .anotherChip(let name): "the self-test is only implemented for the MPU-6050; this chip is: \(name)"
         case .unavailable(let error): SensorError.unavailable(error).description(in: .agent)
         case .interrupted(let fault): "the self-test was not finished: \(fault.explanation)"
         }
