@@ -113,10 +113,14 @@ import Testing
         let states = Journal<MotionState>()
         manager.addMotionHandler { states.append($0) }
         var movement = Movement()
-        let device = ScriptedDevice([.samples(movement.rest(10))])
+        let device = ScriptedDevice()
         try manager.start(with: device)
         defer { manager.stop() }
-        #expect(await eventually { device.isExhausted && states.count >= 10 })
+        // Half a second at a time, because a handler that is late misses states.
+        for step in 0..<20 {
+            device.feed(movement.rest(0.5))
+            #expect(await eventually { device.isExhausted && states.count == step / 2 + 1 })
+        }
         #expect(states.entries.map { ($0.timestamp.seconds - 100).rounded() } == (0..<10).map(Double.init))
 
         // Set an interval longer than the test, and then a short one.
@@ -124,8 +128,10 @@ import Testing
         device.feed(movement.rest(10))
         #expect(await eventually { device.isExhausted && states.count == 11 })
         manager.updateInterval = 0.5
-        device.feed(movement.rest(2))
-        #expect(await eventually { device.isExhausted && states.count == 15 })
+        for step in 0..<4 {
+            device.feed(movement.rest(0.5))
+            #expect(await eventually { device.isExhausted && states.count == 12 + step })
+        }
         #expect(states.entries.suffix(4).map { 2 * ($0.timestamp.seconds - 120) }.map { $0.rounded() } == [0, 1, 2, 3])
         #expect(manager.updateInterval == 0.5)
     }

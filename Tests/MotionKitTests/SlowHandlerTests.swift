@@ -34,7 +34,7 @@ import Testing
         #expect(await eventually { gate.arrivals == 1 && device.isExhausted })
         device.feed(movement.wholeShake() + movement.rest(2) + movement.wholeShake())
         #expect(await eventually { device.isExhausted })
-        device.tell(.failed(.stalled))
+        device.emit(.failed(.stalled))
         #expect(await eventually { device.isExhausted && manager.sensorStatus?.state == .recovering })
         gate.open()
         #expect(await eventually { states.count >= 2 })

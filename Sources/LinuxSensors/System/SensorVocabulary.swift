@@ -25,7 +25,8 @@ package struct SensorVocabulary: Equatable, Sendable {
     /// For users of the agent and its commands.
     package static let agent = SensorVocabulary(
         rate: "sensor.rate", batch: "sensor.batch", dataReadyLine: "sensor.interrupt",
-        kernelDriver: "sensor.driver: iio", scan: "jostle scan", stopAgent: "sudo systemctl stop jostle", isLibrary: false)
+        kernelDriver: "sensor.driver: iio", scan: "jostle scan", stopAgent: "sudo systemctl stop jostle",
+        isLibrary: false)
 
     /// How to choose the driver of a family.
     package func driver(_ family: String) -> String {
