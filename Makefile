@@ -56,7 +56,7 @@ bench: setup ## Build and run the benchmarks
 lint: ## Check the style of the Swift files and the syntax of the scripts
 	@Scripts/lint
 
-docs-reference: setup ## Write the key reference of docs/configuration.md again
+docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 	@JOSTLE_WRITE_DOCS=1 Scripts/test KeyReferenceTests
 
 install: ## Install the program and its service (as root, after `make build`)
