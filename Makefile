@@ -59,7 +59,7 @@ lint: ## Check the style of the Swift files and the syntax of the scripts
 docs: setup ## Build the documentation of the library MotionKit into .build/docs
 	@Scripts/build-docs
 
-docs-reference: setup ## Write the key reference of docs/configuration.md again
+docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 	@JOSTLE_WRITE_DOCS=1 Scripts/test KeyReferenceTests
 
 install: ## Install the program and its service (as root, after `make build`)

@@ -99,7 +99,8 @@ package enum ConfigurationSchema {
                 "Cut-off of the low-pass on the published attitude (Hz). Smaller is smoother but slower; 0 is off."),
             .key(
                 "reference", \.motion.reference, .choice(["none": .none, "start": .start, "stored": .stored]),
-                "The attitude published as zero: none, the one at each start, or the one stored by the last tare."),
+                "The attitude published as zero: none, the one at the first rest after each start, or the one stored by the "
+                    + "last tare."),
         ])
 
     private static let motion = Section(

@@ -17,7 +17,8 @@ extension JostleSettings {
     /// Which commands are allowed.
     package struct Commands: Equatable, Sendable {
         /// The allowed commands; others are refused. Default: those whose effect ends at the next start at the latest,
-        /// and that do not fill the disk. `tare` is among them unless `attitude.reference` is `stored`.
+        /// and that do not fill the disk. `tare` is allowed too, although its effect lasts if `attitude.reference` is
+        /// `stored`.
         package var allow: [Command] = [.ping, .getState, .identify, .tare, .simulate, .start, .stop, .stream]
 
         package init() {}
