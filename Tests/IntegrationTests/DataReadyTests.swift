@@ -85,7 +85,7 @@ import Testing
                 "mqtt.broker=mqtt://127.0.0.1:1",
             ], fake: (bus, ""))
         defer { program.kill() }
-        #expect(await program.logs("nothing tells the bus's clock; if it is 100 kHz"), "\(program.errors)")
+        #expect(await program.logs("the bus's clock is unknown; if it is 100 kHz"), "\(program.errors)")
         #expect(program.errors.contains("1000 Hz need 131 %"))
     }
 }

@@ -41,7 +41,7 @@ import Testing
     @Test(
         arguments: [
             ("", "movement is missing; the movements are "), ("{\"count\":2}", "movement is missing"),
-            ("{\"movement\":\"moonwalk\"}", "there is no movement \"moonwalk\"; there are "),
+            ("{\"movement\":\"moonwalk\"}", "there is no movement \"moonwalk\"; the movements are "),
             ("{\"movement\":7}", "movement must be a string"), ("{\"movement\":null}", "movement must be a string"),
             ("{\"movement\":\"/etc/passwd\"}", "there is no movement"),
             ("{\"movement\":\"tap\",\"count\":0}", "the count must be 1 to 20, not 0"),

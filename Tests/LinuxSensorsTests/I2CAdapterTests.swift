@@ -45,7 +45,7 @@ import Testing
         let error = thrown { () throws(LinuxSensorsError) in _ = try I2CDevice(path: fake.path, address: 0x68) }
         #expect(error?.reason == .kernelDriver(name: nil))
         #expect(error?.busError == BusError(.busy, code: EBUSY))
-        #expect(error?.advice?.contains("driver: iio") == true)
+        #expect(error?.advice(in: .agent)?.contains("driver: iio") == true)
         #expect(fake.transactions == 0)
         #expect(fake.openDescriptors == 0)
         #expect(ChipLock.holder(device: fake.path, address: 0x68) == nil, "the lock was kept")

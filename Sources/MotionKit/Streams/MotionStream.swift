@@ -33,9 +33,16 @@ public struct MotionStream<Element: Sendable>: AsyncSequence, Sendable {
         /// The next element, without leaving `actor` to wait for it; `nil` when the stream has ended.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while true {
-                if Task.isCancelled { return nil }
+                if Task.isCancelled {
+                    // A task that was cancelled before it waited ends the stream too.
+                    buffer.finish()
+                    return nil
+                }
                 if let element = buffer.pop() { return element }
-                if await signals.next(isolation: actor) == nil { return Task.isCancelled ? nil : buffer.pop() }
+                if await signals.next(isolation: actor) == nil {
+                    if Task.isCancelled { continue }
+                    return buffer.pop()
+                }
             }
         }
     }
