@@ -163,6 +163,9 @@ package final class Agent {
                     + "to change that, set mqtt.broker to the broker that Home Assistant uses")
         }
         log.report(parts.manager.calibration, warning: parts.manager.calibrationWarning)
+        if settings.motion.reference == .start {
+            log.info("there is no reference attitude yet: it is taken at the first rest, after 30 s at the latest")
+        }
     }
 
     /// Puts the chip to sleep, publishes `offline` and stops every thread, within two seconds.

@@ -5,6 +5,17 @@ import Testing
 
 /// Requirement: the agent supervises what it depends on, and notifies the watchdog, whether sensing or stopped.
 @Suite(.needsBroker) struct SupervisionTests {
+    @Test func saysWhenReferenceIsTaken() async throws {
+        let program = try JostleProgram(
+            [
+                "run", "--for", "60", "--set", "sensor.driver=virtual", "--set", "sensor.trajectory=rest", "--set",
+                "sensor.rate=50Hz", "--set", "attitude.reference=start", "--set", "mqtt.broker=mqtt://127.0.0.1:1",
+            ])
+        defer { program.kill() }
+        #expect(await program.logs("there is no reference attitude yet"), "\(program.errors)")
+        #expect(await program.logs("the reference attitude was taken at rest"), "\(program.errors)")
+    }
+
     @Test func feedsWatchdogAwakeAndAsleep() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
