@@ -13,11 +13,21 @@ extension MotionManager {
     /// - Returns: a token that switches the handler off and on, and removes it.
     @discardableResult
     public func addRecognizer(_ recognizer: Recognizer, handler: @escaping GestureHandler) -> RecognizerToken {
+        addResponder(for: recognizer, handler) { _ in }
+    }
+
+    /// Adds a handler with its variant, which the token releases. `onRemove` is called when the handler is removed, with
+    /// the number of cancellations that it is still to receive.
+    func addResponder(
+        for recognizer: Recognizer, _ handler: @escaping GestureHandler,
+        onRemove: @escaping @Sendable (_ pendingCancellations: Int) -> Void
+    ) -> RecognizerToken {
         let variant = retainVariant(for: recognizer)
         let responder = Responder(recognizer: recognizer, variant: variant, handler: handler)
         handlers.chain.add(responder)
-        return RecognizerToken(chain: handlers.chain, responder: responder) { [weak self] _ in
+        return RecognizerToken(chain: handlers.chain, responder: responder) { [weak self] pending in
             if variant != 0 { self?.releaseVariant(variant) }
+            onRemove(pending)
         }
     }
 

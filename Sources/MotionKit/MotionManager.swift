@@ -148,11 +148,14 @@ public final class MotionManager: Sendable {
     ///
     /// - Throws: `stillStopping` if a thread of the last run may still use the device, `noStateDirectory`.
     private func mayStart() throws(SensorError) -> Bool {
-        let last = shared.withLock { $0.last }
+        let (isRunning, last) = shared.withLock { ($0.run != nil, $0.last) }
         if let last, !last.hasLeftDevice.load(ordering: .acquiring) { throw SensorError.stillStopping }
-        if stateDirectory == nil, settings.reference == .stored { throw SensorError.noStateDirectory }
+        if cannotStoreReference { throw SensorError.noStateDirectory }
         return !isRunning
     }
+
+    /// Whether the policy is `.stored` and there is no place to store a reference.
+    private var cannotStoreReference: Bool { stateDirectory == nil && settings.reference == .stored }
 
     /// Starts the threads; `nil` if the system has none left.
     private func makeRun(
@@ -395,7 +398,7 @@ public final class MotionManager: Sendable {
     ///
     /// - Throws: `notRunning`; `noStateDirectory` if the policy is `.stored` and there is none.
     public func takeReference(headingOnly: Bool = false) throws(ReferenceError) {
-        if stateDirectory == nil, settings.reference == .stored { throw ReferenceError.noStateDirectory }
+        if cannotStoreReference { throw ReferenceError.noStateDirectory }
         try request(headingOnly ? .takeHeading : .take)
     }
 

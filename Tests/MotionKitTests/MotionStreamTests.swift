@@ -182,6 +182,27 @@ import Testing
         #expect(await lamp.phases == [.began, .ended, .began, .cancelled])
     }
 
+    /// The task that calls the handler ends, and with it the reference to the actor.
+    @Test(arguments: [false, true]) func removalReleasesTheActor(isGestureOpen: Bool) async throws {
+        let manager = MotionManager(settings: .shakesOnly)
+        let lamp = Mutex<Lamp?>(Lamp())
+        let release = Counter()
+        weak var observed: Lamp?
+        var movement = Movement()
+        let device = ScriptedDevice([.samples(isGestureOpen ? movement.openShake() : movement.wholeShake())])
+        let token = try #require(
+            lamp.withLock { lamp in
+                observed = lamp
+                return lamp.map { manager.addRecognizer(.shake, on: $0) { _, _ in release.countUp() } }
+            })
+        try manager.start(with: device)
+        defer { manager.stop() }
+        #expect(await eventually { release.value == (isGestureOpen ? 1 : 2) })
+        token.remove()
+        lamp.withLock { $0 = nil }
+        #expect(await eventually(within: 10) { observed == nil })
+    }
+
     private func waitFor(_ count: Int, _ lamp: Lamp) async throws {
         let deadline = monotonicSeconds() + 40
         while await lamp.phases.count < count {

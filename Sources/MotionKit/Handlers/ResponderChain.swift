@@ -37,22 +37,6 @@ final class ResponderChain: Sendable {
     /// Wakes the delivery thread when a responder leaves; `nil` while there is no such thread.
     private let delivery = Mutex<WakeSignal?>(nil)
 
-    /// At most one gesture of a source is open at a time.
-    private struct Source: Hashable {
-        let gesture: Gesture
-        let variant: UInt16
-        let isSimulated: Bool
-
-        init(_ event: GestureEvent) {
-            gesture = event.gesture
-            variant = event.variant
-            isSimulated = event.isSimulated
-        }
-
-        /// For an order that is the same in every run.
-        var rank: (UInt16, UInt16, UInt16) { (isSimulated ? 1 : 0, UInt16(gesture.rawValue), variant) }
-    }
-
     /// A gesture that has not ended.
     private struct OpenGesture {
         var latest: GestureEvent
@@ -64,7 +48,7 @@ final class ResponderChain: Sendable {
         /// Newest first.
         var responders: [Responder] = []
         var last: Responder?
-        var open: [Source: OpenGesture] = [:]
+        var open: [GestureSource: OpenGesture] = [:]
         /// Cancellations for responders that left a gesture under way, not yet delivered.
         var pendingCancellations: [(responder: Responder, event: GestureEvent)] = []
 
@@ -75,7 +59,7 @@ final class ResponderChain: Sendable {
         }
 
         /// The sources of open gestures, always in the same order.
-        var sources: [Source] { open.keys.sorted { $0.rank < $1.rank } }
+        var sources: [GestureSource] { open.keys.sorted { $0.rank < $1.rank } }
 
         /// Removes a responder from every gesture under way.
         mutating func leave(_ responder: Responder) {
@@ -155,13 +139,13 @@ final class ResponderChain: Sendable {
         switch event.phase {
         case .began:
             // A gesture is still open only if its end was dropped on the way here.
-            cancel(Source(event), .interrupted)
-            state.withLock { $0.open[Source(event)] = OpenGesture(latest: event) }
+            cancel(GestureSource(event), .interrupted)
+            state.withLock { $0.open[GestureSource(event)] = OpenGesture(latest: event) }
             offer(event)
         case .recognized:
             offer(event)
         case .changed:
-            for responder in update(event) where takesPart(responder, in: Source(event)) {
+            for responder in update(event) where takesPart(responder, in: GestureSource(event)) {
                 _ = responder.handler(event)
             }
         case .ended, .cancelled:
@@ -185,7 +169,7 @@ final class ResponderChain: Sendable {
         deliverCancellations()
     }
 
-    private func cancel(_ source: Source, _ reason: CancellationReason) {
+    private func cancel(_ source: GestureSource, _ reason: CancellationReason) {
         guard let latest = state.withLock({ $0.open[source]?.latest }) else { return }
         close(latest.cancelled(reason))
     }
@@ -203,7 +187,7 @@ final class ResponderChain: Sendable {
     private func enter(_ responder: Responder, _ event: GestureEvent) -> Bool {
         state.withLock { state in
             guard state.hasEnabled(responder) else { return false }
-            if event.phase == .began { state.open[Source(event)]?.participants.append(responder) }
+            if event.phase == .began { state.open[GestureSource(event)]?.participants.append(responder) }
             return true
         }
     }
@@ -211,23 +195,23 @@ final class ResponderChain: Sendable {
     /// Records a gesture's latest event; returns its participants.
     private func update(_ event: GestureEvent) -> [Responder] {
         state.withLock { state in
-            state.open[Source(event)]?.latest = event
-            return state.open[Source(event)]?.participants ?? []
+            state.open[GestureSource(event)]?.latest = event
+            return state.open[GestureSource(event)]?.participants ?? []
         }
     }
 
-    private func takesPart(_ responder: Responder, in source: Source) -> Bool {
+    private func takesPart(_ responder: Responder, in source: GestureSource) -> Bool {
         state.withLock { state in state.open[source]?.participants.contains { $0 === responder } ?? false }
     }
 
     /// Delivers a gesture's end to its participants.
     private func close(_ event: GestureEvent) {
         _ = update(event)
-        while let responder = removeFirstParticipant(of: Source(event)) { _ = responder.handler(event) }
+        while let responder = removeFirstParticipant(of: GestureSource(event)) { _ = responder.handler(event) }
     }
 
     /// Removes the first participant; forgets the gesture if there is none left.
-    private func removeFirstParticipant(of source: Source) -> Responder? {
+    private func removeFirstParticipant(of source: GestureSource) -> Responder? {
         state.withLock { state in
             guard let first = state.open[source]?.participants.first else {
                 state.open[source] = nil

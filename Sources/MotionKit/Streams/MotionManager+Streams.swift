@@ -64,28 +64,23 @@ extension MotionManager {
         _ recognizer: Recognizer, _ response: GestureResponse
     ) -> (MotionStream<GestureEvent>, RecognizerToken) {
         let admission = GestureAdmission()
-        let (signals, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let buffer = StreamBuffer<GestureEvent>(continuation) { admission.insert($1, into: &$0) }
-        let end = handlers.atEnd { buffer.finish() }
-        let variant = retainVariant(for: recognizer)
-        // Cancellations that arrive after the removal, before the stream ends.
-        let cancellations = Mutex<Int?>(nil)
-        let responder = Responder(recognizer: recognizer, variant: variant) { event in
+        let (buffer, stream, end) = makeBuffer { admission.insert($1, into: &$0) }
+        // Cancellations that are still to come after the removal; the last one ends the stream.
+        let pending = Mutex<Int?>(nil)
+        let token = addResponder(for: recognizer) { event in
             buffer.push([event])
-            let isLast = cancellations.withLock { left in
-                left = left.map { $0 - 1 }
-                return left == 0
+            let isLast = pending.withLock { pending in
+                pending = pending.map { $0 - 1 }
+                return pending == 0
             }
             if isLast { buffer.finish() }
             return response
-        }
-        handlers.chain.add(responder)
-        let token = RecognizerToken(chain: handlers.chain, responder: responder) { [weak self, handlers] pending in
+        } onRemove: { [handlers] count in
             handlers.cancelEnd(end)
-            if variant != 0 { self?.releaseVariant(variant) }
-            if pending == 0 { buffer.finish() }
+            pending.withLock { $0 = count }
+            if count == 0 { buffer.finish() }
         }
-        return (MotionStream(buffer, signals), token)
+        return (stream, token)
     }
 
     /// Creates a stream and connects it.
@@ -98,15 +93,22 @@ extension MotionManager {
         insert: @escaping StreamBuffer<Element>.Insert,
         _ connect: (@escaping @Sendable ([Element]) -> Void) -> @Sendable () -> Void
     ) -> MotionStream<Element> {
-        let (signals, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let buffer = StreamBuffer<Element>(continuation, insert: insert)
+        let (buffer, stream, end) = makeBuffer(insert: insert)
         let disconnect = connect { buffer.push($0) }
-        let end = handlers.atEnd { buffer.finish() }
-        continuation.onTermination = { [handlers] _ in
+        buffer.onTermination { [handlers] in
             handlers.cancelEnd(end)
             disconnect()
         }
-        return MotionStream(buffer, signals)
+        return stream
+    }
+
+    /// Creates a stream and its buffer, which the manager's end finishes unless `Handlers.cancelEnd` is called with `end`.
+    private func makeBuffer<Element: Sendable>(
+        insert: @escaping StreamBuffer<Element>.Insert
+    ) -> (buffer: StreamBuffer<Element>, stream: MotionStream<Element>, end: Int) {
+        let (signals, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let buffer = StreamBuffer<Element>(continuation, insert: insert)
+        return (buffer, MotionStream(buffer, signals), handlers.atEnd { buffer.finish() })
     }
 }
 
@@ -128,24 +130,12 @@ final class GestureAdmission: Sendable {
     /// Events that wait for a consumer, ends of admitted gestures not counted.
     private static let capacity = 64
 
-    private struct Source: Hashable {
-        let gesture: Gesture
-        let variant: UInt16
-        let isSimulated: Bool
-
-        init(_ event: GestureEvent) {
-            gesture = event.gesture
-            variant = event.variant
-            isSimulated = event.isSimulated
-        }
-    }
-
     /// The gestures under way whose beginning was dropped.
-    private let dropped = Mutex<Set<Source>>([])
+    private let dropped = Mutex<Set<GestureSource>>([])
 
     /// Stores an event or drops it; returns how many events were dropped.
     func insert(_ event: GestureEvent, into queue: inout StreamQueue<GestureEvent>) -> Int {
-        let source = Source(event)
+        let source = GestureSource(event)
         let isFull = queue.count >= GestureAdmission.capacity
         switch event.phase {
         case .recognized:
@@ -159,7 +149,7 @@ final class GestureAdmission: Sendable {
             if dropped.withLock({ $0.contains(source) }) { return 1 }
             if isFull {
                 // The newest change replaces the one before it.
-                queue.replaceLast(of: { Source($0) == source }, with: event) { $0.phase == .changed }
+                queue.replaceLast(of: { GestureSource($0) == source }, with: event) { $0.phase == .changed }
                 return 1
             }
         case .ended, .cancelled:

@@ -33,6 +33,11 @@ final class StreamBuffer<Element: Sendable>: Sendable {
         state.withLock { $0.queue.pop() }
     }
 
+    /// Calls `body` when the stream ends: finished, cancelled, or released without a consumer.
+    func onTermination(_ body: @escaping @Sendable () -> Void) {
+        continuation.onTermination = { _ in body() }
+    }
+
     /// Ends the stream after the elements that are still buffered.
     func finish() {
         continuation.finish()

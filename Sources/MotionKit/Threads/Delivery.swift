@@ -19,12 +19,11 @@ struct Delivery: Sendable {
             while !isLast {
                 exchange.deliveryWake.wait(seconds: nil)
                 isLast = exchange.hasStopped.load(ordering: .acquiring)
-                var isNewest = true
-                repeat {
-                    deliverMessages()
-                    guard let state = nextState(&isNewest) else { break }
+                deliverMessages()
+                while let (state, isNewest) = nextState() {
                     handlers.motion.notify(state, isNewest: isNewest)
-                } while true
+                    deliverMessages()
+                }
             }
             // Gestures stay open if the sensor thread is stuck, or if an end found the ring full.
             handlers.chain.cancelAll(.stopped)
@@ -32,16 +31,12 @@ struct Delivery: Sendable {
         }
     }
 
-    /// The next state to deliver: the oldest if a handler wants every one, else the newest.
-    private func nextState(_ isNewest: inout Bool) -> MotionState? {
+    /// The next state to deliver, and whether no newer one waits: the oldest if a handler wants every one, else the newest.
+    private func nextState() -> (MotionState, Bool)? {
         guard var state = exchange.states.pop() else { return nil }
-        if handlers.motion.wantsEveryState {
-            isNewest = exchange.states.isEmpty
-            return state
-        }
+        if handlers.motion.wantsEveryState { return (state, exchange.states.isEmpty) }
         while let next = exchange.states.pop() { state = next }
-        isNewest = true
-        return state
+        return (state, true)
     }
 
     private func deliverMessages() {

@@ -16,6 +16,7 @@ struct SensorLoop: ~Copyable {
     private var pipeline: MotionPipeline
     private var batch = SampleBatch(capacity: 128)
     private var seenRequests = 0
+    /// Seconds between two states, as `MotionHandlers.takeShortestInterval` limits it; 0 for every sample.
     private var updateInterval: Double
     private var updates = UpdateSchedule()
     /// The reference as it was last reported.
@@ -36,9 +37,6 @@ struct SensorLoop: ~Copyable {
 
     /// Seconds between two reports of the gyroscope's scale, which takes minutes to estimate.
     private static let scaleInterval = 60.0
-
-    /// The longest update interval, seconds: adding it to an instant must not overflow, even if a caller asks for infinity.
-    private static let longestUpdateInterval = 1e6
 
     init(
         device: any SensorDevice, exchange: SensorExchange, handlers: Handlers, settings: MotionSettings,
@@ -61,7 +59,7 @@ struct SensorLoop: ~Copyable {
         if !variants.isEmpty { pipeline.apply(variants) { _ in } }
         calibrationRevision = calibration.revision
         reference = pipeline.reference.attitude
-        self.updateInterval = SensorLoop.usable(updateInterval)
+        self.updateInterval = updateInterval
     }
 
     /// Runs until a stop is requested, then cancels open gestures and puts the chip to sleep.
@@ -114,7 +112,7 @@ struct SensorLoop: ~Copyable {
             nextScaleReport = nil
         }
         if let interval = requests.updateInterval {
-            updateInterval = SensorLoop.usable(interval)
+            updateInterval = interval
             // The next sample brings a state, however long the old interval was.
             updates.restart()
         }
@@ -149,11 +147,6 @@ struct SensorLoop: ~Copyable {
         }
         // A reference that came from the store, or has just been sent there, is not reported.
         reference = pipeline.reference.attitude
-    }
-
-    /// The interval as it can be used: 0 for a negative number and for not-a-number.
-    private static func usable(_ interval: Double) -> Double {
-        interval > 0 ? min(interval, longestUpdateInterval) : 0
     }
 
     /// Runs the batch through the pipeline.
