@@ -21,6 +21,7 @@ let package = Package(
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         .target(name: "LinuxSystem", dependencies: ["CLinuxSystem"]),
@@ -40,10 +41,13 @@ let package = Package(
         .target(name: "CMosquittoGuard", dependencies: ["CMosquitto"]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
+        .target(name: "Cryptography", dependencies: ["CCrypto"]),
         .target(name: "JostleConfiguration", dependencies: ["CYAML", "IMUDrivers", "LinuxSystem", "MotionCore"]),
         .target(
             name: "JostleMessages",
-            dependencies: ["CLinuxSystem", "JostleConfiguration", "LinuxSystem", "MosquittoClient", "MotionCore"]),
+            dependencies: [
+                "CLinuxSystem", "Cryptography", "JostleConfiguration", "LinuxSystem", "MosquittoClient", "MotionCore",
+            ]),
         .target(
             name: "JostleAgent",
             dependencies: [

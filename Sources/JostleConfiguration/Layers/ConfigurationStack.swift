@@ -1,7 +1,9 @@
-/// A loaded configuration and layers of single values above it, each of which overrides those below.
+/// A loaded configuration, layers of single values above it, and the fleet's patches above those. Each layer overrides
+/// those below.
 ///
-/// If a value is refused, alone or in combination with others, the value below it stays in force. The problem is kept
-/// for the report: a stored layer may have been valid for an earlier version of the file.
+/// If a single value is refused, alone or in combination with others, the value below it stays in force. The problem is
+/// kept for the report: a stored layer may have been valid for an earlier version of the file. A patch is refused as a
+/// whole.
 package struct ConfigurationStack: Equatable, Sendable {
     /// The result of all layers.
     package struct Resolution: Equatable, Sendable {
@@ -13,14 +15,19 @@ package struct ConfigurationStack: Equatable, Sendable {
 
         /// The values in a layer that are not in force, and why.
         package var refused: [ConfigurationProblem] = []
+
+        /// What became of the fleet's layers, in their order.
+        package var outcomes: [PatchOutcome] = []
     }
 
     /// The configuration below the layers.
     package let base: LoadedConfiguration
-    private let keys: RemoteKeys
 
-    /// The layers, lowest first.
+    /// The layers of single values, lowest first.
     package private(set) var layers: [ConfigurationLayer]
+
+    /// The fleet's layers, lowest first.
+    package private(set) var patches: [PatchLayer]
 
     /// The result of the layers.
     package private(set) var resolution: Resolution
@@ -28,17 +35,18 @@ package struct ConfigurationStack: Equatable, Sendable {
     /// The number of resolutions so far, each of which takes milliseconds on a board: one, plus one per `set`.
     private(set) var resolutionCount = 1
 
-    /// Stacks layers, lowest first, on a configuration; only the keys in `keys` may be set.
-    package init(_ base: LoadedConfiguration, layers: [ConfigurationLayer], keys: RemoteKeys = .local) {
+    /// Stacks layers and patches, lowest first, on a configuration. Its settings `settings.allow` and `fleet.remote`
+    /// limit which keys they may set.
+    package init(_ base: LoadedConfiguration, layers: [ConfigurationLayer], patches: [PatchLayer] = []) {
         self.base = base
-        self.keys = keys
         self.layers = layers
-        resolution = ConfigurationStack.resolve(base, layers, keys)
+        self.patches = patches
+        resolution = ConfigurationStack.resolve(base, layers, patches)
     }
 
     /// Whether both have the same layers on the same base, whatever their history.
     package static func == (one: ConfigurationStack, other: ConfigurationStack) -> Bool {
-        one.base == other.base && one.keys == other.keys && one.layers == other.layers
+        one.base == other.base && one.layers == other.layers && one.patches == other.patches
             && one.resolution == other.resolution
     }
 
@@ -49,7 +57,10 @@ package struct ConfigurationStack: Equatable, Sendable {
         _ key: String, to value: JSONValue?, in name: String
     ) throws(ConfigurationProblem) {
         let position = ConfigurationPosition(.layer(name))
-        try keys.check(key, at: position)
+        try RemoteKeys.home(base.settings).check(key, at: position)
+        if value != nil, let layer = layer(governing: key) {
+            throw ConfigurationProblem(at: position, path: key, "is set by the fleet's layer \(layer)")
+        }
         guard let index = layers.firstIndex(where: { $0.name == name }) else { return }
         var changed = layers
         if let value {
@@ -57,13 +68,25 @@ package struct ConfigurationStack: Equatable, Sendable {
         } else {
             changed[index][key] = nil
         }
-        let result = resolve(changed)
+        let result = resolve(changed, patches)
         // Removing a key is always possible; values that no longer fit together are reported as refused.
         if value != nil, let problem = result.refused.first(where: { !resolution.refused.contains($0) }) {
             throw problem.attributed(to: key)
         }
         layers = changed
         resolution = result
+    }
+
+    /// Replaces the fleet's layers.
+    package mutating func setPatches(_ patches: [PatchLayer]) {
+        guard patches != self.patches else { return }
+        resolution = resolve(layers, patches)
+        self.patches = patches
+    }
+
+    /// The highest of the fleet's layers that sets a key; `nil` if none does.
+    package func layer(governing key: String) -> String? {
+        resolution.outcomes.last { $0.keys.contains(key) }?.name
     }
 
     /// The value in the form in which a report writes it, so that the stored layer does not depend on the sender's
@@ -80,14 +103,15 @@ package struct ConfigurationStack: Equatable, Sendable {
         return setting.write(builder.settings)
     }
 
-    private mutating func resolve(_ layers: [ConfigurationLayer]) -> Resolution {
+    private mutating func resolve(_ layers: [ConfigurationLayer], _ patches: [PatchLayer]) -> Resolution {
         resolutionCount += 1
-        return ConfigurationStack.resolve(base, layers, keys)
+        return ConfigurationStack.resolve(base, layers, patches)
     }
 
     private static func resolve(
-        _ base: LoadedConfiguration, _ layers: [ConfigurationLayer], _ keys: RemoteKeys
+        _ base: LoadedConfiguration, _ layers: [ConfigurationLayer], _ patches: [PatchLayer]
     ) -> Resolution {
+        let keys = RemoteKeys.home(base.settings)
         var builder = ConfigurationBuilder(base)
         var refused: [ConfigurationProblem] = []
         for layer in layers {
@@ -105,7 +129,10 @@ package struct ConfigurationStack: Equatable, Sendable {
                 }
             }
         }
-        return Resolution(settings: builder.settings, provenance: builder.provenance, refused: refused)
+        let fleetKeys = RemoteKeys.fleet(base.settings)
+        let outcomes = patches.map { builder.apply($0, fleetKeys) }
+        return Resolution(
+            settings: builder.settings, provenance: builder.provenance, refused: refused, outcomes: outcomes)
     }
 }
 
@@ -151,6 +178,17 @@ extension ConfigurationStack {
         return .object(members.filter { $0.name != "mqtt" })
     }
 
+    /// The keys whose values differ between two settings.
+    package static func changedKeys(_ one: JostleSettings, _ other: JostleSettings) -> [ConfigurationChange] {
+        guard one != other else { return [] }
+        return ConfigurationSchema.root.settings().compactMap { path, setting in
+            let (old, new) = (setting.write(one), setting.write(other))
+            guard old != new else { return nil }
+            return ConfigurationChange(
+                key: path, old: old, new: new, effect: setting.effect, touchesNetwork: setting.touchesNetwork)
+        }
+    }
+
     /// The layer that each key comes from, except those with their built-in defaults: `{"sensor.rate": "file"}`.
     package var origins: JSONValue {
         .object(
@@ -171,4 +209,16 @@ extension ConfigurationSource {
         case .layer(let name): name
         }
     }
+}
+
+/// A key whose value changed.
+package struct ConfigurationChange: Equatable, Sendable {
+    package var key: String
+    /// The values in the form in which they are written; null if there is none.
+    package var old: JSONValue
+    package var new: JSONValue
+    /// What the change takes to become effective.
+    package var effect: SettingEffect
+    /// Whether it can affect the connection to the broker.
+    package var touchesNetwork: Bool
 }

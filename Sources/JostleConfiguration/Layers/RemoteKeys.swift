@@ -1,27 +1,84 @@
-/// The keys that may be set over MQTT while the agent runs: those that cannot make the board unreachable.
+/// The keys that may be changed over MQTT while the agent runs.
 ///
 /// An authorised client can use them to make a device publish too much or too little, and can undo that. The keys that
-/// decide how the board is reached, which sensor it reads and under which names it publishes can be set only in the
-/// file.
+/// decide how the board is reached, under which names it publishes, and who may change what can be set only on the
+/// device itself.
 package struct RemoteKeys: Equatable, Sendable {
-    /// The sections whose keys may be set.
-    package let sections: [String]
+    /// The sections and keys that may be changed; `*` stands for any characters of a key's name.
+    package let patterns: [String]
 
-    /// The keys that may be set on the device's `set` topics.
-    package static let local = RemoteKeys(sections: ["gestures", "attitude", "publish"])
+    /// The setting that lists the patterns.
+    let setting: String
+
+    /// The sections and keys that no message may change, whatever the patterns are.
+    private static let localOnly = [
+        "mqtt", "device", "fleet", "settings", "commands", "actions", "page", "log.file",
+    ]
 
     /// The longest path that is looked up, bytes.
     static let longest = 128
 
-    /// Throws if a key may not be set.
+    /// The keys that may be set on the device's `set` topics.
+    package static func home(_ settings: JostleSettings) -> RemoteKeys {
+        RemoteKeys(patterns: settings.settings.allow, setting: "settings.allow")
+    }
+
+    /// The keys that the fleet's layers may set.
+    package static func fleet(_ settings: JostleSettings) -> RemoteKeys {
+        RemoteKeys(patterns: settings.fleet.remote, setting: "fleet.remote")
+    }
+
+    /// Whether a key may be set only on the device itself.
+    static func isLocalOnly(_ key: String) -> Bool { localOnly.contains { matches($0, key) } }
+
+    /// Whether a pattern names a key or a section that contains it.
+    static func matches(_ pattern: String, _ key: String) -> Bool {
+        let levels = pattern.split(separator: ".", omittingEmptySubsequences: false)
+        let names = key.split(separator: ".", omittingEmptySubsequences: false)
+        return levels.count <= names.count && zip(levels, names).allSatisfy { isMatch($0[...], $1[...]) }
+    }
+
+    private static func isMatch(_ pattern: Substring, _ name: Substring) -> Bool {
+        guard let star = pattern.firstIndex(of: "*") else { return pattern == name }
+        guard name.hasPrefix(pattern[..<star]) else { return false }
+        let rest = pattern[pattern.index(after: star)...]
+        var tail = name.dropFirst(pattern[..<star].count)
+        while !isMatch(rest, tail) {
+            guard !tail.isEmpty else { return false }
+            tail = tail.dropFirst()
+        }
+        return true
+    }
+
+    /// Whether a key may be changed.
+    func allows(_ key: String) -> Bool {
+        key.utf8.count <= RemoteKeys.longest && !RemoteKeys.isLocalOnly(key)
+            && patterns.contains { RemoteKeys.matches($0, key) }
+    }
+
+    /// Whether any key of a section may be changed.
+    func allowsKey(in section: String) -> Bool {
+        allows(section) || ConfigurationSchema.paths.contains { $0.hasPrefix("\(section).") && allows($0) }
+    }
+
+    /// Why a key may not be changed.
+    func refusal(_ key: String, at position: ConfigurationPosition) -> ConfigurationProblem {
+        let list = ValueFormat<String>.list(patterns)
+        return ConfigurationProblem(
+            at: position, path: ConfigurationProblem.escaped(key), "cannot be set over MQTT",
+            allowed: patterns.isEmpty ? "no key (\(setting) is empty)" : "keys of \(list) (\(setting))")
+    }
+
+    /// Throws if a key may not be changed or does not exist.
     func check(_ key: String, at position: ConfigurationPosition) throws(ConfigurationProblem) {
         let names = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard key.utf8.count <= RemoteKeys.longest, let section = names.first, sections.contains(section) else {
-            throw ConfigurationProblem(
-                at: position, path: key, "cannot be set over MQTT",
-                allowed: "keys of \(ValueFormat<String>.list(sections))")
+        guard key.utf8.count <= RemoteKeys.longest, let section = names.first,
+            allows(key) || !RemoteKeys.isLocalOnly(section) && allowsKey(in: section)
+        else { throw refusal(key, at: position) }
+        if ConfigurationSchema.setting(key) != nil {
+            guard allows(key) else { throw refusal(key, at: position) }
+            return
         }
-        if ConfigurationSchema.setting(key) != nil { return }
         if ConfigurationSchema.isSection(names) {
             throw ConfigurationProblem(at: position, path: key, "is a group of keys; set one of them")
         }
@@ -35,6 +92,9 @@ package struct RemoteKeys: Equatable, Sendable {
 extension ConfigurationSchema {
     private static let settingsByPath = Dictionary(
         root.settings().map { ($0.path, $0.setting) }, uniquingKeysWith: { first, _ in first })
+
+    /// The paths of all keys, in the order of the documentation.
+    static let paths = root.settings().map(\.path)
 
     /// The setting at a path.
     static func setting(_ path: String) -> Setting? { settingsByPath[path] }

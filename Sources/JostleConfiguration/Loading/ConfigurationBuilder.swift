@@ -28,6 +28,18 @@ package struct ConfigurationBuilder: Sendable {
         (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
     }
 
+    /// Applies a merge patch (RFC 7396): the values replace those of the layers below, and `null` restores a default.
+    ///
+    /// - Returns: the keys that the patch sets or restores, and the unknown ones that it left out.
+    mutating func apply(
+        patch: ConfigurationNode, _ rules: PatchRules
+    ) -> (patched: [String], ignored: [String]) {
+        var reader = SectionReader(settings, provenance, problems, directory: nil, patch: rules)
+        reader.read(patch, as: ConfigurationSchema.root)
+        (settings, provenance, problems) = (reader.value, reader.provenance, reader.problems)
+        return (reader.patched, reader.ignored)
+    }
+
     /// Applies an argument `key=value`; the value is text, or a YAML flow collection or quoted scalar.
     package mutating func apply(override argument: String) {
         do throws(ConfigurationProblem) {

@@ -27,7 +27,8 @@ extension ConfigurationSchema {
                     .key(
                         "interval", \.publish.health.interval,
                         .quantity(.duration, 1...86_400, zeroIsOff: true),
-                        "Time between two reports (s). 0 is off.")
+                        "Time between two reports (s). 0 is off."
+                    ).touchingNetwork
                 ]),
         ])
 
@@ -96,7 +97,8 @@ extension ConfigurationSchema {
         [
             .key(
                 "discovery", \.homeAssistant.discovery, .boolean,
-                "Whether the device, its entities and triggers are announced; false removes them from Home Assistant."),
+                "Whether the device, its entities and triggers are announced; false removes them from Home Assistant."
+            ).touchingNetwork,
             .key(
                 "prefix", \.homeAssistant.prefix, .topicPrefix,
                 "The discovery prefix, as set in Home Assistant's MQTT integration."),
@@ -114,7 +116,8 @@ extension ConfigurationSchema {
             [
                 .key(
                     "rate", rate, .quantity(.frequency, 0.01...200, zeroIsOff: true),
-                    "The most messages per second (Hz). Smaller saves traffic, larger follows faster; 0 is off."),
+                    "The most messages per second (Hz). Smaller saves traffic, larger follows faster; 0 is off."
+                ).touchingNetwork,
                 .key(
                     "deadband", deadband, deadbandFormat,
                     "The change that triggers a message (\(unit)). Smaller is finer, larger sends fewer messages."),

@@ -12,7 +12,8 @@ package enum ConfigurationSchema {
         "", "The configuration of Jostle, an MQTT edge agent for motion sensing.",
         [
             .section(device), .section(sensor), .section(attitude), .section(motion), .section(gestures), actions,
-            .section(publish), .section(commands), .section(mqtt), .section(homeAssistant), .section(log),
+            .section(publish), .section(settings), .section(commands), .section(fleet), .section(mqtt),
+            .section(homeAssistant), .section(log),
         ])
 
     private static let device = Section(
@@ -29,6 +30,10 @@ package enum ConfigurationSchema {
                 "area", optional: \.device.area, .text(maximum: 128), example: "Laundry",
                 "The device's location, which Home Assistant suggests as its area."),
             .key(
+                "groups", \.device.groups, .groupNames,
+                "The groups whose configuration the device takes over MQTT, lowest first. The fleet's registry may replace "
+                    + "them."),
+            .key(
                 "configuration_url", optional: \.device.configurationURL, .webAddress,
                 example: "http://washer-1.local/", "A web page about the device, to which Home Assistant links."),
         ])
@@ -38,39 +43,48 @@ package enum ConfigurationSchema {
         [
             .key(
                 "enabled", \.sensor.isEnabled, .boolean,
-                "Whether the sensor is read from the start; false waits for the command start."),
+                "Whether the sensor is read from the start; false waits for the command start."
+            ).restartingAgent,
             .key(
                 "driver", \.sensor.driver, .driver,
                 """
                 The chip's driver: auto takes the preferred chip among those found, or else a kernel driver's device; iio \
                 accepts only a kernel driver's device; virtual simulates a chip.
-                """),
+                """
+            ).restartingAgent,
             .key(
-                "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them."),
+                "bus", \.sensor.bus, .bus, "The I2C bus; auto searches all of them."
+            ).restartingAgent,
             .key(
                 "address", \.sensor.address, .address,
-                "The chip's 7-bit address on the bus; auto tries all addresses that it can have."),
+                "The chip's 7-bit address on the bus; auto tries all addresses that it can have."
+            ).restartingAgent,
             .key(
                 "identity", \.imu.assumedIdentity, .identity,
-                "The identity to assume for a chip with a number unknown to the driver, such as a copy; needs driver."),
+                "The identity to assume for a chip with a number unknown to the driver, such as a copy; needs driver."
+            ).restartingAgent,
             .key(
                 "device", \.sensor.device, .kernelDevice,
-                "The kernel driver's device (IIO); auto takes the preferred one, and a name implies driver iio."),
+                "The kernel driver's device (IIO); auto takes the preferred one, and a name implies driver iio."
+            ).restartingAgent,
             .key(
                 "rate", \.imu.rate, .quantity(.frequency, 4...2000),
                 "Samples per second (Hz), as far as chip and bus allow. Smaller saves power, larger catches shorter movements."
-            ),
+            ).restartingSensor,
             .key(
                 "accelerometer_range", \.imu.accelerometerRange,
                 .oneOf([2, 4, 8, 16].map { ($0, $0 * standardGravity) }, .accelerationRange),
-                "Full scale of the accelerometer (±g). Smaller resolves finer, larger survives harder shakes."),
+                "Full scale of the accelerometer (±g). Smaller resolves finer, larger survives harder shakes."
+            ).restartingSensor,
             .key(
                 "gyroscope_range", \.imu.gyroscopeRange,
                 .oneOf([250, 500, 1000, 2000].map { ($0, $0 * .pi / 180) }, .rotationRange),
-                "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."),
+                "Full scale of the gyroscope (±°/s). Smaller resolves finer, larger survives faster turns."
+            ).restartingSensor,
             .key(
                 "batch", \.imu.batchInterval, .quantity(.duration, 0.001...1),
-                "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load."),
+                "Time between two reads of the chip's memory (s). Smaller reduces the latency, larger the CPU load."
+            ).restartingSensor,
             .group(
                 "interrupt",
                 "The GPIO line to which the chip's data-ready pin is wired: its edges then time the samples.",
@@ -82,13 +96,16 @@ package enum ConfigurationSchema {
                         "line", optional: \.sensor.interrupt.line, .gpioLine, example: "17",
                         "The line's number or name, such as GPIO17. Without it, samples are timed by the fill level of the FIFO."
                     ),
-                ]),
+                ]
+            ).restartingAgent,
             .key(
                 "mount_matrix", \.motion.mount, .rotationMatrix,
-                "How the sensor is mounted: the rotation from its axes to the device's, row by row."),
+                "How the sensor is mounted: the rotation from its axes to the device's, row by row."
+            ).restartingSensor,
             .key(
                 "trajectory", \.sensor.trajectory, .nameOrPath,
-                "The virtual sensor's movement: demo (turns and shakes), rest, or a recording to play back."),
+                "The virtual sensor's movement: demo (turns and shakes), rest, or a recording to play back."
+            ).restartingAgent,
         ])
 
     private static let attitude = Section(
@@ -121,7 +138,31 @@ package enum ConfigurationSchema {
         [
             .key(
                 "allow", \.commands.allow, .names(JostleSettings.Command.allCases.map { ($0.rawValue, $0) }),
-                "The allowed commands; the others are refused. An empty list allows none.")
+                "The allowed commands; the others are refused. An empty list allows none."
+            ).restartingAgent
+        ])
+
+    private static let settings = Section(
+        "settings", "Which keys a home may set over MQTT.",
+        [
+            .key(
+                "allow", \.settings.allow, .keyPatterns,
+                "The sections and keys that may be set on the device's set topics; an empty list allows none."
+            ).restartingAgent
+        ])
+
+    private static let fleet = Section(
+        "fleet", "The configuration of a fleet over MQTT.",
+        [
+            .key(
+                "remote", \.fleet.remote, .keyPatterns,
+                "The sections and keys that the fleet's layers may set; an empty list allows none."
+            ).restartingAgent,
+            .key(
+                "probation", \.fleet.probation, .quantity(.duration, 10...3600),
+                "Time for which a new revision is watched, and undone if the device works no longer (s). Larger notices "
+                    + "slower faults."
+            ).restartingAgent,
         ])
 
     private static let log = Section(
@@ -130,6 +171,7 @@ package enum ConfigurationSchema {
             .key(
                 "level", \.log.level,
                 .choice(["error": .error, "warning": .warning, "info": .info, "debug": .debug]),
-                "The least severe messages that are logged.")
+                "The least severe messages that are logged."
+            ).restartingAgent
         ])
 }

@@ -77,6 +77,28 @@ extension SectionOf.Member {
         .setting(SettingOf(name, optional: field, format, example: example, summary))
     }
 
+    /// The same key, whose change needs the sensor to be restarted.
+    var restartingSensor: Self { changed { $0.effect = .sensorRestart } }
+
+    /// The same key, whose change can affect the connection to the broker.
+    var touchingNetwork: Self { changed { $0.touchesNetwork = true } }
+
+    /// The same keys, whose changes need a new start of the agent.
+    var restartingAgent: Self { changed { $0.effect = max($0.effect, .agentRestart) } }
+
+    private func changed(_ change: (inout SettingOf<Root>) -> Void) -> Self {
+        switch self {
+        case .setting(var setting):
+            change(&setting)
+            return .setting(setting)
+        case .section(let section):
+            return .section(
+                SectionOf(
+                    section.name, section.summary, section.members.map { $0.changed(change) },
+                    required: section.required))
+        }
+    }
+
     /// A nested section.
     static func group(_ name: String, _ summary: String, _ members: [Self], required: [String] = []) -> Self {
         .section(SectionOf(name, summary, members, required: required))

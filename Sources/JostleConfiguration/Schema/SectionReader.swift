@@ -17,14 +17,22 @@ struct SectionReader<Root: KeyedSettings> {
     /// The section passed to `read(_:as:)`, for suggestions.
     private var root: SectionOf<Root>?
 
+    /// The rules if the tree is a merge patch (RFC 7396), in which `null` restores a key's default.
+    private let patch: PatchRules?
+
+    /// The keys that a patch set or restored, and the unknown ones that it left out.
+    private(set) var patched: [String] = []
+    private(set) var ignored: [String] = []
+
     init(
         _ value: Root = Root(), _ provenance: Provenance = Provenance(), _ problems: [ConfigurationProblem] = [],
-        directory: String?
+        directory: String?, patch: PatchRules? = nil
     ) {
         self.value = value
         self.provenance = provenance
         self.problems = problems
         self.directory = directory
+        self.patch = patch
     }
 
     /// Reads a node as the outermost section.
@@ -35,6 +43,8 @@ struct SectionReader<Root: KeyedSettings> {
 
     private mutating func read(_ node: ConfigurationNode, as section: SectionOf<Root>, path: String) {
         switch node.value {
+        case .null where patch != nil:
+            for (inner, setting) in section.settings(under: path) { read(node, as: setting, path: inner) }
         case .null:
             // All keys are commented out.
             lookForRequired([], of: section, path: path, at: node.position)
@@ -46,6 +56,8 @@ struct SectionReader<Root: KeyedSettings> {
                 case .setting(let setting): read(entry.node, as: setting, path: inner)
                 // Finding a suggestion takes time, and beyond the limit no problem is reported.
                 case nil where problems.count >= ConfigurationProblem.maximumCount: continue
+                case nil where patch?.ignoresUnknownKeys == true && !RemoteKeys.isLocalOnly(inner):
+                    ignored.append(ConfigurationProblem.escaped(inner))
                 case nil: report(unknownKey(entry, in: section, path: inner))
                 }
             }
@@ -59,6 +71,16 @@ struct SectionReader<Root: KeyedSettings> {
     }
 
     private mutating func read(_ node: ConfigurationNode, as setting: SettingOf<Root>, path: String) {
+        if let patch {
+            guard patch.keys.allows(path) else { return report(patch.keys.refusal(path, at: node.position)) }
+            patched.append(path)
+            if node.value == .null {
+                setting.reset(&value)
+                provenance.forget(below: path)
+                provenance[path] = nil
+                return
+            }
+        }
         do throws(ValueRefusal) {
             try setting.read(node, directory, &value)
             provenance.note(node, at: path)
@@ -109,6 +131,13 @@ struct SectionReader<Root: KeyedSettings> {
         return ConfigurationProblem(
             at: entry.keyPosition, path: ConfigurationProblem.escaped(path), reason, allowed: allowed)
     }
+}
+
+/// What a merge patch may change.
+struct PatchRules {
+    var keys: RemoteKeys
+    /// Whether keys that the program does not know are left out instead of refused.
+    var ignoresUnknownKeys: Bool
 }
 
 extension ConfigurationProblem {

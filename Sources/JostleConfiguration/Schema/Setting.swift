@@ -23,6 +23,15 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// The value in the form in which it is written; null if there is none.
     let write: @Sendable (Root) -> JSONValue
 
+    /// Sets the default.
+    let reset: @Sendable (inout Root) -> Void
+
+    /// What a change takes to become effective in a running agent.
+    var effect = SettingEffect.live
+
+    /// Whether a change can affect the connection to the broker, because it changes how much is sent.
+    var touchesNetwork = false
+
     /// A setting that always has a value.
     init<Value: Sendable>(
         _ name: String, _ field: WritableKeyPath<Root, Value> & Sendable, _ format: ValueFormat<Value>,
@@ -38,6 +47,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
             settings[keyPath: field] = try format.read(node, directory)
         }
         write = { format.write($0[keyPath: field]) }
+        reset = { $0[keyPath: field] = Root()[keyPath: field] }
     }
 
     /// A setting that may have no value.
@@ -58,5 +68,16 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
             }
         }
         write = { $0[keyPath: field].map(format.write) ?? .null }
+        reset = { $0[keyPath: field] = Root()[keyPath: field] }
     }
+}
+
+/// What a changed setting takes to become effective.
+package enum SettingEffect: Comparable, Sendable {
+    /// Nothing: the running agent takes it over between two samples.
+    case live
+    /// The sensor is stopped, configured and started again, which takes some tenths of a second.
+    case sensorRestart
+    /// A new start of the agent.
+    case agentRestart
 }

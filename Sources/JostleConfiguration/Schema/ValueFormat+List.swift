@@ -23,10 +23,17 @@ extension ValueFormat {
     static func names<Element: Equatable & Sendable>(
         _ pairs: [(key: String, value: Element)]
     ) -> ValueFormat where Value == [Element] {
-        let element = ValueFormat<Element>.choice(pairs)
+        anyNumber(of: .choice(pairs))
+    }
+
+    /// A list of values; it may be empty, and duplicates are dropped.
+    static func anyNumber<Element: Equatable & Sendable>(
+        of element: ValueFormat<Element>, atMost maximum: Int? = nil
+    ) -> ValueFormat where Value == [Element] {
+        let limit = maximum.map { [JSONValue.Member("maxItems", .number("\($0)"))] } ?? []
         return ValueFormat(
-            allowed: "a list of \(element.allowed)", wantsExample: false,
-            constraints: [.init("type", "array"), .init("items", .object(element.constraints))],
+            allowed: "a list of \(maximum.map { "at most \($0) " } ?? "")\(element.allowed)", wantsExample: false,
+            constraints: [.init("type", "array"), .init("items", .object(element.constraints))] + limit,
             read: { node, directory throws(ValueRefusal) in
                 let nodes: [ConfigurationNode]
                 switch node.value {
@@ -35,6 +42,7 @@ extension ValueFormat {
                 case .scalar: throw ValueRefusal("is not a list")
                 case .null: throw ValueRefusal("has no value")
                 }
+                if let maximum, nodes.count > maximum { throw ValueRefusal("has more than \(maximum) elements") }
                 return try element.readDistinct(nodes, directory)
             },
             write: { .array($0.map(element.write)) })

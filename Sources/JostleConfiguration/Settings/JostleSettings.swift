@@ -27,6 +27,12 @@ package struct JostleSettings: Equatable, Sendable {
     /// Which commands over MQTT are allowed.
     package var commands = Commands()
 
+    /// Which keys may be set over MQTT, on the device's `set` topics.
+    package var settings = SettingsAccess()
+
+    /// What the fleet's layers may change, and how a change is tried.
+    package var fleet = Fleet()
+
     /// What is published, and how often.
     package var publish = Publish()
 
@@ -59,7 +65,13 @@ extension JostleSettings {
         /// A web page about the device, to which Home Assistant links. Default: none.
         package var configurationURL: String?
 
+        /// The groups whose layers the device reads, lowest first, unless the fleet's registry has others. Default: none.
+        package var groups: [String] = []
+
         package init() {}
+
+        /// The most groups of a device: each one is a subscription.
+        package static let maximumGroups = 32
 
         /// Whether a text can be an id: it must fit into topics and must not look like a fleet topic.
         package static func isID(_ text: String) -> Bool {

@@ -107,5 +107,8 @@ package struct ReaderLimits: Equatable, Sendable {
     /// The largest number of nodes. Default 20,000, some megabytes of memory.
     package var nodes = 20_000
 
+    /// The largest number of keys in all mappings together. Default: as many as nodes.
+    package var keys = 20_000
+
     package init() {}
 }

@@ -50,7 +50,7 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
     }
 
     /// The text with all characters escaped that would break a line or are invisible.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars {
             if ForeignText.isControl(scalar) || scalar.properties.generalCategory == .format {

@@ -26,6 +26,8 @@ private struct JSONParser {
     private let bytes: [UInt8]
     private let maximumDepth: Int
     private var remainingNodes: Int
+    private let maximumKeys: Int
+    private var keyCount = 0
     private var offset = 0
     private var position: ConfigurationPosition
 
@@ -33,6 +35,7 @@ private struct JSONParser {
         self.bytes = bytes
         maximumDepth = limits.depth
         remainingNodes = limits.nodes
+        maximumKeys = limits.keys
         position = ConfigurationPosition(source)
     }
 
@@ -73,6 +76,10 @@ private struct JSONParser {
             let keyPosition = position
             guard byte == UInt8(ascii: "\"") else { throw unexpected("where a key in quotes should be") }
             let key = try string()
+            keyCount += 1
+            guard keyCount <= maximumKeys else {
+                throw ConfigurationProblem(at: keyPosition, "more than \(maximumKeys) keys")
+            }
             guard keys.insert(key).inserted else {
                 throw ConfigurationProblem(
                     at: keyPosition, "the key \(ConfigurationProblem.quoted(key)) occurs twice")

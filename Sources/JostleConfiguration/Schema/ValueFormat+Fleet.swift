@@ -1,0 +1,40 @@
+extension ValueFormat<[String]> {
+    /// The names of groups, in order.
+    static var groupNames: ValueFormat {
+        anyNumber(of: .groupName, atMost: JostleSettings.Device.maximumGroups)
+    }
+
+    /// Sections and keys that may be changed over MQTT; `*` stands for any characters of a key's name.
+    static var keyPatterns: ValueFormat { anyNumber(of: .keyPattern) }
+}
+
+extension ValueFormat<String> {
+    /// A group's name: the same characters as a device's id.
+    static var groupName: ValueFormat {
+        ValueFormat(
+            allowed: "names of groups: 1 … 64 letters, digits, _ and -, beginning with a letter or digit",
+            wantsExample: false, constraints: deviceID.constraints,
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isID(text) else { throw ValueRefusal("is not a group's name") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
+    fileprivate static var keyPattern: ValueFormat {
+        ValueFormat(
+            allowed: "sections and keys, such as gestures, sensor.rate or sensor.*_range", wantsExample: false,
+            constraints: [.init("type", "string"), .init("minLength", 1)],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try lineOfText(node, maximum: RemoteKeys.longest)
+                let keys = ConfigurationSchema.paths.filter { RemoteKeys.matches(text, $0) }
+                guard !keys.isEmpty else { throw ValueRefusal("is neither a section nor a key") }
+                guard !keys.contains(where: RemoteKeys.isLocalOnly) else {
+                    throw ValueRefusal("can be set only on the device itself")
+                }
+                return text
+            },
+            write: { .string($0) })
+    }
+}

@@ -1,0 +1,153 @@
+internal import Cryptography
+internal import JostleConfiguration
+
+/// What identifies a document: its number, which grows with every publication on a topic, and its hash.
+package struct DocumentRevision: Hashable, Sendable {
+    /// From 1; compared with the number that was accepted before.
+    package var number: Int64
+
+    /// SHA-256 of the canonical form (RFC 8785) without the signature, 64 hexadecimal digits.
+    package var hash: String
+
+    package init(number: Int64, hash: String) {
+        self.number = number
+        self.hash = hash
+    }
+
+    /// The hash in reports: the first 16 digits.
+    package var shortHash: String { String(hash.prefix(16)) }
+
+    /// The largest step between two revisions. A larger one would leave too little room for the next ones.
+    package static let maximumStep: Int64 = 1 << 31
+
+    /// The largest number: all integers up to here are exact in JSON.
+    package static let maximum: Int64 = 1 << 53
+}
+
+/// What all documents of a fleet have in common: a layer, or the groups of a device.
+package struct DocumentEnvelope: Equatable, Sendable {
+    /// A signature over the document without this member.
+    package struct Signature: Equatable, Sendable {
+        /// The name of the key.
+        package var key: String
+        /// The signature in base64.
+        package var value: String
+    }
+
+    /// The message as it was received.
+    package let bytes: [UInt8]
+
+    package let revision: DocumentRevision
+
+    /// Who published it, when (epoch milliseconds), and why; as the publisher says.
+    package let by: String?
+    package let at: Int64?
+    package let note: String?
+
+    package let signature: Signature?
+
+    /// The whole document.
+    let tree: ConfigurationNode
+
+    /// The largest document, bytes.
+    package static let maximumBytes = 65_536
+
+    private static let limits: ReaderLimits = {
+        var limits = ReaderLimits()
+        limits.bytes = maximumBytes
+        limits.depth = 16
+        limits.keys = 1000
+        return limits
+    }()
+
+    private static let members = ["schema", "revision", "by", "at", "note", "signature"]
+
+    /// Reads a document whose members are those of every envelope and `more`.
+    ///
+    /// - Throws: the first problem, with the path of the member.
+    init(reading bytes: [UInt8], source: ConfigurationSource, more: [String]) throws(ConfigurationProblem) {
+        let tree = try JSONReader.read(bytes, source: source, limits: DocumentEnvelope.limits)
+        guard case .mapping(let entries) = tree.value else {
+            throw ConfigurationProblem(at: tree.position, "not a JSON object")
+        }
+        let names = DocumentEnvelope.members + more
+        // The schema comes first: the members of another one are unknown.
+        guard let schema = tree["schema"] else {
+            throw ConfigurationProblem(at: tree.position, "has no key \"schema\"")
+        }
+        guard schema.value == .scalar("1", .plain) else {
+            throw ConfigurationProblem(
+                at: schema.position, path: "schema", found: schema.text, "is not supported", allowed: "1")
+        }
+        if let unknown = entries.first(where: { !names.contains($0.key) }) {
+            throw ConfigurationProblem(
+                at: unknown.keyPosition, path: ConfigurationProblem.escaped(unknown.key), "unknown key",
+                allowed: names.joined(separator: ", "))
+        }
+        let number = try tree.integer("revision", in: 1...DocumentRevision.maximum)
+        guard let number else { throw ConfigurationProblem(at: tree.position, "has no key \"revision\"") }
+        by = try tree.line("by", maximum: 200)
+        at = try tree.integer("at", in: 0...DocumentRevision.maximum)
+        note = try tree.line("note", maximum: 1000)
+        signature = try DocumentEnvelope.signature(in: tree)
+        let content = ConfigurationNode(.mapping(entries.filter { $0.key != "signature" }), at: tree.position)
+        let canonical = try CanonicalJSON.text(of: content)
+        revision = DocumentRevision(number: number, hash: SHA256Digest(of: canonical.utf8).hexadecimal)
+        self.bytes = bytes
+        self.tree = tree
+    }
+
+    /// The revision number of a document that may be unreadable otherwise; `nil` if it has none.
+    package static func number(in bytes: [UInt8]) -> Int64? {
+        do throws(ConfigurationProblem) {
+            let tree = try JSONReader.read(bytes, source: .message(""), limits: limits)
+            return try tree.integer("revision", in: 1...DocumentRevision.maximum)
+        } catch {
+            return nil
+        }
+    }
+
+    private static func signature(in tree: ConfigurationNode) throws(ConfigurationProblem) -> Signature? {
+        guard let node = tree["signature"] else { return nil }
+        guard case .mapping(let entries) = node.value, entries.allSatisfy({ ["key", "value"].contains($0.key) }),
+            let key = try node.line("key", maximum: 64, under: "signature"),
+            let value = try node.line("value", maximum: 1024, under: "signature")
+        else {
+            throw ConfigurationProblem(
+                at: node.position, path: "signature", "is not a signature", allowed: "{\"key\": …, \"value\": …}")
+        }
+        return Signature(key: key, value: value)
+    }
+
+    package static func == (one: DocumentEnvelope, other: DocumentEnvelope) -> Bool { one.bytes == other.bytes }
+}
+
+extension ConfigurationNode {
+    /// A whole number; `nil` if the key is absent.
+    func integer(_ key: String, in bounds: ClosedRange<Int64>) throws(ConfigurationProblem) -> Int64? {
+        guard let node = self[key] else { return nil }
+        guard case .scalar(let text, .plain) = node.value, let value = Double(text), value == value.rounded(),
+            value >= Double(bounds.lowerBound), value <= Double(bounds.upperBound)
+        else {
+            throw ConfigurationProblem(
+                at: node.position, path: key, found: node.text, "is not a whole number within its bounds",
+                allowed: "\(bounds.lowerBound) … \(bounds.upperBound)")
+        }
+        return Int64(value)
+    }
+
+    /// A text on one line; `nil` if the key is absent.
+    func line(
+        _ key: String, maximum: Int, under parent: String? = nil
+    ) throws(ConfigurationProblem) -> String? {
+        guard let node = self[key] else { return nil }
+        guard case .scalar(let text, .quoted) = node.value, (1...maximum).contains(text.utf8.count),
+            text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else {
+            throw ConfigurationProblem(
+                at: node.position, path: (parent.map { "\($0)." } ?? "") + key, found: node.text,
+                "is not a line of text", allowed: "text of 1 … \(maximum) bytes on one line")
+        }
+        return text
+    }
+}

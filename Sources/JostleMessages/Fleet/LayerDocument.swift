@@ -1,0 +1,128 @@
+internal import Cryptography
+package import JostleConfiguration
+
+/// A layer of a fleet's configuration, as it is published on its topic: see docs/fleet.md.
+package struct LayerDocument: Equatable, Sendable {
+    /// A configuration that replaces the layer's own on a part of the fleet.
+    package struct Candidate: Equatable, Sendable {
+        package var config: ConfigurationNode
+        /// The part of the fleet, 0 … 100 %.
+        package var percent: Double
+        /// What decides which part; another seed selects other devices.
+        package var seed: String
+
+        /// Whether the device `id` belongs to the part. A larger percentage with the same seed only adds devices.
+        package func selects(_ id: String) -> Bool {
+            SHA256Digest(of: Array(seed.utf8) + Array(id.utf8)).fraction < percent / 100
+        }
+    }
+
+    package let envelope: DocumentEnvelope
+
+    /// The merge patch over the layers below.
+    package let config: ConfigurationNode
+
+    package let candidate: Candidate?
+
+    /// Whether keys that a device does not know are left out instead of refused.
+    package let ignoresUnknownKeys: Bool
+
+    package var revision: DocumentRevision { envelope.revision }
+
+    /// Reads a document of the layer with this name.
+    ///
+    /// - Throws: the first problem. The configuration itself is not checked.
+    package init(reading bytes: [UInt8], layer: String) throws(ConfigurationProblem) {
+        envelope = try DocumentEnvelope(
+            reading: bytes, source: .layer(layer), more: ["config", "candidate", "unknown"])
+        let tree = envelope.tree
+        guard let config = tree["config"] else {
+            throw ConfigurationProblem(at: tree.position, "has no key \"config\"")
+        }
+        self.config = try LayerDocument.mapping(config, "config")
+        candidate = try LayerDocument.candidate(in: tree)
+        switch tree["unknown"]?.value {
+        case nil, .scalar("reject", .quoted): ignoresUnknownKeys = false
+        case .scalar("ignore", .quoted): ignoresUnknownKeys = true
+        default:
+            throw ConfigurationProblem(
+                at: tree["unknown"]?.position ?? tree.position, path: "unknown", found: tree["unknown"]?.text,
+                "is unknown", allowed: "reject or ignore")
+        }
+    }
+
+    /// The patches for the device `id`, the preferred one first.
+    package func patches(for id: String) -> [ConfigurationPatch] {
+        let configs = (candidate.flatMap { $0.selects(id) ? [$0.config] : nil } ?? []) + [config]
+        return configs.map { ConfigurationPatch($0, ignoresUnknownKeys: ignoresUnknownKeys) }
+    }
+
+    private static func candidate(in tree: ConfigurationNode) throws(ConfigurationProblem) -> Candidate? {
+        guard let node = tree["candidate"] else { return nil }
+        _ = try mapping(node, "candidate")
+        if case .mapping(let entries) = node.value,
+            let unknown = entries.first(where: { !["config", "percent", "seed"].contains($0.key) })
+        {
+            throw ConfigurationProblem(
+                at: unknown.keyPosition, path: "candidate.\(ConfigurationProblem.escaped(unknown.key))", "unknown key",
+                allowed: "config, percent, seed")
+        }
+        guard let config = node["config"], let percent = node["percent"],
+            let seed = try node.line("seed", maximum: 200, under: "candidate")
+        else {
+            throw ConfigurationProblem(
+                at: node.position, path: "candidate", "is not complete", allowed: "config, percent and seed")
+        }
+        guard case .scalar(let text, .plain) = percent.value, let share = Double(text), (0...100).contains(share) else {
+            throw ConfigurationProblem(
+                at: percent.position, path: "candidate.percent", found: percent.text, "is not a percentage",
+                allowed: "0 … 100")
+        }
+        return Candidate(config: try mapping(config, "candidate.config"), percent: share, seed: seed)
+    }
+
+    private static func mapping(
+        _ node: ConfigurationNode, _ path: String
+    ) throws(ConfigurationProblem) -> ConfigurationNode {
+        guard case .mapping = node.value else {
+            throw ConfigurationProblem(at: node.position, path: path, found: node.text, "is not a JSON object")
+        }
+        return node
+    }
+}
+
+/// The groups that a fleet puts a device in.
+package struct RegistryDocument: Equatable, Sendable {
+    package let envelope: DocumentEnvelope
+
+    /// The names of the groups, lowest layer first.
+    package let groups: [String]
+
+    package var revision: DocumentRevision { envelope.revision }
+
+    /// Reads a document.
+    ///
+    /// - Throws: the first problem.
+    package init(reading bytes: [UInt8]) throws(ConfigurationProblem) {
+        envelope = try DocumentEnvelope(reading: bytes, source: .layer("registry"), more: ["groups"])
+        let tree = envelope.tree
+        guard let node = tree["groups"] else { throw ConfigurationProblem(at: tree.position, "has no key \"groups\"") }
+        guard case .sequence(let elements) = node.value, elements.count <= JostleSettings.Device.maximumGroups else {
+            throw ConfigurationProblem(
+                at: node.position, path: "groups", "is not a list of groups",
+                allowed: "at most \(JostleSettings.Device.maximumGroups) names")
+        }
+        var names: [String] = []
+        for element in elements {
+            guard case .scalar(let name, .quoted) = element.value, JostleSettings.Device.isID(name),
+                !names.contains(name)
+            else {
+                throw ConfigurationProblem(
+                    at: element.position, path: "groups", found: element.text, "is not a group, or is listed twice",
+                    allowed: "1 … 64 letters, digits, _ and -, beginning with a letter or digit")
+            }
+            names.append(name)
+        }
+        groups = names
+    }
+}
