@@ -60,9 +60,9 @@ package final class Agent {
         observer: Observer = Observer()
     ) throws(AgentError) {
         let directory = StateDirectory(path: stateDirectory)
-        let stack = LocalLayer.stack(upon: configuration, in: directory, log: log)
-        let settings = stack.resolution.settings
-        let id = settings.device.id ?? DeviceName.ofThisMachine()
+        let id = configuration.settings.device.id ?? DeviceName.ofThisMachine()
+        let stored = StoredConfiguration.open(configuration, id: id, boot: WallClock.boot, in: directory, log: log)
+        let settings = stored.stack.resolution.settings
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
         guard let wake = WakeSignal() else { throw AgentError.sensor(.resources) }
         let device = settings.sensor.isEnabled ? try Agent.open(settings) : nil
@@ -102,7 +102,8 @@ package final class Agent {
         self.log = log
         self.parts = parts
         loop = AgentLoop(
-            stack, facts, outbox: Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure), parts,
+            stored, facts, outbox: Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure),
+            parts,
             log: log)
         actions = ActionResponders { action, event in mailbox.post(.action(action, event)) }
     }

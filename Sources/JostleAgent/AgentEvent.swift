@@ -77,7 +77,8 @@ extension ParticipantEvent {
             guard let token = own(token) else { return nil }
             self = .rejected(token, topic: topic, failure)
         case .disconnected(let end), .refused(let end):
-            self = .disconnected(undelivered: end.undelivered.compactMap(own))
+            self = .disconnected(
+                undelivered: end.undelivered.compactMap(own), isOwnFault: end.failure.isOwnFault)
         case .stopped(let undelivered): self = .disconnected(undelivered: undelivered.compactMap(own))
         case .connecting, .rejected(nil, _, _): return nil
         }

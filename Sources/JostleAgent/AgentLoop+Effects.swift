@@ -10,6 +10,8 @@ extension AgentLoop {
         let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
             switch request {
             case .apply(let settings): apply(settings)
+            case .restart: restartForConfiguration()
+            case .reportDuplicate: foundDuplicate()
             }
         }
         for event in feedback { perform(settings.handle(event, at: .now())) }

@@ -106,6 +106,7 @@ extension AgentLoop {
         var facts = HealthFacts(parts.sensor)
         facts.outbox = outbox.statistics
         facts.storageFaults = storageFaults()
+        facts.hasDuplicate = hasDuplicate
         facts.connects = parts.client.statistics.connects
         facts.processorTime = ProcessUsage.processorTime
         facts.residentMemory = ProcessUsage.residentMemory

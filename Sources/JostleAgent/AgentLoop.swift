@@ -35,35 +35,42 @@ final class AgentLoop {
     private var fileFailures: [StateFile: String] = [:]
     private var isSensorStopped: Bool
     private var isStopping = false
+    /// Whether another device uses the same id.
+    private(set) var hasDuplicate = false
+    /// How the sensor is mounted, as the running sensor has it.
+    private var mount: Matrix3
 
     /// Creates the participants from the settings and the contents of the state directory.
-    init(_ stack: ConfigurationStack, _ facts: AgentFacts, outbox opened: Outbox.Opened, _ parts: AgentParts, log: Log)
-    {
-        let settings = stack.resolution.settings
+    init(
+        _ configuration: StoredConfiguration, _ facts: AgentFacts, outbox opened: Outbox.Opened, _ parts: AgentParts,
+        log: Log
+    ) {
+        let settings = configuration.stack.resolution.settings
         let topics = facts.topics
         let prefix = settings.mqtt.prefix
         self.parts = parts
         self.log = log
-        self.settings = SettingsStore(stack, topics: topics)
+        let run = RunName.new()
+        self.settings = SettingsStore(configuration, topics: topics, run: run)
         commands = CommandHandler(topics: topics, prefix: prefix, allowed: settings.commands.allow)
         telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: facts.isSimulated)
         outbox = Outbox(
             opened, limits: settings.outboxLimits,
             eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil)
-        events = EventComposer(topics: topics, prefix: prefix, run: RunName.new(), isSimulated: facts.isSimulated)
+        events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: facts.isSimulated)
         health = HealthReporter(
             version: facts.version, interval: settings.publish.health.interval,
             processorTime: ProcessUsage.processorTime, at: .now())
         supervision = Supervision(settings.quietHours)
         isSensorStopped = parts.sensor.isStopped
+        self.settings.setSensingStopped(isSensorStopped)
+        mount = settings.motion.mount
         // The embedded broker's retained messages end with it, and only programs on this machine can read them.
         guard settings.mqtt.broker != .embedded else { return }
         let announced = RememberedTopics.announced(in: parts.stateDirectory)
         formerNames = FormerNameCleaner(
             settings, topics: topics, memory: .deviceNames(in: parts.stateDirectory), announced: announced.topics)
-        if settings.homeAssistant.discovery || !announced.topics.isEmpty {
-            discovery = DiscoveryPublisher(settings, DiscoveryFacts(facts, settings), memory: announced)
-        }
+        discovery = DiscoveryPublisher(settings, DiscoveryFacts(facts, settings), memory: announced)
     }
 
     // MARK: Running
@@ -124,7 +131,7 @@ final class AgentLoop {
         isStopping = true
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         handleEvents()
-        perform(settings.flush())
+        perform(settings.flush(at: .now()))
         perform(outbox.flush(at: .now()))
         while true {
             handleEvents()
@@ -139,7 +146,9 @@ final class AgentLoop {
     private func handle(_ event: AgentEvent, at now: ClockReading) {
         switch event {
         case .mqtt(let event): handle(event, at: now)
-        case .motion(let state): perform(telemetry.handle(state))
+        case .motion(let state):
+            settings.sampleArrived(at: now.monotonic)
+            perform(telemetry.handle(state))
         case .gesture(let event): perform(outbox.apply(events.updates(for: event, at: now), at: now))
         case .action(let action, let event): carryOut(action, on: event, at: now)
         case .sensor(let event):
@@ -245,6 +254,37 @@ final class AgentLoop {
         health.changeInterval(settings.publish.health.interval, at: now.monotonic)
         perform(discovery?.change(self.settings.settingsToOffer, at: now) ?? [])
         applyQuietHours()
+        parts.host.settings = settings
+        configureSensor(settings, at: now)
+    }
+
+    /// Restarts the sensor if it has to be configured differently.
+    private func configureSensor(_ settings: JostleSettings, at now: ClockReading) {
+        let isMountedAnew = settings.motion.mount != mount
+        mount = settings.motion.mount
+        do throws(SensorError) {
+            try parts.sensor.configure(settings.imu, restarts: isMountedAnew)
+        } catch {
+            perform(self.settings.applicationFailed(error.description(in: .agent), at: now))
+        }
+        supervision.sensingStarted()
+    }
+
+    /// Starts the agent again, if a service manager does that, because a changed key is only read at the start.
+    func restartForConfiguration() {
+        guard !isStopping else { return }
+        guard parts.host.identity.isSupervised else {
+            log.warning("a changed key takes effect at the next start: see restart_required in config/reported")
+            return
+        }
+        log.info("restarting, because a changed key is only read at the start")
+        parts.host.isRestartWanted = true
+    }
+
+    /// Another device has the same id: the brokers disconnect each of the two in favour of the other.
+    func foundDuplicate() {
+        hasDuplicate = true
+        health.makeDue(at: WallClock.monotonic)
     }
 
     /// Carries out a command, and updates the state if the command started or stopped sensing.
@@ -254,6 +294,7 @@ final class AgentLoop {
         guard parts.sensor.isStopped != isSensorStopped else { return }
         isSensorStopped = parts.sensor.isStopped
         let now = ClockReading.now()
+        settings.setSensingStopped(isSensorStopped)
         if !isSensorStopped { supervision.sensingStarted() }
         perform(telemetry.setStopped(isSensorStopped, at: now))
         health.makeDue(at: now.monotonic)

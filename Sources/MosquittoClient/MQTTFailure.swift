@@ -158,3 +158,15 @@ extension String {
     /// The text without this prefix, if it has it.
     func drop(prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }
 }
+
+extension MQTTFailure {
+    /// Whether the cause is certainly this device or its network. A broker that is frozen looks like a network without a
+    /// connection, so a timeout is not certain.
+    package var isOwnFault: Bool {
+        switch self {
+        case .hostNotFound: true
+        case .network(let code): [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL].contains(code)
+        default: false
+        }
+    }
+}

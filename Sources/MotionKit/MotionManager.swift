@@ -12,7 +12,6 @@ internal import Synchronization
 /// and stopped any number of times and used from any thread. Releasing it stops it.
 public final class MotionManager: Sendable {
     let selection: SensorSelection
-    let imu: IMUSettings
     private let stateDirectory: String?
     private let writer: StateWriter
     /// Whether the writer was created here, so that `stop` waits for it.
@@ -21,6 +20,7 @@ public final class MotionManager: Sendable {
     private let shared: Mutex<Shared>
 
     private struct Shared {
+        var imu: IMUSettings
         var settings: MotionSettings
         /// The gestures that may not begin now.
         var silenced: GestureSet = []
@@ -75,11 +75,10 @@ public final class MotionManager: Sendable {
         writer: StateWriter?
     ) {
         selection = sensor
-        self.imu = imu
         self.stateDirectory = stateDirectory
         self.writer = writer ?? StateWriter()
         ownsWriter = writer == nil
-        shared = Mutex(Shared(settings: settings, updateInterval: updateInterval))
+        shared = Mutex(Shared(imu: imu, settings: settings, updateInterval: updateInterval))
     }
 
     deinit {
@@ -101,6 +100,12 @@ public final class MotionManager: Sendable {
     public func start() throws(SensorError) {
         guard try mayStart() else { return }
         try start(with: try selection.open(imu))
+    }
+
+    /// Rate, ranges and batching of the sensor; a change takes effect at the next start.
+    package var imu: IMUSettings {
+        get { shared.withLock { $0.imu } }
+        set { shared.withLock { $0.imu = newValue } }
     }
 
     /// Opens the sensor and begins to read it, without blocking the caller; does nothing if it runs already.
@@ -239,7 +244,7 @@ public final class MotionManager: Sendable {
                 shared.simulation = nil
             }
             shared.simulation = Simulation(
-                movement, exchange: run.exchange, imu: imu, settings: shared.settings, silenced: shared.silenced,
+                movement, exchange: run.exchange, imu: shared.imu, settings: shared.settings, silenced: shared.silenced,
                 variants: shared.variants.variants(of: shared.settings.gestures))
             return shared.simulation == nil ? .resources : nil
         }

@@ -36,6 +36,12 @@ struct ParticipantBench<P: Participant> {
         advance(max(0, end.seconds(since: now)))
     }
 
+    /// Lets time pass without meeting a deadline, then meets those that are due.
+    mutating func stall(_ seconds: Double) {
+        advance(seconds)
+        carryOut(participant.handleDeadline(at: clocks))
+    }
+
     private mutating func advance(_ seconds: Double) {
         clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
         clocks.sinceBoot.nanoseconds += Int64(seconds * 1e9)

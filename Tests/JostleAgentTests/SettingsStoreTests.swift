@@ -17,8 +17,9 @@ import Testing
 
     private func bench(in directory: String = "/nonexistent") -> Bench {
         let loaded = LoadedConfiguration(settings: JostleSettings(), provenance: Provenance())
-        let stack = LocalLayer.stack(upon: loaded, in: StateDirectory(path: directory), log: Log(level: .error))
-        var bench = Bench(SettingsStore(stack, topics: Topics(prefix: "jostle", id: "a")))
+        let stored = StoredConfiguration.open(
+            loaded, id: "a", boot: "a", in: StateDirectory(path: directory), log: Log(level: .error))
+        var bench = Bench(SettingsStore(stored, topics: Topics(prefix: "jostle", id: "a"), run: "1"))
         bench.deliver(.connected)
         return bench
     }
@@ -103,10 +104,10 @@ import Testing
     @Test func flushWritesLatestChanges() {
         var bench = bench()
         _ = set(&bench, Self.key, "7")
-        bench.carryOut(bench.participant.flush())
+        bench.carryOut(bench.participant.flush(at: bench.clocks))
         #expect(bench.writes == 1, "the first write is still in progress")
         _ = set(&bench, Self.key, "8")
-        bench.carryOut(bench.participant.flush())
+        bench.carryOut(bench.participant.flush(at: bench.clocks))
         #expect(bench.writes == 2 && bench.text(.localSettings)?.contains("8") == true)
     }
 
@@ -150,7 +151,9 @@ import Testing
         let now = WallClock.monotonic
         #expect(now.advanced(bySeconds: 2).remaining(at: now) == 2)
         var bench = bench()
-        #expect(bench.topics() == ["jostle/a/config/reported"] && bench.participant.nextDeadline == nil)
+        #expect(bench.topics() == ["jostle/a/config/reported"])
+        // What remains is the end of reading the fleet's layers.
+        #expect(bench.participant.nextDeadline == bench.now.advanced(bySeconds: FleetLayers.longestReading))
     }
 
     @Test func ignoresOtherTopics() {

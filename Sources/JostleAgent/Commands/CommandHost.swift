@@ -35,7 +35,8 @@ final class CommandHost {
     }
 
     let identity: Identity
-    let settings: JostleSettings
+    /// The settings in force.
+    var settings: JostleSettings
     let sensor: SensorSwitch
     let log: Log
     /// The output of `stream` commands.

@@ -11,7 +11,7 @@ final class SensorSwitch {
     let manager: MotionManager
 
     private let selection: SensorSelection
-    private let imu: IMUSettings
+    private var imu: IMUSettings
     private var device: (any SensorDevice)?
 
     /// Whether sensing is switched off.
@@ -62,5 +62,37 @@ final class SensorSwitch {
         manager.stop()
         isStopped = true
         return true
+    }
+
+    /// Configures the sensor again: stops it, opens it with these settings and starts it, which takes some tenths of a
+    /// second. Without a change it does nothing, unless `restarts` is true or the sensor could not be started before.
+    ///
+    /// - Throws: why the sensor cannot be configured so; it then runs with its old settings, if it can.
+    func configure(_ imu: IMUSettings, restarts: Bool = false) throws(SensorError) {
+        let isIdle = !isStopped && !manager.isRunning
+        guard imu != self.imu || restarts || isIdle else { return }
+        manager.imu = imu
+        guard device != nil || isIdle else {
+            self.imu = imu
+            return
+        }
+        manager.stop()
+        do throws(SensorError) {
+            try open(imu)
+            self.imu = imu
+        } catch {
+            manager.imu = self.imu
+            try open(self.imu)
+            throw error
+        }
+    }
+
+    /// Opens the sensor, which must not be open, and starts it unless sensing is off.
+    private func open(_ imu: IMUSettings) throws(SensorError) {
+        // The lock of the open device would keep the new one out.
+        device = nil
+        let opened = try selection.open(imu)
+        device = opened
+        if !isStopped { try manager.start(with: opened) }
     }
 }

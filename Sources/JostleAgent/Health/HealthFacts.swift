@@ -16,6 +16,8 @@ struct HealthFacts {
     var outbox = Outbox.Statistics()
     /// Files that could not be written or are waiting for the disk, one phrase each.
     var storageFaults: [String] = []
+    /// Whether another device uses the same id.
+    var hasDuplicate = false
     var connects: UInt64 = 0
     /// Processor time used since the start, s.
     var processorTime = 0.0

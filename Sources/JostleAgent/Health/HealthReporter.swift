@@ -65,7 +65,7 @@ struct HealthReporter {
             outbox.failure != nil || outbox.dropped > before.dropped || outbox.sentUnstored > before.sentUnstored
         let problems = HealthReporter.problems(
             measures: facts.isStopped || status.state == .streaming, hasTime: now.isSet, outboxFails: outboxFails,
-            storageFails: !facts.storageFaults.isEmpty)
+            storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate)
 
         var report = JSONObject()
         report.add("t", now.wall)
@@ -135,9 +135,14 @@ struct HealthReporter {
     }
 
     /// The problems that need attention.
-    static func problems(measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool) -> [String] {
-        [(!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage")]
-            .filter(\.0).map(\.1)
+    static func problems(
+        measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool, hasDuplicate: Bool = false
+    ) -> [String] {
+        let all = [
+            (!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage"),
+            (hasDuplicate, "duplicate_id"),
+        ]
+        return all.filter(\.0).map(\.1)
     }
 
     /// The state of the data-ready line; `nil` if there is none.

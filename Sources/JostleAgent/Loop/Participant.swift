@@ -51,8 +51,9 @@ enum ParticipantEvent<Token: Hashable & Sendable>: Sendable {
     case rejected(Token, topic: String, MQTTFailure)
     /// The client had no room for these messages. They are the last ones of a list of effects.
     case notSent([Token])
-    /// The connection was lost or could not be made. These messages came back.
-    case disconnected(undelivered: [Token])
+    /// The connection was lost or could not be made. These messages came back. `isOwnFault`: the cause is certainly this
+    /// device or its network, not the broker.
+    case disconnected(undelivered: [Token], isOwnFault: Bool = false)
     /// A file was written, or a write failed. A failed write is retried without another request.
     case fileWritten(StateFile, failure: String?)
 }
@@ -85,6 +86,7 @@ extension Effect: Equatable where Request: Equatable {}
 /// The files in the state directory that the participants write.
 enum StateFile: String, CaseIterable, Sendable {
     case localSettings = "local-settings.json"
+    case fleetLayers = "fleet-layers.json"
     case announcedTopics = "announced-topics"
     case deviceNames = "device-names"
 }

@@ -166,7 +166,7 @@ struct Outbox: Participant {
     mutating func handle(_ event: ParticipantEvent<OutboxToken>, at now: ClockReading) -> Effects {
         switch event {
         case .connected: isConnected = true
-        case .disconnected(let undelivered):
+        case .disconnected(let undelivered, _):
             isConnected = false
             sendDue = nil
             queue.requeue(undelivered, wereSent: true)

@@ -10,22 +10,10 @@ enum LocalLayer {
     /// The maximum file size, bytes: more than all keys together need.
     private static let maximumBytes = 65_536
 
-    /// Adds the stored local layer to a configuration. Values that cannot be applied are logged.
-    static func stack(upon loaded: LoadedConfiguration, in directory: StateDirectory, log: Log) -> ConfigurationStack {
-        let (layer, problem) = load(from: directory)
-        if let problem { log.warning(problem) }
-        let stack = ConfigurationStack(loaded, layers: [layer])
-        for problem in stack.resolution.refused { log.warning("a locally set value is not applied: \(problem)") }
-        if !layer.entries.isEmpty {
-            log.info("locally set values: \(layer.entries.map(\.key).joined(separator: ", "))")
-        }
-        return stack
-    }
-
     /// The stored layer, empty if there is none, and a message about a file that cannot be used.
     ///
     /// A damaged file is set aside: the device starts with its configuration file, and the next change is stored again.
-    private static func load(from directory: StateDirectory) -> (layer: ConfigurationLayer, problem: String?) {
+    static func load(from directory: StateDirectory) -> (layer: ConfigurationLayer, problem: String?) {
         let empty = ConfigurationLayer(name)
         let file = StateFile.localSettings.rawValue
         switch directory.read(file, limit: maximumBytes + 1) {

@@ -3,10 +3,12 @@ internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
-/// Receives values on `…/set/<key>`, applies them, stores them in the local layer, and reports the settings in force.
+/// Keeps the configuration: receives values on `…/set/<key>` and the fleet's layers, applies and stores them, and
+/// reports the settings in force.
 ///
-/// An accepted value is applied and written at once. The report waits until the value is on disk, so that a reported
-/// value survives a crash, but not for long if the disk is slow.
+/// A value that is set at home is applied and written at once. The report waits until it is on disk, so that a reported
+/// value survives a crash, but not for long if the disk is slow. `FleetLayers` does the same for the fleet's layers, with
+/// more care: they are stored before they are applied.
 struct SettingsStore: Participant {
     /// Only the report has a token: if the client had no room for it, it is published later.
     enum Token: Hashable, Sendable {
@@ -16,6 +18,10 @@ struct SettingsStore: Participant {
     enum Request: Equatable, Sendable {
         /// Apply these settings.
         case apply(JostleSettings)
+        /// Start the agent again, because a changed key is only read at the start.
+        case restart
+        /// Another device uses the same id.
+        case reportDuplicate
     }
 
     /// The maximum size of a value, bytes.
@@ -44,7 +50,12 @@ struct SettingsStore: Participant {
     }
 
     private let topics: Topics
+    private let run: String
     private var stack: ConfigurationStack
+    private var fleet: FleetLayers
+    private var duplicates: DuplicateWatch
+    /// Keys that were changed and are only read at the start.
+    private var keysForRestart: [String] = []
     private var refusals: [SettingRefusal] = []
 
     private var storage = Storage.stored
@@ -60,10 +71,13 @@ struct SettingsStore: Participant {
     /// Limits the log lines about values, in case a sender never stops.
     private var lines = TokenBucket(capacity: 5000, rate: 0.2)
 
-    /// Creates a store with the configuration in force.
-    init(_ stack: ConfigurationStack, topics: Topics) {
-        self.stack = stack
+    /// Creates a store with the configuration in force; `run` is the name of this run.
+    init(_ opened: StoredConfiguration, topics: Topics, run: String) {
+        stack = opened.stack
+        fleet = opened.fleet
         self.topics = topics
+        self.run = run
+        duplicates = DuplicateWatch(topic: topics.reported, run: run)
     }
 
     /// The settings in force.
@@ -76,7 +90,10 @@ struct SettingsStore: Participant {
     var settingsToOffer: JostleSettings {
         let base = stack.base.settings
         var settings = stack.resolution.settings
-        for gesture in Gesture.allCases where base.motion.gestures[gesture].isEnabled {
+        for gesture in Gesture.allCases
+        where base.motion.gestures[gesture].isEnabled
+            && stack.layer(governing: "gestures.\(gesture.word).enabled") == nil
+        {
             settings.motion.gestures[gesture].isEnabled = true
         }
         if settings.publish.attitude.rate == 0 { settings.publish.attitude.rate = base.publish.attitude.rate }
@@ -88,7 +105,8 @@ struct SettingsStore: Participant {
     mutating func start(at now: ClockReading) -> Effects {
         // With the retain flag, a value that was retained by mistake is refused when it is published, not only when it is
         // delivered again after a reconnection. The empty message that clears it is not a value.
-        [.subscribe(topics.set("+"), keepsRetainFlag: true)]
+        [.subscribe(topics.set("+"), keepsRetainFlag: true), .subscribe(topics.reported)]
+            + effects(of: fleet.start(at: now.monotonic), at: now)
     }
 
     mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
@@ -97,16 +115,26 @@ struct SettingsStore: Participant {
             isConnected = true
             lastReport = nil
             reportDue = now.monotonic
+            fleet.connected(at: now.monotonic)
             return report(at: now)
-        case .disconnected:
+        case .disconnected(_, let isOwnFault):
             isConnected = false
-            return []
+            fleet.disconnected(isOwnFault: isOwnFault, at: now.monotonic)
+            return duplicates.disconnected() ? [.subscribe(topics.reported)] : []
         case .message(let message): return receive(message, at: now)
+        case .subscriptionAnswered(let filter):
+            fleet.subscriptionAnswered(filter, at: now.monotonic)
+            return []
+        case .acknowledged(.report):
+            duplicates.reported()
+            return []
         case .notSent:
             reportDue = now.monotonic.advanced(bySeconds: SettingsStore.reportPause)
             return []
         case .fileWritten(.localSettings, let failure): return stored(failure, at: now)
-        case .fileWritten, .acknowledged, .rejected, .subscriptionAnswered: return []
+        case .fileWritten(.fleetLayers, let failure):
+            return effects(of: fleet.fileWritten(failure, &stack, at: now), at: now) + report(at: now)
+        case .fileWritten, .rejected: return []
         }
     }
 
@@ -114,6 +142,7 @@ struct SettingsStore: Participant {
         var deadlines: [Timestamp] = []
         if case .due(let time) = storage { deadlines.append(time) }
         if isConnected, let due = reportEarliest { deadlines.append(due) }
+        if let due = fleet.nextDeadline { deadlines.append(due) }
         return deadlines.min()
     }
 
@@ -123,28 +152,85 @@ struct SettingsStore: Participant {
             _ = writes.spend(at: now.monotonic)
             effects += write()
         }
+        let wasReading = fleet.reading != nil
+        effects += self.effects(of: fleet.handleDeadline(&stack, at: now), at: now)
+        if wasReading, fleet.reading == nil { effects += endOfReading() }
         return effects + report(at: now)
     }
 
-    /// Writes a change that is being held back. Call it at the end of a run.
-    mutating func flush() -> Effects {
+    /// Writes what is being held back. Call it at the end of a run.
+    mutating func flush(at now: ClockReading) -> Effects {
+        let end = effects(of: fleet.end(), at: now)
         switch storage {
-        case .due, .writing(hasChanged: true): write()
-        case .stored, .writing(hasChanged: false), .failed: []
+        case .due, .writing(hasChanged: true): return end + write()
+        case .stored, .writing(hasChanged: false), .failed: return end
         }
+    }
+
+    // MARK: Fleet
+
+    /// The sensor delivered a sample.
+    mutating func sampleArrived(at time: Timestamp) { fleet.lastSample = time }
+
+    /// Sensing was stopped or started by a command.
+    mutating func setSensingStopped(_ isStopped: Bool) { fleet.isSensingStopped = isStopped }
+
+    /// The settings in force cannot be applied. New revisions on probation are undone.
+    mutating func applicationFailed(_ reason: String, at now: ClockReading) -> Effects {
+        let steps = fleet.fail(reason, &stack, at: now)
+        let effects = effects(of: steps, at: now) + report(at: now)
+        return steps.isEmpty ? [.log(.error, "the sensor keeps its old settings: \(reason)")] : effects
+    }
+
+    /// Carries out the steps that the fleet's layers ask for.
+    private mutating func effects(of steps: [FleetLayers.Step], at now: ClockReading) -> Effects {
+        var effects: Effects = []
+        for step in steps {
+            switch step {
+            case .subscribe(let filter): effects.append(.subscribe(filter))
+            case .unsubscribe(let filter): effects.append(.unsubscribe(filter))
+            case .store(let content): effects.append(.write(.fleetLayers, content))
+            case .log(let level, let text): effects.append(.log(level, text))
+            case .apply(let changes):
+                guard !changes.isEmpty else { continue }
+                effects.append(.request(.apply(settings)))
+                let keys = changes.filter { $0.effect == .agentRestart }.map(\.key)
+                keysForRestart += keys.filter { !keysForRestart.contains($0) }
+                if !keys.isEmpty { effects.append(.request(.restart)) }
+            }
+        }
+        if fleet.takeNews() { makeReportDue(at: now.monotonic) }
+        return effects
+    }
+
+    /// The report of this device was read back, if the broker has one.
+    private mutating func endOfReading() -> Effects {
+        duplicates.readingEnded() ? [.unsubscribe(topics.reported)] : []
     }
 
     // MARK: Values
 
     private mutating func receive(_ message: MQTTMessage, at now: ClockReading) -> Effects {
+        if let steps = fleet.receive(message, &stack, at: now) {
+            return effects(of: steps, at: now) + report(at: now)
+        }
+        if message.topic == topics.reported {
+            guard duplicates.receive(message.payload) else { return [] }
+            let advice = "give each device a device.id of its own"
+            return [
+                .log(.error, "another device reports under the same id, \(topics.device); \(advice)"),
+                .request(.reportDuplicate),
+            ]
+        }
         let start = topics.set("")
         guard message.topic.hasPrefix(start) else { return [] }
         let key = SettingsStore.displayable(String(message.topic.dropFirst(start.count)))
+        let origin = CommandHandler.origin(of: message)
         do throws(ConfigurationProblem) {
             let value = try value(in: message, of: key)
-            return try set(key, to: value, at: now)
+            return try set(key, to: value, origin: origin, at: now)
         } catch {
-            return refuse(error, key: key, at: now)
+            return refuse(error, key: key, origin: origin, at: now)
         }
     }
 
@@ -162,7 +248,7 @@ struct SettingsStore: Participant {
     }
 
     private mutating func set(
-        _ key: String, to value: JSONValue?, at now: ClockReading
+        _ key: String, to value: JSONValue?, origin: String, at now: ClockReading
     ) throws(ConfigurationProblem) -> Effects {
         let before = stack
         try stack.set(key, to: value, in: LocalLayer.name)
@@ -173,8 +259,10 @@ struct SettingsStore: Participant {
             effects += layerChanged(at: now.monotonic)
         }
         if let note = admitLine(at: now.monotonic) {
-            let text = value.map(\.compactText) ?? "as the configuration file says"
-            effects.append(.log(.info, "\(key) is \(text)\(note)"))
+            let (old, new) = (before.value(of: key), stack.value(of: key))
+            let values = old == new ? "still \(new.text)" : "\(old.text) -> \(new.text)"
+            let reason = value == nil ? ", no longer set" : ""
+            effects.append(.log(.info, "\(key): \(values)\(reason)\(origin)\(note)"))
         }
         makeReportDue(at: now.monotonic)
         return effects + report(at: now)
@@ -185,7 +273,9 @@ struct SettingsStore: Participant {
         lines.admit(at: now).map { $0 > 0 ? " (\($0) earlier values not logged, see config/reported)" : "" }
     }
 
-    private mutating func refuse(_ problem: ConfigurationProblem, key: String, at now: ClockReading) -> Effects {
+    private mutating func refuse(
+        _ problem: ConfigurationProblem, key: String, origin: String, at now: ClockReading
+    ) -> Effects {
         refusals.removeAll { $0.key == key }
         refusals.append(SettingRefusal(problem, key: key))
         if refusals.count > SettingsStore.rememberedRefusals { refusals.removeFirst() }
@@ -193,7 +283,7 @@ struct SettingsStore: Participant {
         var effects: Effects = []
         if let note = admitLine(at: now.monotonic) {
             let title = key.isEmpty ? "a value without a key" : key
-            effects.append(.log(.warning, "\(title) not set: \(problem)\(note)"))
+            effects.append(.log(.warning, "\(title) not set: \(problem)\(origin)\(note)"))
         }
         return effects + report(at: now)
     }
@@ -270,11 +360,25 @@ struct SettingsStore: Participant {
     private func payload(at now: ClockReading) -> [UInt8] {
         let kept = stack.resolution.refused.map { SettingRefusal($0, key: $0.path) }
         var members: [JSONValue.Member] = [
-            .init("t", .number("\(now.wall)")),
+            .init("t", .number("\(now.wall)")), .init("run", .string(run)),
             .init("settings", stack.values), .init("origins", stack.origins),
             .init("refused", .array((kept + refusals).map { $0.json })),
         ]
+        members += fleet.report(stack, at: now.monotonic)
         if let failure { members.append(.init("not_kept", .string(failure))) }
+        if !keysForRestart.isEmpty {
+            members.append(.init("restart_required", .array(keysForRestart.map { .string($0) })))
+        }
         return Array(JSONValue.object(members).compactText.utf8)
+    }
+}
+
+extension JSONValue? {
+    /// The value on one line; `none` if there is none.
+    fileprivate var text: String {
+        switch self {
+        case nil, .null?: "none"
+        case let value?: value.compactText
+        }
     }
 }

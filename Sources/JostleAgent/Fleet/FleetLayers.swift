@@ -1,0 +1,339 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import MosquittoClient
+internal import MotionCore
+
+/// The layers that the fleet publishes for this device: receives them, judges them, stores them, puts them in force, and
+/// returns to the ones before if the device works no longer.
+///
+/// A part of `SettingsStore`, which owns the configuration below the layers. The protocol is in docs/fleet.md. A document
+/// is put in force in these steps: it is received; when everything that the broker retains has been read, it is judged
+/// together with all layers; it is stored; and only then it is applied, all layers at once. So a crash at any point
+/// leaves a configuration that is whole, and a revision that stops the device from working is already on probation.
+struct FleetLayers: Sendable {
+    /// What the settings store has to do.
+    enum Step {
+        case subscribe(String)
+        case unsubscribe(String)
+        /// Write the file.
+        case store([UInt8])
+        /// The stack has changed: apply its settings.
+        case apply([ConfigurationChange])
+        case log(Log.Level, String)
+    }
+
+    /// Seconds without a layer after which everything is read, and the most that reading takes.
+    static let quietTime = 0.5
+    static let longestReading = 3.0
+    /// Seconds until the topics are read again: soon after a connection, because a change can be missed while
+    /// subscribing, and then regularly.
+    static let secondReading = 2.0...5.0
+    static let readingInterval = 540.0...660.0
+    /// Seconds until the topics are read again after messages were discarded.
+    static let readingAfterFlood = 2.0
+    /// Seconds after which a waiting document is reported.
+    static let pendingTime = 1.0
+
+    /// Reading what the broker retains.
+    struct Reading: Equatable {
+        /// Whether documents wait until it has ended: on a new connection, and for new groups.
+        var isFirst: Bool
+        /// The subscriptions that the broker has not answered.
+        var unanswered: Set<String>
+        var end: Timestamp
+        let latestEnd: Timestamp
+    }
+
+    /// A state that is being written, and takes effect when it is on the disk.
+    struct Staged {
+        var stored: StoredFleet
+        var stack: ConfigurationStack
+        var changes: [ConfigurationChange]
+        var accepted: [LayerRecord]
+    }
+
+    /// What happens with the file.
+    enum Storage {
+        case idle
+        /// It is being written, with a staged state or without; a failed write is retried by the writer.
+        case writing(Staged?)
+    }
+
+    let id: String
+    let topics: FleetTopics
+    let duration: Double
+    private let groupsInFile: [String]
+
+    /// The layers, lowest first.
+    var records: [LayerRecord] = []
+    /// The groups in force.
+    private(set) var groups: [String] = []
+    /// The registry in force, which may not be stored yet; and what came of the last message on its topic.
+    var registry: RegistryDocument?
+    var registryFinding: LayerRecord.Finding?
+
+    var reading: Reading?
+    var nextReading: Timestamp?
+    /// Limits the documents that are read: ten a second after a burst.
+    var budget = TokenBucket(capacity: 50, rate: 10)
+
+    var storage = Storage.idle
+    /// Whether the stored state changed since it was last written.
+    var mustStore = false
+    /// Why the file cannot be written; `nil` if it can.
+    var storageFailure: String?
+    /// What is on the disk about the trial of new revisions.
+    var storedProbation: StoredProbation?
+    var probation: Probation?
+
+    /// Whether the report has to be published again.
+    var hasNews = true
+
+    var isConnected = false
+    /// When the last sample arrived, and whether sensing was stopped by a command.
+    var lastSample: Timestamp?
+    var isSensingStopped = false
+    let randomTime: @Sendable (ClosedRange<Double>) -> Double
+
+    /// Whether the report has to be published again since the last call.
+    mutating func takeNews() -> Bool {
+        defer { hasNews = false }
+        return hasNews
+    }
+
+    /// Creates the layers of a device from what is stored.
+    init(
+        _ stored: StoredFleet, id: String, settings: JostleSettings,
+        randomTime: @escaping @Sendable (ClosedRange<Double>) -> Double = { Double.random(in: $0) }
+    ) {
+        self.id = id
+        self.randomTime = randomTime
+        topics = FleetTopics(prefix: settings.mqtt.prefix)
+        groupsInFile = settings.device.groups
+        duration = settings.fleet.probation
+        storedProbation = stored.probation
+        if stored.registryTopic == topics.registry(id) { registry = stored.registry?.document }
+        groups = registry?.groups ?? groupsInFile
+        records = names.map { name in
+            let topic = topics.topic(of: name, for: id)
+            return LayerRecord(name, topic: topic, stored: stored.layers[topic])
+        }
+        // Layers of another id, prefix or group are dropped.
+        mustStore = Set(stored.layers.keys) != Set(records.filter { $0.stored != StoredLayer($0.name) }.map(\.topic))
+    }
+
+    /// The names of the layers, lowest first.
+    private var names: [LayerName] { [.all] + groups.map { .group($0) } + [.device] }
+
+    /// The patches in force, lowest first.
+    var patches: [PatchLayer] {
+        records.map { PatchLayer($0.name.text, $0.stored.inForce?.patches(for: id) ?? []) }
+    }
+
+    /// The topics to subscribe to.
+    var filters: [String] { records.map(\.topic) + [topics.registry(id)] }
+
+    /// What is to be stored.
+    var stored: StoredFleet {
+        var fleet = StoredFleet()
+        for record in records where record.stored != StoredLayer(record.name) {
+            fleet.layers[record.topic] = record.stored
+        }
+        if let registry {
+            fleet.registry = StoredRegistry(document: registry)
+            fleet.registryTopic = topics.registry(id)
+        }
+        fleet.probation = storedProbation
+        return fleet
+    }
+
+    // MARK: Connection
+
+    /// Subscribes; the client does so again on every later connection.
+    mutating func start(at now: Timestamp) -> [Step] {
+        beginProbation(at: now)
+        return filters.map { .subscribe($0) } + storeIfNeeded()
+    }
+
+    mutating func connected(at now: Timestamp) {
+        isConnected = true
+        probation?.connected(at: now)
+        beginReading(isFirst: true, at: now)
+    }
+
+    /// The connection is lost. `isOwnFault`: because of this device or its network, not because of the broker.
+    mutating func disconnected(isOwnFault: Bool, at now: Timestamp) {
+        probation?.disconnected(isOwnFault: isOwnFault, at: now)
+        isConnected = false
+        reading = nil
+        nextReading = nil
+    }
+
+    private mutating func beginReading(isFirst: Bool, at now: Timestamp) {
+        let latestEnd = now.advanced(bySeconds: FleetLayers.longestReading)
+        reading = Reading(isFirst: isFirst, unanswered: Set(filters), end: latestEnd, latestEnd: latestEnd)
+        for index in records.indices { records[index].wasSeen = false }
+    }
+
+    /// Waits for further topics as well.
+    private mutating func readMore(_ topics: Set<String>, at now: Timestamp) {
+        let before = reading
+        let seen = Set(records.filter { before == nil || $0.wasSeen }.map(\.topic))
+        beginReading(isFirst: true, at: now)
+        for index in records.indices {
+            let topic = records[index].topic
+            records[index].wasSeen = seen.contains(topic) && !topics.contains(topic)
+        }
+        let unanswered = topics.union(before?.unanswered ?? []).intersection(filters)
+        reading?.unanswered = unanswered
+        extendReading(at: now)
+    }
+
+    /// The broker answered a subscription, with either result.
+    mutating func subscriptionAnswered(_ filter: String, at now: Timestamp) {
+        guard reading?.unanswered.remove(filter) != nil else { return }
+        extendReading(at: now)
+    }
+
+    /// Once everything is answered, reading ends after a quiet time.
+    private mutating func extendReading(at now: Timestamp) {
+        guard var current = reading, current.unanswered.isEmpty else { return }
+        current.end = min(now.advanced(bySeconds: FleetLayers.quietTime), current.latestEnd)
+        reading = current
+    }
+
+    // MARK: Messages
+
+    /// Takes a message on one of the topics; `nil` if it is on another.
+    mutating func receive(
+        _ message: MQTTMessage, _ stack: inout ConfigurationStack, at now: ClockReading
+    ) -> [Step]? {
+        if message.topic == topics.registry(id) { return receiveRegistry(message.payload, &stack, at: now) }
+        guard let index = records.firstIndex(where: { $0.topic == message.topic }) else { return nil }
+        extendReading(at: now.monotonic)
+        if records[index].lastPayload != message.payload, !admit(at: now.monotonic) {
+            records[index].wasSeen = true
+            return []
+        }
+        guard records[index].receive(message.payload, at: now.monotonic) else { return [] }
+        hasNews = hasNews || !records[index].isWaiting
+        var steps: [Step] = logFinding(of: records[index])
+        if reading?.isFirst != true { steps += evaluate(&stack, at: now) }
+        return steps
+    }
+
+    /// Whether a document is read. If too many come, the topics are read again later.
+    private mutating func admit(at now: Timestamp) -> Bool {
+        if budget.spend(at: now) { return true }
+        let later = now.advanced(bySeconds: FleetLayers.readingAfterFlood)
+        nextReading = min(nextReading ?? later, later)
+        return false
+    }
+
+    private mutating func receiveRegistry(
+        _ payload: [UInt8], _ stack: inout ConfigurationStack, at now: ClockReading
+    ) -> [Step] {
+        extendReading(at: now.monotonic)
+        // A missing registry keeps the last one.
+        guard !payload.isEmpty, payload != registry?.envelope.bytes || registryFinding != nil else { return [] }
+        guard admit(at: now.monotonic) else { return [] }
+        hasNews = true
+        let document: RegistryDocument
+        do throws(ConfigurationProblem) {
+            document = try RegistryDocument(reading: payload)
+            if let problem = document.revision.problem(after: registry?.revision, layer: .device) { throw problem }
+        } catch {
+            registryFinding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])
+            return [.log(.warning, "the groups of the registry are rejected: \(error)")]
+        }
+        if let accepted = registry?.revision, document.revision.number <= accepted.number {
+            registryFinding =
+                document.revision.number < accepted.number
+                ? .stale(document.revision) : document.revision == accepted ? nil : .conflict(document.revision)
+            return []
+        }
+        registryFinding = nil
+        registry = document
+        mustStore = true
+        let who = FleetLayers.author(document.envelope)
+        let names = document.groups.isEmpty ? "none" : document.groups.joined(separator: ", ")
+        return [.log(.info, "groups: \(names)\(who)")] + setGroups(document.groups, at: now) + storeIfNeeded()
+    }
+
+    /// Drops the layers of groups that the device left, and reads those of new ones. The configuration changes when they
+    /// are read.
+    private mutating func setGroups(_ groups: [String], at now: ClockReading) -> [Step] {
+        guard groups != self.groups else { return [] }
+        let before = records
+        self.groups = groups
+        records = names.map { name in
+            let topic = topics.topic(of: name, for: id)
+            return before.first { $0.topic == topic } ?? LayerRecord(name, topic: topic)
+        }
+        let (old, new) = (Set(before.map(\.topic)), Set(records.map(\.topic)))
+        if isConnected { readMore(new.subtracting(old), at: now.monotonic) }
+        return old.subtracting(new).sorted().map { .unsubscribe($0) }
+            + new.subtracting(old).sorted().map { .subscribe($0) }
+    }
+
+    // MARK: Deadlines
+
+    var nextDeadline: Timestamp? {
+        let pending = records.filter { $0.isWaiting && !$0.isReportedAsPending }.compactMap(\.offeredAt).min()?
+            .advanced(bySeconds: FleetLayers.pendingTime)
+        return [reading?.end, isConnected ? nextReading : nil, probation?.nextCheck, pending].compactMap { $0 }.min()
+    }
+
+    mutating func handleDeadline(_ stack: inout ConfigurationStack, at now: ClockReading) -> [Step] {
+        var steps: [Step] = []
+        if let current = reading, now.monotonic >= current.end {
+            reading = nil
+            for index in records.indices where !records[index].wasSeen && current.unanswered.isEmpty {
+                if records[index].setMissing() { steps += logFinding(of: records[index]) }
+            }
+            hasNews = hasNews || !steps.isEmpty
+            let next = current.isFirst ? FleetLayers.secondReading : FleetLayers.readingInterval
+            nextReading = now.monotonic.advanced(bySeconds: randomTime(next))
+            steps += evaluate(&stack, at: now)
+        }
+        if isConnected, let due = nextReading, now.monotonic >= due {
+            nextReading = nil
+            beginReading(isFirst: false, at: now.monotonic)
+            steps += filters.map { .subscribe($0) }
+        }
+        for index in records.indices where records[index].isPending(at: now.monotonic) {
+            records[index].isReportedAsPending = true
+            hasNews = true
+        }
+        return steps + checkProbation(&stack, at: now)
+    }
+}
+
+extension FleetLayers {
+    /// Who published a document and why, for the log.
+    static func author(_ envelope: DocumentEnvelope) -> String {
+        let by = envelope.by.map { " by \(ConfigurationProblem.escaped($0))" } ?? ""
+        let note = envelope.note.map { ": \(ConfigurationProblem.escaped($0))" } ?? ""
+        return by.isEmpty && note.isEmpty ? "" : " (revision \(envelope.revision.number)\(by)\(note))"
+    }
+
+    /// The log line about a message that was not accepted.
+    func logFinding(of record: LayerRecord) -> [Step] {
+        let name = "layer \(record.name.text)"
+        switch record.finding {
+        case nil:
+            guard record.isMissing else { return [] }
+            return [.log(.info, "\(name): removed from the broker; what was last accepted stays in force")]
+        case .rejected(let revision, let problems):
+            let number = revision.map { " \($0)" } ?? ""
+            return problems.prefix(5).map { .log(.warning, "\(name): revision\(number) rejected: \($0)") }
+        case .conflict(let revision):
+            return [
+                .log(.warning, "\(name): another document has the accepted revision \(revision.number) and is ignored")
+            ]
+        case .stale(let revision):
+            let accepted = record.stored.highest?.number ?? 0
+            return [.log(.info, "\(name): revision \(revision.number) is older than \(accepted) and is ignored")]
+        }
+    }
+}

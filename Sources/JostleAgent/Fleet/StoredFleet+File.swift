@@ -1,0 +1,156 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import StateStorage
+
+extension StoredFleet {
+    private static let format = "1"
+
+    /// The largest file, bytes: two documents of 64 KiB for every layer, escaped.
+    private static let maximumBytes = 16 << 20
+
+    /// Reads the file of the state directory; without a usable file nothing is known.
+    ///
+    /// - Returns: also a message about a file that cannot be used. It is set aside.
+    static func load(from directory: StateDirectory) -> (fleet: StoredFleet, problem: String?) {
+        let file = StateFile.fleetLayers.rawValue
+        switch directory.read(file, limit: maximumBytes) {
+        case .none: return (StoredFleet(), nil)
+        case .failed(let failure):
+            return (StoredFleet(), "\(file) cannot be read: \(failure); the fleet's configuration is not applied")
+        case .text(let text):
+            do throws(ConfigurationProblem) {
+                return (try StoredFleet(reading: Array(text.utf8)), nil)
+            } catch {
+                let place = directory.setAside(file)
+                return (
+                    StoredFleet(),
+                    "\(error); the fleet's configuration is lost until it is received again"
+                        + (place.map { "; the file was moved to \($0)" } ?? "")
+                )
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// The file's contents.
+    var bytes: [UInt8] {
+        var members: [JSONValue.Member] = [.init("format", .string(StoredFleet.format))]
+        if let probation {
+            members.append(
+                .init(
+                    "probation",
+                    [
+                        "boot": .string(probation.boot), "deaths": .number("\(probation.deaths)"),
+                        "had_samples": .bool(probation.hadSamples), "touches_network": .bool(probation.touchesNetwork),
+                    ]))
+        }
+        if let registry, let registryTopic {
+            members.append(
+                .init(
+                    "registry",
+                    ["topic": .string(registryTopic), "document": StoredFleet.text(registry.document.envelope)]))
+        }
+        members.append(
+            .init("layers", .array(layers.sorted { $0.key < $1.key }.map { StoredFleet.json($0.value, topic: $0.key) }))
+        )
+        return Array((JSONValue.object(members).compactText + "\n").utf8)
+    }
+
+    private static func json(_ layer: StoredLayer, topic: String) -> JSONValue {
+        var members: [JSONValue.Member] = [.init("topic", .string(topic)), .init("layer", .string(layer.name.text))]
+        if let highest = layer.highest {
+            members.append(
+                .init("highest", ["revision": .number("\(highest.number)"), "hash": .string(highest.hash)]))
+        }
+        if let content = layer.inForce { members.append(.init("in_force", json(content))) }
+        if let time = layer.acceptedAt { members.append(.init("accepted_at", .number("\(time)"))) }
+        if let proven = layer.proven { members.append(.init("proven", proven.content.map(json) ?? .null)) }
+        if let undone = layer.undone {
+            members.append(
+                .init("undone", ["revision": .number("\(undone.revision)"), "reason": .string(undone.reason)]))
+        }
+        return .object(members)
+    }
+
+    private static func json(_ content: LayerContent) -> JSONValue {
+        ["skips_candidate": .bool(content.skipsCandidate), "document": text(content.document.envelope)]
+    }
+
+    private static func text(_ envelope: DocumentEnvelope) -> JSONValue {
+        .string(String(decoding: envelope.bytes, as: UTF8.self))
+    }
+
+    // MARK: Reading
+
+    private static let limits: ReaderLimits = {
+        var limits = ReaderLimits()
+        limits.bytes = maximumBytes
+        return limits
+    }()
+
+    /// Reads a file's contents.
+    ///
+    /// - Throws: the first problem. Damaged files are not used in part.
+    init(reading bytes: [UInt8]) throws(ConfigurationProblem) {
+        let source = ConfigurationSource.file(StateFile.fleetLayers.rawValue)
+        let tree = try JSONReader.read(bytes, source: source, limits: StoredFleet.limits)
+        func damaged() -> ConfigurationProblem {
+            ConfigurationProblem(at: ConfigurationPosition(source), "not a list of layers")
+        }
+        guard tree["format"]?.text == StoredFleet.format, case .sequence(let nodes)? = tree["layers"]?.value else {
+            throw damaged()
+        }
+        for node in nodes {
+            guard let topic = node["topic"]?.text, let name = node["layer"]?.text.flatMap({ LayerName($0) }) else {
+                throw damaged()
+            }
+            layers[topic] = try StoredLayer(node, name)
+        }
+        if let node = tree["registry"] {
+            guard let topic = node["topic"]?.text, let text = node["document"]?.text else { throw damaged() }
+            registry = StoredRegistry(document: try RegistryDocument(reading: Array(text.utf8)))
+            registryTopic = topic
+        }
+        if let node = tree["probation"] {
+            guard let boot = node["boot"]?.text, let deaths = node["deaths"]?.text.flatMap({ Int($0) }) else {
+                throw damaged()
+            }
+            probation = StoredProbation(
+                boot: boot, deaths: deaths, hadSamples: node["had_samples"]?.text == "true",
+                touchesNetwork: node["touches_network"]?.text == "true")
+        }
+    }
+}
+
+extension StoredLayer {
+    fileprivate init(_ node: ConfigurationNode, _ name: LayerName) throws(ConfigurationProblem) {
+        self.init(name)
+        if let number = node["highest"]?["revision"]?.text.flatMap({ Int64($0) }),
+            let hash = node["highest"]?["hash"]?.text
+        {
+            highest = DocumentRevision(number: number, hash: hash)
+        }
+        if let content = node["in_force"] { inForce = try StoredLayer.content(content, name) }
+        acceptedAt = node["accepted_at"]?.text.flatMap { Int64($0) }
+        if let content = node["proven"] {
+            proven = Proven(content: content.value == .null ? nil : try StoredLayer.content(content, name))
+        }
+        if let number = node["undone"]?["revision"]?.text.flatMap({ Int64($0) }),
+            let reason = node["undone"]?["reason"]?.text
+        {
+            undone = Undone(revision: number, reason: reason)
+        }
+    }
+
+    private static func content(
+        _ node: ConfigurationNode, _ name: LayerName
+    ) throws(ConfigurationProblem) -> LayerContent {
+        guard let text = node["document"]?.text else {
+            throw ConfigurationProblem(at: node.position, "not a list of layers")
+        }
+        return LayerContent(
+            document: try LayerDocument(reading: Array(text.utf8), layer: name.text),
+            skipsCandidate: node["skips_candidate"]?.text == "true")
+    }
+}

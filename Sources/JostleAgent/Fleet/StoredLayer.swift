@@ -1,0 +1,157 @@
+internal import JostleConfiguration
+internal import JostleMessages
+
+/// A document in force.
+struct LayerContent: Equatable, Sendable {
+    var document: LayerDocument
+
+    /// Whether its candidate was refused or undone here, so that its own configuration is in force.
+    var skipsCandidate = false
+
+    /// The patches to try, the preferred one first.
+    func patches(for id: String) -> [ConfigurationPatch] {
+        let patches = document.patches(for: id)
+        return skipsCandidate ? patches.suffix(1) : patches
+    }
+
+    /// Whether the document has a candidate that this device should try.
+    func usesCandidate(for id: String) -> Bool { !skipsCandidate && document.candidate?.selects(id) == true }
+}
+
+/// What is stored about a layer, so that a restarted board neither loses it nor goes back to an older one.
+struct StoredLayer: Equatable, Sendable {
+    /// A revision that was undone.
+    struct Undone: Equatable, Sendable {
+        var revision: Int64
+        var reason: String
+    }
+
+    /// What was in force before a revision that is on probation; without content there was nothing.
+    struct Proven: Equatable, Sendable {
+        var content: LayerContent?
+    }
+
+    let name: LayerName
+
+    /// The highest revision that was accepted, even if it was undone later.
+    var highest: DocumentRevision?
+
+    /// The document in force.
+    var inForce: LayerContent?
+
+    /// When it was accepted, epoch milliseconds.
+    var acceptedAt: Int64?
+
+    /// What to return to; `nil` unless the layer is on probation.
+    var proven: Proven?
+
+    /// The revision that was undone, until another one is accepted.
+    var undone: Undone?
+
+    init(_ name: LayerName) {
+        self.name = name
+    }
+
+    /// Accepts a document.
+    mutating func accept(_ content: LayerContent, at wall: Int64) {
+        proven = proven ?? Proven(content: inForce)
+        highest = content.document.revision
+        inForce = content
+        acceptedAt = wall
+        undone = nil
+    }
+
+    /// Returns to what was in force before probation, or from a candidate to the document's own configuration first.
+    ///
+    /// - Returns: whether the layer remains on probation.
+    mutating func undo(_ reason: String, for id: String) -> Bool {
+        guard let proven, let content = inForce else { return false }
+        undone = Undone(revision: content.document.revision.number, reason: reason)
+        guard !content.usesCandidate(for: id) else {
+            inForce?.skipsCandidate = true
+            return true
+        }
+        inForce = proven.content
+        self.proven = nil
+        return false
+    }
+}
+
+/// The groups that the fleet's registry puts the device in.
+struct StoredRegistry: Equatable, Sendable {
+    var document: RegistryDocument
+}
+
+/// The trial of new revisions.
+struct StoredProbation: Equatable, Sendable {
+    /// The boot in which it began. A new boot starts it again.
+    var boot: String
+
+    /// How often the process has died in it.
+    var deaths = 0
+
+    /// Whether the sensor delivered samples when it began.
+    var hadSamples: Bool
+
+    /// Whether a key was changed that can affect the connection to the broker.
+    var touchesNetwork: Bool
+
+    /// The deaths after which the revisions are undone.
+    static let maximumDeaths = 3
+}
+
+/// Everything about the fleet's configuration that is on the disk: `fleet-layers.json`.
+struct StoredFleet: Equatable, Sendable {
+    /// The layers by their topics.
+    var layers: [String: StoredLayer] = [:]
+
+    /// The registry, and its topic.
+    var registry: StoredRegistry?
+    var registryTopic: String?
+
+    /// The trial of the revisions that are on probation; `nil` if none is.
+    var probation: StoredProbation?
+
+    /// Undoes the revisions that are on probation.
+    ///
+    /// - Returns: the topics of the layers concerned.
+    mutating func undo(_ reason: String, for id: String) -> [String] {
+        let topics = layers.filter { $0.value.proven != nil }.map(\.key).sorted()
+        var continues = false
+        for topic in topics where layers[topic]?.undo(reason, for: id) == true { continues = true }
+        if continues { probation?.deaths = 0 } else { probation = nil }
+        return topics
+    }
+
+    /// Ends the probation: everything in force counts as proven.
+    mutating func endProbation() {
+        for topic in layers.keys { layers[topic]?.proven = nil }
+        probation = nil
+    }
+
+    /// Counts the start of a process during probation.
+    ///
+    /// - Returns: what to log; `nil` if no revision is on probation.
+    mutating func processStarted(boot: String, id: String) -> String? {
+        guard var trial = probation else { return nil }
+        if trial.boot != boot {
+            trial.boot = boot
+            trial.deaths = 0
+            probation = trial
+            return "a new configuration is on probation, again since this boot"
+        }
+        trial.deaths += 1
+        probation = trial
+        guard trial.deaths >= StoredProbation.maximumDeaths else {
+            return "a new configuration is on probation, and the agent has ended unexpectedly \(trial.deaths) of "
+                + "\(StoredProbation.maximumDeaths) times"
+        }
+        _ = undo("the agent ended unexpectedly \(StoredProbation.maximumDeaths) times", for: id)
+        return "the new configuration is undone: the agent ended unexpectedly \(trial.deaths) times"
+    }
+
+    /// Takes back what `processStarted` counted: this process ends as it should.
+    mutating func processEnds() {
+        if let deaths = probation?.deaths { probation?.deaths = max(0, deaths - 1) }
+    }
+}
