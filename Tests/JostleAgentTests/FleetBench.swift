@@ -112,7 +112,10 @@ struct FleetBench {
     }
 
     /// Lets time pass without a deadline being met, as if the process were suspended.
-    mutating func stall(_ seconds: Double) { bench.stall(seconds) }
+    mutating func stall(_ seconds: Double) {
+        bench.stall(seconds)
+        if hasSensor { bench.participant.sampleArrived(at: bench.now) }
+    }
 
     /// Writes to the disk what the participant asked for.
     mutating func storeFiles() throws {
@@ -162,7 +165,7 @@ struct FleetBench {
         if let payload = reports.last?.message.payload { lastReport = payload }
         return try #require(try JSONSerialization.jsonObject(with: Data(lastReport)) as? [String: Any])
     }
-    private var lastReport: [UInt8] = []
+    var lastReport: [UInt8] = []
 
     /// A layer in the last report.
     mutating func layer(_ name: String) throws -> [String: Any] {

@@ -156,7 +156,8 @@ import Testing
         try board.publish(.device, layer(1, #"{"gestures":{"shake":{"when":{"tilt_below":40}}}}"#))
         #expect(try board.status("device") == "rejected 1")
         try board.publish(.all, layer(2, #"{"gestures":{"shake":{"when":{"tilt_above":30}}}}"#))
-        #expect(try board.status("device") == "applied 1" && board.status("all") == "applied 2")
+        #expect(try board.status("device") == "applied 1")
+        #expect(try board.status("all") == "applied 2")
     }
 
     /// The result depends on the documents, not on the order in which they arrive.
@@ -164,7 +165,8 @@ import Testing
         var board = try FleetBench()
         try board.publish(.device, layer(1, #"{"gestures":{"shake":{"sensitivity":8,"when":{"tilt_below":40}}}}"#))
         try board.publish(.all, layer(1, #"{"gestures":{"shake":{"when":{"tilt_above":50}}}}"#))
-        #expect(try board.status("all") == "applied 1" && board.status("device") == "rejected 1")
+        #expect(try board.status("all") == "applied 1")
+        #expect(try board.status("device") == "rejected 1")
         #expect(board.sensitivity == 5)
         try board.publish(.all, layer(2, "{}"))
         #expect(try board.status("device") == "applied 1" && board.sensitivity == 8)
@@ -219,7 +221,8 @@ import Testing
         board.retained = [:]
         try board.connect()
         #expect(board.sensitivity == 3)
-        #expect(try board.status("all") == "missing 12" && board.status("device") == "missing 4")
+        #expect(try board.status("all") == "missing 12")
+        #expect(try board.status("device") == "missing 4")
         // An operator who does not look starts at 1.
         try board.publish(.all, layer(1, sensitivity: 9))
         #expect(try board.status("all") == "stale 1" && board.sensitivity == 3)

@@ -50,7 +50,7 @@ struct CommandHandler: Participant {
                 return []
             }
             let refusal = CommandRefusal(.tooMany, "too many commands: ten at once, then two a second")
-            return CommandHandler.refuse(refusal, name, address, at: now)
+            return CommandHandler.refuse(refusal, name, address, message, at: now)
         }
         do throws(CommandRefusal) {
             guard !message.retain else {
@@ -66,7 +66,7 @@ struct CommandHandler: Participant {
                 )
             ]
         } catch {
-            return CommandHandler.refuse(error, name, address, at: now)
+            return CommandHandler.refuse(error, name, address, message, at: now)
         }
     }
 
@@ -77,9 +77,10 @@ struct CommandHandler: Participant {
     }
 
     private static func refuse(
-        _ refusal: CommandRefusal, _ name: String, _ address: ReplyAddress, at now: ClockReading
+        _ refusal: CommandRefusal, _ name: String, _ address: ReplyAddress, _ message: MQTTMessage,
+        at now: ClockReading
     ) -> Effects {
-        [.log(.warning, refusal.line(for: name))]
+        [.log(.warning, refusal.line(for: name) + origin(of: message))]
             + address.messages(refusing: refusal, at: now.wall).map { .publish($0) }
     }
 

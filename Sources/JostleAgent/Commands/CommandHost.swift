@@ -73,7 +73,7 @@ final class CommandHost {
             if let details { reply.send(details) }
             request.command.afterAnswer(on: self)
         } catch {
-            log.warning(error.line(for: request.name))
+            log.warning(error.line(for: request.name) + request.origin)
             reply.refuse(error)
         }
     }

@@ -15,13 +15,14 @@ struct Probation: Equatable, Sendable {
 
     /// Seconds between two checks.
     static let interval = 2.0
-    /// Seconds without a sample after which the sensor counts as silent.
+    /// Seconds without a sample after which the sensor counts as silent, and the checks that this takes. Checks are
+    /// counted because a process that was suspended has seen no sample for long.
     static let longestSilence = 10.0
+    static let maximumSilentChecks = 5
     /// A check that is later than this counts, s; and how many of them in a row are too many.
     static let tolerance = 1.0
     static let maximumMisses = 3
 
-    private let start: Timestamp
     /// Seconds that have to pass.
     private let duration: Double
     /// Whether the sensor delivered before the change.
@@ -36,9 +37,11 @@ struct Probation: Equatable, Sendable {
     private var timeCutOff = 0.0
     /// Checks in a row that were late.
     private var misses = 0
+    /// Checks in a row before which no sample arrived, and when the last one was.
+    private var silentChecks = 0
+    private var lastSample: Timestamp?
 
     init(duration: Double, hadSamples: Bool, touchesNetwork: Bool, isConnected: Bool, at now: Timestamp) {
-        start = now
         self.duration = duration
         self.hadSamples = hadSamples
         self.touchesNetwork = touchesNetwork
@@ -74,8 +77,9 @@ struct Probation: Equatable, Sendable {
         count(until: now)
         misses = now.seconds(since: nextCheck) > Probation.tolerance ? misses + 1 : 0
         nextCheck = now.advanced(bySeconds: Probation.interval)
-        let latest = max(lastSample ?? start, start)
-        if hadSamples, !isSensingStopped, now.seconds(since: latest) > Probation.longestSilence {
+        silentChecks = lastSample == self.lastSample ? silentChecks + 1 : 0
+        self.lastSample = lastSample
+        if hadSamples, !isSensingStopped, silentChecks >= Probation.maximumSilentChecks {
             return .failed("the sensor delivers no samples any more")
         }
         if misses >= Probation.maximumMisses { return .failed("the agent cannot keep up") }

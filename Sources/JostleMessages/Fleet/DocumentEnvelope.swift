@@ -126,14 +126,15 @@ extension ConfigurationNode {
     /// A whole number; `nil` if the key is absent.
     func integer(_ key: String, in bounds: ClosedRange<Int64>) throws(ConfigurationProblem) -> Int64? {
         guard let node = self[key] else { return nil }
-        guard case .scalar(let text, .plain) = node.value, let value = Double(text), value == value.rounded(),
-            value >= Double(bounds.lowerBound), value <= Double(bounds.upperBound)
+        // In JSON 5.0 and 5e0 are the integer 5. Digits alone are not rounded.
+        guard case .scalar(let text, .plain) = node.value,
+            let value = Int64(text) ?? Double(text).flatMap({ Int64(exactly: $0) }), bounds.contains(value)
         else {
             throw ConfigurationProblem(
                 at: node.position, path: key, found: node.text, "is not a whole number within its bounds",
                 allowed: "\(bounds.lowerBound) … \(bounds.upperBound)")
         }
-        return Int64(value)
+        return value
     }
 
     /// A text on one line; `nil` if the key is absent.
