@@ -174,6 +174,18 @@ import Testing
         }
     }
 
+    /// The access rules for mosquitto permit these components and no others.
+    @Test func accessRulesPermitAllComponents() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("config/mosquitto/acl")
+        let rules = try String(contentsOf: file, encoding: .utf8)
+        let permitted = rules.matches(of: #/\npattern readwrite homeassistant\/(\w+)\/%u\/\+\/config/#).map {
+            $0.output.1
+        }
+        let announced = set().keys.compactMap { $0.split(separator: "/").first }
+        #expect(Set(permitted) == Set(announced))
+    }
+
     @Test func deviceFieldsMatchConfiguration() throws {
         let set = set { settings in
             settings.device.name = "Lamp \"shaker\""
