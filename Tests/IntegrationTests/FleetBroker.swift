@@ -30,6 +30,7 @@ struct FleetBroker {
     /// - Parameters:
     ///   - uncommented: lines of the access rules and of the configuration from which `#` is removed.
     ///   - change: a change of the access rules.
+    /// - Throws: if the broker does not start.
     init(
         uncommented: [String] = [], changing change: (String) throws -> String = { $0 }
     ) async throws {
