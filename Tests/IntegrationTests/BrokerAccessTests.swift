@@ -135,6 +135,29 @@ struct BrokerAccessTests {
         #expect(systems == ["operator"])
     }
 
+    /// The broker publishes a will when it closes a connection, here because the same user connects again.
+    @Test(arguments: [MQTTVersion.v5, .v311])
+    func willsAreMessagesToo(_ version: MQTTVersion) async throws {
+        let fleet = try await FleetBroker()
+        defer { fleet.kill() }
+        let observer = try await fleet.client("observer").connected()
+        defer { observer.end() }
+        for (topic, isAllowed) in [("jostle/lamp-1/availability", false), ("jostle/washer-1/availability", true)] {
+            let will = MQTTMessage(topic: topic, text: "will", qos: .atLeastOnce, retain: true)
+            let first = try fleet.client("washer-1", .devices, versions: .only(version), will: will)
+            let isAdmitted = await eventually { first.connections > 0 || first.isRefused } && first.connections > 0
+            #expect(isAdmitted || !isAllowed)
+            let second = try fleet.client("washer-1", .devices)
+            if isAdmitted { #expect(await eventually { first.losses > 0 }) }
+            first.end()
+            _ = try await second.connected()
+            second.end()
+            try observer.publish("last/\(isAllowed)")
+            #expect(await observer.receives("last/\(isAllowed)"))
+            #expect(observer.topics(of: "will").contains(topic) == isAllowed)
+        }
+    }
+
     /// The two ways of the comments in the access rules: for every device, and for one.
     @Test(
         arguments: [

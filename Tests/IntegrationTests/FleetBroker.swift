@@ -74,7 +74,7 @@ struct FleetBroker {
     /// A client that subscribes to everything, as an MQTT library would, with a client id of its own.
     func client(
         _ user: String, _ listener: Listener = .commands, clientID: String? = nil,
-        versions: MQTTOptions.Versions = .automatic
+        versions: MQTTOptions.Versions = .automatic, will: MQTTMessage? = nil
     ) throws -> FleetClient {
         var options = MQTTOptions(
             brokers: [BrokerAddress(host: "localhost", port: port(listener), usesTLS: true)],
@@ -82,6 +82,7 @@ struct FleetBroker {
         options.tls.caFile = certificates.caFile
         options.credentials = MQTTCredentials(userName: user, password: MQTTCredentials.Secret("of-\(user)"))
         options.versions = versions
+        options.will = will
         options.backoff.base = .milliseconds(20)
         return try FleetClient(options)
     }
