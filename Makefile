@@ -76,8 +76,7 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
 	install -m 644 $(CONFIGURATION) $(DESTDIR)$(docdir)/jostle.yaml
 	install -d $(DESTDIR)$(docdir)/mosquitto
-	install -m 644 config/mosquitto/jostle.conf config/mosquitto/devices $(DESTDIR)$(docdir)/mosquitto/
-	install -m 755 config/mosquitto/make-acl $(DESTDIR)$(docdir)/mosquitto/
+	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml; the new default is $(docdir)/jostle.yaml.' \
 	    || install -v -m 644 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
@@ -86,7 +85,7 @@ install: ## Install the program and its service (as root, after `make build`)
 uninstall: ## Remove the installed files; keep configuration, state and user
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
 	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(docdir)/jostle.yaml)
-	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf devices make-acl)
+	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf acl)
 	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
 	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service systemd/system/jostle@.service \
 	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf)

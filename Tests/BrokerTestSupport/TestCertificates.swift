@@ -59,17 +59,26 @@ package struct TestCertificates {
 
     /// Creates `server.pem` and `server.key`, replacing earlier ones.
     package func makeServerCertificate(name: String, _ validity: Validity = .now) throws {
-        try Self.makeKey("server.key", in: directory)
+        try makeCertificate("server", name: name, ["-addext", "subjectAltName=DNS:\(name)"], validity)
+    }
+
+    /// Creates `USER.pem` and `USER.key` for a client, with the user as the common name. Only the owner can read the key.
+    package func makeClientCertificate(user: String) throws {
+        try makeCertificate(user, name: user, [], .now)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: directory.path("\(user).key"))
+    }
+
+    private func makeCertificate(_ file: String, name: String, _ options: [String], _ validity: Validity) throws {
+        try Self.makeKey("\(file).key", in: directory)
         try runCommand(
             [
-                "openssl", "req", "-new", "-key", "server.key", "-out", "server.csr", "-subj", "/CN=\(name)", "-addext",
-                "subjectAltName=DNS:\(name)",
-            ], in: directory)
+                "openssl", "req", "-new", "-key", "\(file).key", "-out", "\(file).csr", "-subj", "/CN=\(name)",
+            ] + options, in: directory)
         let dates = validity.dates
         try runCommand(
             [
-                "openssl", "ca", "-batch", "-notext", "-config", "ca.cnf", "-in", "server.csr", "-out", "server.pem",
-                "-startdate", dates.start, "-enddate", dates.end,
+                "openssl", "ca", "-batch", "-notext", "-config", "ca.cnf", "-in", "\(file).csr", "-out",
+                "\(file).pem", "-startdate", dates.start, "-enddate", dates.end,
             ], in: directory)
     }
 

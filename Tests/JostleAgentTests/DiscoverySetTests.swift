@@ -174,6 +174,34 @@ import Testing
         }
     }
 
+    @Test func configurationShowsWorstStatusAndLayers() throws {
+        let entity = try #require(set { $0.publish.health.interval = 0 }["sensor/dut/configuration/config"])
+        #expect(entity["state_topic"] as? String == "jostle/dut/config/reported")
+        #expect(entity["json_attributes_topic"] as? String == "jostle/dut/config/reported")
+        #expect(entity["entity_category"] as? String == "diagnostic" && entity["expire_after"] == nil)
+        #expect(
+            entity["value_template"] as? String == """
+                {% set found = (value_json.layers | default({})).values() | map(attribute='status') | list %}\
+                {{ ['rolled_back', 'rejected', 'conflict', 'stale', 'missing', 'pending', 'applied'] \
+                | select('in', found) | first | default('none') }}
+                """)
+        #expect(
+            entity["json_attributes_template"] as? String
+                == "{{ {'layers': value_json.layers | default({})} | tojson }}")
+    }
+
+    /// The access rules for mosquitto permit these components and no others.
+    @Test func accessRulesPermitAllComponents() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("config/mosquitto/acl")
+        let rules = try String(contentsOf: file, encoding: .utf8)
+        let permitted = rules.matches(of: #/\npattern readwrite homeassistant\/(\w+)\/%u\/\+\/config/#).map {
+            $0.output.1
+        }
+        let announced = set().keys.compactMap { $0.split(separator: "/").first }
+        #expect(Set(permitted) == Set(announced))
+    }
+
     @Test func deviceFieldsMatchConfiguration() throws {
         let set = set { settings in
             settings.device.name = "Lamp \"shaker\""

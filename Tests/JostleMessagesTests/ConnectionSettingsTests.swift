@@ -51,7 +51,7 @@ import Testing
             $0.mqtt.checksServerName = false
             $0.mqtt.version = .v311
         }
-        #expect(options.clientID == "jostle-washer-1")
+        #expect(options.clientID == "_jostle-washer-1")
         #expect(options.keepAlive == .milliseconds(7500))
         #expect(options.tls.caFile == "/ca" && options.tls.keyFile == "/key")
         #expect(options.tls.certificateFile == "/certificate")

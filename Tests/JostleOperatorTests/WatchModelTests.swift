@@ -41,6 +41,53 @@ import Testing
         #expect(device.health?.problems == ["clock"])
     }
 
+    @Test func recordsLayersOfConfiguration() throws {
+        let text = #"""
+            {"t":1,"settings":{},"layers":{"all":{"status":"applied","revision":12,"hash":"0f3a"},
+            "group:laundry":{"status":"rejected","revision":3,"in_force":2,
+            "errors":[{"path":"gestures.shake.sensitivity","value":70,"allowed":"1 … 10","reason":"out of bounds"}]},
+            "device":{"status":"none"}}}
+            """#
+        let result = model([("dut/config/reported", text)])
+        let device = try #require(result.model.devices["dut"])
+        let configuration = try #require(device.configuration)
+        #expect(result.change == .configuration && device.needsAttention)
+        #expect(configuration.layers.map(\.name) == ["all", "group:laundry", "device"])
+        #expect(configuration.layers.map(\.status) == ["applied", "rejected", "none"])
+        #expect(configuration.layers.map(\.revision) == [12, 3, nil])
+        #expect(configuration.layers.map(\.revisionInForce) == [nil, 2, nil])
+        #expect(configuration.layers[1].error == "gestures.shake.sensitivity out of bounds")
+        #expect(configuration.status == "rejected")
+        // The same report again, as after a new subscription.
+        #expect(model([("dut/config/reported", text), ("dut/config/reported", text)]).change == nil)
+        // A report of an agent without layers.
+        #expect(model([("dut/config/reported", "{\"settings\":{}}")]).change == nil)
+        #expect(model([("dut/config/reported", text), ("dut/config/reported", "{}")]).change == .configuration)
+    }
+
+    @Test(
+        arguments: [
+            ("applied", "none", "applied", false), ("pending", "applied", "pending", false),
+            ("applied", "rolled_back", "rolled_back", true), ("conflict", "missing", "conflict", true),
+            ("applied", "stale", "stale", false), ("none", "none", "none", false), ("applied", "new", "new", false),
+        ])
+    func worstStatusCounts(_ first: String, _ second: String, _ worst: String, _ needsAttention: Bool) throws {
+        let text = "{\"layers\":{\"all\":{\"status\":\"\(first)\"},\"device\":{\"status\":\"\(second)\"}}}"
+        let device = try #require(model([("dut/config/reported", text)]).model.devices["dut"])
+        #expect(device.configuration?.status == worst && device.needsAttention == needsAttention)
+    }
+
+    @Test func boundsForeignLayers() throws {
+        let layers = (0..<100).map { "\"group:\($0)\\u001b[2J\":{\"status\":\"\\u001b]0;x\",\"revision\":1e300}" }
+        let result = model([("dut/config/reported", "{\"layers\":{\(layers.joined(separator: ","))}}")])
+        let configuration = try #require(result.model.devices["dut"]?.configuration)
+        #expect(configuration.layers.count == 16 && configuration.layers.allSatisfy { $0.revision == nil })
+        for layer in configuration.layers {
+            #expect((layer.name + layer.status).unicodeScalars.allSatisfy { $0.value >= 0x20 })
+        }
+        #expect(model([("dut/config/reported", "{\"layers\":{\"all\":7,\"device\":null}}")]).change == nil)
+    }
+
     @Test func recordsEventOnce() throws {
         let text =
             "{\"id\":\"a-1\",\"t\":1795182603123,\"gesture\":\"shake\",\"phase\":\"cancelled\",\"strength\":14.25,"
@@ -61,7 +108,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("attitude", "{"), ("attitude", "[1]"), ("attitude", "{\"roll\":1,\"pitch\":2}"),
+            ("attitude", "{"), ("config/reported", "online"), ("attitude", "[1]"),
+            ("attitude", "{\"roll\":1,\"pitch\":2}"),
             ("attitude", "{\"roll\":1e999,\"pitch\":2,\"yaw\":3}"),
             ("attitude", "{\"roll\":\"1\",\"pitch\":2,\"yaw\":3}"), ("attitude", "{\"roll\":1,\"roll\":2}"),
             ("availability", "perhaps"), ("event/shake", "{\"phase\":\"began\"}"),
@@ -82,7 +130,7 @@ import Testing
     @Test(
         arguments: [
             "other/dut/availability", "jostle/_all/availability", "jostle//availability", "jostle/a b/availability",
-            "jostle/dut/command/ping", "jostle/dut/config/reported", "jostle", "jostle/other/availability",
+            "jostle/dut/command/ping", "jostle/dut/config/desired", "jostle", "jostle/other/availability",
         ])
     func ignoresOtherTopics(topic: String) {
         var model = WatchModel(prefix: "jostle", onlyDevice: "dut")

@@ -217,6 +217,48 @@ import Testing
                 """)
     }
 
+    private static let rejected = #"""
+        {"layers":{"all":{"status":"applied","revision":12},"device":{"status":"none"},
+        "group:laundry":{"status":"rejected","revision":3,"in_force":2,
+        "errors":[{"path":"gestures.shake.sensitivity","value":70,"reason":"out of bounds"}]}}}
+        """#
+
+    @Test func showsLayersOfFleet() {
+        let applied = #"{"layers":{"all":{"status":"applied","revision":12},"device":{"status":"none"}}}"#
+        let messages = Self.fleet + [("washer-1/config/reported", Self.rejected), ("attic/config/reported", applied)]
+        let lines = FleetScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: Self.timeOfDay).lines(
+            Self.model(messages, onlyDevice: nil), Self.connected, size: ScreenSize(columns: 100, rows: 10))
+        #expect(
+            Self.text(lines) == """
+                 4 devices, 3 online, 1 with problems                    connected to mqtt://localhost:1883, MQTT 5
+                device              config             rate  state             last gesture
+                dryer     online    -                0.0 Hz  -                 problems: sensor, clock
+                washer-1  online    rejected       199.8 Hz  +z up, still      group:laundry 3 rejected (2 in force…
+                washer-2  offline   -               50.0 Hz  -
+                attic     online    applied               -  -
+                """)
+        #expect(lines[3].style == .warning && lines[5].style == .plain)
+    }
+
+    @Test func showsLayersOfDevice() {
+        let screen = Self.screen(80, 24, Self.messages + [("lamp/config/reported", Self.rejected)])
+        let line = screen.first { $0.text.hasPrefix("configuration") }
+        #expect(
+            line
+                == ScreenLine(
+                    "configuration: group:laundry 3 rejected (2 in force): gestures.shake.sensitivit…", .warning))
+        var lines = WatchLines(glyphs: Glyphs(isUnicode: true))
+        let device = Self.model([("lamp/config/reported", Self.rejected)]).emptyDevice("lamp")
+        #expect(
+            lines.line(.configuration, of: device, at: Self.start, time: "now") == "now  lamp  configuration  no layers"
+        )
+        let known = Self.model([("lamp/config/reported", Self.rejected)]).devices["lamp"]
+        #expect(
+            known.flatMap { lines.line(.configuration, of: $0, at: Self.start, time: "now") }
+                == "now  lamp  configuration  all 12 applied, device none, "
+                + "group:laundry 3 rejected (2 in force): gestures.shake.sensitivity out of bounds")
+    }
+
     @Test func countsDevicesThatDoNotFit() {
         #expect(
             Self.list(50, 4) == """

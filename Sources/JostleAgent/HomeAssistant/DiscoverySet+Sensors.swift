@@ -70,6 +70,25 @@ extension DiscoverySet {
             sensor(health, "{{ value_json.uptime }}", unit: "s", decimals: 0, kind: "duration", counts: true) + hidden)
     }
 
+    /// Adds the entity that shows how the device took the fleet's layers of its configuration: the worst status, and the
+    /// layers with their revisions and errors as attributes.
+    mutating func addConfiguration() {
+        let reported = facts.topics.reported
+        // In Home Assistant, a sensor whose template renders `None` has no value; the status `none` is another word.
+        let template =
+            "{% set found = (value_json.layers | default({})).values() | map(attribute='status') | list %}"
+            + "{{ ['rolled_back', 'rejected', 'conflict', 'stale', 'missing', 'pending', 'applied'] "
+            + "| select('in', found) | first | default('none') }}"
+        addEntity(
+            "sensor", "configuration", "Configuration",
+            [
+                .init("state_topic", .string(reported)), .init("value_template", .string(template)),
+                .init("entity_category", "diagnostic"), .init("icon", "mdi:cog-sync"),
+                .init("json_attributes_topic", .string(reported)),
+                .init("json_attributes_template", "{{ {'layers': value_json.layers | default({})} | tojson }}"),
+            ])
+    }
+
     /// The expiry of a value that is published at regular intervals: three missed messages.
     private static func expiry(heartbeat: Double, interval: Double) -> [JSONValue.Member] {
         guard heartbeat > 0 else { return [] }

@@ -27,6 +27,7 @@ struct DiscoverySet: Equatable, Sendable {
         addGestures()
         addSensors()
         addDiagnostics()
+        addConfiguration()
         addControls()
     }
 

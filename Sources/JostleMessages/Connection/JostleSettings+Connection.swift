@@ -16,10 +16,13 @@ extension JostleSettings {
     }
 
     /// The options of the MQTT client. Reads user name and password from their files.
+    ///
+    /// Client ids start with an underscore, which a device's id cannot. So a broker that uses a device's user name as its
+    /// client id, and admits only such ids elsewhere, does not let anybody disconnect the device by taking its client id.
     package func mqttOptions(clientID: String, brokers: [MosquittoClient.BrokerAddress]) throws(SecretFileError)
         -> MQTTOptions
     {
-        var options = MQTTOptions(brokers: brokers, clientID: "jostle-\(clientID)")
+        var options = MQTTOptions(brokers: brokers, clientID: "_jostle-\(clientID)")
         // People notice a reconnect delay of 15 s; a thousand devices that return within it do not overload a broker.
         options.backoff.cap = .seconds(15)
         if homeAssistant.discovery {

@@ -27,25 +27,30 @@ package final class RemoteDevice {
     package init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         let runName = RunName.new()
+        let options = try RemoteDevice.options(settings, runName: runName)
         topics = Topics(prefix: settings.mqtt.prefix, id: id)
-        replyTopic = "\(settings.mqtt.prefix)/_reply/\(runName)"
+        replyTopic = ReplyTopic.make(
+            prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),
+            run: runName)
         filters = ["\(topics.events)#", topics.availability, replyTopic]
         let inbox = RemoteInbox(eventTopics: topics.events, availabilityTopic: topics.availability)
-        client = try RemoteDevice.client(settings, runName: runName, filters: filters, inbox)
+        client = try RemoteDevice.client(options, filters: filters, inbox)
         self.id = id
         self.inbox = inbox
     }
 
-    private static func client(
-        _ settings: JostleSettings, runName: String, filters: [String], _ inbox: RemoteInbox
-    ) throws(RemoteDeviceError) -> MQTTClient<Never> {
-        let options: MQTTOptions
+    private static func options(_ settings: JostleSettings, runName: String) throws(RemoteDeviceError) -> MQTTOptions {
         do throws(SecretFileError) {
-            options = try settings.mqttOptions(
+            return try settings.mqttOptions(
                 clientID: "ask-\(runName)", brokers: settings.brokers(embeddedPort: nil))
         } catch {
             throw .secretFile(error)
         }
+    }
+
+    private static func client(
+        _ options: MQTTOptions, filters: [String], _ inbox: RemoteInbox
+    ) throws(RemoteDeviceError) -> MQTTClient<Never> {
         do throws(MQTTError) {
             let client = try MQTTClient<Never>(options: options) { inbox.handle($0) }
             for filter in filters { try client.subscribe(to: filter, qos: .atLeastOnce) }

@@ -29,6 +29,27 @@ struct MessageFields {
         }
     }
 
+    private init(_ tree: ConfigurationNode) {
+        self.tree = tree
+    }
+
+    /// The objects in an object, with their keys as bounded text.
+    func objects(_ name: String, atMost limit: Int) -> [(key: String, fields: MessageFields)] {
+        guard case .mapping(let entries)? = tree[name]?.value else { return [] }
+        return entries.prefix(limit).compactMap { entry in
+            guard case .mapping = entry.node.value else { return nil }
+            return (MessageFields.bounded(entry.key), MessageFields(entry.node))
+        }
+    }
+
+    /// The first element of a list of objects.
+    func firstObject(_ name: String) -> MessageFields? {
+        guard case .sequence(let elements)? = tree[name]?.value, let first = elements.first,
+            case .mapping = first.value
+        else { return nil }
+        return MessageFields(first)
+    }
+
     /// A number; `nil` if it is absent or implausibly large.
     func number(_ name: String) -> Double? {
         guard case .scalar(let text, .plain)? = tree[name]?.value, let number = Double(text) else { return nil }

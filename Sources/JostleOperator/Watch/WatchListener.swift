@@ -126,7 +126,7 @@ package final class WatchListener: Sendable {
         let root = "\(prefix)/\(id ?? "+")"
         var filters: [(String, MQTTQoS)] = [
             ("\(root)/availability", .atLeastOnce), ("\(root)/state", .atLeastOnce), ("\(root)/health", .atMostOnce),
-            ("\(root)/event/+", .atLeastOnce),
+            ("\(root)/event/+", .atLeastOnce), ("\(root)/config/reported", .atLeastOnce),
         ]
         if id != nil { filters += [("\(root)/attitude", .atMostOnce), ("\(root)/motion", .atMostOnce)] }
         return filters

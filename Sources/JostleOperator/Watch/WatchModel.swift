@@ -10,6 +10,9 @@ package struct WatchModel: Equatable, Sendable {
     /// The number of events kept for a single device, and for each device of a fleet.
     private static let history = (one: 100, each: 8)
 
+    /// The topics of a device with JSON payloads, other than events.
+    private static let topics: Set = ["attitude", "motion", "state", "health", "config/reported"]
+
     private let prefix: String
 
     /// The only device in the model; `nil` for a fleet.
@@ -44,6 +47,7 @@ package struct WatchModel: Equatable, Sendable {
         case motion
         case state
         case health
+        case configuration
         case event(WatchedEvent)
         /// The message cannot be parsed, and why.
         case malformed(String)
@@ -77,7 +81,7 @@ package struct WatchModel: Equatable, Sendable {
         if topic == "availability" { return updateAvailability(message.payload, &device) }
         let isEvent = topic.hasPrefix("event/")
         // Agents do not retain events. A retained one comes from another client and reappears at every subscription.
-        guard isEvent ? !message.retain : ["attitude", "motion", "state", "health"].contains(topic) else { return nil }
+        guard isEvent ? !message.retain : WatchModel.topics.contains(topic) else { return nil }
         let fields: MessageFields
         do throws(ConfigurationProblem) {
             fields = try MessageFields(message.payload, topic: topic)
@@ -106,6 +110,11 @@ package struct WatchModel: Equatable, Sendable {
             device.healthHash = hash
             device.health = WatchedDevice.Health(fields, at: now)
             return .health
+        case "config/reported":
+            let configuration = WatchedConfiguration(fields)
+            guard configuration != device.configuration else { return nil }
+            device.configuration = configuration
+            return .configuration
         default:
             guard let event = WatchedEvent(fields, at: now) else {
                 return malformed("\(topic): no gesture and phase", &device)

@@ -10,6 +10,8 @@ package struct WatchedDevice: Equatable, Sendable {
     package internal(set) var motion: Motion?
     package internal(set) var state: State?
     package internal(set) var health: Health?
+    /// The fleet's layers of the configuration; `nil` if the device reports none.
+    package internal(set) var configuration: WatchedConfiguration?
     /// The hash of the last health message.
     var healthHash: Int?
 
@@ -120,8 +122,10 @@ package struct WatchedDevice: Equatable, Sendable {
     /// Whether sensing was stopped by a command.
     package var isStopped: Bool { state?.isStopped ?? health?.isStopped ?? false }
 
-    /// Whether the device is offline or reports problems.
-    package var needsAttention: Bool { isOnline == false || health?.problems.isEmpty == false }
+    /// Whether the device is offline, reports problems, or does not follow a layer of its configuration.
+    package var needsAttention: Bool {
+        isOnline == false || health?.problems.isEmpty == false || configuration?.needsAttention == true
+    }
 
     /// Records an event.
     ///

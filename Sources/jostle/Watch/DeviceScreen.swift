@@ -160,7 +160,17 @@ struct DeviceScreen {
                 lines.append(item)
             }
         }
-        return lines.prefix(4).map { ScreenLine($0, device.isOnline == false ? .dim : .plain) }
+        let style: ScreenLine.Style = device.isOnline == false ? .dim : .plain
+        return lines.prefix(4).map { ScreenLine($0, style) } + configuration(device, style)
+    }
+
+    /// The layers of the configuration on one line, those that need attention first.
+    private func configuration(_ device: WatchedDevice, _ style: ScreenLine.Style) -> [ScreenLine] {
+        guard let configuration = device.configuration else { return [] }
+        let layers = configuration.layers
+        let sorted = layers.filter(\.needsAttention) + layers.filter { !$0.needsAttention }
+        let text = "configuration: " + sorted.map(WatchText.layer).joined(separator: ", ")
+        return [ScreenLine(glyphs.clean(text), configuration.needsAttention ? .warning : style)]
     }
 
     // MARK: Gestures

@@ -43,13 +43,23 @@ struct FleetScreen {
     private func table(_ devices: [WatchedDevice], room: Int, columns: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         let width = min(max(8, devices.map(\.id.count).max() ?? 0), max(8, columns / 3))
-        var lines = [ScreenLine(row(width, "device", "", "rate", "state", "last gesture"), .dim)]
+        // Without layers, the column would only take room.
+        let hasLayers = devices.contains { $0.configuration != nil }
+        func row(
+            _ id: String, _ availability: String, _ layers: String, _ rate: String, _ state: String, _ last: String
+        )
+            -> String
+        {
+            self.row(width, id, availability, hasLayers ? layers : nil, rate, state, last)
+        }
+        var lines = [ScreenLine(row("device", "", "config", "rate", "state", "last gesture"), .dim)]
         // If there is no room for all devices, the last row has the number of the others.
         let isCut = devices.count > room - 1
         for device in devices.prefix(isCut ? max(0, room - 2) : devices.count) {
             let rate = device.health?.rate.map { formatted($0, "%.1f Hz") } ?? "-"
             let state = device.state.map(WatchText.state) ?? "-"
-            let text = row(width, device.id, WatchText.availability(device), rate, state, last(device))
+            let layers = device.configuration?.status ?? "-"
+            let text = row(device.id, WatchText.availability(device), layers, rate, state, last(device))
             let style: ScreenLine.Style = device.needsAttention ? .warning : device.isStopped ? .dim : .plain
             lines.append(ScreenLine(text, style))
         }
@@ -58,21 +68,23 @@ struct FleetScreen {
     }
 
     private func row(
-        _ width: Int, _ id: String, _ availability: String, _ rate: String, _ state: String, _ last: String
+        _ width: Int, _ id: String, _ availability: String, _ layers: String?, _ rate: String, _ state: String,
+        _ last: String
     ) -> String {
         let rateColumn = String(repeating: " ", count: max(0, 10 - rate.count)) + rate
-        let cells = [
-            glyphs.fit(glyphs.clean(id), width), glyphs.fit(availability, 8), glyphs.fit(rateColumn, 10),
-            glyphs.fit(glyphs.clean(state), 16), glyphs.clean(last),
-        ]
+        var cells = [glyphs.fit(glyphs.clean(id), width), glyphs.fit(availability, 8)]
+        // As wide as the longest status, rolled_back.
+        if let layers { cells.append(glyphs.fit(glyphs.clean(layers), 11)) }
+        cells += [glyphs.fit(rateColumn, 10), glyphs.fit(glyphs.clean(state), 16), glyphs.clean(last)]
         return cells.joined(separator: "  ")
     }
 
-    /// The last gesture, or the device's problems.
+    /// The last gesture, or the device's problems, or the layer that it does not follow.
     private func last(_ device: WatchedDevice) -> String {
         if let problems = device.health?.problems, !problems.isEmpty {
             return "problems: \(problems.joined(separator: ", "))"
         }
+        if let layer = device.configuration?.layers.first(where: \.needsAttention) { return WatchText.layer(layer) }
         guard let event = device.events.first else { return "" }
         return "\(event.time.map(timeOfDay) ?? "--:--:--") \(WatchText.event(event))"
     }

@@ -42,6 +42,9 @@ struct WatchLines {
             guard let health = device.health else { return nil }
             let problems = health.problems.isEmpty ? "" : "problems: \(health.problems.joined(separator: ", ")), "
             return "health  \(problems)\(WatchText.health(health).joined(separator: ", "))"
+        case .configuration:
+            guard let configuration = device.configuration else { return "configuration  no layers" }
+            return "configuration  \(WatchText.configuration(configuration))"
         case .event(let event): return WatchText.event(event)
         case .malformed(let reason): return "malformed  \(reason)"
         }

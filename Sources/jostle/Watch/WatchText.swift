@@ -33,6 +33,19 @@ enum WatchText {
         return items
     }
 
+    /// The layers of the configuration, with status and revision.
+    static func configuration(_ configuration: WatchedConfiguration) -> String {
+        configuration.layers.map(layer).joined(separator: ", ")
+    }
+
+    /// A layer: `group:laundry 3 rejected (2 in force): gestures.shake.sensitivity out of bounds`.
+    static func layer(_ layer: WatchedConfiguration.Layer) -> String {
+        let revision = layer.revision.map { " \($0)" } ?? ""
+        let inForce = layer.revisionInForce.flatMap { $0 == layer.revision ? nil : " (\($0) in force)" } ?? ""
+        let error = layer.error.map { ": \($0)" } ?? ""
+        return "\(layer.name)\(revision) \(layer.status)\(inForce)\(error)"
+    }
+
     /// The state in a few words.
     static func state(_ state: WatchedDevice.State) -> String {
         var words = ["\(state.side ?? "-") up", state.isMoving == true ? "moving" : "still"]
