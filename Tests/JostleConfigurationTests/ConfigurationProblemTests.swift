@@ -62,7 +62,10 @@ import Testing
         ("rate=7", "did you mean \"sensor.rate\" or \"publish.attitude.rate\" or \"publish.motion.rate\"?"),
         (
             "frobnicate=1",
-            "allowed: device, sensor, attitude, motion, gestures, actions, publish, commands, mqtt, home_assistant, log"
+            """
+            allowed: device, sensor, attitude, motion, gestures, actions, publish, settings, commands, fleet, mqtt, \
+            home_assistant, log
+            """
         ),
     ])
     func refusesUnknownKeyWithSuggestion(_ override: String, _ expected: String) {
