@@ -118,7 +118,8 @@ import Testing
         var bench = bench(isConnected: false)
         bench.deliver(.connected)
         var kept = DiscoverySet(settings(), facts).messages
-        kept[0].payload = kept[0].payload.replacing(#""sw_version":"1""#, with: #""sw_version":"0""#)
+        kept[0].payload = kept[0].payload.replacing(#""sw_version": "1""#, with: #""sw_version": "0""#)
+        #expect(kept[0] != DiscoverySet(settings(), facts).messages[0])
         let lost = kept.removeLast()
         kept[1].payload = #"{"origin":{"name":"x"}}"#
         readBack(&bench, kept)

@@ -195,21 +195,9 @@ struct DiscoveryPublisher: Participant {
         else { return }
         let extended = min(now.advanced(bySeconds: DiscoveryPublisher.readingTime), limit)
         phase = .reading(until: max(end, extended), limit: limit)
-        guard DiscoveryPublisher.isOurs(message.payload) else { return }
+        guard DiscoveryMessage.isOurs(message.payload) else { return }
         found.insert(topic)
         announced[topic] = String(decoding: message.payload, as: UTF8.self)
-    }
-
-    /// Whether a discovery message is one of Jostle's. Another program may use the same id for its device.
-    private static func isOurs(_ payload: [UInt8]) -> Bool {
-        var limits = ReaderLimits()
-        limits.bytes = 65_536
-        do throws(ConfigurationProblem) {
-            let tree = try JSONReader.read(payload, source: .message("announcement"), limits: limits)
-            return tree["origin"]?["name"]?.text == DiscoverySet.originName
-        } catch {
-            return false
-        }
     }
 
     private mutating func rejected(_ token: Token, _ topic: String, _ failure: MQTTFailure) -> Effects {
