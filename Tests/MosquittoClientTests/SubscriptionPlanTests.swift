@@ -94,14 +94,24 @@ import Testing
         #expect(plan.leftOut.isEmpty)
     }
 
-    @Test func requestsFilterAgainThatWasSubscribedAgain() {
+    /// A part of a program that subscribes after each connection must not cause a reconnect loop either.
+    @Test func refusesFilterThatIsLeftOut() {
         var plan = plan()
         for filter in sent(&plan) { plan.answered(filter) }
         _ = sent(&plan)
         _ = plan.ended(isByBroker: true, wasStable: false)
+        #expect(plan.takeRefused().isEmpty)
+        plan.connected()
+        #expect(plan.takeRefused() == ["x"] && plan.takeRefused().isEmpty)
+        for filter in sent(&plan) { plan.answered(filter) }
+        #expect(sent(&plan) == ["y"])
+        plan.answered("y")
+        plan.change(.unsubscribe("x"))
         plan.change(subscribe("x"))
+        #expect(plan.takeRefused() == ["x"] && sent(&plan) == ["-x"])
+        _ = plan.ended(isByBroker: true, wasStable: true)
         plan.connected()
         for filter in sent(&plan) { plan.answered(filter) }
-        #expect(sent(&plan) == ["x"])
+        #expect(plan.takeRefused().isEmpty && sent(&plan) == ["x"])
     }
 }

@@ -78,7 +78,11 @@ import Testing
         #expect(await eventually { client.subscribed == ["a", "z", "a", "z", "better"] })
         #expect(broker.connections == [["a", "z", "bad"], ["a", "z", "better"]])
         #expect(client.connections.count == 2 && client.disconnections.count == 1)
-        #expect(client.subscriptionRefusals == [.unspecified])
+        // When the connection ended, on the next one, and now.
+        #expect(client.subscriptionRefusals.count == 2)
+        try client.client.subscribe(to: "bad", qos: .atLeastOnce, isOptional: true)
+        #expect(await eventually { client.subscriptionRefusals.count == 3 })
+        #expect(client.connections.count == 2)
     }
 }
 

@@ -80,8 +80,8 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// and the broker sends the retained messages again.
     ///
     /// Optional filters are requested after all others have been answered, one at a time. If the broker ends the
-    /// connection instead of answering, `subscriptionRefused` is reported and the next connection does without the
-    /// filter. It is requested again after a connection that was stable.
+    /// connection instead of answering, the next connections do without the filter until one of them was stable;
+    /// `subscriptionRefused` is reported for it at once.
     ///
     /// When a retained message is published during the subscription, the broker delivers it without the retain flag.
     /// Only MQTT 5 brokers can be asked to keep the flag (`keepsRetainFlag`).

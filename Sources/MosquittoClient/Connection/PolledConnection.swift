@@ -108,7 +108,12 @@ final class PolledConnection {
     /// Changes the subscriptions, now and on later connections.
     func change(_ change: SubscriptionChange) {
         subscriptions.change(change)
-        if subscriptions.hasChanges { isDue = true }
+        reportRefused()
+        if subscriptions.hasChanges || !events.isEmpty { isDue = true }
+    }
+
+    private func reportRefused() {
+        for filter in subscriptions.takeRefused() { events.append(.subscriptionRefused(filter: filter, .unspecified)) }
     }
 
     /// Whether this host's network may be the reason why there is no connection, so that `networkReturned` is of use.
@@ -270,6 +275,7 @@ final class PolledConnection {
         counters.connects += 1
         events.append(.connected(connection))
         subscriptions.connected()
+        reportRefused()
     }
 
     /// A connection ended or could not be started.

@@ -18,8 +18,10 @@ struct SubscriptionPlan {
     /// The optional filter that was requested last, until it is answered.
     private var attempted: String?
 
-    /// The optional filters that ended a connection.
+    /// The optional filters that ended a connection, also if they were unsubscribed since. They are refused on behalf of
+    /// the broker.
     private(set) var leftOut: Set<String> = []
+    private var refused: [String] = []
 
     /// Whether `takeChanges` would return any.
     var hasChanges: Bool { !changes.isEmpty || canAttempt }
@@ -32,14 +34,12 @@ struct SubscriptionPlan {
         switch change {
         case .subscribe(let filter, let subscription):
             subscriptions[filter] = subscription
-            leftOut.remove(filter)
             optional.removeAll { $0 == filter }
             // Without a connection nothing needs to be sent: the next one starts with all subscriptions.
             guard isConnected else { return }
-            if subscription.isOptional { optional.append(filter) } else { changes.append(change) }
+            if subscription.isOptional { request(optional: filter) } else { changes.append(change) }
         case .unsubscribe(let filter):
             subscriptions[filter] = nil
-            leftOut.remove(filter)
             optional.removeAll { $0 == filter }
             if isConnected { changes.append(change) }
         }
@@ -50,12 +50,22 @@ struct SubscriptionPlan {
         clear()
         isConnected = true
         for (filter, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            if !subscription.isOptional {
+            if subscription.isOptional {
+                request(optional: filter)
+            } else {
                 changes.append(.subscribe(filter, subscription))
-            } else if !leftOut.contains(filter) {
-                optional.append(filter)
             }
         }
+    }
+
+    private mutating func request(optional filter: String) {
+        if leftOut.contains(filter) { refused.append(filter) } else { optional.append(filter) }
+    }
+
+    /// Takes the filters that were requested but are left out on this connection.
+    mutating func takeRefused() -> [String] {
+        defer { refused = [] }
+        return refused
     }
 
     /// Takes the changes to send now.
@@ -101,6 +111,7 @@ struct SubscriptionPlan {
         isConnected = false
         changes = []
         optional = []
+        refused = []
         open = [:]
         attempted = nil
     }
