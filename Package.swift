@@ -105,7 +105,8 @@ let package = Package(
         .testTarget(name: "StateStorageTests", dependencies: ["LinuxSystem", "StateStorage", "SystemTestSupport"]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(
-            name: "MosquittoClientTests", dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient"]),
+            name: "MosquittoClientTests",
+            dependencies: ["BrokerTestSupport", "CMosquittoGuard", "MosquittoClient", "SystemTestSupport"]),
         .testTarget(
             name: "JostleConfigurationTests",
             dependencies: ["IMUDrivers", "JostleConfiguration", "LinuxSystem", "MotionCore"]),

@@ -1,13 +1,16 @@
-// Parts of the C library that Swift's Glibc module lacks: eventfd, signalfd, statvfs, adjtimex, and GNU extensions of
-// POSIX threads and poll.
+// Parts of the C library and the kernel's interface that Swift's Glibc module lacks: eventfd, signalfd, statvfs,
+// adjtimex, rtnetlink, and GNU extensions of POSIX threads and poll.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <time.h>

@@ -76,7 +76,8 @@ extension AgentLoop {
                 case .noRoom: unsent.append(token)
                 case .refused(let failure): feedback.append(.rejected(token, topic: message.topic, failure))
                 }
-            case .subscribe(let filter, let keepsRetainFlag): subscribe(filter, keepsRetainFlag)
+            case .subscribe(let filter, let keepsRetainFlag, let isOptional):
+                subscribe(filter, keepsRetainFlag, isOptional)
             case .unsubscribe(let filter): parts.client.unsubscribe(from: filter)
             case .write(let file, let content): write(content, to: file)
             case .log(let level, let text): log.write(level, text)
@@ -111,9 +112,10 @@ extension AgentLoop {
 
     /// Subscribes to a filter. Filters are built from validated settings, so a refusal is unexpected: it is logged and
     /// ignored.
-    private func subscribe(_ filter: String, _ keepsRetainFlag: Bool) {
+    private func subscribe(_ filter: String, _ keepsRetainFlag: Bool, _ isOptional: Bool) {
         do throws(MQTTError) {
-            try parts.client.subscribe(to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag)
+            try parts.client.subscribe(
+                to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
         } catch {
             log.warning("cannot subscribe to \(filter): \(error)")
         }

@@ -23,6 +23,8 @@ package enum MQTTFailure: Error, Equatable, Sendable {
     case unreadable
     /// The broker sent a packet larger than `MQTTOptions.maximumPacketSize`.
     case packetTooLarge
+    /// The broker did not answer the subscription to this filter within `MQTTOptions.subscribeTimeout`.
+    case subscriptionUnanswered(String)
     /// Nothing was received for the keep-alive time plus the response timeout.
     case silent
     /// A file cannot be read; `code` is the errno.
@@ -112,6 +114,7 @@ extension MQTTFailure: CustomStringConvertible {
         case .protocolError: "the broker's answer is not valid MQTT of this version"
         case .unreadable: "the broker sent data that libmosquitto cannot read"
         case .packetTooLarge: "the broker sent a packet larger than this client takes"
+        case .subscriptionUnanswered(let filter): "the broker did not answer the subscription to \(filter) in time"
         case .silent: "the broker no longer answers"
         case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
         case .stopped: "stopped"
@@ -147,6 +150,25 @@ extension MQTTFailure: CustomStringConvertible {
         case .unreadable: "check that this is the broker you mean; libmosquitto 2.0.21 or newer reads more"
         case .file: "check the path and the file's permissions"
         default: nil
+        }
+    }
+}
+
+extension MQTTFailure {
+    /// Whether the reason may be this host's own network: no route, no address, no name server, no answer at all.
+    var mayBeOwnNetwork: Bool {
+        switch self {
+        case .network(let code): [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT].contains(code)
+        case .hostNotFound, .timedOut, .silent: true
+        default: false
+        }
+    }
+
+    /// Whether the broker ended the connection, or did not answer.
+    var isByBroker: Bool {
+        switch self {
+        case .closed, .closedByBroker, .subscriptionUnanswered, .network(code: ECONNRESET), .network(code: EPIPE): true
+        default: false
         }
     }
 }

@@ -28,6 +28,16 @@ package struct MQTTOptions: Sendable {
     /// A DNS query cannot be interrupted: its time counts, but the timeout only takes effect when it returns.
     package var connectTimeout: Duration = .seconds(10)
 
+    /// How long the broker may take to answer a subscription. After that the connection ends, and the next broker is
+    /// tried. Default 10 s.
+    ///
+    /// A smaller value leaves a broker that is only partly alive earlier, but may mistake an overloaded one for it.
+    package var subscribeTimeout: Duration = .seconds(10)
+
+    /// Whether to connect at once when this host's network comes back, which `MQTTClient` learns from the kernel
+    /// (rtnetlink(7)). Default true. `MQTTPolledClient` leaves it to its owner: see `networkReturned` there.
+    package var watchesNetwork = true
+
     /// Whether to drop a session that the broker kept from an earlier run. Default true.
     ///
     /// Later connections of the same run resume the session if `sessionExpiry` has let it survive.
@@ -88,6 +98,7 @@ package struct MQTTOptions: Sendable {
         }
         if responseTimeout < .seconds(1) { throw .invalidOption("responseTimeout", "it must be at least 1 s") }
         if connectTimeout <= .zero { throw .invalidOption("connectTimeout", "it must be more than zero") }
+        if subscribeTimeout <= .zero { throw .invalidOption("subscribeTimeout", "it must be more than zero") }
         if sessionExpiry < .zero { throw .invalidOption("sessionExpiry", "it must not be negative") }
         if maximumInFlight == 0 { throw .invalidOption("maximumInFlight", "it must be at least 1") }
         if !(128...268_435_455).contains(maximumPacketSize) {
@@ -119,39 +130,6 @@ package struct MQTTSpacing: Equatable, Sendable {
     package init(prefix: String, interval: Duration) {
         self.prefix = prefix
         self.interval = interval
-    }
-}
-
-/// Connection retry delays with full jitter: a random time between zero and a bound that doubles with every round of
-/// failures. The jitter keeps a thousand boards from reconnecting in the same second.
-package struct MQTTBackoff: Equatable, Sendable {
-    /// The first bound. Default 1 s. A larger value spreads many clients further apart; a smaller one reconnects
-    /// earlier.
-    package var base: Duration = .seconds(1)
-
-    /// The largest bound. Default 60 s.
-    package var cap: Duration = .seconds(60)
-
-    /// The longest delay after `MQTTFailure.unreadable`, as a multiple of the cap. Default 60, which is an hour.
-    ///
-    /// Each such failure leaks memory: a few kilobytes, and about 170 with TLS. A larger factor saves memory; a smaller
-    /// one reconnects earlier to a broker that has been repaired.
-    package var unreadableFactor = 60
-
-    /// How long a connection must last for the delays to start over with the first bound. Default 10 s.
-    package var stableAfter: Duration = .seconds(10)
-
-    /// Creates the default backoff.
-    package init() {}
-
-    /// The delay after a failure that follows `rounds` complete rounds of failures.
-    func delay(
-        afterRounds rounds: Int, capFactor: Int = 1, using generator: inout some RandomNumberGenerator
-    ) -> Duration {
-        // 2^30 s are 34 years, so any cap is reached and nothing overflows.
-        let bound = min(cap * capFactor, base * (1 << min(max(rounds, 0), 30)))
-        // The upper 53 bits, as a fraction in [0, 1).
-        return bound * (Double(generator.next() >> 11) * 0x1p-53)
     }
 }
 

@@ -40,6 +40,13 @@ package enum Loopback {
         return descriptors.count
     }
 
+    /// A socket that listens on a free port.
+    package static func listening() throws -> (descriptor: Int32, port: UInt16) {
+        let (descriptor, port) = try bound()
+        guard listen(descriptor, 16) == 0 else { throw TestBrokerError.noPort }
+        return (descriptor, port)
+    }
+
     /// A socket that is bound to a free port.
     static func bound() throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

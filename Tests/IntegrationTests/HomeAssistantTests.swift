@@ -94,6 +94,26 @@ import Testing
         #expect(await third.terminate() == 0)
     }
 
+    @Test func announcesOnlyWhatBrokerLacks() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let first = try agent(broker)
+        defer { first.kill() }
+        #expect(await sees(observer, last), "\(first.errors)")
+        #expect(await first.terminate() == 0)
+        // Lost by the broker.
+        try observer.publish(MQTTMessage(topic: shake, text: "", qos: .atLeastOnce, retain: true))
+
+        let second = try agent(broker)
+        defer { second.kill() }
+        #expect(await sees(observer, shake, count: 2), "\(second.errors)")
+        #expect(await second.terminate() == 0)
+        for topic in try await announced(broker).keys where topic != shake {
+            #expect(observer.topics.filter { $0 == topic }.count == 1, "\(topic)")
+        }
+    }
+
     @Test func locallyDisabledFeaturesStay() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }

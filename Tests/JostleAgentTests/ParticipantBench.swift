@@ -80,7 +80,7 @@ struct ParticipantBench<P: Participant> {
         for effect in effects {
             switch effect {
             case .publish(let message, let token): published.append((message, token))
-            case .subscribe(let filter, _): subscriptions.append(filter)
+            case .subscribe(let filter, _, _): subscriptions.append(filter)
             case .unsubscribe(let filter): subscriptions.removeAll { $0 == filter }
             case .write(let file, let content):
                 files[file] = content

@@ -29,6 +29,22 @@ import Testing
         .connect(Machine.Attempt(broker: broker, version: version, forcesIPv4: ipv4))
     }
 
+    /// A failure of an attempt that reached the broker, which cost it something.
+    static func costly(
+        _ machine: inout Machine, _ failure: MQTTFailure = reset, overIPv6: Bool = false,
+        at now: ContinuousClock.Instant = now
+    ) -> Machine.Action {
+        machine.failed(failure, hasReached: true, overIPv6: overIPv6, now: now)
+    }
+
+    /// A failure of an attempt that nobody answered.
+    static func cheap(
+        _ machine: inout Machine, _ failure: MQTTFailure = .network(code: 111),
+        at now: ContinuousClock.Instant = now
+    ) -> Machine.Action {
+        machine.failed(failure, hasReached: false, now: now)
+    }
+
     /// The delay in an action, seconds; `nil` for another action.
     static func wait(_ action: Machine.Action, from start: ContinuousClock.Instant = now) -> Double? {
         guard case .wait(let until) = action else { return nil }
@@ -41,13 +57,13 @@ import Testing
         #expect(machine.start() == Self.attempt())
     }
 
-    @Test("The bound of the delay doubles from 1 s to the cap of 60 s")
+    @Test("The bound of the delay doubles from the base to the cap of 60 s if attempts reach the broker")
     func backoffDoubles() throws {
         var machine = Self.machine()
         _ = machine.start()
         var now = Self.now
-        for bound in [1.0, 2, 4, 8, 16, 32, 60, 60, 60] {
-            let action = machine.failed(Self.reset, now: now)
+        for bound in [1.7, 3.4, 6.8, 13.6, 27.2, 54.4, 60, 60, 60] {
+            let action = Self.costly(&machine, Self.reset, at: now)
             let seconds = try #require(Self.wait(action, from: now))
             #expect(abs(seconds - bound) < 0.001)
             now += .seconds(100)
@@ -59,13 +75,13 @@ import Testing
     func jitter() throws {
         var machine = Self.machine(random: 0)
         _ = machine.start()
-        #expect(Self.wait(machine.failed(Self.reset, now: Self.now)) == 0)
+        #expect(Self.wait(Self.costly(&machine, Self.reset, at: Self.now)) == 0)
 
         var generator = SystemRandomNumberGenerator()
         var counts = [0, 0, 0, 0]
         for _ in 0..<4000 {
             let delay = MQTTBackoff().delay(afterRounds: 4, using: &generator)
-            let quarter = Int(delay / .seconds(4))
+            let quarter = Int(delay / .milliseconds(6800))
             try #require((0...4).contains(quarter))
             counts[min(quarter, 3)] += 1
         }
@@ -84,7 +100,7 @@ import Testing
     func earlyTimer() {
         var machine = Self.machine()
         _ = machine.start()
-        let action = machine.failed(Self.reset, now: Self.now)
+        let action = Self.costly(&machine, Self.reset, at: Self.now)
         #expect(machine.timerFired(now: Self.now) == action)
         #expect(machine.timerFired(now: Self.now + .seconds(2)) == Self.attempt())
     }
@@ -94,31 +110,31 @@ import Testing
         var machine = Self.machine()
         _ = machine.start()
         for _ in 0..<5 {
-            _ = machine.failed(Self.reset, now: Self.now)
+            _ = Self.costly(&machine, Self.reset, at: Self.now)
             _ = machine.timerFired(now: Self.now + .seconds(100))
         }
         machine.accepted(now: Self.now)
-        let short = try #require(Self.wait(machine.failed(.closed, now: Self.now)))
-        #expect(abs(short - 32) < 0.001)
+        let short = try #require(Self.wait(Self.costly(&machine, .closed, at: Self.now)))
+        #expect(abs(short - 54.4) < 0.001)
 
         _ = machine.timerFired(now: Self.now + .seconds(100))
         machine.accepted(now: Self.now)
         let later = Self.now + .seconds(11)
-        let long = try #require(Self.wait(machine.failed(.closed, now: later), from: later))
-        #expect(abs(long - 1) < 0.001)
+        let long = try #require(Self.wait(Self.costly(&machine, .closed, at: later), from: later))
+        #expect(abs(long - 1.7) < 0.001)
     }
 
     @Test("Brokers are tried in turn; a round of failures doubles the bound once; success returns to the first")
     func brokersInTurn() throws {
         var machine = Self.machine(brokers: 3)
         #expect(machine.start() == Self.attempt(0))
-        for (broker, bound) in [(1, 1.0), (2, 1), (0, 1), (1, 2), (2, 2), (0, 2), (1, 4)] {
-            let seconds = try #require(Self.wait(machine.failed(Self.reset, now: Self.now)))
+        for (broker, bound) in [(1, 1.7), (2, 1.7), (0, 1.7), (1, 3.4), (2, 3.4), (0, 3.4), (1, 6.8)] {
+            let seconds = try #require(Self.wait(Self.costly(&machine, Self.reset, at: Self.now)))
             #expect(abs(seconds - bound) < 0.001)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(broker))
         }
         machine.accepted(now: Self.now)
-        _ = machine.failed(.closed, now: Self.now + .seconds(60))
+        _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0))
     }
 
@@ -128,12 +144,12 @@ import Testing
     func fallback(failure: MQTTFailure) {
         var machine = Self.machine(brokers: 2)
         _ = machine.start()
-        #expect(machine.failed(failure, now: Self.now) == Self.attempt(0, .v311))
+        #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
         machine.accepted(now: Self.now)
-        _ = machine.failed(.closed, now: Self.now + .seconds(60))
+        _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v311))
         // The other broker is unaffected.
-        _ = machine.failed(Self.reset, now: Self.now)
+        _ = Self.costly(&machine, Self.reset, at: Self.now)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(1, .v5))
     }
 
@@ -142,8 +158,8 @@ import Testing
         var machine = Self.machine()
         _ = machine.start()
         let refusal = MQTTFailure.refused(.unsupportedProtocolVersion)
-        #expect(machine.failed(refusal, now: Self.now) == Self.attempt(0, .v311))
-        #expect(Self.wait(machine.failed(refusal, now: Self.now)) != nil)
+        #expect(Self.costly(&machine, refusal, at: Self.now) == Self.attempt(0, .v311))
+        #expect(Self.wait(Self.costly(&machine, refusal, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
 
@@ -152,14 +168,14 @@ import Testing
         var machine = Self.machine()
         _ = machine.start()
         for version in [MQTTVersion.v311, .v5, .v311] {
-            #expect(Self.wait(machine.failed(.closed, now: Self.now)) != nil)
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, version))
         }
         machine.accepted(now: Self.now)
         // Now the version is known, and a closed connection does not change it.
-        _ = machine.failed(.closed, now: Self.now)
+        _ = Self.costly(&machine, .closed, at: Self.now)
         _ = machine.timerFired(now: Self.now + .seconds(100))
-        _ = machine.failed(.closed, now: Self.now)
+        _ = Self.costly(&machine, .closed, at: Self.now)
         #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v311))
     }
 
@@ -167,7 +183,7 @@ import Testing
     func fixedVersion() {
         var machine = Self.machine(versions: .only(.v5))
         _ = machine.start()
-        #expect(Self.wait(machine.failed(.refused(.unsupportedProtocolVersion), now: Self.now)) != nil)
+        #expect(Self.wait(Self.costly(&machine, .refused(.unsupportedProtocolVersion), at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
 
@@ -175,13 +191,13 @@ import Testing
     func ipv4() {
         var machine = Self.machine()
         _ = machine.start()
-        #expect(machine.failed(.timedOut, overIPv6: true, now: Self.now) == Self.attempt(0, .v5, ipv4: true))
-        #expect(Self.wait(machine.failed(.timedOut, overIPv6: false, now: Self.now)) != nil)
+        #expect(Self.costly(&machine, .timedOut, overIPv6: true, at: Self.now) == Self.attempt(0, .v5, ipv4: true))
+        #expect(Self.wait(Self.costly(&machine, .timedOut, overIPv6: false, at: Self.now)) != nil)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt())
 
-        #expect(machine.failed(Self.reset, overIPv6: true, now: Self.now) == Self.attempt(0, .v5, ipv4: true))
+        #expect(Self.costly(&machine, Self.reset, overIPv6: true, at: Self.now) == Self.attempt(0, .v5, ipv4: true))
         machine.accepted(now: Self.now)
-        _ = machine.failed(.closed, now: Self.now + .seconds(60))
+        _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5, ipv4: true))
     }
 
@@ -203,7 +219,7 @@ import Testing
                 return
             }
             if round % 2 == 1 { machine.accepted(now: now) }
-            action = machine.failed(failure, now: now)
+            action = Self.costly(&machine, failure, at: now)
             now += .seconds(100)
             if case .wait = action { action = machine.timerFired(now: now) }
         }
@@ -216,24 +232,24 @@ import Testing
         var machine = Self.machine()
         _ = machine.start()
         var now = Self.now
-        for bound in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600] {
+        for bound in [1.7, 3.4, 6.8, 13.6, 27.2, 54.4, 108.8, 217.6, 435.2, 870.4, 1740.8, 3481.6, 3600, 3600] {
             machine.accepted(now: now)
             now += .seconds(30)
-            let wait = try #require(Self.wait(machine.failed(.unreadable, now: now), from: now))
+            let wait = try #require(Self.wait(Self.costly(&machine, .unreadable, at: now), from: now))
             #expect(abs(wait - bound) < 0.001)
             now += .seconds(3600)
             #expect(machine.timerFired(now: now) == Self.attempt())
             // A connection in between changes nothing.
             machine.accepted(now: now)
             now += .seconds(30)
-            let usual = try #require(Self.wait(machine.failed(.closed, now: now), from: now))
-            #expect(abs(usual - 1) < 0.001)
-            _ = machine.timerFired(now: now + .seconds(1))
+            let usual = try #require(Self.wait(Self.costly(&machine, .closed, at: now), from: now))
+            #expect(abs(usual - 1.7) < 0.001)
+            _ = machine.timerFired(now: now + .seconds(2))
         }
         machine.accepted(now: now)
         now += .seconds(3600)
-        let wait = try #require(Self.wait(machine.failed(.unreadable, now: now), from: now))
-        #expect(abs(wait - 1) < 0.001)
+        let wait = try #require(Self.wait(Self.costly(&machine, .unreadable, at: now), from: now))
+        #expect(abs(wait - 1.7) < 0.001)
     }
 
     @Test("After stop, no event starts another attempt")
@@ -242,7 +258,7 @@ import Testing
         _ = machine.start()
         #expect(machine.stop() == .finish)
         #expect(machine.timerFired(now: Self.now) == .finish)
-        #expect(machine.failed(.closed, now: Self.now) == .finish)
+        #expect(Self.costly(&machine, .closed, at: Self.now) == .finish)
         #expect(machine.start() == .finish)
     }
 }

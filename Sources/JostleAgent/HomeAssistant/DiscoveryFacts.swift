@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import JostleMessages
 
 /// What discovery messages say about the device, apart from its settings.
@@ -22,6 +23,18 @@ struct DiscoveryMessage: Equatable, Sendable {
 
     /// The last level of every discovery topic.
     static let topicEnd = "/config"
+
+    /// Whether a discovery message is one of Jostle's. Another program may use the same id for its device.
+    static func isOurs(_ payload: [UInt8]) -> Bool {
+        var limits = ReaderLimits()
+        limits.bytes = 65_536
+        do throws(ConfigurationProblem) {
+            let tree = try JSONReader.read(payload, source: .message("announcement"), limits: limits)
+            return tree["origin"]?["name"]?.text == DiscoverySet.originName
+        } catch {
+            return false
+        }
+    }
 
     /// The device id in a discovery topic.
     static func device(ofTopic topic: String) -> String? {

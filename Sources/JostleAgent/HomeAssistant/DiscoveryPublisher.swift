@@ -4,10 +4,15 @@ internal import MotionCore
 
 /// Publishes Home Assistant discovery messages, and removes those that no longer apply.
 ///
-/// After connecting, it first reads the device's discovery messages back from the broker, to find ours that the memory
-/// file does not list, then publishes all of its own. After Home Assistant's birth message it publishes everything
-/// again, once and after a random delay, because a hundred devices may receive the same birth message. Otherwise it
-/// publishes only what changed. Topics are saved to disk before they are used, so that they are known after a crash.
+/// After connecting, it first reads the device's discovery messages back from the broker, then publishes those that the
+/// broker lacks or has with another content, and removes ours that are obsolete. A broker that kept everything gets
+/// nothing. The first time in a run this happens at once. After a reconnection it happens at a random time, because all
+/// devices lose a broker that restarts at the same moment, and each has dozens of messages; availability, events and
+/// settings do not wait.
+///
+/// After Home Assistant's birth message it publishes everything again, once and after a random delay, because a hundred
+/// devices may receive the same birth message. Otherwise it publishes only what changed. Topics are saved to disk before
+/// they are used, so that they are known after a crash.
 struct DiscoveryPublisher: Participant {
     /// Identifies a message in flight. Numbers are never reused, so a token from an earlier connection matches nothing.
     struct Token: Hashable, Sendable {
@@ -21,10 +26,14 @@ struct DiscoveryPublisher: Participant {
 
     /// Seconds to wait for retained messages after the broker accepted the subscription.
     private static let readingTime = 0.3
+    /// The longest time for all retained messages, s. A broker that sends more and more must not delay discovery.
+    private static let longestReading = 5.0
     /// Seconds to wait for the broker's answer to the subscription.
     private static let subscriptionTimeout = 2.0
     /// The random delay between Home Assistant's birth message and the repetition, s.
     static let birthDelay = 0.5...4.0
+    /// The random delay between a reconnection and reading and publishing, s.
+    static let reconnectionDelay = 0.0...30.0
     /// Seconds after the last message until Home Assistant has subscribed to the topics named there.
     private static let subscribingTime = 2.0
     /// Seconds until a message is published again for which the client had no room.
@@ -41,7 +50,10 @@ struct DiscoveryPublisher: Participant {
 
     private enum Phase: Equatable {
         case offline
-        case reading(until: Timestamp)
+        /// Reconnected; reading starts later.
+        case waiting(until: Timestamp)
+        /// Retained messages are arriving. Each extends the time, up to the limit.
+        case reading(until: Timestamp, limit: Timestamp)
         case announcing
     }
 
@@ -55,9 +67,11 @@ struct DiscoveryPublisher: Participant {
     private var protected: Set<String> = []
 
     private var phase = Phase.offline
+    /// Whether discovery has been read back and published in this run.
+    private var hasAnnounced = false
     /// The topics that were found at the broker.
     private var found: Set<String> = []
-    /// The payloads published on this connection, by topic.
+    /// The payloads at the broker, read back or published on this connection, by topic.
     private var announced: [String: String] = [:]
     private var underWay: [Token: DiscoveryMessage] = [:]
     /// The topics that the broker rejected on this connection.
@@ -94,19 +108,22 @@ struct DiscoveryPublisher: Participant {
     // MARK: Events
 
     mutating func start(at now: ClockReading) -> Effects {
-        set.settings.homeAssistant.discovery ? [.subscribe(statusTopic)] : []
+        set.settings.homeAssistant.discovery ? [optional(statusTopic)] : []
     }
 
     mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
         switch event {
         case .connected:
-            disconnected()
-            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.subscriptionTimeout))
-            return [.subscribe(readingFilter)]
-        case .disconnected: disconnected()
+            let effects = disconnected()
+            guard hasAnnounced else { return effects + startReading(at: now.monotonic) }
+            let delay = randomDelay(DiscoveryPublisher.reconnectionDelay)
+            phase = .waiting(until: now.monotonic.advanced(bySeconds: delay))
+            return effects
+        case .disconnected: return disconnected()
         case .subscriptionAnswered(readingFilter):
             guard case .reading = phase else { return [] }
-            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.readingTime))
+            let limit = now.monotonic.advanced(bySeconds: DiscoveryPublisher.longestReading)
+            phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.readingTime), limit: limit)
         case .message(let message): receive(message, at: now.monotonic)
         case .acknowledged(let token):
             guard let message = underWay.removeValue(forKey: token) else { return [] }
@@ -136,7 +153,10 @@ struct DiscoveryPublisher: Participant {
     }
 
     /// The connection is lost, and with it every message in flight.
-    private mutating func disconnected() {
+    private mutating func disconnected() -> Effects {
+        var effects: Effects = []
+        // The next connection reads at a time of its own.
+        if case .reading = phase { effects = [.unsubscribe(readingFilter)] }
         phase = .offline
         found = []
         announced = [:]
@@ -145,34 +165,39 @@ struct DiscoveryPublisher: Participant {
         birth = nil
         settled = nil
         retryDue = nil
+        return effects
+    }
+
+    /// Subscribes to the device's own discovery messages.
+    private mutating func startReading(at now: Timestamp) -> Effects {
+        let end = now.advanced(bySeconds: DiscoveryPublisher.subscriptionTimeout)
+        phase = .reading(until: end, limit: end)
+        return [optional(readingFilter)]
+    }
+
+    /// A subscription without which the device works: not every broker lets it read Home Assistant's topics.
+    private func optional(_ filter: String) -> Effect<Token, Request> {
+        .subscribe(filter, keepsRetainFlag: false, isOptional: true)
     }
 
     /// A message may be Home Assistant's birth message, or a discovery message to read back.
     private mutating func receive(_ message: MQTTMessage, at now: Timestamp) {
         if message.topic == statusTopic {
-            // A retained birth message may be hours old, and everything is published after a connection anyway.
+            // A retained birth message may be hours old, and what Home Assistant lacks is published anyway.
             if !message.retain, message.payload == Array("online".utf8), birth == nil {
                 birth = now.advanced(bySeconds: randomDelay(DiscoveryPublisher.birthDelay))
             }
             return
         }
         let topic = message.topic
-        guard message.retain, case .reading = phase, topic.hasPrefix(topicStart), topic.contains(topicMiddle),
-            topic.hasSuffix(DiscoveryMessage.topicEnd), DiscoveryPublisher.isOurs(message.payload)
+        guard message.retain, case .reading(let end, let limit) = phase, topic.hasPrefix(topicStart),
+            topic.contains(topicMiddle), topic.hasSuffix(DiscoveryMessage.topicEnd)
         else { return }
+        let extended = min(now.advanced(bySeconds: DiscoveryPublisher.readingTime), limit)
+        phase = .reading(until: max(end, extended), limit: limit)
+        guard DiscoveryMessage.isOurs(message.payload) else { return }
         found.insert(topic)
-    }
-
-    /// Whether a discovery message is one of Jostle's. Another program may use the same id for its device.
-    private static func isOurs(_ payload: [UInt8]) -> Bool {
-        var limits = ReaderLimits()
-        limits.bytes = 65_536
-        do throws(ConfigurationProblem) {
-            let tree = try JSONReader.read(payload, source: .message("announcement"), limits: limits)
-            return tree["origin"]?["name"]?.text == DiscoverySet.originName
-        } catch {
-            return false
-        }
+        announced[topic] = String(decoding: message.payload, as: UTF8.self)
     }
 
     private mutating func rejected(_ token: Token, _ topic: String, _ failure: MQTTFailure) -> Effects {
@@ -192,6 +217,7 @@ struct DiscoveryPublisher: Participant {
     mutating func change(_ settings: JostleSettings, at now: ClockReading) -> Effects {
         guard set.settings != settings else { return [] }
         set = DiscoverySet(settings, facts)
+        if case .waiting = phase { return startReading(at: now.monotonic) }
         return announce(at: now.monotonic)
     }
 
@@ -207,7 +233,8 @@ struct DiscoveryPublisher: Participant {
     var nextDeadline: Timestamp? {
         switch phase {
         case .offline: nil
-        case .reading(let end): end
+        case .waiting(let end): min(end, birth ?? end)
+        case .reading(let end, _): end
         // Nothing else is due while the client has no room or the disk is awaited.
         case .announcing: [retryDue, diskDeadline].compactMap { $0 }.min() ?? [birth, settled].compactMap { $0 }.min()
         }
@@ -216,9 +243,11 @@ struct DiscoveryPublisher: Participant {
     mutating func handleDeadline(at now: ClockReading) -> Effects {
         let now = now.monotonic
         guard let due = nextDeadline, now >= due else { return [] }
+        if case .waiting = phase { return startReading(at: now) }
         var effects: Effects = []
         if case .reading = phase {
             phase = .announcing
+            hasAnnounced = true
             effects.append(.unsubscribe(readingFilter))
         }
         if let due = birth, now >= due {

@@ -62,8 +62,8 @@ enum ParticipantEvent<Token: Hashable & Sendable>: Sendable {
 enum Effect<Token: Hashable & Sendable, Request> {
     /// Publishes a message. Without a token the participant is not notified of the outcome.
     case publish(MQTTMessage, Token?)
-    /// Subscribes to a filter, now and on every later connection.
-    case subscribe(String, keepsRetainFlag: Bool)
+    /// Subscribes to a filter, now and on every later connection. The connection is of use without an optional one.
+    case subscribe(String, keepsRetainFlag: Bool, isOptional: Bool = false)
     case unsubscribe(String)
     /// Replaces a file of the state directory.
     case write(StateFile, [UInt8])

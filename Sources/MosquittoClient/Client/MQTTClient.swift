@@ -76,14 +76,22 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Subscribes, now and on every later connection. A second call for the same filter changes its quality of service.
+    /// Subscribes, now and on every later connection. A second call for the same filter changes its quality of service,
+    /// and the broker sends the retained messages again.
+    ///
+    /// Optional filters are requested after all others have been answered, one at a time. If the broker ends the
+    /// connection instead of answering, the next connections do without the filter until one of them was stable;
+    /// `subscriptionRefused` is reported for it at once.
     ///
     /// When a retained message is published during the subscription, the broker delivers it without the retain flag.
     /// Only MQTT 5 brokers can be asked to keep the flag (`keepsRetainFlag`).
     /// - Throws: `invalidTopic`.
-    package func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
+    package func subscribe(
+        to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false, isOptional: Bool = false
+    ) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
-        core.change(.subscribe(filter, MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
+        let subscription = MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+        core.change(.subscribe(filter, subscription))
     }
 
     /// Ends a subscription.

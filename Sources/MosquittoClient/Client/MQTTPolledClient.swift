@@ -69,14 +69,27 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     /// Subscribes, now and on every later connection; see `MQTTClient.subscribe`.
     ///
     /// - Throws: `invalidTopic`.
-    package func subscribe(to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false) throws(MQTTError) {
+    package func subscribe(
+        to filter: String, qos: MQTTQoS, keepsRetainFlag: Bool = false, isOptional: Bool = false
+    ) throws(MQTTError) {
         try MQTTTopic.validate(filter: filter)
-        connection.change(.subscribe(filter, MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag)))
+        let subscription = MQTTSubscription(qos: qos, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
+        connection.change(.subscribe(filter, subscription))
     }
 
     /// Ends a subscription.
     package func unsubscribe(from filter: String) {
         connection.change(.unsubscribe(filter))
+    }
+
+    /// Whether this host's network may be the reason why there is no connection. If so, call `networkReturned` when an
+    /// interface or an address of this host comes back (`NetworkMonitor`).
+    package var awaitsNetwork: Bool { connection.awaitsNetwork }
+
+    /// This host's network came back: the next attempt is due within `MQTTBackoff.networkReturn`. Otherwise, it has no
+    /// effect. The client is due immediately.
+    package func networkReturned(now: Instant = .now) {
+        connection.networkReturned(now: now)
     }
 
     /// Starts to end the client gracefully: sends the accepted messages, then the farewell, then a DISCONNECT, so that

@@ -58,27 +58,39 @@ struct NetworkThread: ~Copyable {
     private static func run(_ core: ClientCore) {
         let connection = PolledConnection(options: core.options)
         var readiness: MQTTReadiness = []
+        var monitor: NetworkMonitor?
+        var canMonitor = core.options.watchesNetwork
         while true {
             let work = core.takeWork()
             for change in work.changes { connection.change(change) }
             for outgoing in work.messages { connection.take(outgoing) }
             if let stop = work.stop { connection.stop(stop) }
+            if let monitor, monitor.networkReturned() { connection.networkReturned(now: .now) }
             let events = connection.advance(readiness, now: .now)
             core.finishStep(of: connection, events)
             guard let deadline = connection.deadline else { return }
-            readiness = wait(for: connection.interest, core.wake, until: deadline)
+            if !connection.awaitsNetwork {
+                monitor = nil
+            } else if monitor == nil, canMonitor {
+                monitor = NetworkMonitor()
+                // A service's sandbox may forbid it; the client then tries again after the usual delays.
+                canMonitor = monitor != nil
+            }
+            readiness = wait(for: connection.interest, core.wake, monitor, until: deadline)
         }
     }
 
-    /// Waits until the socket is ready, a caller has a request, or the deadline has passed. Returns the socket's
-    /// readiness.
+    /// Waits until the socket is ready, a caller has a request, the host's network changes, or the deadline has passed.
+    /// Returns the socket's readiness.
     private static func wait(
-        for interest: MQTTInterest?, _ wake: WakeSignal, until deadline: ContinuousClock.Instant
+        for interest: MQTTInterest?, _ wake: WakeSignal, _ monitor: NetworkMonitor?,
+        until deadline: ContinuousClock.Instant
     ) -> MQTTReadiness {
         // A negative descriptor is ignored.
         var entries = [
             pollfd(fd: interest?.descriptor ?? -1, events: interest?.readiness.pollEvents ?? 0, revents: 0),
             pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: monitor?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         let timeout = ContinuousClock.now.duration(to: deadline).pollMilliseconds
         guard poll(&entries, nfds_t(entries.count), timeout) > 0 else { return [] }

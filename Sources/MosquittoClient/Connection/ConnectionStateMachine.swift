@@ -41,9 +41,16 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     private var generator: Generator
     private var brokers: [BrokerKnowledge]
 
-    /// The broker to try next, and the number of failures since the last stable connection.
+    /// The broker to try next, and the number of failures since the last stable connection that cost a broker something.
     private var next = 0
     private(set) var failures = 0
+
+    /// Whether a delay since the last stable connection was random over the base or more. From then on the period keeps
+    /// this client apart from others.
+    private var isSpread = false
+
+    /// Why the last attempt or connection ended.
+    private var lastFailure: MQTTFailure?
 
     /// `unreadable` failures since the last connection that outlasted the longest delay after such a failure.
     private var unreadable = 0
@@ -78,11 +85,41 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         guard case .connecting(let attempt) = state else { return }
         brokers[attempt.broker].versionIsKnown = true
         brokers[attempt.broker].forcesIPv4 = attempt.forcesIPv4
+        lastFailure = nil
         state = .connected(attempt, since: now)
     }
 
-    /// A connection ended or could not be established. `overIPv6`: a host name was resolved to an IPv6 address.
-    mutating func failed(_ failure: MQTTFailure, overIPv6: Bool = false, now: Instant) -> Action {
+    /// Whether the present connection has lasted long enough for the delays to start over.
+    func isStable(at now: Instant) -> Bool {
+        guard case .connected(_, let since) = state else { return false }
+        return since.duration(to: now) >= backoff.stableAfter
+    }
+
+    /// Whether this host's network may be the reason why there is no connection.
+    var awaitsNetwork: Bool {
+        switch state {
+        case .connecting, .backingOff: lastFailure?.mayBeOwnNetwork ?? false
+        case .idle, .connected, .stopped: false
+        }
+    }
+
+    /// This host's network came back. Returns when to try again; `nil` if that is not waited for.
+    mutating func networkReturned(now: Instant) -> Instant? {
+        // After failures that leak memory, the delay is kept.
+        guard awaitsNetwork, case .backingOff(let until) = state else { return nil }
+        let earlier = min(until, now + backoff.returnDelay(using: &generator))
+        state = .backingOff(until: earlier)
+        return earlier
+    }
+
+    /// A connection ended or could not be established. `hasReached`: the attempt established a TCP connection.
+    /// `overIPv6`: a host name was resolved to an IPv6 address.
+    mutating func failed(
+        _ failure: MQTTFailure, hasReached: Bool, overIPv6: Bool = false, now: Instant
+    ) -> Action {
+        let wasStable = isStable(at: now)
+        var isCheap = false
+        lastFailure = failure
         switch state {
         case .connecting(let attempt):
             if let other = attempt.alternative(after: failure, overIPv6: overIPv6, versions: versions) {
@@ -91,12 +128,14 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
                 return .connect(other)
             }
             updateParameters(attempt, after: failure)
-            failures += 1
+            isCheap = !hasReached && failure != .unreadable
+            if !isCheap { failures += 1 }
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
             let duration = since.duration(to: now)
             if duration >= backoff.cap * backoff.unreadableFactor { unreadable = 0 }
-            if duration >= backoff.stableAfter, failure != .unreadable {
+            isSpread = false
+            if wasStable, failure.allowsStableConnection {
                 failures = 0
                 next = 0
             } else {
@@ -106,6 +145,22 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         case .idle, .backingOff, .stopped:
             return .finish
         }
+        let until = now + delay(after: failure, isCheap: isCheap)
+        state = .backingOff(until: until)
+        return .wait(until: until)
+    }
+
+    /// Stops for good.
+    mutating func stop() -> Action {
+        state = .stopped
+        return .finish
+    }
+
+    /// The delay before the next attempt.
+    private mutating func delay(after failure: MQTTFailure, isCheap: Bool) -> Duration {
+        if isCheap, isSpread { return backoff.period(brokers: brokers.count, using: &generator) }
+        isSpread = true
+        if isCheap { return backoff.delay(afterRounds: 0, using: &generator) }
         // The first failures wait within the base; after a whole round of brokers the bound doubles.
         var rounds = max(failures - 1, 0) / brokers.count
         var capFactor = 1
@@ -115,15 +170,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             capFactor = backoff.unreadableFactor
             unreadable += 1
         }
-        let until = now + backoff.delay(afterRounds: rounds, capFactor: capFactor, using: &generator)
-        state = .backingOff(until: until)
-        return .wait(until: until)
-    }
-
-    /// Stops for good.
-    mutating func stop() -> Action {
-        state = .stopped
-        return .finish
+        return backoff.delay(afterRounds: rounds, capFactor: capFactor, using: &generator)
     }
 
     private mutating func connect(to broker: Int) -> Action {
@@ -146,6 +193,16 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             brokers[attempt.broker].version = .v5
             brokers[attempt.broker].versionIsKnown = false
         default: break
+        }
+    }
+}
+
+extension MQTTFailure {
+    /// Whether a connection that ended in this way can have been of use, however long it lasted.
+    fileprivate var allowsStableConnection: Bool {
+        switch self {
+        case .unreadable, .subscriptionUnanswered: false
+        default: true
         }
     }
 }

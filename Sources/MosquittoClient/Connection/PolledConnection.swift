@@ -27,8 +27,7 @@ final class PolledConnection {
     private var queue: BoundedQueue<Outgoing>
     private var pacer: TopicPacer
     private var nextMessage: Instant?
-    private var subscriptions: [String: MQTTSubscription] = [:]
-    private var changes: [SubscriptionChange] = []
+    private var subscriptions = SubscriptionPlan()
     private var stop: StopRequest?
     private var farewell: Int32?
     private var events: [MQTTEvent<MessageMark>] = []
@@ -108,13 +107,28 @@ final class PolledConnection {
 
     /// Changes the subscriptions, now and on later connections.
     func change(_ change: SubscriptionChange) {
-        switch change {
-        case .subscribe(let filter, let subscription): subscriptions[filter] = subscription
-        case .unsubscribe(let filter): subscriptions[filter] = nil
+        subscriptions.change(change)
+        reportRefused()
+        if subscriptions.hasChanges || !events.isEmpty { isDue = true }
+    }
+
+    private func reportRefused() {
+        for filter in subscriptions.takeRefused() { events.append(.subscriptionRefused(filter: filter, .unspecified)) }
+    }
+
+    /// Whether this host's network may be the reason why there is no connection, so that `networkReturned` is of use.
+    var awaitsNetwork: Bool { !isFinished && stop == nil && machine.awaitsNetwork }
+
+    /// This host's network came back: connects soon instead of after the present delay. An attempt that nobody has
+    /// answered for a second is given up, because its next packet may be seconds away.
+    func networkReturned(now: Instant) {
+        guard awaitsNetwork else { return }
+        if let session = current?.session {
+            guard session.isUnanswered(for: .seconds(1), at: now) else { return }
+            session.finish(.timedOut)
+            handleReports(of: session, now: now)
         }
-        // Without a connection nothing needs to be sent: the next one starts with all subscriptions.
-        guard counters.connection != nil else { return }
-        changes.append(change)
+        if let until = machine.networkReturned(now: now) { wake = until }
         isDue = true
     }
 
@@ -186,6 +200,7 @@ final class PolledConnection {
         }
         // The write may have opened the window, and possibly no other event triggers another step.
         if current != nil, session.window > 0, hasMessage { isDue = true }
+        if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.hasChanges { isDue = true }
     }
 
     /// Whether a message may be sent now.
@@ -196,8 +211,7 @@ final class PolledConnection {
     /// Passes subscription changes and messages to libmosquitto, as far as the window allows.
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
-        for change in changes { session.change(change) }
-        changes.removeAll()
+        for change in subscriptions.takeChanges() { session.change(change) }
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
             // While stopping, spacing is not applied.
@@ -232,8 +246,10 @@ final class PolledConnection {
             case .accepted(let sessionPresent):
                 accepted(session, sessionPresent: sessionPresent, now: now)
             case .subscribed(let filter, let qos):
+                subscriptions.answered(filter)
                 events.append(.subscribed(filter: filter, qos: qos))
             case .subscriptionRefused(let filter, let reason):
+                subscriptions.answered(filter)
                 events.append(.subscriptionRefused(filter: filter, reason))
             case .message(let message):
                 counters.received += 1
@@ -258,9 +274,8 @@ final class PolledConnection {
         counters.connection = connection
         counters.connects += 1
         events.append(.connected(connection))
-        for (filter, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            session.change(.subscribe(filter, subscription))
-        }
+        subscriptions.connected()
+        reportRefused()
     }
 
     /// A connection ended or could not be started.
@@ -277,7 +292,12 @@ final class PolledConnection {
         }
         // The attempt may have blocked, so the time is read again.
         let now = ContinuousClock.now
-        let action = machine.failed(failure, overIPv6: session?.isOverIPv6 ?? false, now: now)
+        let wasStable = machine.isStable(at: now)
+        if let filter = subscriptions.ended(isByBroker: failure.isByBroker, wasStable: wasStable) {
+            events.append(.subscriptionRefused(filter: filter, .unspecified))
+        }
+        let action = machine.failed(
+            failure, hasReached: session?.hasReached ?? false, overIPv6: session?.isOverIPv6 ?? false, now: now)
         var retryAfter = Duration.zero
         if case .wait(let until) = action { retryAfter = now.duration(to: until) }
         let disconnection = MQTTDisconnection(
@@ -299,7 +319,6 @@ final class PolledConnection {
             if let mark = outgoing.mark { marks.append(mark) }
         }
         queuedBytes = 0
-        changes.removeAll()
         nextMessage = nil
         farewell = nil
         return (marks, count)

@@ -29,7 +29,7 @@ final class Session {
     private let handle: MosquittoHandle
     private let broker: BrokerAddress
     private let version: MQTTVersion
-    private let connectDeadline: Instant
+    private let start: Instant
 
     private var tcpIsUp = false
     private var hasMoreToRead = false
@@ -48,11 +48,15 @@ final class Session {
     private var inFlight: [Int32: InFlight] = [:]
     private var sequence: UInt64 = 0
     private var unsent: [Outgoing] = []
-    private var subscribing: [Int32: String] = [:]
+    /// The filters of unanswered SUBSCRIBE packets, and when they were requested.
+    private var subscribing: [Int32: (filter: String, since: Instant)] = [:]
     private var gracefulDisconnect: GracefulDisconnect?
 
     /// Whether the broker has accepted the connection.
     private(set) var isAccepted = false
+
+    /// Whether a TCP connection to the broker was established.
+    var hasReached: Bool { tcpIsUp }
 
     /// Whether an IPv6 address was tried for a host name, which may have other addresses.
     let isOverIPv6: Bool
@@ -88,7 +92,7 @@ final class Session {
         partial = PartialPacket(limit: options.maximumPacketSize)
         self.broker = broker
         self.version = version
-        connectDeadline = start + options.connectTimeout
+        self.start = start
         lastStep = start
         lastReceived = start
         lastSent = start
@@ -111,11 +115,12 @@ final class Session {
     var deadline: Instant {
         if let gracefulDisconnect { return gracefulDisconnect.deadline }
         if end != nil || hasMoreToRead { return lastStep }
-        if !isAccepted { return connectDeadline }
+        if !isAccepted { return start + options.connectTimeout }
         // The library does not report when it will ping, which is after nothing was sent, or nothing received, for the
         // keep-alive time. It counts whole seconds, so the first check may be one second early.
         let ping = max(min(lastReceived, lastSent) + keepAlive, lastStep + .seconds(1))
-        return min(ping, lastReceived + silenceLimit)
+        let silence = min(ping, lastReceived + silenceLimit)
+        return unansweredSubscription.map { min($0.since + options.subscribeTimeout, silence) } ?? silence
     }
 
     /// How many more messages may be sent now.
@@ -215,8 +220,22 @@ final class Session {
     }
 
     private func timeoutFailure(_ now: Instant) -> MQTTFailure? {
-        if !isAccepted { return now >= connectDeadline ? .timedOut : nil }
+        if !isAccepted { return start.duration(to: now) >= options.connectTimeout ? .timedOut : nil }
+        if let oldest = unansweredSubscription, oldest.since.duration(to: now) >= options.subscribeTimeout {
+            return .subscriptionUnanswered(oldest.filter)
+        }
         return lastReceived.duration(to: now) >= silenceLimit ? .silent : nil
+    }
+
+    /// Whether no TCP connection has been established for this long.
+    func isUnanswered(for limit: Duration, at now: Instant) -> Bool {
+        end == nil && !tcpIsUp && start.duration(to: now) >= limit
+    }
+
+    /// The subscription that has waited longest for the broker's answer.
+    private var unansweredSubscription: (filter: String, since: Instant)? {
+        // Most of the time there is none.
+        subscribing.isEmpty ? nil : subscribing.values.min { $0.since < $1.since }
     }
 
     // MARK: Sending
@@ -253,7 +272,7 @@ final class Session {
         do throws(MQTTFailure) {
             switch change {
             case .subscribe(let filter, let subscription):
-                subscribing[try handle.subscribe(filter, subscription)] = filter
+                subscribing[try handle.subscribe(filter, subscription)] = (filter, lastStep)
             case .unsubscribe(let filter):
                 try handle.unsubscribe(filter)
             }
@@ -343,7 +362,7 @@ final class Session {
     }
 
     private func subscribed(_ id: Int32, _ granted: Int32) {
-        guard let filter = subscribing.removeValue(forKey: id) else { return }
+        guard let filter = subscribing.removeValue(forKey: id)?.filter else { return }
         if granted < 0x80 {
             reports.append(.subscribed(filter: filter, granted == 0 ? .atMostOnce : .atLeastOnce))
         } else {

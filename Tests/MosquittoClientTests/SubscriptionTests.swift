@@ -1,0 +1,92 @@
+import BrokerTestSupport
+import MosquittoClient
+import Testing
+
+/// Requirement: subscriptions are answered or the connection ends; one that is refused costs no other.
+@Suite struct SubscriptionTests {
+    @Test(
+        "A second request for a filter brings the retained messages again, without affecting other filters",
+        .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"), arguments: [MQTTVersion.v5, .v311])
+    func subscribesAgain(version: MQTTVersion) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "again")
+        options.versions = .only(version)
+        let client = try await RecordedClient.connected(options, subscribingTo: ["kept/+", "other"])
+        for topic in ["kept/a", "kept/b", "other"] {
+            try client.client.publish(MQTTMessage(topic: topic, text: topic, qos: .atLeastOnce, retain: true))
+        }
+        #expect(await eventually { client.messages.count == 3 })
+        for count in 1...3 {
+            try client.client.subscribe(to: "kept/+", qos: .atLeastOnce)
+            #expect(await eventually { client.retained == count * 2 })
+        }
+        #expect(client.subscribed.count == 5 && client.connections.count == 1)
+        #expect(!client.messages.contains { $0.retain && $0.topic == "other" })
+    }
+
+    @Test(
+        "A filter that the access rules refuse takes no other with it",
+        .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"))
+    func refusedFilter() async throws {
+        let directory = try TemporaryDirectory()
+        // mosquitto refuses only filters that match a rule of this kind; others are granted and never matched.
+        let rules = try directory.write("topic readwrite good/#\ntopic deny bad\n", to: "acl")
+        let broker = try await TestBroker.started(
+            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
+        defer { broker.kill() }
+        let client = try RecordedClient(.local(broker.port, id: "refused"))
+        for filter in ["bad", "good/1", "good/2"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
+        try client.client.start()
+        #expect(await eventually { client.subscribed.count + client.subscriptionRefusals.count == 3 })
+        #expect(Set(client.subscribed).isSuperset(of: ["good/1", "good/2"]))
+        try client.client.publish(MQTTMessage(topic: "good/2", text: "x", qos: .atLeastOnce))
+        #expect(await eventually { client.messages.map(\.topic) == ["good/2"] })
+        #expect(client.disconnections.isEmpty)
+    }
+
+    @Test("A subscription without an answer ends the connection, and the next broker is used")
+    func noAnswer() async throws {
+        let silent = try ScriptedBroker { $0 == "b" ? .none : .granted }
+        let working = try ScriptedBroker { _ in .granted }
+        var options = MQTTOptions.local(silent.port, id: "silent")
+        options.brokers.append(BrokerAddress(host: "127.0.0.1", port: working.port))
+        options.versions = .only(.v311)
+        options.subscribeTimeout = .milliseconds(300)
+        // However long a connection lasts, this is a failure.
+        options.backoff.stableAfter = .zero
+        let client = try RecordedClient(options)
+        for filter in ["a", "b", "c"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
+        try client.client.start()
+        #expect(await eventually { client.connections.count == 2 && client.subscribed == ["a", "c", "a", "b", "c"] })
+        #expect(client.disconnections.map(\.failure) == [.subscriptionUnanswered("b")])
+        #expect(client.connections.map(\.broker.port) == [silent.port, working.port])
+    }
+
+    @Test(
+        "An optional filter on which the broker closes or stays silent is left out on the next connection",
+        arguments: [false, true])
+    func optionalFilter(isSilent: Bool) async throws {
+        let broker = try ScriptedBroker { $0 == "bad" ? isSilent ? .none : .closed : .granted }
+        var options = MQTTOptions.local(broker.port, id: "optional")
+        options.versions = .only(.v311)
+        options.subscribeTimeout = .milliseconds(300)
+        let client = try RecordedClient(options)
+        for filter in ["bad", "better"] { try client.client.subscribe(to: filter, qos: .atLeastOnce, isOptional: true) }
+        for filter in ["z", "a"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
+        try client.client.start()
+        #expect(await eventually { client.subscribed == ["a", "z", "a", "z", "better"] })
+        #expect(broker.connections == [["a", "z", "bad"], ["a", "z", "better"]])
+        #expect(client.connections.count == 2 && client.disconnections.count == 1)
+        // When the connection ended, on the next one, and now.
+        #expect(client.subscriptionRefusals.count == 2)
+        try client.client.subscribe(to: "bad", qos: .atLeastOnce, isOptional: true)
+        #expect(await eventually { client.subscriptionRefusals.count == 3 })
+        #expect(client.connections.count == 2)
+    }
+}
+
+extension RecordedClient {
+    /// The number of messages that arrived because they were retained.
+    var retained: Int { messages.count { $0.retain } }
+}
