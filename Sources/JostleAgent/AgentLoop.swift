@@ -281,9 +281,10 @@ final class AgentLoop {
         parts.host.isRestartWanted = true
     }
 
-    /// Another device has the same id: the brokers disconnect each of the two in favour of the other.
+    /// Another device has the same id: the broker disconnects each of the two in favour of the other.
     func foundDuplicate() {
         hasDuplicate = true
+        parts.client.giveWay(for: .seconds(60))
         health.makeDue(at: WallClock.monotonic)
     }
 

@@ -62,6 +62,11 @@ package struct MQTTBackoff: Equatable, Sendable {
         networkReturn * fraction(&generator)
     }
 
+    /// A delay of at least `minimum` and less than twice that.
+    func delay(of minimum: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
+        minimum * (1 + fraction(&generator))
+    }
+
     /// The upper 53 bits of a random number, as a fraction in [0, 1).
     private func fraction(_ generator: inout some RandomNumberGenerator) -> Double {
         Double(generator.next() >> 11) * 0x1p-53

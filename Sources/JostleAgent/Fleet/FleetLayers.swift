@@ -13,7 +13,8 @@ internal import MotionCore
 struct FleetLayers: Sendable {
     /// What the settings store has to do.
     enum Step {
-        case subscribe(String)
+        /// `isOptional`: without the permission to read it, the device works all the same.
+        case subscribe(String, isOptional: Bool)
         case unsubscribe(String)
         /// Write the file.
         case store([UInt8])
@@ -133,6 +134,12 @@ struct FleetLayers: Sendable {
     /// The topics to subscribe to.
     var filters: [String] { records.map(\.topic) + [topics.registry(id)] }
 
+    /// Subscribes to a topic. Some brokers end the connection if a topic may not be read; only the device's own is sure to
+    /// be readable.
+    private func subscribe(_ filter: String) -> Step {
+        .subscribe(filter, isOptional: filter != topics.desired(id))
+    }
+
     /// What is to be stored.
     var stored: StoredFleet {
         var fleet = StoredFleet()
@@ -152,7 +159,7 @@ struct FleetLayers: Sendable {
     /// Subscribes; the client does so again on every later connection.
     mutating func start(at now: Timestamp) -> [Step] {
         beginProbation(at: now)
-        return filters.map { .subscribe($0) } + storeIfNeeded()
+        return filters.map(subscribe) + storeIfNeeded()
     }
 
     mutating func connected(at now: Timestamp) {
@@ -273,7 +280,7 @@ struct FleetLayers: Sendable {
         let (old, new) = (Set(before.map(\.topic)), Set(records.map(\.topic)))
         if isConnected { readMore(new.subtracting(old), at: now.monotonic) }
         return old.subtracting(new).sorted().map { .unsubscribe($0) }
-            + new.subtracting(old).sorted().map { .subscribe($0) }
+            + new.subtracting(old).sorted().map(subscribe)
     }
 
     // MARK: Deadlines
@@ -299,7 +306,7 @@ struct FleetLayers: Sendable {
         if isConnected, let due = nextReading, now.monotonic >= due {
             nextReading = nil
             beginReading(isFirst: false, at: now.monotonic)
-            steps += filters.map { .subscribe($0) }
+            steps += filters.map(subscribe)
         }
         for index in records.indices where records[index].isPending(at: now.monotonic) {
             records[index].isReportedAsPending = true

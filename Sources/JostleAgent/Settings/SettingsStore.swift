@@ -187,7 +187,8 @@ struct SettingsStore: Participant {
         var effects: Effects = []
         for step in steps {
             switch step {
-            case .subscribe(let filter): effects.append(.subscribe(filter))
+            case .subscribe(let filter, let isOptional):
+                effects.append(.subscribe(filter, keepsRetainFlag: false, isOptional: isOptional))
             case .unsubscribe(let filter): effects.append(.unsubscribe(filter))
             case .store(let content): effects.append(.write(.fleetLayers, content))
             case .log(let level, let text): effects.append(.log(level, text))

@@ -13,6 +13,7 @@ final class ClientCore: Sendable {
     struct Work {
         var messages: [Outgoing] = []
         var changes: [SubscriptionChange] = []
+        var givingWay: Duration?
         var stop: StopRequest?
     }
 
@@ -88,6 +89,14 @@ final class ClientCore: Sendable {
     func change(_ change: SubscriptionChange) {
         let mustSignal = withState { state in
             state.work.changes.append(change)
+            return Self.mustSignal(&state)
+        }
+        if mustSignal { wake.signal() }
+    }
+
+    func giveWay(for delay: Duration) {
+        let mustSignal = withState { state in
+            state.work.givingWay = delay
             return Self.mustSignal(&state)
         }
         if mustSignal { wake.signal() }

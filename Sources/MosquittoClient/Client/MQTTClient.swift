@@ -99,6 +99,10 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
         core.change(.unsubscribe(filter))
     }
 
+    /// Gives way to another client with the same id: whenever the connection ends from now on, the next attempt waits for
+    /// at least `delay`. Otherwise, the broker would disconnect the two in turn, as fast as they can connect.
+    package func giveWay(for delay: Duration) { core.giveWay(for: delay) }
+
     /// The client's counters and state.
     package var statistics: MQTTStatistics { core.statistics }
 

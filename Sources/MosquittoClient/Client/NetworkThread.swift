@@ -64,6 +64,7 @@ struct NetworkThread: ~Copyable {
             let work = core.takeWork()
             for change in work.changes { connection.change(change) }
             for outgoing in work.messages { connection.take(outgoing) }
+            if let delay = work.givingWay { connection.giveWay(for: delay) }
             if let stop = work.stop { connection.stop(stop) }
             if let monitor, monitor.networkReturned() { connection.networkReturned(now: .now) }
             let events = connection.advance(readiness, now: .now)

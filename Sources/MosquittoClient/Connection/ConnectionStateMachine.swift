@@ -55,6 +55,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     /// `unreadable` failures since the last connection that outlasted the longest delay after such a failure.
     private var unreadable = 0
 
+    /// The shortest delay after a connection ends, if another client uses the same id: see `MQTTClient.giveWay`.
+    var givingWay: Duration?
+
     /// Creates a state machine for `brokerCount` brokers.
     init(brokerCount: Int, versions: MQTTOptions.Versions, backoff: MQTTBackoff, generator: Generator) {
         self.versions = versions
@@ -119,6 +122,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     ) -> Action {
         let wasStable = isStable(at: now)
         var isCheap = false
+        var earliest = now
         lastFailure = failure
         switch state {
         case .connecting(let attempt):
@@ -132,6 +136,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             if !isCheap { failures += 1 }
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
+            if let givingWay { earliest = now + backoff.delay(of: givingWay, using: &generator) }
             let duration = since.duration(to: now)
             if duration >= backoff.cap * backoff.unreadableFactor { unreadable = 0 }
             isSpread = false
@@ -145,7 +150,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         case .idle, .backingOff, .stopped:
             return .finish
         }
-        let until = now + delay(after: failure, isCheap: isCheap)
+        let until = max(earliest, now + delay(after: failure, isCheap: isCheap))
         state = .backingOff(until: until)
         return .wait(until: until)
     }

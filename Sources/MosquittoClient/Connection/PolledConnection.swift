@@ -132,6 +132,9 @@ final class PolledConnection {
         isDue = true
     }
 
+    /// Gives way to another client with the same id: see `MQTTClient.giveWay`.
+    func giveWay(for delay: Duration) { machine.givingWay = delay }
+
     /// Starts to end the client. Only the first request counts.
     func stop(_ request: StopRequest) {
         if stop == nil { stop = request }
