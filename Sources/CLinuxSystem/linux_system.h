@@ -1,11 +1,12 @@
-// Parts of the C library that Swift's Glibc module lacks: eventfd, signalfd, statvfs, adjtimex, and GNU extensions of
-// POSIX threads and poll.
+// Parts of the C library that Swift's Glibc module lacks: epoll, eventfd, signalfd, statvfs, adjtimex, and GNU
+// extensions of POSIX threads and poll.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/statvfs.h>
