@@ -63,7 +63,8 @@ package final class Swarm {
         let needed = otherDescriptors + options.devices * each
         guard needed <= limit else {
             throw SwarmError.descriptors(
-                devices: options.devices, needed: needed, limit: limit, possible: max(0, limit - otherDescriptors) / each)
+                devices: options.devices, needed: needed, limit: limit,
+                possible: max(0, limit - otherDescriptors) / each)
         }
     }
 

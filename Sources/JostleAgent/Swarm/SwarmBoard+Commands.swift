@@ -33,12 +33,12 @@ extension SwarmBoard {
             sensor: settings.sensorSelection, imu: settings.imu, settings: settings.motion,
             updateInterval: settings.updateInterval, stateDirectory: place.directory, writer: writer)
         let post = self.post
+        // Nothing streams without a sensor.
+        let output = StreamOutput(topic: topics.stream, send: { _ in false }, backlog: { 0 })
+        let sensor = SensorSwitch(
+            manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: nil)
         let made = CommandHost(
-            identity: identity, settings: settings,
-            sensor: SensorSwitch(
-                manager: manager, selection: settings.sensorSelection, imu: settings.imu, device: nil),
-            output: StreamOutput(topic: topics.stream) { _ in false } backlog: { 0 },
-            log: surroundings.log
+            identity: identity, settings: settings, sensor: sensor, output: output, log: surroundings.log
         ) { post(.replies($0)) }
         host = made
         return made

@@ -15,6 +15,8 @@ final class SwarmLoop {
     private var slots: [SwarmSlot] = []
     private var deadlines = DeadlineHeap()
     private var failure: AgentError?
+    /// The boards that a command restarts.
+    private var restarting: Set<Int> = []
     private var isEnding = false
     /// The boards of an ending worker that have not left yet.
     private var remaining = 0
@@ -33,6 +35,11 @@ final class SwarmLoop {
         while true {
             let now = ClockReading.now()
             for request in worker.takeRequests() { handle(request, at: now) }
+            // Only now: the replies to the command and to those before it are on their way.
+            for index in restarting {
+                if case .running = slots[index].state { restart(index, at: now) }
+            }
+            restarting = []
             serveDue(at: now)
             worker.report(surroundings.tally.counts, failure)
             if isEnding, remaining == 0 { return }
@@ -70,7 +77,6 @@ final class SwarmLoop {
 
     private func advance(_ board: SwarmBoard, _ index: Int, _ readiness: MQTTReadiness, at now: ClockReading) {
         board.advance(readiness, at: now)
-        if board.isRestartWanted, !board.isLeaving { leave(board, index, startsAgain: true, at: now) }
         arm(board, index, at: now)
     }
 
@@ -89,7 +95,7 @@ final class SwarmLoop {
         let worker = self.worker
         if slots[index].losesStore {
             slots[index].losesStore = false
-            slots[index].state = .losingStore
+            slots[index].state = .losingStore(startsAgain: true)
             deadlines.set(nil, of: index)
             writer.perform {
                 FileContents.removeDirectory(place.directory)
@@ -157,11 +163,15 @@ final class SwarmLoop {
             withBoard(index, at: now) { $0.shake(strength: strength, axis: axis, at: now) }
         case .event(let index, let run, let event):
             guard run == slots[index].run else { return }
-            withBoard(index, at: now) { $0.handle(event, at: now) }
+            withBoard(index, at: now) { board in
+                board.handle(event, at: now)
+                if board.isRestartWanted, !board.isLeaving { restarting.insert(index) }
+            }
         case .storeIsLost(let index):
             surroundings.tally.counts.lostStores += 1
-            guard case .losingStore = slots[index].state else { return }
-            wait(index, until: now.monotonic)
+            guard case .losingStore(let startsAgain) = slots[index].state else { return }
+            slots[index].state = .stopped
+            if startsAgain { wait(index, until: now.monotonic) }
         case .end: end(at: now)
         }
     }
@@ -198,7 +208,8 @@ final class SwarmLoop {
             arm(board, index, at: now)
         case .leaving(let board, _): slots[index].state = .leaving(board, startsAgain: true)
         case .stopped: wait(index, until: now.monotonic)
-        case .waiting, .losingStore: break
+        case .losingStore: slots[index].state = .losingStore(startsAgain: true)
+        case .waiting: break
         }
     }
 
@@ -213,7 +224,8 @@ final class SwarmLoop {
             leave(board, index, startsAgain: false, at: now)
             arm(board, index, at: now)
         case .leaving(let board, _): slots[index].state = .leaving(board, startsAgain: false)
-        case .waiting, .losingStore, .stopped:
+        case .losingStore: slots[index].state = .losingStore(startsAgain: false)
+        case .waiting, .stopped:
             slots[index].state = .stopped
             deadlines.set(nil, of: index)
         }

@@ -17,7 +17,8 @@ package enum SwarmNames {
         for (index, name) in names.enumerated() {
             guard JostleSettings.Device.isID(name) else {
                 throw SwarmNameError(
-                    "\"\(name)\" is not a group's name: 1 to 64 letters, digits, _ and -, beginning with a letter or digit")
+                    "\"\(name)\" is not a group's name: 1 to 64 letters, digits, _ and -, beginning with a letter or digit"
+                )
             }
             if names[..<index].contains(name) { throw SwarmNameError("the group \(name) is there twice") }
         }

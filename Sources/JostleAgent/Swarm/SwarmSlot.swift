@@ -11,8 +11,8 @@ struct SwarmSlot {
         case running(SwarmBoard)
         /// It leaves cleanly; then it stops, or starts again.
         case leaving(SwarmBoard, startsAgain: Bool)
-        /// Its state directory is being deleted.
-        case losingStore
+        /// Its state directory is being deleted; then it stops, or starts again.
+        case losingStore(startsAgain: Bool)
     }
 
     /// Seconds between looks at the writes of the last run, and the pause before a clean start.
