@@ -1,4 +1,4 @@
-// Parts of the C library and the kernel's interface that Swift's Glibc module lacks: eventfd, signalfd, statvfs,
+// Parts of the C library and the kernel's interface that Swift's Glibc module lacks: epoll, eventfd, signalfd, statvfs,
 // adjtimex, rtnetlink, and GNU extensions of POSIX threads and poll.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>

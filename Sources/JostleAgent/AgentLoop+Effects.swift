@@ -5,7 +5,7 @@ internal import StateStorage
 
 // Carries out the participants' effects in order. For each participant these methods define the owner of its tokens,
 // the meaning of its requests, and how it learns that the client had no room for a message.
-extension AgentLoop {
+extension AgentLoop: EffectHost {
     func perform(_ effects: SettingsStore.Effects) {
         let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
             switch request {
@@ -57,71 +57,23 @@ extension AgentLoop {
         for event in feedback { perform(outbox.handle(event, at: .now())) }
     }
 
-    /// Carries out effects in order.
-    ///
-    /// - Returns: an event for each message that the client did not accept. If it had no room for one message, the
-    ///   later ones are not sent either, so that their order is kept.
-    private func carryOut<Token, Request>(
-        _ effects: [Effect<Token, Request>], owner: (Token) -> DeliveryToken, request: (Request) -> Void
-    ) -> [ParticipantEvent<Token>] {
-        var feedback: [ParticipantEvent<Token>] = []
-        var unsent: [Token] = []
-        for effect in effects {
-            switch effect {
-            case .publish(let message, nil): _ = publish(message, nil)
-            case .publish(_, let token?) where !unsent.isEmpty: unsent.append(token)
-            case .publish(let message, let token?):
-                switch publish(message, owner(token)) {
-                case .taken: break
-                case .noRoom: unsent.append(token)
-                case .refused(let failure): feedback.append(.rejected(token, topic: message.topic, failure))
-                }
-            case .subscribe(let filter, let keepsRetainFlag, let isOptional):
-                subscribe(filter, keepsRetainFlag, isOptional)
-            case .unsubscribe(let filter): parts.client.unsubscribe(from: filter)
-            case .write(let file, let content): write(content, to: file)
-            case .log(let level, let text): log.write(level, text)
-            case .request(let wanted): request(wanted)
-            }
-        }
-        return unsent.isEmpty ? feedback : feedback + [.notSent(unsent)]
-    }
-
-    /// The client's response to a message.
-    enum Acceptance {
-        case taken
-        /// Not now: the client is not connected, or its queue is full.
-        case noRoom
-        /// Never: the message cannot be sent over MQTT.
-        case refused(MQTTFailure)
-    }
-
-    /// Passes a message to the client.
     func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {
         do throws(MQTTError) {
             try parts.client.publish(message, token: token)
             return .taken
         } catch {
-            switch error {
-            case .tooLarge: return .refused(.refused(.packetTooLarge))
-            case .invalidTopic: return .refused(.refused(.topicNameInvalid))
-            case .notConnected, .queueFull, .stopped, .alreadyStarted, .invalidOption, .system: return .noRoom
-            }
+            return Acceptance(error)
         }
     }
 
-    /// Subscribes to a filter. Filters are built from validated settings, so a refusal is unexpected: it is logged and
-    /// ignored.
-    private func subscribe(_ filter: String, _ keepsRetainFlag: Bool, _ isOptional: Bool) {
-        do throws(MQTTError) {
-            try parts.client.subscribe(
-                to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
-        } catch {
-            log.warning("cannot subscribe to \(filter): \(error)")
-        }
+    func subscribe(_ filter: String, keepsRetainFlag: Bool, isOptional: Bool) throws(MQTTError) {
+        try parts.client.subscribe(
+            to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
     }
 
-    private func write(_ content: [UInt8], to file: StateFile) {
+    func unsubscribe(_ filter: String) { parts.client.unsubscribe(from: filter) }
+
+    func write(_ content: [UInt8], to file: StateFile) {
         let mailbox = parts.mailbox
         parts.writer.write(content, to: parts.stateDirectory.path(of: file.rawValue)) { result in
             switch result {
@@ -130,4 +82,6 @@ extension AgentLoop {
             }
         }
     }
+
+    func write(_ level: Log.Level, _ line: String) { log.write(level, line) }
 }

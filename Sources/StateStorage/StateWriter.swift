@@ -6,9 +6,15 @@ package import LinuxSystem
 /// each later call tries to start the thread again. When a writer is deallocated, its thread makes one more attempt at
 /// each pending write and ends; `finish` waits for that.
 package final class StateWriter: Sendable {
-    private let core = WriterCore()
+    private let core: WriterCore
 
-    package init() {}
+    /// Creates a writer.
+    ///
+    /// - Parameter onWrite: called on the writer's thread after each attempt to write a file, with its time, before the
+    ///   completion. The attempt lasts until it returns, so a handler that waits makes the disk slower.
+    package init(onWrite: (@Sendable (Duration) -> Void)? = nil) {
+        core = WriterCore(onWrite: onWrite)
+    }
 
     deinit {
         _ = core.finish(within: 0)

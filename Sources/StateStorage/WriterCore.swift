@@ -41,6 +41,11 @@ final class WriterCore: Sendable {
     }
 
     private let state = Mutex(Shared())
+    private let onWrite: (@Sendable (Duration) -> Void)?
+
+    init(onWrite: (@Sendable (Duration) -> Void)? = nil) {
+        self.onWrite = onWrite
+    }
 
     private func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         state.withLock { body(&$0.value) }
@@ -136,7 +141,9 @@ final class WriterCore: Sendable {
                 job.run()
                 if withState({ $0.queue.attemptEnded(at: .now) }) { callObserver() }
             case .file(let file):
+                let start = ContinuousClock.now
                 let result = WriterCore.attempt(file)
+                onWrite?(start.duration(to: .now))
                 let isChange = withState { $0.queue.attemptEnded(file, result, at: .now) }
                 file.completion?(result)
                 if isChange { callObserver() }

@@ -26,6 +26,16 @@ import Testing
         #expect(writer.faults.isEmpty)
     }
 
+    /// The observer of the times is told before the completion, and delays it.
+    @Test func tellsTheTimeOfEachWriteBeforeItsCompletion() {
+        let order = Journal<String>()
+        let writer = StateWriter { order.append($0 > .zero ? "time" : "no time") }
+        writer.perform { order.append("job") }
+        writer.write(Array("contents".utf8), to: path) { _ in order.append("completion") }
+        #expect(writer.flush(within: 30))
+        #expect(order.entries == ["job", "time", "completion"])
+    }
+
     /// While a job blocks the thread, 100 requests for a file become one write, and the caller continues.
     @Test func aStuckDiskBlocksNoCallerAndIsAFault() async throws {
         let writer = StateWriter()

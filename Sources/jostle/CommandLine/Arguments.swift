@@ -96,4 +96,16 @@ struct Arguments {
         }
         return count
     }
+
+    /// The value of an option as a number within bounds.
+    func number(_ name: String, within bounds: ClosedRange<Double>) throws(CommandFailure) -> Double? {
+        guard let text = value(name) else { return nil }
+        guard let number = Double(text), bounds.contains(number) else {
+            throw CommandFailure(
+                .usage,
+                "--\(name) is \"\(text)\", not a number from \(formatted(bounds.lowerBound, "%.15g")) to "
+                    + formatted(bounds.upperBound, "%.15g"))
+        }
+        return number
+    }
 }

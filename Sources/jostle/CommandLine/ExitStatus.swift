@@ -51,6 +51,16 @@ struct CommandFailure: Error {
         self.init(status, "\(error)")
     }
 
+    /// The failure of a swarm's start.
+    init(_ error: SwarmError) {
+        let status: ExitStatus =
+            switch error {
+            case .privateBroker: .configuration
+            case .descriptors, .resources: .system
+            }
+        self.init(status, "\(error)")
+    }
+
     /// The failure to open or read a sensor.
     init(_ error: SensorError) {
         let status: ExitStatus =

@@ -1,0 +1,243 @@
+internal import Glibc
+package import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+package import MotionCore
+
+/// Many virtual boards in one process, on few threads: to test a fleet, its broker and its operator.
+///
+/// Used on one thread, which calls `advance` whenever `nextDeadline` has passed.
+package final class Swarm {
+    /// Descriptors that a board may need: socket, the pair by which libmosquitto wakes itself, a duplicate while it
+    /// disconnects; and three for the outbox.
+    private static let descriptorsPerBoard = 4
+    private static let descriptorsPerOutbox = 3
+    /// Descriptors for everything else.
+    private static let otherDescriptors = 100
+    /// Seconds that the boards have to leave, and the writers to write what is left.
+    private static let leavingTime = 5.0
+    private static let writingTime = 5.0
+
+    private let options: SwarmOptions
+    private let log: Log
+    private let storage = SwarmStorage()
+    private let workers: [SwarmWorker]
+    private var threads: [WorkerThread] = []
+    private var places: [SwarmPlace]
+    private var model: SwarmModel
+    private var deaths: SwarmSchedule
+    private var shakes: SwarmSchedule
+    private let start = WallClock.monotonic
+    private var onlineAfter: Double?
+    private let configuration: LoadedConfiguration
+    private let version: String
+
+    /// Prepares a swarm whose state is below `stateDirectory`. `start` runs it.
+    ///
+    /// - Throws: if the configuration has no broker for it, or the system does not permit as many descriptors.
+    package init(
+        _ options: SwarmOptions, configuration: LoadedConfiguration, version: String, stateDirectory: String
+    ) throws(SwarmError) {
+        if configuration.settings.mqtt.broker == .embedded { throw SwarmError.privateBroker }
+        try Swarm.requireDescriptors(options)
+        var workers: [SwarmWorker] = []
+        for _ in 0..<options.workers {
+            guard let worker = SwarmWorker() else { throw SwarmError.resources }
+            workers.append(worker)
+        }
+        self.options = options
+        self.configuration = configuration
+        self.version = version
+        self.workers = workers
+        log = Log(level: options.isVerbose ? Swarm.level(configuration.settings.log.level) : .error)
+        places = SwarmPlace.all(options, below: stateDirectory)
+        model = SwarmModel(places, seed: options.seed)
+        let now = start
+        deaths = SwarmSchedule(perMinute: options.deathsPerMinute, seed: options.seed, stream: 2, from: now)
+        shakes = SwarmSchedule(perMinute: options.eventsPerMinute, seed: options.seed, stream: 3, from: now)
+    }
+
+    private static func requireDescriptors(_ options: SwarmOptions) throws(SwarmError) {
+        let each = descriptorsPerBoard + (options.eventsPerMinute > 0 ? descriptorsPerOutbox : 0)
+        let limit = DescriptorLimit.raise()
+        let needed = otherDescriptors + options.devices * each
+        guard needed <= limit else {
+            throw SwarmError.descriptors(
+                devices: options.devices, needed: needed, limit: limit,
+                possible: max(0, limit - otherDescriptors) / each)
+        }
+    }
+
+    private static func level(_ level: JostleSettings.LogLevel) -> Log.Level {
+        switch level {
+        case .error: .error
+        case .warning: .warning
+        case .info: .info
+        case .debug: .debug
+        }
+    }
+
+    /// Starts the threads, and the boards one after the other.
+    ///
+    /// - Throws: if the system has no threads or descriptors left.
+    package func run() throws(SwarmError) {
+        let now = WallClock.monotonic
+        for (number, place) in places.enumerated() {
+            let time = now.advanced(bySeconds: Double(number) / options.connectRate)
+            workers[number % workers.count].post(.add(place, at: time))
+        }
+        for (number, worker) in workers.enumerated() {
+            guard let poller = SwarmPoller(wake: worker.wake) else { throw SwarmError.resources }
+            let parts = LoopParts(
+                worker: worker, poller: poller, configuration: configuration, version: version, storage: storage,
+                options: options, log: log, first: number, step: workers.count)
+            guard let thread = WorkerThread(name: "jostle-swarm-\(number)", { parts.loop().run() }) else {
+                throw SwarmError.resources
+            }
+            threads.append(thread)
+        }
+    }
+
+    /// What a worker's thread takes with it. It makes the rest itself, which only it uses.
+    private struct LoopParts: @unchecked Sendable {
+        let worker: SwarmWorker
+        let poller: SwarmPoller
+        let configuration: LoadedConfiguration
+        let version: String
+        let storage: SwarmStorage
+        let options: SwarmOptions
+        let log: Log
+        let first: Int
+        let step: Int
+
+        func loop() -> SwarmLoop {
+            let surroundings = SwarmBoard.Surroundings(
+                configuration: configuration, version: version, storage: storage, tally: SwarmTally(),
+                hasOutbox: options.eventsPerMinute > 0, boards: options.devices, log: log,
+                isVerbose: options.isVerbose)
+            return SwarmLoop(worker, poller, surroundings, first: first, step: step)
+        }
+    }
+
+    // MARK: What happens by itself
+
+    /// When `advance` is due.
+    package var nextDeadline: Timestamp? { [deaths.next, shakes.next].compactMap { $0 }.min() }
+
+    /// Lets the boards die and shake that are due.
+    package func advance(at now: Timestamp) {
+        let count = model.count
+        while let number = deaths.takeDue(at: now, { $0.choose(below: count) }) {
+            // A board that is stopped cannot die. It was chosen all the same, so that the choices do not depend on it.
+            if model.isUp(number) { send(.die, to: number) }
+        }
+        while let shake = shakes.takeDue(at: now, { Shake(of: count, &$0) }) {
+            let place = place(of: shake.board)
+            place.worker.post(.shake(board: place.index, strength: shake.strength, axis: shake.axis))
+        }
+    }
+
+    private struct Shake {
+        let board: Int
+        let strength: Double
+        let axis: BodyAxis
+
+        init(of count: Int, _ chance: inout SwarmChance) {
+            board = chance.choose(below: count)
+            strength = chance.choose(within: 8...30)
+            axis = BodyAxis.allCases[chance.choose(below: BodyAxis.allCases.count)]
+        }
+    }
+
+    private func place(of number: Int) -> (worker: SwarmWorker, index: Int) {
+        (workers[number % workers.count], number / workers.count)
+    }
+
+    private func send(_ fault: SwarmOrder.Fault, to number: Int) {
+        let place = place(of: number)
+        place.worker.post(.fault(fault, board: place.index, pause: options.deathPause))
+    }
+
+    // MARK: Orders
+
+    /// Carries out an order other than `status` and `quit`, which are the caller's.
+    ///
+    /// - Returns: the ids of the boards that it concerns.
+    /// - Throws: why it is not carried out; it has then changed nothing.
+    package func carryOut(_ order: SwarmOrder) throws(SwarmOrderError) -> [String] {
+        switch order {
+        case .fault(let fault, let selection):
+            let chosen = try model.apply(fault, to: selection)
+            for number in chosen { send(fault, to: number) }
+            return chosen.map { places[$0].id }
+        case .duplicate(let id):
+            let duplicate = places[try model.board(id)].duplicate
+            guard !places.contains(where: { $0.directory == duplicate.directory }) else {
+                throw SwarmOrderError("duplicate: there are two boards \(id) already")
+            }
+            model.add(id)
+            places.append(duplicate)
+            workers[(places.count - 1) % workers.count].post(.add(duplicate, at: WallClock.monotonic))
+            return [id]
+        case .slowDisk(let seconds):
+            storage.setDelay(seconds)
+            return []
+        case .status, .quit: return []
+        }
+    }
+
+    // MARK: Figures
+
+    /// Why a board could not be started; the others run. `nil` if none failed.
+    package var failure: AgentError? { workers.lazy.compactMap(\.failure).first }
+
+    /// The figures now.
+    package func statistics() -> SwarmStatistics {
+        var counts = SwarmCounts()
+        for worker in workers { counts.add(worker.counts) }
+        let uptime = WallClock.monotonic.seconds(since: start)
+        if onlineAfter == nil, counts.online >= options.devices { onlineAfter = uptime }
+        let groups = options.groups.map { name in (name, places.count { $0.groups.contains(name) }) }
+        return SwarmStatistics(
+            boards: model.count, stopped: model.stopped, uptime: uptime, onlineAfter: onlineAfter, groups: groups,
+            counts: counts, writes: storage.statistics, residentMemory: ProcessUsage.residentMemory,
+            processorTime: ProcessUsage.processorTime, time: WallClock.milliseconds(at: WallClock.monotonic))
+    }
+
+    // MARK: The end
+
+    /// Lets all boards leave cleanly, ends the threads and stores what is left.
+    ///
+    /// - Returns: problems, one sentence each.
+    package func stop() -> [String] {
+        for worker in workers { worker.post(.end) }
+        let deadline = WallClock.monotonic.advanced(bySeconds: Swarm.leavingTime)
+        var problems: [String] = []
+        for thread in threads where !thread.join(within: max(0.1, deadline.remaining(at: WallClock.monotonic))) {
+            problems = ["some boards did not leave in time; their wills mark them offline"]
+        }
+        threads = []
+        if !storage.finish(within: Swarm.writingTime) { problems.append("not all state files are on the disk") }
+        return problems
+    }
+}
+
+/// Why a swarm cannot start.
+package enum SwarmError: Error, Equatable, CustomStringConvertible {
+    /// The configured broker is the private one of an agent.
+    case privateBroker
+    /// The limit of file descriptors is too low.
+    case descriptors(devices: Int, needed: Int, limit: Int, possible: Int)
+    /// The system has no threads or descriptors left.
+    case resources
+
+    package var description: String {
+        switch self {
+        case .privateBroker: "a swarm needs a broker of its own, not an embedded one: pass --broker mqtt://HOST:PORT"
+        case .descriptors(let devices, let needed, let limit, let possible):
+            "\(devices) boards need \(needed) file descriptors, and this process may have \(limit): "
+                + "raise the hard limit (ulimit -Hn), or start at most \(possible) boards"
+        case .resources: "the system has no threads or file descriptors left"
+        }
+    }
+}

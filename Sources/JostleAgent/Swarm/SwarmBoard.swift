@@ -1,0 +1,293 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+internal import MosquittoClient
+internal import MotionCore
+internal import MotionKit
+internal import StateStorage
+
+/// One run of a virtual board, from its start to its end: the agent's participants, store and session, without a sensor
+/// and without discovery. Used on its worker's thread only.
+///
+/// The participants, in order: settings, former names, commands, telemetry, outbox.
+final class SwarmBoard {
+    /// What all boards of a worker share.
+    struct Surroundings {
+        let configuration: LoadedConfiguration
+        let version: String
+        let storage: SwarmStorage
+        let tally: SwarmTally
+        /// Whether the boards have an outbox.
+        let hasOutbox: Bool
+        /// The boards in this process.
+        let boards: Int
+        let log: Log
+        let isVerbose: Bool
+    }
+
+    /// An event from another thread.
+    enum Event: Sendable {
+        case file(StateFile, failure: String?)
+        /// The outbox's file was opened.
+        case opened(Outbox.Opened)
+        case outbox(OutboxFile.Outcome)
+        case replies([MQTTMessage])
+    }
+
+    typealias Post = @Sendable (Event) -> Void
+
+    /// Seconds within which a board that leaves sends its last messages.
+    private static let farewellTime = Duration.seconds(2)
+    /// Seconds from the beginning of a shake to its end.
+    private static let shakeTime = 0.7
+
+    let place: SwarmPlace
+    let surroundings: Surroundings
+    let client: MQTTPolledClient<DeliveryToken>
+    let directory: StateDirectory
+    let writer: StateWriter
+    let post: Post
+    let topics: Topics
+
+    // The participants.
+    var settings: SettingsStore
+    var formerNames: FormerNameCleaner
+    var commands: CommandHandler
+    var telemetry: TelemetryPublisher
+    /// `nil` until its file is open, and for boards without events.
+    var outbox: Outbox?
+
+    // These do not handle MQTT events.
+    var events: EventComposer
+    var health: HealthReporter
+    var sensor: SwarmSensor
+    /// Whether another device uses the same id.
+    var hasDuplicate = false
+    let outboxFile: OutboxFile?
+    let identity: CommandHost.Identity
+    /// Created for the first command: few boards ever receive one.
+    var host: CommandHost?
+    private var openShake: (event: GestureEvent, end: Timestamp)?
+    private var connectionLog = ConnectionLog()
+    private(set) var isLeaving = false
+    private var isOnline = false
+    private var hasReported = false
+    private var lostAt: Timestamp?
+
+    /// Reads the board's state and creates its participants. Nothing is connected before the first `advance`.
+    init(
+        _ place: SwarmPlace, number: Int, isSensorDead: Bool, _ surroundings: Surroundings, at now: ClockReading,
+        post: @escaping Post
+    ) throws(AgentError) {
+        let configuration = place.configuration(upon: surroundings.configuration)
+        let directory = StateDirectory(path: place.directory)
+        // The only place at which the store of settings is made.
+        let topics = Topics(prefix: configuration.settings.mqtt.prefix, id: place.id)
+        let run = RunName.new()
+        let stored = StoredConfiguration.open(
+            configuration, id: place.id, boot: now.boot, in: directory, log: surroundings.log)
+        let store = SettingsStore(stored, topics: topics, run: run)
+        let settings = store.settings
+        let client = try SwarmBoard.client(settings, id: place.id, topics)
+        self.place = place
+        self.surroundings = surroundings
+        self.client = client
+        self.directory = directory
+        self.post = post
+        self.topics = topics
+        self.settings = store
+        writer = surroundings.storage.writer(of: number)
+        formerNames = FormerNameCleaner(
+            settings, topics: topics, memory: .deviceNames(in: directory), announced: [])
+        commands = CommandHandler(topics: topics, prefix: settings.mqtt.prefix, allowed: settings.commands.allow)
+        telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: true)
+        events = EventComposer(topics: topics, prefix: settings.mqtt.prefix, run: run, isSimulated: true)
+        health = HealthReporter(
+            version: surroundings.version, interval: settings.publish.health.interval,
+            processorTime: SwarmBoard.processorTime(surroundings), at: now)
+        identity = CommandHost.Identity(
+            id: place.id, version: surroundings.version, stateDirectory: place.directory, isSupervised: true)
+        sensor = SwarmSensor(rate: settings.imu.rate, isDead: isSensorDead, at: now.monotonic)
+        outboxFile =
+            surroundings.hasOutbox
+            ? OutboxFile(directory: place.directory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes) : nil
+    }
+
+    private static func client(
+        _ settings: JostleSettings, id: String, _ topics: Topics
+    ) throws(AgentError) -> MQTTPolledClient<DeliveryToken> {
+        var options: MQTTOptions
+        do throws(SecretFileError) {
+            options = try settings.mqttOptions(clientID: id, brokers: settings.brokers(embeddedPort: nil))
+        } catch {
+            throw AgentError.secretFile(error)
+        }
+        options.will = TelemetryPublisher.availability("offline", topics)
+        do throws(MQTTError) {
+            return try MQTTPolledClient(options: options)
+        } catch {
+            throw AgentError.mqtt(error)
+        }
+    }
+
+    // MARK: Running
+
+    /// Starts the participants.
+    func start(at now: ClockReading) {
+        perform(settings.start(at: now))
+        perform(formerNames.start(at: now))
+        perform(commands.start(at: now))
+        perform(telemetry.start(at: now))
+        perform(telemetry.handle(SwarmSensor.stillState(at: now.monotonic)))
+        openOutbox()
+    }
+
+    /// Drives the session and handles what is due.
+    func advance(_ readiness: MQTTReadiness, at now: ClockReading) {
+        var readiness = readiness
+        // What the participants publish is sent at once. A connection that ended is left to the next call, because the
+        // owner must see that its descriptor is gone.
+        for _ in 0..<3 {
+            let events = client.advance(readiness)
+            for event in events { handle(event, at: now) }
+            if client.interest == nil || events.isEmpty { break }
+            readiness = []
+        }
+        handleDeadlines(at: now)
+    }
+
+    /// Handles an event from another thread.
+    func handle(_ event: Event, at now: ClockReading) {
+        switch event {
+        case .file(let file, let failure):
+            perform(settings.handle(.fileWritten(file, failure: failure), at: now))
+            perform(formerNames.handle(.fileWritten(file, failure: failure), at: now))
+        case .opened(let opened): startOutbox(opened, at: now)
+        case .outbox(let outcome): withOutbox { $0.handle(outcome, at: now) }
+        case .replies(let messages): for message in messages { _ = publish(message, nil) }
+        }
+    }
+
+    /// Passes an MQTT event to the participants.
+    private func handle(_ event: MQTTEvent<DeliveryToken>, at now: ClockReading) {
+        count(event, at: now.monotonic)
+        guard case .mqtt(let event) = AgentEvent(event) else { return }
+        perform(settings.handle(event, own: { $0.settings }, at: now))
+        perform(formerNames.handle(event, own: { $0.formerNames }, at: now))
+        perform(commands.handle(event, own: { $0.commands }, at: now))
+        perform(telemetry.handle(event, own: { $0.telemetry }, at: now))
+        withOutbox { $0.handle(event, own: { $0.outbox }, at: now) }
+        if case .connected = event { health.makeDue(at: now.monotonic) }
+        if !event.isLoggedByItsOwner, let line = connectionLog.line(for: event) { write(line.level, line.text) }
+    }
+
+    private func handleDeadlines(at now: ClockReading) {
+        if sensor.delivers { settings.sampleArrived(at: now.monotonic) }
+        perform(settings.handleDeadline(at: now))
+        perform(formerNames.handleDeadline(at: now))
+        perform(telemetry.handleDeadline(at: now))
+        withOutbox { $0.handleDeadline(at: now) }
+        if let openShake, openShake.end <= now.monotonic { endShake(openShake.event, at: now) }
+        if let due = health.nextReport, now.monotonic >= due {
+            perform(telemetry.publish(health: health.report(healthFacts(at: now.monotonic), at: now)))
+        }
+    }
+
+    /// When `advance` is due even if the socket is not ready; `nil` once the board has left.
+    func nextDeadline(at now: Timestamp) -> Timestamp? {
+        guard let deadline = client.deadline else { return nil }
+        // The client counts the time in suspend too. The distance is what matters.
+        let pause = max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1))
+        let others = [
+            settings.nextDeadline, formerNames.nextDeadline, telemetry.nextDeadline, outbox?.nextDeadline,
+            health.nextReport, openShake?.end,
+        ]
+        return others.compactMap { $0 }.reduce(now.advanced(bySeconds: pause), min)
+    }
+
+    // MARK: The end
+
+    /// Whether the board has left.
+    var hasLeft: Bool { client.isFinished }
+
+    /// Starts to leave cleanly: stores what is held back, publishes that the board is offline, and disconnects.
+    func leave(at now: ClockReading) {
+        guard !isLeaving else { return }
+        perform(settings.flush(at: now))
+        withOutbox { $0.flush(at: now) }
+        isLeaving = true
+        client.stop(within: SwarmBoard.farewellTime, farewell: TelemetryPublisher.availability("offline", topics))
+    }
+
+    /// Takes the board out of the counts and closes its outbox. It is not used after that. Without a `leave` before, its
+    /// connection is closed without a DISCONNECT, and the broker publishes the will.
+    func end() {
+        goOffline()
+        guard let outboxFile else { return }
+        // The last reference: closing the file waits for the disk.
+        writer.perform { outboxFile.close() }
+    }
+
+    // MARK: Shakes
+
+    /// Begins a shake, which ends by itself.
+    func shake(strength: Double, axis: BodyAxis, at now: ClockReading) {
+        guard outbox != nil, openShake == nil, !isLeaving else { return }
+        var event = GestureEvent(.shake, .began, at: now.monotonic)
+        event.strength = strength
+        event.axis = axis
+        surroundings.tally.counts.shakes += 1
+        openShake = (event, now.monotonic.advanced(bySeconds: SwarmBoard.shakeTime))
+        let updates = events.updates(for: event, at: now)
+        withOutbox { $0.apply(updates, at: now) }
+    }
+
+    private func endShake(_ began: GestureEvent, at now: ClockReading) {
+        openShake = nil
+        var event = began
+        event.phase = .ended
+        event.timestamp = now.monotonic
+        event.duration = now.monotonic.seconds(since: began.timestamp)
+        let updates = events.updates(for: event, at: now)
+        withOutbox { $0.apply(updates, at: now) }
+    }
+
+    // MARK: Counting
+
+    private func count(_ event: MQTTEvent<DeliveryToken>, at now: Timestamp) {
+        let tally = surroundings.tally
+        switch event {
+        case .connected:
+            tally.counts.connects += 1
+            if let lostAt { tally.counts.reconnections.add(now.seconds(since: lostAt)) }
+            lostAt = nil
+            isOnline = true
+            tally.counts.online += 1
+        case .message(let message):
+            tally.counts.received += 1
+            tally.counts.bytesReceived += message.topic.utf8.count + message.payload.count
+        case .acknowledged(.settings(.report)):
+            if isOnline, !hasReported {
+                hasReported = true
+                tally.counts.reported += 1
+            }
+        case .disconnected(let end), .refused(let end):
+            if end.retryAfter != nil {
+                tally.counts.failures += end.wasConnected ? 0 : 1
+                tally.counts.losses += end.wasConnected ? 1 : 0
+                tally.counts.lastFailure = "\(end.failure)"
+            }
+            if end.wasConnected { lostAt = now }
+            goOffline()
+        case .stopped: goOffline()
+        case .connecting, .subscribed, .subscriptionRefused, .acknowledged, .rejected: break
+        }
+    }
+
+    private func goOffline() {
+        if isOnline { surroundings.tally.counts.online -= 1 }
+        if hasReported { surroundings.tally.counts.reported -= 1 }
+        isOnline = false
+        hasReported = false
+    }
+}

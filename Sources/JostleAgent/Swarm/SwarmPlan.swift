@@ -1,0 +1,65 @@
+internal import JostleConfiguration
+
+/// What a swarm consists of, and what happens in it by itself.
+package struct SwarmOptions: Equatable, Sendable {
+    /// The number of boards.
+    package var devices: Int
+    /// The beginning of each board's id.
+    package var idPrefix = "swarm"
+    /// The groups that the boards are put into in turn; none by default.
+    package var groups: [String] = []
+    /// Boards that start to connect per second. Default 500.
+    package var connectRate = 500.0
+    /// Threads that drive the boards. Default 2.
+    package var workers = 2
+    /// Shakes per minute, of all boards together. Default 0.
+    package var eventsPerMinute = 0.0
+    /// Deaths per minute, of all boards together. Default 0.
+    package var deathsPerMinute = 0.0
+    /// Seconds from a death to the next start. Default 5.
+    package var deathPause = 5.0
+    /// The same seed makes the same random choices.
+    package var seed: UInt64 = 1
+    /// Whether the boards' own log lines are written, at the configured level; otherwise only errors are.
+    package var isVerbose = false
+
+    package init(devices: Int) {
+        self.devices = devices
+    }
+}
+
+/// A board of a swarm: its names, and the place of its state.
+struct SwarmPlace: Equatable, Sendable {
+    var id: String
+    var groups: [String]
+    /// The board's own state directory.
+    var directory: String
+
+    /// All boards of a swarm: `<prefix>-0001` and so on, the groups in turn, each directory below `root`.
+    static func all(_ options: SwarmOptions, below root: String) -> [SwarmPlace] {
+        (0..<options.devices).map { index in
+            let id = "\(options.idPrefix)-\(SwarmPlace.number(index + 1))"
+            let groups = options.groups
+            return SwarmPlace(
+                id: id, groups: groups.isEmpty ? [] : [groups[index % groups.count]], directory: "\(root)/\(id)")
+        }
+    }
+
+    /// A second board with the same id and a state directory of its own, as from a copied memory card.
+    var duplicate: SwarmPlace {
+        SwarmPlace(id: id, groups: groups, directory: "\(directory).duplicate")
+    }
+
+    /// The configuration of this board.
+    func configuration(upon base: LoadedConfiguration) -> LoadedConfiguration {
+        var configuration = base
+        configuration.settings.device.id = id
+        configuration.settings.device.groups = groups
+        return configuration
+    }
+
+    private static func number(_ number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

@@ -1,0 +1,100 @@
+internal import JostleAgent
+internal import JostleConfiguration
+internal import JostleMessages
+
+/// `jostle swarm`: many virtual boards in one process, to test a fleet.
+enum SwarmCommand {
+    static let usage = CommandUsage(
+        name: "swarm", summary: "run many virtual boards, to test a fleet's broker and configuration",
+        details: """
+            Each board has the agent's MQTT session, settings and state files, but no sensor. It publishes availability,
+            state, health and config/reported, takes values on jostle/<id>/set/<key>, and answers the commands ping,
+            get-state and restart. The ids are swarm-0001, swarm-0002 and so on.
+
+            Lines on standard input change the swarm while it runs. N boards are chosen at random:
+              die N|ID           drop the connection without a DISCONNECT; the board starts again after a pause
+              lose-store N|ID    stop, delete the state directory, start
+              stop N|ID          leave cleanly, and stay away until it is started
+              start N|ID         start a stopped board
+              sensor-dead N|ID   the sensor delivers no more samples
+              duplicate ID       start a second board with this id
+              slow-disk SECONDS  each write of a state file takes this much longer
+              status             print the figures as a line of JSON
+              quit               end
+
+            With the same --seed, the same boards are chosen. SIGTERM and SIGINT make all boards leave cleanly.
+            """,
+        options: [
+            CommandUsage.Option(name: "devices", value: "N", help: "the number of boards"),
+            CommandUsage.Option(
+                name: "broker", value: "URL", help: "use this broker, mqtt://HOST:PORT, instead of the configured one"
+            ),
+            CommandUsage.Option(name: "id-prefix", value: "TEXT", help: "the beginning of each id (default swarm)"),
+            CommandUsage.Option(
+                name: "groups", value: "LIST", help: "put the boards in turn into these groups: a,b,c, or their number"),
+            CommandUsage.Option(
+                name: "connect-rate", value: "N", help: "the boards that start per second (default 500)"),
+            CommandUsage.Option(
+                name: "events", value: "N", help: "shakes per minute, of all boards together (default 0)"),
+            CommandUsage.Option(
+                name: "deaths", value: "N", help: "deaths per minute, of all boards together (default 0)"),
+            CommandUsage.Option(
+                name: "death-pause", value: "SECONDS", help: "the time from a death to the next start (default 5)"),
+            CommandUsage.Option(name: "seed", value: "N", help: "the seed of all random choices (default 1)"),
+            CommandUsage.Option(
+                name: "state", value: "DIR", help: "keep the boards' state there (default: a temporary directory)"),
+            CommandUsage.Option(name: "workers", value: "N", help: "the threads that drive the boards (default 2)"),
+            CommandUsage.Option(name: "json", help: "print the figures every second as a line of JSON"),
+            CommandUsage.Option(name: "verbose", help: "print the boards' log lines, at the configured log.level"),
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
+        ] + CommandUsage.configurationOptions)
+
+    private static let maximumDevices = 100_000
+
+    static func run(_ arguments: Arguments) throws(CommandFailure) {
+        let signals = SignalWaiter()
+        let options = try options(arguments)
+        let seconds = try arguments.seconds("for")
+        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)"] } ?? []
+        let configuration = try Configuration.load(arguments, overrides: broker)
+        let state = try SwarmState(arguments.value("state"))
+        defer { state.remove() }
+        let format: SwarmView.Format =
+            arguments.has("json") ? .json : TerminalScreen.isAvailable ? .live : .events
+        guard let input = InputLines() else { throw CommandFailure(SwarmError.resources) }
+        let swarm: Swarm
+        do throws(SwarmError) {
+            swarm = try Swarm(options, configuration: configuration, version: version, stateDirectory: state.path)
+        } catch {
+            throw CommandFailure(error)
+        }
+        var run = SwarmRun(swarm, input, SwarmView(format, at: WallClock.monotonic))
+        try run.run(for: seconds, signals)
+    }
+
+    private static func options(_ arguments: Arguments) throws(CommandFailure) -> SwarmOptions {
+        guard let devices = try arguments.count("devices", within: 1...maximumDevices) else {
+            throw CommandFailure(.usage, "--devices is missing: the number of boards")
+        }
+        var options = SwarmOptions(devices: devices)
+        options.idPrefix = arguments.value("id-prefix") ?? options.idPrefix
+        do throws(SwarmNameError) {
+            try SwarmNames.check(prefix: options.idPrefix, devices: devices)
+        } catch {
+            throw CommandFailure(.usage, "--id-prefix: \(error)")
+        }
+        do throws(SwarmNameError) {
+            if let text = arguments.value("groups") { options.groups = try SwarmNames.groups(text) }
+        } catch {
+            throw CommandFailure(.usage, "--groups: \(error)")
+        }
+        options.connectRate = try arguments.number("connect-rate", within: 0.1...100_000) ?? options.connectRate
+        options.eventsPerMinute = try arguments.number("events", within: 0...1_000_000) ?? 0
+        options.deathsPerMinute = try arguments.number("deaths", within: 0...1_000_000) ?? 0
+        options.deathPause = try arguments.seconds("death-pause") ?? options.deathPause
+        options.workers = try arguments.count("workers", within: 1...64) ?? options.workers
+        options.seed = UInt64(try arguments.count("seed", within: 0...Int.max) ?? Int(options.seed))
+        options.isVerbose = arguments.has("verbose")
+        return options
+    }
+}

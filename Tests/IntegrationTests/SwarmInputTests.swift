@@ -1,0 +1,85 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: a wrong option or order is explained and changes nothing, and a seed repeats a run.
+@Suite(.needsBroker) struct SwarmInputTests {
+    @Test func wrongLinesChangeNothing() async throws {
+        let rig = try await SwarmRig(devices: 3, "--json")
+        let lines = ["dei 1", "", "die 4", "die swarm-0004", "slow-disk x", "start 1", "die \u{1B}[2J"]
+        for line in lines { rig.order(line) }
+        for text in [
+            "line 1: there is no order \"dei\"", "line 3: die 4: only 3 of 3 boards are not stopped",
+            "line 4: there is no board \"swarm-0004\"; the boards are swarm-0001 … swarm-0003",
+            "line 5: slow-disk x: the seconds must be 0 to 60", "line 6: start 1: only 0 of 3 boards are not started",
+            "line 7: there is no board \"\\u{1b}[2J\"",
+        ] {
+            #expect(await rig.swarm.logs(text), "\(text): \(rig.swarm.errors)")
+        }
+        rig.order("status")
+        #expect(await rig.says("reconnect_seconds"))
+        let figures = try rig.figures()
+        #expect(figures["deaths"] as? Int == 0)
+        #expect(figures["online"] as? Int == 3)
+        rig.order("quit")
+        #expect(await rig.swarm.exitStatus() == 0)
+    }
+
+    @Test func seedRepeatsTheChoiceOfVictims() async throws {
+        func victims(seed: String) async throws -> Substring {
+            let rig = try await SwarmRig(devices: 30, "--seed", seed)
+            rig.order("die 6")
+            #expect(await rig.says("die: "))
+            rig.order("quit")
+            #expect(await rig.swarm.exitStatus() == 0)
+            return try #require(rig.swarm.output.split(separator: "\n").first { $0.hasPrefix("die: ") })
+        }
+        let first = try await victims(seed: "4")
+        #expect(first.split(separator: ",").count == 6)
+        let second = try await victims(seed: "4")
+        let third = try await victims(seed: "5")
+        #expect(first == second)
+        #expect(first != third)
+    }
+
+    @Test(arguments: [
+        (["--broker", "mqtt://127.0.0.1:1"], "--devices is missing"),
+        (["--devices", "0"], "not an integer from 1 to 100000"),
+        (["--devices", "many"], "not an integer"),
+        (["--devices", "5", "--id-prefix", "a/b"], "does not make ids"),
+        (["--devices", "5", "--groups", "a,_b"], "is not a group's name"),
+        (["--devices", "5", "--connect-rate", "0"], "not a number from 0.1 to 100000"),
+        (["--devices", "5", "--deaths", "-1"], "not a number from 0 to 1000000"),
+        (["--devices", "5", "--events", "nan"], "not a number"),
+        (["--devices", "5", "--seed", "x"], "not an integer"),
+        (["--devices", "5", "--death-pause", "0"], "not a number of seconds"),
+    ])
+    func explainsWrongOption(_ options: [String], _ text: String) async throws {
+        let program = try JostleProgram(["swarm"] + options)
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 64)
+        #expect(program.errors.contains(text), "\(program.errors)")
+    }
+
+    @Test func refusesBrokersAndDirectoriesThatItCannotUse() async throws {
+        let embedded = try await jostle("swarm", "--devices", "2", "--set", "mqtt.broker=embedded")
+        #expect(embedded.status == 78)
+        #expect(embedded.errors.contains("not an embedded one"))
+        let url = try await jostle("swarm", "--devices", "2", "--broker", "http://x")
+        #expect(url.status == 78)
+        let state = try await jostle(
+            "swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--state", "/proc/none")
+        #expect(state.status == 73)
+        #expect(state.errors.contains("--state /proc/none"))
+    }
+
+    @Test func refusesMoreBoardsThanDescriptors() async throws {
+        let program = try JostleProgram(
+            ["swarm", "--devices", "100", "--broker", "mqtt://127.0.0.1:1"],
+            launcher: ["/bin/sh", "-c", "ulimit -n 220; exec \"$0\" \"$@\""])
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 71)
+        #expect(program.errors.contains("100 boards need 500 file descriptors"), "\(program.errors)")
+        #expect(program.errors.contains("at most 30 boards"), "\(program.errors)")
+    }
+}
