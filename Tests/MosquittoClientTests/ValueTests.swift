@@ -140,6 +140,34 @@ import Testing
         #expect(queue.isEmpty && queue.popFirst() == nil)
     }
 
+    @Test("The queue keeps its order when it grows after it has wrapped", arguments: [9, 20, 1000])
+    func growingQueue(_ capacity: Int) {
+        var queue = BoundedQueue<Int>(capacity: capacity)
+        var next = 0
+        var expected = 0
+        // Three are removed of every five that are added, so the oldest is in another place at each growth.
+        while queue.count + 5 <= capacity {
+            for _ in 0..<5 {
+                let isAccepted = queue.append(next)
+                #expect(isAccepted)
+                next += 1
+            }
+            for _ in 0..<3 {
+                #expect(queue.first == expected)
+                let element = queue.popFirst()
+                #expect(element == expected)
+                expected += 1
+            }
+        }
+        while queue.append(next) { next += 1 }
+        #expect(queue.count == capacity)
+        while let element = queue.popFirst() {
+            #expect(element == expected)
+            expected += 1
+        }
+        #expect(expected == next)
+    }
+
     @Test("Timeouts are rounded up to whole milliseconds, so that a timer never spins")
     func milliseconds() {
         #expect(Duration.zero.pollMilliseconds == 0)

@@ -52,9 +52,10 @@ package final class Swarm {
         log = Log(level: options.isVerbose ? Swarm.level(configuration.settings.log.level) : .error)
         places = SwarmPlace.all(options, below: stateDirectory)
         model = SwarmModel(places, seed: options.seed)
-        let now = start
-        deaths = SwarmSchedule(perMinute: options.deathsPerMinute, seed: options.seed, stream: 2, from: now)
-        shakes = SwarmSchedule(perMinute: options.eventsPerMinute, seed: options.seed, stream: 3, from: now)
+        // From the time at which the last board starts.
+        let first = start.advanced(bySeconds: Double(options.devices) / options.connectRate)
+        deaths = SwarmSchedule(perMinute: options.deathsPerMinute, seed: options.seed, stream: 2, from: first)
+        shakes = SwarmSchedule(perMinute: options.eventsPerMinute, seed: options.seed, stream: 3, from: first)
     }
 
     private static func requireDescriptors(_ options: SwarmOptions) throws(SwarmError) {

@@ -125,8 +125,10 @@ extension SwarmBoard: EffectHost {
     }
 
     func write(_ level: Log.Level, _ line: String) {
-        guard surroundings.isVerbose || level <= .error else { return }
-        surroundings.log.write(level, "\(place.id): \(line)")
+        if surroundings.isVerbose { return surroundings.log.write(level, "\(place.id): \(line)") }
+        guard level <= .error, let skipped = surroundings.tally.errors.admit(at: WallClock.monotonic) else { return }
+        let note = skipped > 0 ? " (\(skipped) errors before it not logged)" : ""
+        surroundings.log.write(level, "\(place.id): \(line)\(note)")
     }
 
     // MARK: What the participants need

@@ -1,3 +1,5 @@
+internal import MotionCore
+
 /// What one worker counts about its boards.
 struct SwarmCounts: Equatable, Sendable {
     /// Boards that are connected, and of these the ones whose report the broker has acknowledged.
@@ -55,4 +57,6 @@ struct SwarmCounts: Equatable, Sendable {
 /// The counts of a worker, shared by its boards. Used on the worker's thread only.
 final class SwarmTally {
     var counts = SwarmCounts()
+    /// Limits the lines about errors, which may concern all boards at the same time.
+    var errors = TokenBucket.lines
 }

@@ -15,7 +15,7 @@ final class SwarmLoop {
     private var slots: [SwarmSlot] = []
     private var deadlines = DeadlineHeap()
     private var failure: AgentError?
-    /// The boards that a command restarts.
+    /// The boards that a command restarts in the next round.
     private var restarting: Set<Int> = []
     private var isEnding = false
     /// The boards of an ending worker that have not left yet.
@@ -82,6 +82,7 @@ final class SwarmLoop {
 
     /// Waits for what the board waits for.
     private func arm(_ board: SwarmBoard, _ index: Int, at now: ClockReading) {
+        if board.isRestartWanted, !board.isLeaving, restarting.insert(index).inserted { worker.wake.signal() }
         poller.set(board.client.interest, of: index)
         deadlines.set(board.nextDeadline(at: now.monotonic), of: index)
     }
@@ -163,10 +164,7 @@ final class SwarmLoop {
             withBoard(index, at: now) { $0.shake(strength: strength, axis: axis, at: now) }
         case .event(let index, let run, let event):
             guard run == slots[index].run else { return }
-            withBoard(index, at: now) { board in
-                board.handle(event, at: now)
-                if board.isRestartWanted, !board.isLeaving { restarting.insert(index) }
-            }
+            withBoard(index, at: now) { $0.handle(event, at: now) }
         case .storeIsLost(let index):
             surroundings.tally.counts.lostStores += 1
             guard case .losingStore(let startsAgain) = slots[index].state else { return }

@@ -12,15 +12,15 @@ package struct SwarmOptions: Equatable, Sendable {
     package var connectRate = 500.0
     /// Threads that drive the boards. Default 2.
     package var workers = 2
-    /// Shakes per minute, of all boards together. Default 0.
+    /// Shakes per minute, of all boards together, once all have started. Default 0.
     package var eventsPerMinute = 0.0
-    /// Deaths per minute, of all boards together. Default 0.
+    /// Deaths per minute, of all boards together, once all have started. Default 0.
     package var deathsPerMinute = 0.0
     /// Seconds from a death to the next start. Default 5.
     package var deathPause = 5.0
     /// The same seed makes the same random choices.
     package var seed: UInt64 = 1
-    /// Whether the boards' own log lines are written, at the configured level; otherwise only errors are.
+    /// Whether the boards' own log lines are written, at the configured level; otherwise only a few errors are.
     package var isVerbose = false
 
     package init(devices: Int) {

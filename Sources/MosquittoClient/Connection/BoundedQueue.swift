@@ -1,5 +1,10 @@
-/// A first-in, first-out queue of a fixed capacity.
+/// A first-in, first-out queue of a limited capacity. It takes memory only as it fills, because most queues never do,
+/// and one program may have thousands.
 struct BoundedQueue<Element> {
+    /// The number of slots at first.
+    private static var firstSlots: Int { 8 }
+
+    private let capacity: Int
     private var slots: [Element?]
     private var head = 0
 
@@ -8,7 +13,8 @@ struct BoundedQueue<Element> {
 
     /// Creates an empty queue for up to `capacity` elements.
     init(capacity: Int) {
-        slots = Array(repeating: nil, count: max(capacity, 1))
+        self.capacity = max(capacity, 1)
+        slots = Array(repeating: nil, count: min(self.capacity, BoundedQueue.firstSlots))
     }
 
     /// Whether the queue is empty.
@@ -19,7 +25,8 @@ struct BoundedQueue<Element> {
 
     /// Appends an element. Returns `false` if the queue is full.
     mutating func append(_ element: Element) -> Bool {
-        guard count < slots.count else { return false }
+        guard count < capacity else { return false }
+        if count == slots.count { grow() }
         slots[(head + count) % slots.count] = element
         count += 1
         return true
@@ -32,5 +39,12 @@ struct BoundedQueue<Element> {
         head = (head + 1) % slots.count
         count -= 1
         return element
+    }
+
+    /// Doubles the number of slots, up to the capacity. The oldest element comes first again.
+    private mutating func grow() {
+        let size = min(2 * slots.count, capacity)
+        slots = slots[head...] + slots[..<head] + Array(repeating: nil, count: size - slots.count)
+        head = 0
     }
 }
