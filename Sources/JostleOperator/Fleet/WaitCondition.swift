@@ -64,7 +64,7 @@ package struct WaitCondition: Equatable, Sendable {
         let reported = "it reports \(name) \(layer.status.word)"
         guard let number = layer.revision, number >= revision.number else {
             let number = layer.revision.map { " \($0)" } ?? ""
-            return .waiting("\(reported)\(number), not \(revision.number)")
+            return .waiting("\(reported)\(number), not revision \(revision.number)")
         }
         let isSame = number == revision.number && layer.hash.map { $0 == revision.shortHash } ?? true
         switch layer.status {

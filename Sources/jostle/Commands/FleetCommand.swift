@@ -14,6 +14,9 @@ enum FleetCommand {
                 Command(usage: getUsage, run: get),
                 Command(usage: setUsage, run: set),
                 Command(usage: unsetUsage, run: unset),
+                Command(usage: diffUsage, run: diff),
+                Command(usage: applyUsage, run: apply),
+                Command(usage: exportUsage, run: export),
                 Command(usage: waitUsage, run: wait),
             ])
     }

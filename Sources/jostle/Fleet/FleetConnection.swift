@@ -73,7 +73,8 @@ struct FleetConnection {
 
     /// Who publishes: `ada@desk`.
     static var author: String {
-        let user = Configuration.variable("SUDO_USER") ?? Configuration.variable("USER") ?? "uid-\(getuid())"
+        let account = getpwuid(getuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
+        let user = Configuration.variable("SUDO_USER") ?? account ?? "uid-\(getuid())"
         return MessageText.line("\(user)@\(DeviceName.hostName())", maximum: 200) ?? "unknown"
     }
 
