@@ -18,6 +18,12 @@ enum FleetCommand {
                 Command(usage: applyUsage, run: apply),
                 Command(usage: exportUsage, run: export),
                 Command(usage: waitUsage, run: wait),
+                Command(usage: logUsage, run: log),
+                Command(usage: rollbackUsage, run: rollback),
+                group,
+                Command(usage: commandUsage, run: command),
+                Command(usage: forgetUsage, run: forget),
+                Command(usage: completeUsage, run: complete),
             ])
     }
 }
