@@ -42,7 +42,6 @@ package struct FleetModel: Sendable {
             let levels = message.topic.dropFirst(topics.prefix.count + 1).split(
                 separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             guard levels.count == 2, let id = levels.first.map(String.init) else { return }
-            guard JostleSettings.Device.isID(id) else { return skip(message.topic, "is no topic of a device") }
             update(id, String(levels[1]), message, at: now)
         }
     }
@@ -84,6 +83,7 @@ package struct FleetModel: Sendable {
         guard !message.payload.isEmpty, !isEvent || !message.retain,
             isEvent || ["availability", "config/reported", "health", "state"].contains(topic)
         else { return }
+        guard JostleSettings.Device.isID(id) else { return skip(message.topic, "is no topic of a device") }
         guard boards[id] != nil || boards.count < FleetModel.maximum.boards else {
             return skip(message.topic, "is of one device too many")
         }
@@ -153,20 +153,16 @@ extension FleetModel {
         return names.sorted()
     }
 
-    /// The documents that a device reads.
+    /// The documents that a device reads, lowest layer first.
     package func documents(of id: String) -> [FleetDocumentID] {
-        [.all] + groups(of: id).map { .group($0) } + [.device(id), .registry(id)]
+        var groups = groups(of: id)
+        // During a change of groups, the device may still read the layer of the former group.
+        for name in boards[id]?.report?.groups ?? [] where !groups.contains(name) { groups.append(name) }
+        return [.all] + groups.map { .group($0) } + [.device(id), .registry(id)]
     }
 
     /// Whether a device reads a document.
-    package func reads(_ id: String, _ document: FleetDocumentID) -> Bool {
-        switch document {
-        case .all: true
-        // During a change of groups the device may still read the layer of the former group.
-        case .group(let name): groups(of: id).contains(name) || boards[id]?.report?.groups?.contains(name) == true
-        case .device(let device), .registry(let device): device == id
-        }
-    }
+    package func reads(_ id: String, _ document: FleetDocumentID) -> Bool { documents(of: id).contains(document) }
 
     /// The devices that read a document, in the order of their ids.
     package func readers(of document: FleetDocumentID) -> [FleetBoard] {

@@ -34,7 +34,9 @@ package struct FleetPreview: Sendable {
         package init(_ drafts: [(document: FleetDocumentID, content: [JSONValue.Member])]) {
             for (document, content) in drafts {
                 if let config = content.first(where: { $0.name == "config" })?.value { layers[document] = config }
-                guard case .registry(let id) = document, case .array(let names)? = content.first?.value else { continue }
+                guard case .registry(let id) = document, case .array(let names)? = content.first?.value else {
+                    continue
+                }
                 groups[id] = names.compactMap { if case .string(let name) = $0 { name } else { nil } }
             }
         }

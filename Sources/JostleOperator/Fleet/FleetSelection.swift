@@ -1,4 +1,4 @@
-internal import JostleConfiguration
+internal import JostleMessages
 
 /// The part of a fleet that a command concerns.
 package enum FleetSelection: Equatable, Sendable {
@@ -57,9 +57,9 @@ package struct FleetFilter: Equatable, Sendable {
 extension FleetModel {
     /// Whether a device has taken over all documents that the broker holds for it.
     package func state(of board: FleetBoard) -> WaitCondition.State {
-        var documents = self.documents.compactMapValues(\.revision)
-        documents = documents.filter { reads(board.id, $0.key) }
-        return WaitCondition(documents, ids: [board.id]).boards(in: self).first?.state ?? .applied
+        var revisions: [FleetDocumentID: DocumentRevision] = [:]
+        for document in documents(of: board.id) { revisions[document] = documents[document]?.revision }
+        return WaitCondition(revisions).state(of: board, in: self) ?? .applied
     }
 }
 

@@ -17,7 +17,12 @@ extension FleetSession {
 
     /// Sends a command to devices and waits for their answers, at most `seconds`.
     ///
-    /// - Parameter onAnswer: is called when another device has answered, with the number of answers.
+    /// - Parameters:
+    ///   - name: the command.
+    ///   - arguments: its arguments, a JSON object.
+    ///   - ids: the devices.
+    ///   - seconds: the time limit.
+    ///   - onAnswer: is called when another device has answered, with the number of answers.
     /// - Returns: the answers; a device that did not answer has none.
     /// - Throws: if the broker is not reached or refuses the command.
     package func command(

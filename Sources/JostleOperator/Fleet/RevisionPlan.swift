@@ -23,7 +23,12 @@ package struct RevisionPlan: Equatable, Sendable {
 
     package init(for document: FleetDocumentID, in model: FleetModel) {
         let held = model.documents[document]?.number
-        let claims = model.boards.values.compactMap { board in
+        let boards: [FleetBoard] =
+            switch document {
+            case .device(let id), .registry(let id): model.boards[id].map { [$0] } ?? []
+            case .all, .group: Array(model.boards.values)
+            }
+        let claims = boards.compactMap { board in
             board.status(of: document)?.highestNumber.map { Claim(id: board.id, number: $0) }
         }.filter { $0.number > 0 }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
         // A document that is unreadable may have any number. Devices do not accept it, so it does not count beyond what

@@ -33,22 +33,25 @@ package struct WaitCondition: Equatable, Sendable {
     package func boards(in model: FleetModel) -> [Board] {
         model.allBoards.compactMap { board in
             guard ids?.contains(board.id) ?? true else { return nil }
-            let read = documents.filter { model.reads(board.id, $0.key) }
-            guard !read.isEmpty else { return nil }
-            return Board(id: board.id, state: WaitCondition.state(of: board, read))
+            return state(of: board, in: model).map { Board(id: board.id, state: $0) }
         }
     }
 
-    private static func state(of board: FleetBoard, _ documents: [FleetDocumentID: DocumentRevision]) -> State {
+    /// The state of a device; `nil` if it reads none of the documents.
+    func state(of board: FleetBoard, in model: FleetModel) -> State? {
         var refusals: [String] = []
         var waiting: String?
-        for (document, revision) in documents.sorted(by: { $0.key < $1.key }) {
-            switch state(of: board, document, revision) {
+        var isReader = false
+        for document in model.documents(of: board.id) {
+            guard let revision = documents[document] else { continue }
+            isReader = true
+            switch WaitCondition.state(of: board, document, revision) {
             case .applied, .offline: break
             case .waiting(let text): waiting = waiting ?? text
             case .refused(let lines): refusals += lines
             }
         }
+        guard isReader else { return nil }
         if !refusals.isEmpty { return .refused(refusals) }
         guard let waiting else { return .applied }
         return board.isOnline == true ? .waiting(waiting) : .offline
@@ -59,7 +62,9 @@ package struct WaitCondition: Equatable, Sendable {
     ) -> State {
         let name = document.layer?.text ?? "registry"
         guard let report = board.report else { return .waiting("it has reported no configuration") }
-        guard report.layers != nil else { return .waiting("it does not report layers: its program is too old") }
+        guard report.layers != nil else {
+            return .waiting("it does not report layers: its program is too old")
+        }
         guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
         let reported = "it reports \(name) \(layer.status.word)"
         guard let number = layer.revision, number >= revision.number else {
@@ -76,7 +81,8 @@ package struct WaitCondition: Equatable, Sendable {
             if let reason = layer.reason { lines.append("\(name) \(number) \(layer.status.word): \(reason)") }
             return .refused(lines.isEmpty ? ["\(name) \(number) \(layer.status.word)"] : lines)
         case .applied, .stale:
-            return .refused(["\(name) \(revision.number): it holds the newer revision \(layer.highestNumber ?? number)"])
+            return .refused(["\(name) \(revision.number): it holds the newer revision \(layer.highestNumber ?? number)"]
+            )
         case .none, .pending, .missing, .other: return .waiting("\(reported) \(number)")
         }
     }

@@ -69,7 +69,9 @@ extension FleetCommand {
                         [change.key, "\(change.old ?? "?") -> \(change.new ?? "its own value")", change.layer ?? ""]
                     }
                 ).description)
-            for key in first.refusedKeys { Output.line("  would be refused: \(key) is not in the board's fleet.remote") }
+            for key in first.refusedKeys {
+                Output.line("  would be refused: \(key) is not in the board's fleet.remote")
+            }
         }
     }
 

@@ -39,7 +39,8 @@ extension FleetCommand {
             return
         }
         guard !documents.isEmpty else {
-            Output.line(id.map { "This machine has seen no revision of \($0.text)." } ?? "The broker holds no document.")
+            let none = id.map { "This machine has seen no revision of \($0.text)." }
+            Output.line(none ?? "The broker holds no document.")
             return
         }
         let rows = documents.map { id, stored in
@@ -62,7 +63,8 @@ extension FleetCommand {
         let readers = model.readers(of: id)
         let applied = readers.filter {
             guard let layer = $0.status(of: id) else { return false }
-            return layer.status == .applied && layer.hash == revision.shortHash
+            return layer.status == .applied && layer.revision == revision.number
+                && layer.hash ?? revision.shortHash == revision.shortHash
         }
         return (applied.count, readers.count)
     }

@@ -29,7 +29,8 @@ extension FleetCommand {
         }
         let connection = try FleetConnection.open(arguments)
         guard let id = FleetDocumentID(name) ?? FleetDocumentID(topic: name, connection.session.topics) else {
-            throw CommandFailure(.usage, "\"\(name)\" is no topic of a document under \(connection.session.topics.prefix)/")
+            let prefix = connection.session.topics.prefix
+            throw CommandFailure(.usage, "\"\(name)\" is no topic of a document under \(prefix)/")
         }
         let present = connection.model.documents[id]
         let revisions = connection.revisions(of: id)

@@ -39,7 +39,7 @@ enum FleetEdit {
         var problems: [ConfigurationProblem] = []
         for change in set {
             do throws(ConfigurationProblem) {
-                problems += check(try LayerEdit([change]).applied(to: .object([])), ignores == true, "argument").problems
+                problems += check(try LayerEdit([change]).applied(to: .object([])), ignores == true).problems
             } catch {
                 problems.append(error)
             }
@@ -55,8 +55,8 @@ enum FleetEdit {
         return text.hasPrefix(position) && !problem.path.isEmpty ? String(text.dropFirst(position.count)) : text
     }
 
-    private static func check(_ config: JSONValue, _ ignoresUnknownKeys: Bool, _ layer: String) -> PatchCheck {
-        let node = ConfigurationNode(of: config, at: ConfigurationPosition(.layer(layer)))
+    private static func check(_ config: JSONValue, _ ignoresUnknownKeys: Bool) -> PatchCheck {
+        let node = ConfigurationNode(of: config, at: ConfigurationPosition(.layer("argument")))
         return PatchCheck(ConfigurationPatch(node, ignoresUnknownKeys: ignoresUnknownKeys))
     }
 
