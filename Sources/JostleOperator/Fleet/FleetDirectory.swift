@@ -32,6 +32,9 @@ package struct FleetDirectory: Equatable, Sendable {
     /// The keys that this program does not know, and their layers.
     package private(set) var unknownKeys: [String] = []
 
+    /// The documents that have content here.
+    package var documents: [FleetDocumentID] { layers.keys.sorted() + registry.keys.sorted().map { .registry($0) } }
+
     /// Parses the files, and checks keys and values with this program's schema.
     package init(_ files: [File], ignoresUnknownKeys: Bool = false) {
         for file in files {

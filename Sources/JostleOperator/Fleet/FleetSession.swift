@@ -49,8 +49,12 @@ package final class FleetSession {
     let inbox: FleetInbox
     private let signals: SignalWaiter
     let times: Times
-    private let documentFilters: [String]
-    private let boardFilters: [String]
+    let documentFilters: [String]
+    let boardFilters: [String]
+    /// How many retained messages each filter brought.
+    var retainedCounts: [String: Int] = [:]
+    /// Whether messages were missing after the first reading, or may be.
+    package internal(set) var gaps = Gaps.none
     private let hasOneBroker: Bool
     private var nextToken = 0
     /// When the last retained message arrived.
@@ -119,6 +123,7 @@ package final class FleetSession {
         }
         try requireConnection()
         try settle()
+        try fillGaps()
     }
 
     func requireConnection() throws(FleetSessionError) {
@@ -150,7 +155,12 @@ package final class FleetSession {
     /// - Throws: if the connection is lost, or a subscription is refused.
     func settle() throws(FleetSessionError) {
         let deadline = WallClock.monotonic.advanced(bySeconds: times.reading)
-        try wait(until: deadline) { inbox.status.pending.isEmpty }
+        while !inbox.status.pending.isEmpty, WallClock.monotonic < deadline {
+            // A broker that drops messages for a slow client may drop an answer too.
+            let retry = min(deadline, WallClock.monotonic.advanced(bySeconds: 3))
+            try wait(until: retry) { inbox.status.pending.isEmpty }
+            if inbox.status.isConnected { try subscribe(to: inbox.status.pending.sorted()) }
+        }
         try requireConnection()
         let status = inbox.status
         if let filter = status.refused.keys.sorted().first, let reason = status.refused[filter] {
@@ -158,15 +168,19 @@ package final class FleetSession {
         }
         guard status.pending.isEmpty else { throw .notConnected("it does not answer to subscriptions") }
         lastRetained = WallClock.monotonic
-        try wait(until: deadline) { WallClock.monotonic.seconds(since: lastRetained) >= times.quiet }
+        try wait(until: deadline) { isQuiet }
+        try requireConnection()
         if inbox.status.dropped > 0 { throw .incomplete(dropped: inbox.status.dropped) }
+        // What is missing cannot be told from what does not exist.
+        guard isQuiet else { throw .unsettled(seconds: times.reading) }
     }
 
-    /// Reads all documents again: a document that the broker no longer holds is then no longer in the model.
-    package func readAgain() throws(FleetSessionError) {
-        model.forget(Array(model.documents.keys))
-        try subscribe(to: documentFilters)
-        try settle()
+    private var isQuiet: Bool { WallClock.monotonic.seconds(since: lastRetained) >= times.quiet }
+
+    /// Reads documents again, each by its own topic: one that the broker no longer holds is then no longer in the model.
+    package func read(_ documents: [FleetDocumentID]) throws(FleetSessionError) {
+        model.forget(documents)
+        try read(topics: documents.map { $0.topic(topics) })
     }
 
     /// Listens until `isDone` returns true, or for `seconds`.
@@ -189,12 +203,16 @@ package final class FleetSession {
     }
 
     private func take() {
+        let messages = inbox.takeMessages()
+        guard !messages.isEmpty else { return }
         let now = WallClock.monotonic
-        for message in inbox.takeMessages() {
-            if message.retain { lastRetained = now }
+        for message in messages {
             model.update(with: message, at: now)
             onOther?(message)
         }
+        count(messages)
+        // Not when they arrived: more may have arrived while they were processed.
+        if messages.contains(where: \.retain) { lastRetained = WallClock.monotonic }
     }
 
     // MARK: Publishing
@@ -264,7 +282,7 @@ package final class FleetSession {
                     retain: true)
             })
         try listen(for: times.readBack)
-        try readAgain()
+        try read(publications.map(\.document))
         var outcomes: [FleetDocumentID: DocumentOutcome] = [:]
         for (publication, answer) in zip(publications, answers) {
             let id = publication.document

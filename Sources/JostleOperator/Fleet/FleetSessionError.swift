@@ -17,6 +17,8 @@ package enum FleetSessionError: Error, Sendable {
     case notAllowed(filter: String, reason: String)
     /// Messages arrived faster than they were read, so that some are missing.
     case incomplete(dropped: Int)
+    /// The broker was still sending retained messages after this time.
+    case unsettled(seconds: Double)
     /// A signal ended the wait.
     case interrupted
 }
@@ -32,6 +34,8 @@ extension FleetSessionError: CustomStringConvertible {
         case .refused(let failure): return failure
         case .notAllowed(let filter, let reason): return "may not subscribe to \(filter): \(reason)"
         case .incomplete(let dropped): return "\(dropped) messages of the broker did not fit into the memory set aside"
+        case .unsettled(let seconds):
+            return "the broker was still sending after \(seconds.rounded(to: 0)) s; allow more time with --settle 2"
         case .interrupted: return "interrupted"
         }
     }

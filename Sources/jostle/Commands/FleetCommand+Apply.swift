@@ -42,6 +42,7 @@ extension FleetCommand {
             return
         }
         let connection = try FleetConnection.open(arguments)
+        try connection.complete(directory.documents)
         let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
         let plan = ApplyPlan(
             directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)

@@ -23,6 +23,7 @@ extension FleetCommand {
         if let selection = try FleetOptions.optionalSelection(arguments) {
             let edit = try FleetEdit.edit(setting: arguments.operands(from: 0), unsetting: [], arguments)
             connection = try FleetConnection.open(arguments)
+            try connection.complete(selection.layers)
             let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: nil)
             proposal = FleetPreview.Proposal(result.changes.map { ($0.document, $0.draft.content) })
         } else {
@@ -32,6 +33,7 @@ extension FleetCommand {
             let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
             let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores)
             connection = try FleetConnection.open(arguments)
+            try connection.complete(directory.documents)
             let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: nil)
             let plan = ApplyPlan(
                 directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores

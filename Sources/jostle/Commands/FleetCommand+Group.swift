@@ -50,6 +50,7 @@ extension FleetCommand {
         let note = try FleetOptions.note(arguments)
         let manner = try FleetRun.Manner(arguments)
         let connection = try FleetConnection.open(arguments)
+        try connection.complete(ids.map { .registry($0) })
         let model = connection.model
         var changes: [FleetRun.Change] = []
         var unchanged: [FleetDocumentID] = []

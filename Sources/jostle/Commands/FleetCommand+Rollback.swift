@@ -32,6 +32,7 @@ extension FleetCommand {
             let prefix = connection.session.topics.prefix
             throw CommandFailure(.usage, "\"\(name)\" is no topic of a document under \(prefix)/")
         }
+        try connection.complete([id])
         let present = connection.model.documents[id]
         let revisions = connection.revisions(of: id)
         let earlier = revisions.first { stored in

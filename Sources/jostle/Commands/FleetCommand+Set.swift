@@ -49,6 +49,7 @@ extension FleetCommand {
         let manner = try FleetRun.Manner(arguments)
         let note = try FleetOptions.note(arguments)
         let connection = try FleetConnection.open(arguments)
+        try connection.complete(selection.layers)
         let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: note)
         if !manner.isJSON {
             for id in result.unchanged {
@@ -63,6 +64,7 @@ extension FleetCommand {
         let selection = try FleetOptions.selection(arguments)
         let keys = arguments.operands(from: 0)
         let connection = try FleetConnection.open(arguments)
+        try connection.complete(selection.layers)
         for id in selection.layers {
             let stored = connection.model.documents[id]
             if let problem = stored?.problem {

@@ -32,7 +32,7 @@ struct FleetConnection {
         var times = FleetSession.Times()
         if let seconds = try arguments.seconds("settle") {
             times.quiet = seconds
-            times.reading = max(times.reading, 2 * seconds)
+            times.reading = max(times.reading, 30 * seconds)
         }
         let name = settings.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
         let history = DocumentHistory(
@@ -63,7 +63,21 @@ struct FleetConnection {
     /// The kept revisions of a document, the newest first.
     func revisions(of document: FleetDocumentID) -> [StoredDocument] { history.revisions(of: document) }
 
+    /// Reads documents by their own topics before they are changed, if the broker may not have sent them.
+    func complete(_ documents: [FleetDocumentID]) throws(CommandFailure) {
+        do throws(FleetSessionError) {
+            try session.complete(documents)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
     private func reportSkipped() {
+        if session.gaps == .likely {
+            Output.errors(
+                "jostle: the broker did not send everything at once, so devices and documents may be missing here: "
+                    + "raise its limit, with mosquitto max_queued_messages")
+        }
         guard model.skippedMessages > 0 else { return }
         let count = model.skippedMessages
         Output.errors(
@@ -102,7 +116,7 @@ extension CommandFailure {
         case .mqtt, .secretFile, .privateBroker: self.init(.configuration, "\(error)")
         case .notConnected: self.init(.unavailable, "\(error)")
         case .refused, .notAllowed: self.init(.permission, "\(error)")
-        case .incomplete, .interrupted: self.init(.temporary, "\(error)")
+        case .incomplete, .unsettled, .interrupted: self.init(.temporary, "\(error)")
         }
     }
 }
