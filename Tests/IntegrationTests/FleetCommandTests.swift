@@ -154,6 +154,50 @@ import Testing
         #expect(observer.all.isEmpty)
     }
 
+    @Test func fourHundredBoardsAreOneCommand() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(
+            broker.port, (1...400).map { .init(id: "board-\($0)", groups: $0 % 2 == 0 ? ["even"] : []) })
+        let all = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7", "--wait", "40")
+        #expect(all.status == 0, "\(all.errors)")
+        #expect(all.output.hasSuffix("400 of 400 devices applied it\n"), "\(all.output)")
+        let even = try await fleet(broker, "set", "--group", "even", "gestures.shake.sensitivity=8", "--wait", "40")
+        #expect(even.output.hasSuffix("200 of 200 devices applied it\n"), "\(even.output)\(even.errors)")
+        #expect(boards.boards.filter { $0.layers.count == 2 }.count == 200)
+    }
+
+    @Test func warnsIfBrokerHoldsMessagesBack() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions(
+            brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "many")
+        options.queueCapacity = 20_000
+        let client = try MQTTClient<Never>(options: options) { _ in }
+        try client.start()
+        #expect(await eventually { client.statistics.connection != nil })
+        // mosquitto sends 1,020 of them to a subscriber, and not a word about the others.
+        for number in 1...1200 {
+            let text = #"{"schema":1,"revision":3,"config":{"sensor":{"rate":"50 Hz"}}}"#
+            try client.publish(
+                MQTTMessage(
+                    topic: "jostle/board-\(number)/config/desired", payload: Array(text.utf8), qos: .atLeastOnce,
+                    retain: true))
+        }
+        #expect(await eventually { client.statistics.acknowledged == 1200 })
+        let list = try await fleet(broker, "list", "--json")
+        #expect(list.errors.contains("max_queued_messages"), "\(list.errors)")
+        let shown = Set(list.lines.compactMap { $0.split(separator: "\"").dropFirst(2).first.map(String.init) })
+        let missing = try #require((1...1200).map { "board-\($0)" }.first { !shown.contains($0) })
+        // A document that was held back is merged all the same.
+        let set = try await fleet(broker, "set", "--device", missing, "gestures.shake.sensitivity=7", "--no-wait")
+        #expect(set.status == 0, "\(set.errors)")
+        let get = try await fleet(broker, "get", "--device", missing)
+        #expect(get.lines.dropFirst() == ["sensor.rate=50 Hz", "gestures.shake.sensitivity=7"], "\(get.output)")
+        #expect(get.lines.first?.contains("revision 4,") == true)
+        _ = client.stop(within: .milliseconds(100))
+    }
+
     // MARK: Faults
 
     @Test func unreachableBrokerIsStatus69() async throws {

@@ -62,8 +62,9 @@ final class SimulatedBoards: Sendable {
     init(_ port: UInt16, _ boards: [Board]) async throws {
         let shared = Shared(boards)
         self.shared = shared
-        let options = MQTTOptions(
+        var options = MQTTOptions(
             brokers: [BrokerAddress(host: "127.0.0.1", port: port)], clientID: "boards-\(UUID().uuidString)")
+        options.queueCapacity = 20_000
         let client = try MQTTClient<Never>(options: options) { event in
             switch event {
             case .message(let message): SimulatedBoards.take(message, shared)
