@@ -13,6 +13,7 @@ endif
 PREFIX     ?= /usr/local
 bindir     ?= $(PREFIX)/bin
 libdir     ?= $(PREFIX)/lib
+bashdir    ?= $(PREFIX)/share/bash-completion/completions
 docdir     ?= $(PREFIX)/share/doc/jostle
 sysconfdir ?= /etc
 
@@ -64,7 +65,7 @@ docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(bindir) $(docdir) $(sysconfdir)/jostle)
+	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(docdir) $(sysconfdir)/jostle)
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
 	for unit in jostle.service jostle@.service; do \
@@ -74,6 +75,7 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
+	install -m 644 deploy/completions/jostle.bash $(DESTDIR)$(bashdir)/jostle
 	install -m 644 $(CONFIGURATION) $(DESTDIR)$(docdir)/jostle.yaml
 	install -d $(DESTDIR)$(docdir)/mosquitto
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
@@ -84,7 +86,7 @@ install: ## Install the program and its service (as root, after `make build`)
 
 uninstall: ## Remove the installed files; keep configuration, state and user
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
-	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(docdir)/jostle.yaml)
+	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle $(docdir)/jostle.yaml)
 	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf acl)
 	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
 	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service systemd/system/jostle@.service \

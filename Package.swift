@@ -122,7 +122,9 @@ let package = Package(
                 "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "LinuxSystem", "MosquittoClient",
                 "MotionCore",
             ]),
-        .testTarget(name: "JostleOperatorTests", dependencies: ["JostleOperator", "MosquittoClient", "MotionCore"]),
+        .testTarget(
+            name: "JostleOperatorTests",
+            dependencies: ["JostleConfiguration", "JostleMessages", "JostleOperator", "MosquittoClient", "MotionCore"]),
         .testTarget(
             name: "JostleTests",
             dependencies: [
@@ -135,7 +137,9 @@ let package = Package(
         .testTarget(name: "RecordedDataTests", dependencies: ["MotionCore", "MotionKit"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["BrokerTestSupport", "FakeI2CAdapter", "MosquittoClient", "SQLiteDatabase", "jostle"]),
+            dependencies: [
+                "BrokerTestSupport", "FakeI2CAdapter", "JostleMessages", "MosquittoClient", "SQLiteDatabase", "jostle",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -18,20 +18,48 @@ import Testing
 
     init() throws {
         directory = try TemporaryDirectory()
-        let overview = try Program.run(["--help"], in: directory).output
         var usages: [String: Usage] = [:]
-        for match in overview.matches(of: /\n  ([a-z-]+)  +/) {
-            let name = String(match.1)
-            let help = try Program.run([name, "--help"], in: directory).output
-            let synopsis = help.prefix { $0 != "\n" }.split(separator: " ").dropFirst(3)
+        try CommandTests.read([], directory, into: &usages)
+        self.usages = usages
+    }
+
+    /// Reads the help of all commands below a group; of the program if `path` is empty.
+    private static func read(
+        _ path: [String], _ directory: TemporaryDirectory, into usages: inout [String: Usage]
+    ) throws {
+        let overview = try Program.run(path + ["--help"], in: directory).output
+        for match in overview.matches(of: /\n  ([a-z-]+)  +/) where !match.1.hasPrefix("-") {
+            let words = path + [String(match.1)]
+            let help = try Program.run(words + ["--help"], in: directory).output
+            let synopsis = help.prefix { $0 != "\n" }.split(separator: " ").dropFirst(2 + words.count)
+            if synopsis.first == "COMMAND" {
+                try read(words, directory, into: &usages)
+                continue
+            }
             let operands = synopsis.filter { !$0.hasPrefix("[OPTION]") }
             let required = operands.filter { !$0.hasPrefix("[") }.count
+            let isOpen = operands.contains { $0.contains("…") }
             let options = help.matches(of: /\n  --([a-z-]+)( [^ ]+)?  +/).map { (String($0.1), $0.2 != nil) }
-            usages[name] = Usage(
+            usages[words.joined(separator: " ")] = Usage(
                 words: Set(help.matches(of: /[a-z]+(-[a-z]+)*/).map { String($0.0) }),
-                operands: required...operands.count, options: Dictionary(uniqueKeysWithValues: options))
+                operands: required...(isOpen ? 100 : operands.count), options: Dictionary(uniqueKeysWithValues: options)
+            )
         }
-        self.usages = usages
+    }
+
+    /// Every command that people use is on the page, and every option of a fleet's commands somewhere in the text.
+    @Test func fleetCommandsAreDescribed() throws {
+        let page = try Page(path: "docs/command-line.md").prose
+        let names = usages.keys.filter { $0.hasPrefix("fleet ") && $0 != "fleet complete" }
+        #expect(names.count > 12)
+        for name in names {
+            #expect(page.contains("`jostle \(name)"), "docs/command-line.md does not describe jostle \(name)")
+        }
+        let text = try Documentation.text(of: "docs/fleet.md") + Documentation.text(of: "docs/command-line.md")
+        for option in Set(names.flatMap { usages[$0].map { Array($0.options.keys) } ?? [] }) where option != "help" {
+            let isDescribed = text.contains("--\(option)")
+            #expect(isDescribed, "neither docs/fleet.md nor docs/command-line.md describes --\(option)")
+        }
     }
 
     @Test func subcommandsAndOptionsExist() throws {
@@ -61,11 +89,21 @@ import Testing
         let name = command.words.dropFirst().first ?? "--help"
         // A placeholder, or what the program says of itself.
         if name.allSatisfy(\.isUppercase) || ["--help", "--version"].contains(name) { return }
-        guard let usage = usages[name] else {
-            Issue.record("\(command.place): there is no command \(name)")
+        var names = [name]
+        while usages.keys.contains(where: { $0.hasPrefix(names.joined(separator: " ") + " ") }) {
+            guard command.words.count > 1 + names.count else {
+                #expect(command.isMention, "\(command.place): a command of \(name) is missing")
+                return
+            }
+            names.append(command.words[1 + names.count])
+            // A placeholder.
+            if names.last?.allSatisfy(\.isUppercase) == true { return }
+        }
+        guard let usage = usages[names.joined(separator: " ")] else {
+            Issue.record("\(command.place): there is no command \(names.joined(separator: " "))")
             return
         }
-        var rest = command.words.dropFirst(2)
+        var rest = command.words.dropFirst(1 + names.count)
         var operands: [String] = []
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {

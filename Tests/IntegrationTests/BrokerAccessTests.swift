@@ -3,7 +3,7 @@ import Foundation
 import MosquittoClient
 import Testing
 
-/// Requirement: with `config/mosquitto/acl`, every user may publish and receive exactly what `docs/fleet.md` says.
+/// Requirement: with `config/mosquitto/acl`, every user may publish and receive exactly what `docs/broker.md` says.
 @Suite(.needsBroker, .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct BrokerAccessTests {
     /// Who may publish to a topic and who receives it.

@@ -70,7 +70,7 @@ struct BrokerConfigurationTests {
         #expect(await home.receives("homeassistant/button/lamp-1/tare/config"), "\(second.errors)")
         #expect(!home.topics(of: "").contains { $0.hasPrefix("jostle/washer-1/") })
 
-        // The command of docs/fleet.md. Status 27 means that the time is over.
+        // The command of docs/broker.md. Status 27 means that the time is over.
         let remove = """
             mosquitto_sub -h localhost -p \(fleet.port(.commands)) --cafile \(fleet.certificates.caFile) -I _ \
                 -u operator -P of-operator -W 2 --remove-retained \

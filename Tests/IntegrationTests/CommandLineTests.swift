@@ -5,6 +5,7 @@ import Testing
 @Suite(.needsProgram) struct CommandLineTests {
     private static let commands = [
         "run", "demo", "simulate", "watch", "scan", "record", "replay", "calibrate", "noise", "check-config",
+        "fleet",
     ]
 
     @Test(arguments: commands)
@@ -25,6 +26,24 @@ import Testing
         for command in Self.commands { #expect(outcome.output.contains("\n  \(command) ")) }
     }
 
+    @Test(arguments: [["fleet", "--help"], ["help", "fleet"]])
+    func helpOfGroupListsItsCommands(words: [String]) async throws {
+        let program = try JostleProgram(words)
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 0)
+        #expect(program.output.hasPrefix("usage: jostle fleet COMMAND "), "\(program.output)")
+        for command in ["list", "set", "apply", "group"] { #expect(program.output.contains("\n  \(command) ")) }
+        #expect(!program.output.contains("complete "))
+    }
+
+    @Test(arguments: [["fleet", "group", "add", "--help"], ["help", "fleet", "group", "add"]])
+    func commandOfGroupHasHelp(words: [String]) async throws {
+        let program = try JostleProgram(words)
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 0)
+        #expect(program.output.hasPrefix("usage: jostle fleet group add GROUP ID… [OPTION]…\n"), "\(program.output)")
+    }
+
     @Test func printsVersion() async throws {
         let outcome = try await jostle("--version")
         #expect(outcome.status == 0)
@@ -41,6 +60,11 @@ import Testing
     @Test(
         arguments: [
             (["shout"], "unknown command \"shout\""), (["help", "shout"], "unknown command \"shout\""),
+            (["fleet"], "a command is missing"),
+            (["fleet", "sing"], "unknown command \"sing\"; the commands are list"),
+            (["help", "fleet", "sing"], "unknown command \"sing\""), (["fleet", "group"], "a command is missing"),
+            (["fleet", "group", "add", "floor-2"], "ID is missing"),
+            (["fleet", "set", "--loud", "a=1"], "unknown option --loud"),
             (["run", "--loud"], "unknown option --loud"), (["scan", "-j"], "unknown option -j"),
             (["replay"], "FILE is missing"), (["replay", "a", "b"], "unexpected argument \"b\""),
             (["run", "--config"], "--config needs a value"), (["scan", "--json=yes"], "--json takes no value"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JostleAgent
 
-/// Requirement: a fleet's layers change a board's configuration as docs/fleet.md says, and cannot leave it broken.
+/// Requirement: a fleet's layers change a board's configuration as docs/fleet-protocol.md says, and cannot leave it broken.
 @Suite struct FleetLayersTests {
     private static let all = "jostle/_all/config"
 

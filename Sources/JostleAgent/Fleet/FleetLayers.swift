@@ -6,7 +6,7 @@ internal import MotionCore
 /// The layers that the fleet publishes for this device: receives them, judges them, stores them, puts them in force, and
 /// returns to the ones before if the device works no longer.
 ///
-/// A part of `SettingsStore`, which owns the configuration below the layers. The protocol is in docs/fleet.md. A document
+/// A part of `SettingsStore`, which owns the configuration below the layers. The protocol is in docs/fleet-protocol.md. A document
 /// is put in force in these steps: it is received; when everything that the broker retains has been read, it is judged
 /// together with all layers; it is stored; and only then it is applied, all layers at once. So a crash at any point
 /// leaves a configuration that is whole, and a revision that stops the device from working is already on probation.

@@ -28,6 +28,9 @@ package struct RemoteKeys: Equatable, Sendable {
         RemoteKeys(patterns: settings.fleet.remote, setting: "fleet.remote")
     }
 
+    /// The keys that a fleet's layer may set on a device whose `fleet.remote` narrows nothing.
+    static let anyLayer = RemoteKeys(patterns: ["*"], setting: "fleet.remote")
+
     /// Whether a key may be set only on the device itself.
     static func isLocalOnly(_ key: String) -> Bool { localOnly.contains { matches($0, key) } }
 
@@ -63,6 +66,11 @@ package struct RemoteKeys: Equatable, Sendable {
 
     /// Why a key may not be changed.
     func refusal(_ key: String, at position: ConfigurationPosition) -> ConfigurationProblem {
+        if self == RemoteKeys.anyLayer {
+            return ConfigurationProblem(
+                at: position, path: ConfigurationProblem.escaped(key), "cannot be set over MQTT",
+                allowed: "every key except those of \(ValueFormat<String>.list(RemoteKeys.localOnly))")
+        }
         let list = ValueFormat<String>.list(patterns)
         return ConfigurationProblem(
             at: position, path: ConfigurationProblem.escaped(key), "cannot be set over MQTT",

@@ -1,5 +1,5 @@
 /// The argument of `--set`: `key=value`.
-enum Override {
+package enum Override {
     /// The argument as a tree with this one key.
     ///
     /// A value that begins with a bracket, brace or quote is YAML. Any other value is plain text, so that users of a
@@ -22,7 +22,8 @@ enum Override {
         }
     }
 
-    private static func value(
+    /// The value of an argument: YAML if it begins with a bracket, brace or quote, else plain text.
+    package static func value(
         _ text: String, at position: ConfigurationPosition
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         guard let first = text.first, "[{\"'".contains(first) else {

@@ -21,6 +21,21 @@ package enum JSONReader {
     }
 }
 
+extension JSONReader {
+    /// Whether a text is a number in JSON's notation and within the range of a double.
+    static func isNumber(_ text: String) -> Bool {
+        guard let first = text.utf8.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
+            Double(text)?.isFinite == true
+        else { return false }
+        do throws(ConfigurationProblem) {
+            // The reader skips space after the value, which is not part of a number.
+            return try read(Array(text.utf8), source: .message("")).text == text
+        } catch {
+            return false
+        }
+    }
+}
+
 /// A recursive-descent parser over well-formed UTF-8.
 private struct JSONParser {
     private let bytes: [UInt8]

@@ -1,7 +1,7 @@
 // Conversions between trees that were read, which have positions, and values to be written, which have none.
 extension JSONValue {
     /// The value of a node that was read from JSON.
-    init(_ node: ConfigurationNode) {
+    package init(_ node: ConfigurationNode) {
         switch node.value {
         case .null: self = .null
         case .scalar("true", .plain): self = .bool(true)
@@ -14,9 +14,23 @@ extension JSONValue {
     }
 }
 
+extension JSONValue {
+    /// The value of a node that was read from YAML: plain text that is no number in JSON's notation, such as `200 Hz`,
+    /// is a string.
+    package init(yaml node: ConfigurationNode) {
+        switch node.value {
+        case .scalar(let text, .plain) where !["true", "false"].contains(text) && !JSONReader.isNumber(text):
+            self = .string(text)
+        case .sequence(let nodes): self = .array(nodes.map { JSONValue(yaml: $0) })
+        case .mapping(let entries): self = .object(entries.map { Member($0.key, JSONValue(yaml: $0.node)) })
+        default: self.init(node)
+        }
+    }
+}
+
 extension ConfigurationNode {
     /// The tree of a value, with one position for all nodes.
-    init(of value: JSONValue, at position: ConfigurationPosition) {
+    package init(of value: JSONValue, at position: ConfigurationPosition) {
         switch value {
         case .null: self.init(.null, at: position)
         case .bool(let value): self.init(.scalar(value ? "true" : "false", .plain), at: position)

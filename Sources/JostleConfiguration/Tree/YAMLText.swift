@@ -1,5 +1,32 @@
 /// Writes values as YAML.
-enum YAMLText {
+package enum YAMLText {
+    /// The members of an object as a YAML file: sections over several lines, lists and empty objects on one line. Read
+    /// with `JSONValue(yaml:)`, it is the same value.
+    package static func file(_ members: [JSONValue.Member]) -> String {
+        members.isEmpty ? "{}\n" : block(members, indentation: "")
+    }
+
+    private static func block(_ members: [JSONValue.Member], indentation: String) -> String {
+        members.map { member in
+            let key = indentation + text(.string(member.name)) + ":"
+            guard case .object(let inner) = member.value, !inner.isEmpty else {
+                return "\(key) \(text(member.value))\n"
+            }
+            return "\(key)\n\(block(inner, indentation: indentation + "  "))"
+        }.joined()
+    }
+
+    /// As `flow`, but text that looks like a number is quoted too.
+    private static func text(_ value: JSONValue) -> String {
+        switch value {
+        case .string(let text) where JSONReader.isNumber(text): JSONText.quoted(text)
+        case .array(let elements): "[\(elements.map(text).joined(separator: ", "))]"
+        case .object(let members):
+            "{\(members.map { "\(text(.string($0.name))): \(text($0.value))" }.joined(separator: ", "))}"
+        default: flow(value)
+        }
+    }
+
     /// The value in YAML's flow style, on one line; ambiguous text is quoted.
     static func flow(_ value: JSONValue) -> String {
         switch value {

@@ -1,7 +1,7 @@
 internal import Cryptography
 package import JostleConfiguration
 
-/// A layer of a fleet's configuration, as it is published on its topic: see docs/fleet.md.
+/// A layer of a fleet's configuration, as it is published on its topic: see docs/fleet-protocol.md.
 package struct LayerDocument: Equatable, Sendable {
     /// A configuration that replaces the layer's own on a part of the fleet.
     package struct Candidate: Equatable, Sendable {

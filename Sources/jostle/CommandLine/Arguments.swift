@@ -53,7 +53,7 @@ struct Arguments {
         if operands.count < required.count {
             throw Arguments.failure("\(required[operands.count].name) is missing", usage)
         }
-        if operands.count > usage.operands.count {
+        if operands.count > usage.operands.count, usage.operands.last?.isRepeatable != true {
             throw Arguments.failure("unexpected argument \"\(operands[usage.operands.count])\"", usage)
         }
     }
@@ -66,6 +66,9 @@ struct Arguments {
 
     /// The operand at `index`; `nil` if there are fewer.
     func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
+
+    /// The operands from `index` on.
+    func operands(from index: Int) -> [String] { Array(operands.dropFirst(index)) }
 
     /// The value of an option.
     func value(_ name: String) -> String? { values[name]?.last }

@@ -1,9 +1,38 @@
-/// A subcommand.
+/// A subcommand, or a group of them such as `fleet`.
 struct Command {
     let usage: CommandUsage
 
-    /// Runs it; a `CommandFailure` has the exit status and the lines for standard error.
+    /// Runs it; a `CommandFailure` has the exit status and the lines for standard error. A group never runs.
     let run: (Arguments) throws(CommandFailure) -> Void
+
+    /// The commands of a group, of which the next word selects one; empty for a command of its own.
+    let commands: [Command]
+
+    init(usage: CommandUsage, run: @escaping (Arguments) throws(CommandFailure) -> Void) {
+        self.usage = usage
+        self.run = run
+        commands = []
+    }
+
+    /// A group of commands, whose usage names end with the word that selects them: `fleet list`.
+    init(usage: CommandUsage, commands: [Command]) {
+        self.usage = usage
+        self.commands = commands
+        run = { _ throws(CommandFailure) in }
+    }
+
+    /// The last word of its name.
+    var word: String { usage.name.split(separator: " ").last.map(String.init) ?? usage.name }
+
+    /// The whole help.
+    var help: String {
+        guard !commands.isEmpty else { return usage.help }
+        var text = "usage: jostle \(usage.name) COMMAND [ARGUMENT]…\n\n\(usage.summary).\n"
+        if !usage.details.isEmpty { text += "\n\(usage.details)\n" }
+        let rows = commands.filter { !$0.usage.isHidden }.map { ($0.word, $0.usage.summary) }
+        let help = ("--help", "show this help; jostle \(usage.name) COMMAND --help shows that of a command")
+        return text + "\n\(CommandUsage.table(rows + [help]))"
+    }
 }
 
 /// What a subcommand accepts. Parsing, help and usage errors are derived from it.
@@ -15,11 +44,15 @@ struct CommandUsage {
     var details = ""
     var operands: [Operand] = []
     var options: [Option] = []
+    /// Whether it is left out of lists: a helper of other programs.
+    var isHidden = false
 
     struct Operand {
         let name: String
         let help: String
         var isRequired = true
+        /// Whether it may be given any number of times; only the last operand.
+        var isRepeatable = false
     }
 
     struct Option {
@@ -40,7 +73,10 @@ struct CommandUsage {
 
     /// The first line of the help.
     var synopsis: String {
-        let operands = operands.map { $0.isRequired ? " \($0.name)" : " [\($0.name)]" }.joined()
+        let operands = operands.map { operand in
+            let name = operand.name + (operand.isRepeatable ? "…" : "")
+            return operand.isRequired ? " \(name)" : " [\(name)]"
+        }.joined()
         return "usage: jostle \(name)\(operands)\(options.isEmpty ? "" : " [OPTION]…")"
     }
 

@@ -13,31 +13,47 @@ enum Tool {
     private static func run(_ words: [String]) throws(CommandFailure) {
         switch words.first {
         case nil:
-            let lines = overview.split(separator: "\n", omittingEmptySubsequences: false)
-            throw CommandFailure(.usage, lines: ["a command is missing"] + lines.map { String($0) })
+            throw CommandFailure(.usage, lines: ["a command is missing"] + lines(overview))
         case "--help", "-h", "help":
             try help(Array(words.dropFirst()))
         case "--version", "-V", "version":
             Output.line("jostle \(version)")
         case let name?:
-            let command = try find(name)
-            let arguments = try Arguments(parsing: Array(words.dropFirst()), for: command.usage)
-            if arguments.wantsHelp { Output.text(command.usage.help) } else { try command.run(arguments) }
+            try run(try find(name, among: Command.all), Array(words.dropFirst()))
         }
+    }
+
+    private static func run(_ command: Command, _ words: [String]) throws(CommandFailure) {
+        guard command.commands.isEmpty else {
+            switch words.first {
+            case nil: throw CommandFailure(.usage, lines: ["a command is missing"] + lines(command.help))
+            case "--help", "-h": Output.text(command.help)
+            case let name?: try run(try find(name, among: command.commands), Array(words.dropFirst()))
+            }
+            return
+        }
+        let arguments = try Arguments(parsing: words, for: command.usage)
+        if arguments.wantsHelp { Output.text(command.help) } else { try command.run(arguments) }
     }
 
     private static func help(_ words: [String]) throws(CommandFailure) {
-        guard let name = words.first else {
-            Output.text(overview)
-            return
+        var text = overview
+        var commands = Command.all
+        for name in words where !commands.isEmpty {
+            let command = try find(name, among: commands)
+            (text, commands) = (command.help, command.commands)
         }
-        Output.text(try find(name).usage.help)
+        Output.text(text)
     }
 
-    private static func find(_ name: String) throws(CommandFailure) -> Command {
-        for command in Command.all where command.usage.name == name { return command }
-        let names = Command.all.map(\.usage.name).joined(separator: ", ")
+    private static func find(_ name: String, among commands: [Command]) throws(CommandFailure) -> Command {
+        for command in commands where command.word == name { return command }
+        let names = commands.filter { !$0.usage.isHidden }.map(\.word).joined(separator: ", ")
         throw CommandFailure(.usage, "unknown command \"\(name)\"; the commands are \(names)")
+    }
+
+    private static func lines(_ text: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
     }
 
     private static var overview: String {
@@ -72,6 +88,7 @@ extension Command {
             Command(usage: TuneCommand.usage, run: TuneCommand.run),
             Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
+            FleetCommand.command,
         ]
     }
 }

@@ -1,0 +1,126 @@
+internal import JostleConfiguration
+package import JostleMessages
+
+/// What `jostle fleet apply` publishes to make the broker hold what the files of a directory say.
+package struct ApplyPlan: Equatable, Sendable {
+    /// A document to be published.
+    package struct Item: Equatable, Sendable {
+        package var document: FleetDocumentID
+        package var draft: DocumentDraft
+        package var revision: RevisionPlan
+        /// Why it is published: `new`, `changed`, `lost by the broker`, `not in the directory`.
+        package var reason: String
+    }
+
+    /// The documents to be published, lowest layer first.
+    package private(set) var items: [Item] = []
+
+    /// The documents that the broker holds already.
+    package private(set) var unchanged: [FleetDocumentID] = []
+
+    /// The documents that the broker holds, or devices have, and that are not in the directory.
+    package private(set) var extra: [FleetDocumentID] = []
+
+    /// The layers whose candidate stays as it is.
+    package private(set) var candidates: [FleetDocumentID] = []
+
+    /// Who publishes, when (epoch milliseconds), and why.
+    package struct Author: Equatable, Sendable {
+        package var by: String
+        package var at: Int64
+        package var note: String?
+
+        package init(by: String, at: Int64, note: String?) {
+            self.by = by
+            self.at = at
+            self.note = note
+        }
+    }
+
+    /// Plans the publications; with `prunes`, documents that are not in the directory are emptied.
+    package init(
+        _ directory: FleetDirectory, _ model: FleetModel, author: Author, prunes: Bool = false,
+        ignoresUnknownKeys: Bool = false
+    ) {
+        for (id, config) in directory.layers.sorted(by: { $0.key < $1.key }) {
+            plan(id, config, model, author, ignoresUnknownKeys)
+        }
+        for (device, groups) in directory.registry.sorted(by: { $0.key < $1.key }) {
+            plan(.registry(device), groups, model, author)
+        }
+        let wanted = Set(directory.layers.keys).union(directory.registry.keys.map { .registry($0) })
+        extra = ApplyPlan.known(in: model).subtracting(wanted).sorted()
+        guard prunes else { return }
+        for id in extra {
+            let draft: DocumentDraft
+            if case .registry = id {
+                draft = DocumentDraft(groups: [], by: author.by, at: author.at, note: author.note)
+            } else {
+                draft = DocumentDraft(config: .object([]), by: author.by, at: author.at, note: author.note)
+            }
+            let revision = RevisionPlan(for: id, in: model)
+            items.append(Item(document: id, draft: draft, revision: revision, reason: "not in the directory"))
+        }
+    }
+
+    private mutating func plan(
+        _ id: FleetDocumentID, _ config: JSONValue, _ model: FleetModel, _ author: Author, _ ignores: Bool
+    ) {
+        let stored = model.documents[id]
+        let revision = RevisionPlan(for: id, in: model)
+        let isEqual = stored?.layer.map {
+            $0.ignoresUnknownKeys == ignores && LayerEdit.isEqual(JSONValue($0.config), config)
+        }
+        if let candidate = stored?.layer?.candidate, candidate.percent > 0 { candidates.append(id) }
+        if revision.ahead.isEmpty {
+            if isEqual == true { return unchanged.append(id) }
+            if stored == nil, config == .object([]) { return }
+        }
+        let draft = DocumentDraft(
+            config: config, candidate: stored?.layer?.candidate?.json, ignoresUnknownKeys: ignores, by: author.by,
+            at: author.at, note: author.note)
+        add(id, draft, revision, stored, isEqual: isEqual)
+    }
+
+    private mutating func plan(_ id: FleetDocumentID, _ groups: [String], _ model: FleetModel, _ author: Author) {
+        let stored = model.documents[id]
+        let revision = RevisionPlan(for: id, in: model)
+        let isEqual = stored?.registry.map { $0.groups == groups }
+        if isEqual == true, revision.ahead.isEmpty { return unchanged.append(id) }
+        let draft = DocumentDraft(groups: groups, by: author.by, at: author.at, note: author.note)
+        add(id, draft, revision, stored, isEqual: isEqual)
+    }
+
+    private mutating func add(
+        _ id: FleetDocumentID, _ draft: DocumentDraft, _ revision: RevisionPlan, _ stored: StoredDocument?,
+        isEqual: Bool?
+    ) {
+        let reason =
+            if !revision.ahead.isEmpty { "lost by the broker" } else if stored == nil { "new" } else if isEqual == nil {
+                "unreadable on the broker"
+            } else { "changed" }
+        items.append(Item(document: id, draft: draft, revision: revision, reason: reason))
+    }
+
+    /// The documents that say anything: on the broker, or of which devices have a newer revision than the broker.
+    private static func known(in model: FleetModel) -> Set<FleetDocumentID> {
+        var known: Set<FleetDocumentID> = []
+        for (id, stored) in model.documents {
+            switch stored.content {
+            case .layer(let layer):
+                if JSONValue(layer.config) != .object([]) || layer.candidate != nil { known.insert(id) }
+            case .registry(let document): if !document.groups.isEmpty { known.insert(id) }
+            case .unreadable: known.insert(id)
+            }
+        }
+        for board in model.boards.values {
+            for (id, layer) in board.statuses where !known.contains(id) {
+                // Of a layer that the device does not read any more, it has nothing in force.
+                guard layer.status != .none, let number = layer.highestNumber, number > model.documents[id]?.number ?? 0
+                else { continue }
+                known.insert(id)
+            }
+        }
+        return known
+    }
+}

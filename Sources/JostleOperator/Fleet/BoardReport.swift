@@ -1,0 +1,233 @@
+package import JostleConfiguration
+package import JostleMessages
+
+/// What a device reports of its configuration: `config/reported`. Bounded, whatever the message contains.
+package struct BoardReport: Equatable, Sendable {
+    /// What became of a document.
+    package enum Status: Equatable, Sendable {
+        case none, applied, pending, rejected, conflict, stale, missing, rolledBack
+        /// A word that this program does not know.
+        case other(String)
+
+        /// The word in reports.
+        package var word: String {
+            switch self {
+            case .none: "none"
+            case .applied: "applied"
+            case .pending: "pending"
+            case .rejected: "rejected"
+            case .conflict: "conflict"
+            case .stale: "stale"
+            case .missing: "missing"
+            case .rolledBack: "rolled_back"
+            case .other(let word): word
+            }
+        }
+
+        /// The words of the contract.
+        package static let words = [
+            "none", "applied", "pending", "rejected", "conflict", "stale", "missing", "rolled_back",
+        ]
+
+        init(_ word: String) {
+            switch word {
+            case "none": self = .none
+            case "applied": self = .applied
+            case "pending": self = .pending
+            case "rejected": self = .rejected
+            case "conflict": self = .conflict
+            case "stale": self = .stale
+            case "missing": self = .missing
+            case "rolled_back": self = .rolledBack
+            default: self = .other(MessageFields.bounded(word))
+            }
+        }
+
+        /// Whether the device does not do what its fleet wants.
+        package var isProblem: Bool {
+            switch self {
+            case .none, .applied, .pending, .other: false
+            case .rejected, .conflict, .stale, .missing, .rolledBack: true
+            }
+        }
+    }
+
+    /// Why a layer was refused.
+    package struct Refusal: Equatable, Sendable {
+        package var path: String
+        package var value: String?
+        package var reason: String?
+        package var allowed: String?
+
+        /// `gestures.shake.sensitivity: "70" out of bounds; allowed: 1 … 10`.
+        package var text: String {
+            var parts = [value.map { "\"\($0)\"" }, reason].compactMap { $0 }.joined(separator: " ")
+            if let allowed { parts += "; allowed: \(allowed)" }
+            return path.isEmpty ? parts : parts.isEmpty ? path : "\(path): \(parts)"
+        }
+    }
+
+    /// What became of a layer, or of the device's groups.
+    package struct Layer: Equatable, Sendable {
+        package var status: Status
+        /// The document that the status is about.
+        package var revision: Int64?
+        /// The document in force, if that is another one.
+        package var inForce: Int64?
+        /// The first 16 digits of the hash.
+        package var hash: String?
+        package var isCandidate: Bool
+        /// Why it was rolled back.
+        package var reason: String?
+        package var errors: [Refusal]
+        /// The keys that the device does not know and left out.
+        package var unknownKeys: [String]
+        /// When it was applied, milliseconds since 1970, and how long that took, ms.
+        package var time: Int64?
+        package var duration: Double?
+
+        /// The highest number that the device knows.
+        package var highestNumber: Int64? { [revision, inForce].compactMap { $0 }.max() }
+    }
+
+    /// The run of the agent.
+    package let run: String?
+
+    /// The groups that are in force, lowest layer first; `nil` if the device does not report any.
+    package let groups: [String]?
+
+    /// What became of each layer; `nil` if the device does not report layers, as before fleets were supported.
+    package let layers: [LayerName: Layer]?
+
+    /// What became of the device's groups from the registry.
+    package let registry: Layer?
+
+    /// The message.
+    let bytes: [UInt8]
+
+    /// The most layers, and errors and unknown keys of each, that are kept.
+    private static let maximum = (layers: 64, errors: 20)
+
+    private static let limits: ReaderLimits = {
+        var limits = ReaderLimits()
+        limits.bytes = WatchListener.maximumMessage
+        limits.depth = 16
+        limits.nodes = 5000
+        return limits
+    }()
+
+    /// Reads a message.
+    ///
+    /// - Throws: if it is not a JSON object.
+    package init(reading bytes: [UInt8]) throws(ConfigurationProblem) {
+        let tree = try BoardReport.tree(bytes)
+        self.bytes = bytes
+        run = tree["run"]?.foreignText
+        groups = tree["groups"]?.elements.map { nodes in
+            nodes.prefix(JostleSettings.Device.maximumGroups).compactMap(\.text).filter(JostleSettings.Device.isID)
+        }
+        registry = tree["registry"].flatMap(BoardReport.layer)
+        if let entries = tree["layers"]?.members {
+            var layers: [LayerName: Layer] = [:]
+            for entry in entries.prefix(BoardReport.maximum.layers) {
+                guard let name = LayerName(entry.key), let layer = BoardReport.layer(entry.node) else { continue }
+                layers[name] = layer
+            }
+            self.layers = layers
+        } else {
+            layers = nil
+        }
+    }
+
+    private static func tree(_ bytes: [UInt8]) throws(ConfigurationProblem) -> ConfigurationNode {
+        let source = ConfigurationSource.message("config/reported")
+        let tree = try JSONReader.read(bytes, source: source, limits: limits)
+        guard case .mapping = tree.value else {
+            throw ConfigurationProblem(at: ConfigurationPosition(source), "not a JSON object")
+        }
+        return tree
+    }
+
+    private static func layer(_ node: ConfigurationNode) -> Layer? {
+        guard let status = node["status"]?.text else { return nil }
+        let errors = (node["errors"]?.elements ?? []).prefix(maximum.errors).map { error in
+            Refusal(
+                path: error["path"]?.foreignText ?? "", value: error["value"]?.foreignText,
+                reason: error["reason"]?.foreignText, allowed: error["allowed"]?.foreignText)
+        }
+        return Layer(
+            status: Status(status), revision: node["revision"]?.revisionNumber,
+            inForce: node["in_force"]?.revisionNumber, hash: node["hash"]?.foreignText,
+            isCandidate: node["candidate"]?.text == "true", reason: node["reason"]?.foreignText, errors: errors,
+            unknownKeys: (node["unknown_keys"]?.elements ?? []).prefix(maximum.errors).compactMap(\.foreignText),
+            time: node["t"]?.revisionNumber, duration: node["took_ms"]?.text.flatMap(Double.init))
+    }
+
+    // MARK: Settings
+
+    /// The values in force and the source of each that is not a default. Parsed at each call, so that the reports of
+    /// thousands of devices do not fill the memory.
+    package func settings() -> (values: [(key: String, value: JSONValue)], origins: [String: String]) {
+        let tree: ConfigurationNode
+        do throws(ConfigurationProblem) {
+            tree = try BoardReport.tree(bytes)
+        } catch {
+            return ([], [:])
+        }
+        var values: [(key: String, value: JSONValue)] = []
+        if let settings = tree["settings"] { BoardReport.flatten(settings, path: "", into: &values) }
+        var origins: [String: String] = [:]
+        for entry in tree["origins"]?.members ?? [] { origins[entry.key] = entry.node.foreignText }
+        return (values, origins)
+    }
+
+    /// The values that the home set and the device refused.
+    package func refusedValues() -> [Refusal] {
+        do throws(ConfigurationProblem) {
+            let tree = try BoardReport.tree(bytes)
+            return (tree["refused"]?.elements ?? []).prefix(BoardReport.maximum.errors).map { entry in
+                Refusal(
+                    path: entry["key"]?.foreignText ?? "", value: entry["value"]?.foreignText,
+                    reason: entry["reason"]?.foreignText, allowed: entry["allowed"]?.foreignText)
+            }
+        } catch {
+            return []
+        }
+    }
+
+    private static func flatten(
+        _ node: ConfigurationNode, path: String, into values: inout [(key: String, value: JSONValue)]
+    ) {
+        guard case .mapping(let entries) = node.value, !entries.isEmpty else {
+            values.append((MessageFields.bounded(path), JSONValue(node)))
+            return
+        }
+        for entry in entries {
+            flatten(entry.node, path: path.isEmpty ? entry.key : "\(path).\(entry.key)", into: &values)
+        }
+    }
+
+    package static func == (one: BoardReport, other: BoardReport) -> Bool { one.bytes == other.bytes }
+}
+
+extension ConfigurationNode {
+    /// The text of a scalar from an untrusted message.
+    fileprivate var foreignText: String? { text.map(MessageFields.bounded) }
+
+    fileprivate var elements: [ConfigurationNode]? {
+        guard case .sequence(let elements) = value else { return nil }
+        return elements
+    }
+
+    fileprivate var members: [ConfigurationNode.Entry]? {
+        guard case .mapping(let entries) = value else { return nil }
+        return entries
+    }
+
+    fileprivate var revisionNumber: Int64? {
+        guard case .scalar(let text, .plain) = value, let number = Int64(text),
+            (0...DocumentRevision.maximum).contains(number)
+        else { return nil }
+        return number
+    }
+}

@@ -1,0 +1,120 @@
+package import JostleMessages
+
+/// Whether devices have taken documents over.
+package struct WaitCondition: Equatable, Sendable {
+    /// The documents that must be in force on the devices that read them.
+    package var documents: [FleetDocumentID: DocumentRevision]
+
+    /// The devices that count; `nil` counts all.
+    package var ids: Set<String>?
+
+    package init(_ documents: [FleetDocumentID: DocumentRevision], ids: Set<String>? = nil) {
+        self.documents = documents
+        self.ids = ids
+    }
+
+    /// What became of the documents on a device.
+    package enum State: Equatable, Sendable {
+        case applied
+        /// The device does not answer at present; it takes the documents over when it returns.
+        case offline
+        /// Not yet, and what the device last reported.
+        case waiting(String)
+        /// The device does not take a document over, and why.
+        case refused([String])
+    }
+
+    package struct Board: Equatable, Sendable {
+        package var id: String
+        package var state: State
+    }
+
+    /// The state of each device that reads one of the documents, in the order of their ids.
+    package func boards(in model: FleetModel) -> [Board] {
+        model.allBoards.compactMap { board in
+            guard ids?.contains(board.id) ?? true else { return nil }
+            return state(of: board, in: model).map { Board(id: board.id, state: $0) }
+        }
+    }
+
+    /// The state of a device; `nil` if it reads none of the documents.
+    func state(of board: FleetBoard, in model: FleetModel) -> State? {
+        var refusals: [String] = []
+        var waiting: String?
+        var isReader = false
+        for document in model.documents(of: board.id) {
+            guard let revision = documents[document] else { continue }
+            isReader = true
+            switch WaitCondition.state(of: board, document, revision) {
+            case .applied, .offline: break
+            case .waiting(let text): waiting = waiting ?? text
+            case .refused(let lines): refusals += lines
+            }
+        }
+        guard isReader else { return nil }
+        if !refusals.isEmpty { return .refused(refusals) }
+        guard let waiting else { return .applied }
+        return board.isOnline == true ? .waiting(waiting) : .offline
+    }
+
+    private static func state(
+        of board: FleetBoard, _ document: FleetDocumentID, _ revision: DocumentRevision
+    ) -> State {
+        let name = document.layer?.text ?? "registry"
+        guard let report = board.report else { return .waiting("it has reported no configuration") }
+        guard report.layers != nil else {
+            return .waiting("it does not report layers: its program is too old")
+        }
+        guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
+        let reported = "it reports \(name) \(layer.status.word)"
+        guard let number = layer.revision, number >= revision.number else {
+            let number = layer.revision.map { " \($0)" } ?? ""
+            return .waiting("\(reported)\(number), not revision \(revision.number)")
+        }
+        let isSame = number == revision.number && layer.hash.map { $0 == revision.shortHash } ?? true
+        switch layer.status {
+        case .applied where isSame, .missing where isSame: return .applied
+        case .applied where number == revision.number, .conflict:
+            return .refused(["\(name) \(revision.number): conflict: it holds another document of this revision"])
+        case .rejected, .rolledBack:
+            var lines = layer.errors.map { "\(name) \(number) \(layer.status.word): \($0.text)" }
+            if let reason = layer.reason { lines.append("\(name) \(number) \(layer.status.word): \(reason)") }
+            return .refused(lines.isEmpty ? ["\(name) \(number) \(layer.status.word)"] : lines)
+        case .applied, .stale:
+            return .refused(["\(name) \(revision.number): it holds the newer revision \(layer.highestNumber ?? number)"]
+            )
+        case .none, .pending, .missing, .other: return .waiting("\(reported) \(number)")
+        }
+    }
+}
+
+/// What became of documents on all devices.
+package struct WaitSummary: Equatable, Sendable {
+    package var applied: [String] = []
+    package var offline: [String] = []
+    package var waiting: [(id: String, reason: String)] = []
+    package var refused: [(id: String, lines: [String])] = []
+
+    package init(_ boards: [WaitCondition.Board]) {
+        for board in boards {
+            switch board.state {
+            case .applied: applied.append(board.id)
+            case .offline: offline.append(board.id)
+            case .waiting(let reason): waiting.append((board.id, reason))
+            case .refused(let lines): refused.append((board.id, lines))
+            }
+        }
+    }
+
+    /// Whether nothing more will happen: every device that is online has answered.
+    package var isSettled: Bool { waiting.isEmpty }
+
+    /// Whether all devices that are online have taken the documents over.
+    package var isComplete: Bool { waiting.isEmpty && refused.isEmpty }
+
+    package static func == (one: WaitSummary, other: WaitSummary) -> Bool {
+        one.applied == other.applied && one.offline == other.offline
+            && one.waiting.elementsEqual(other.waiting, by: ==)
+            && one.refused.elementsEqual(other.refused) { $0.id == $1.id && $0.lines == $1.lines }
+    }
+}

@@ -1,0 +1,122 @@
+internal import Glibc
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
+
+/// A session at the fleet's broker whose state has been read, for one of the commands of `jostle fleet`.
+struct FleetConnection {
+    let session: FleetSession
+    let settings: JostleSettings
+    private let history: DocumentHistory
+
+    var model: FleetModel { session.model }
+
+    /// The options of every command that connects.
+    static let options =
+        [
+            CommandUsage.Option(
+                name: "broker", value: "URL", help: "use this broker, mqtt://HOST:PORT, instead of the configured one"),
+            CommandUsage.Option(
+                name: "settle", value: "SECONDS",
+                help: "the state is complete after this time without a retained message; 0.5 by default"),
+        ] + CommandUsage.configurationOptions
+
+    /// Connects and reads what the broker holds. The documents are kept for `rollback`, the names for completion.
+    static func open(
+        _ arguments: Arguments, interests: FleetSession.Interests = []
+    ) throws(CommandFailure) -> FleetConnection {
+        let signals = SignalWaiter()
+        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)"] } ?? []
+        let settings = try Configuration.load(arguments, overrides: broker).settings
+        var times = FleetSession.Times()
+        if let seconds = try arguments.seconds("settle") {
+            times.quiet = seconds
+            times.reading = max(times.reading, 30 * seconds)
+        }
+        let name = settings.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
+        let history = DocumentHistory(
+            stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix)
+        let session: FleetSession
+        do throws(FleetSessionError) {
+            session = try FleetSession(settings: settings, interests: interests, times: times, signals: signals)
+            try session.connect()
+        } catch {
+            throw CommandFailure(error)
+        }
+        let connection = FleetConnection(session: session, settings: settings, history: history)
+        connection.keepDocuments()
+        FleetNames(session.model).keep(stateDirectory: Configuration.stateDirectory)
+        connection.reportSkipped()
+        return connection
+    }
+
+    /// Keeps the documents that the broker holds, so that `rollback` can go back to them.
+    func keepDocuments() {
+        do throws(SystemFailure) {
+            try history.keep(model.documents)
+        } catch {
+            Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
+        }
+    }
+
+    /// The kept revisions of a document, the newest first.
+    func revisions(of document: FleetDocumentID) -> [StoredDocument] { history.revisions(of: document) }
+
+    /// Reads documents by their own topics before they are changed, if the broker may not have sent them.
+    func complete(_ documents: [FleetDocumentID]) throws(CommandFailure) {
+        do throws(FleetSessionError) {
+            try session.complete(documents)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func reportSkipped() {
+        if session.gaps == .likely {
+            Output.errors(
+                "jostle: the broker did not send everything at once, so devices and documents may be missing here: "
+                    + "raise its limit, with mosquitto max_queued_messages")
+        }
+        guard model.skippedMessages > 0 else { return }
+        let count = model.skippedMessages
+        Output.errors(
+            ["jostle: \(count) \(count == 1 ? "message was" : "messages were") ignored:"]
+                + model.firstSkipped.map { "  \($0.topic): \($0.reason)" })
+    }
+
+    /// Who publishes: `ada@desk`.
+    static var author: String {
+        let account = getpwuid(getuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
+        let user = Configuration.variable("SUDO_USER") ?? account ?? "uid-\(getuid())"
+        return MessageText.line("\(user)@\(DeviceName.hostName())", maximum: 200) ?? "unknown"
+    }
+
+    /// Now, milliseconds since 1970.
+    static var now: Int64 { WallClock.milliseconds(at: WallClock.monotonic) }
+}
+
+/// Texts that go into documents.
+enum MessageText {
+    /// The text without control characters, cut to `maximum` bytes; `nil` if nothing is left.
+    static func line(_ text: String, maximum: Int) -> String? {
+        var line = ""
+        for scalar in text.unicodeScalars where scalar.properties.generalCategory != .control {
+            guard line.utf8.count + UTF8.width(scalar) <= maximum else { break }
+            line.unicodeScalars.append(scalar)
+        }
+        return line.isEmpty ? nil : line
+    }
+}
+
+extension CommandFailure {
+    /// Why the fleet's documents could not be read or published.
+    init(_ error: FleetSessionError) {
+        switch error {
+        case .mqtt, .secretFile, .privateBroker: self.init(.configuration, "\(error)")
+        case .notConnected: self.init(.unavailable, "\(error)")
+        case .refused, .notAllowed: self.init(.permission, "\(error)")
+        case .incomplete, .unsettled, .interrupted: self.init(.temporary, "\(error)")
+        }
+    }
+}

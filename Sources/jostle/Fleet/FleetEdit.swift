@@ -1,0 +1,110 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+
+/// Prepares the changes of `set`, `unset` and `diff`.
+enum FleetEdit {
+    /// The documents of an edit: those that change, with their new configuration, and those that are so already.
+    struct Result {
+        var changes: [FleetRun.Change] = []
+        var unchanged: [FleetDocumentID] = []
+    }
+
+    static let unknownOption = CommandUsage.Option(
+        name: "unknown", value: "WHAT",
+        help: "reject or ignore: what boards do with keys that they do not know; reject by default")
+
+    /// The edit of `KEY=VALUE` arguments, and of keys to remove. Checks the keys and values with this program's schema.
+    ///
+    /// - Throws: status 64 for an argument that is none, 65 for keys and values that boards would refuse.
+    static func edit(
+        setting: [String], unsetting: [String], _ arguments: Arguments
+    ) throws(CommandFailure) -> LayerEdit {
+        var changes: [LayerEdit.Change] = []
+        do throws(ConfigurationProblem) {
+            for argument in setting { changes.append(try LayerEdit.set(argument)) }
+            for key in unsetting { changes.append(try LayerEdit.unset(key)) }
+        } catch {
+            throw CommandFailure(.usage, "\(error)")
+        }
+        var ignores: Bool?
+        switch arguments.value("unknown") {
+        case nil: break
+        case "ignore": ignores = true
+        case "reject": ignores = false
+        case let word?: throw CommandFailure(.usage, "--unknown is \"\(word)\", not reject or ignore")
+        }
+        let edit = LayerEdit(changes, ignoresUnknownKeys: ignores)
+        let set = changes.filter { if case .set = $0 { true } else { false } }
+        var problems: [ConfigurationProblem] = []
+        for change in set {
+            do throws(ConfigurationProblem) {
+                problems += check(try LayerEdit([change]).applied(to: .object([])), ignores == true).problems
+            } catch {
+                problems.append(error)
+            }
+        }
+        guard problems.isEmpty else { throw CommandFailure(.badData, lines: problems.map(FleetEdit.text)) }
+        return edit
+    }
+
+    /// The problem without its position, which is the argument itself.
+    private static func text(_ problem: ConfigurationProblem) -> String {
+        let text = "\(problem)"
+        let position = "\(problem.position): "
+        return text.hasPrefix(position) && !problem.path.isEmpty ? String(text.dropFirst(position.count)) : text
+    }
+
+    private static func check(_ config: JSONValue, _ ignoresUnknownKeys: Bool) -> PatchCheck {
+        let node = ConfigurationNode(of: config, at: ConfigurationPosition(.layer("argument")))
+        return PatchCheck(ConfigurationPatch(node, ignoresUnknownKeys: ignoresUnknownKeys))
+    }
+
+    /// Applies an edit to the layers of a selection.
+    ///
+    /// - Throws: status 65 if a layer is unreadable or was lost, or if boards would refuse the result.
+    static func apply(
+        _ edit: LayerEdit, to layers: [FleetDocumentID], _ model: FleetModel, note: String?
+    ) throws(CommandFailure) -> Result {
+        var result = Result()
+        for id in layers {
+            let stored = model.documents[id]
+            if let problem = stored?.problem {
+                throw CommandFailure(
+                    .badData,
+                    lines: [
+                        "\(id.text): the broker holds something that is no layer: \(problem)",
+                        "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)",
+                    ])
+            }
+            let plan = RevisionPlan(for: id, in: model)
+            try requireNothingLost(id, plan)
+            let draft: DocumentDraft?
+            do throws(ConfigurationProblem) {
+                draft = try edit.draft(
+                    changing: stored?.layer, by: FleetConnection.author, at: FleetConnection.now, note: note)
+            } catch {
+                throw CommandFailure(.badData, "\(error)")
+            }
+            guard let draft else {
+                result.unchanged.append(id)
+                continue
+            }
+            result.changes.append(FleetRun.Change(document: id, draft: draft, revision: plan))
+        }
+        return result
+    }
+
+    /// Refuses to build on a layer of which boards have a newer revision than the broker.
+    static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan) throws(CommandFailure) {
+        guard let highest = plan.ahead.last else { return }
+        let held = plan.held.map { "holds only revision \($0)" } ?? "holds none"
+        throw CommandFailure(
+            .badData,
+            lines: [
+                "\(id.text): boards have revision \(highest.number), but the broker \(held): it lost documents",
+                "Boards: \(FleetText.names(plan.ahead.map(\.id)))",
+                "To publish everything again from your files: jostle fleet apply DIRECTORY",
+            ])
+    }
+}

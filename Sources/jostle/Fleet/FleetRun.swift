@@ -1,0 +1,212 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import LinuxSystem
+
+/// Steps that several commands of `jostle fleet` share: listening, publishing, waiting for the devices.
+enum FleetRun {
+    /// Listens for `seconds`.
+    static func listen(_ connection: FleetConnection, for seconds: Double) throws(CommandFailure) {
+        do throws(FleetSessionError) {
+            try connection.session.listen(for: seconds)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    // MARK: Publishing
+
+    /// A draft and the document that it is for.
+    struct Change {
+        var document: FleetDocumentID
+        var draft: DocumentDraft
+        /// The number above what broker and devices know.
+        var revision: RevisionPlan
+    }
+
+    /// What a command that publishes does, from its arguments.
+    struct Manner {
+        /// How long to wait for the devices, s; `nil` not at all.
+        var waiting: Double?
+        var isDryRun: Bool
+        var isJSON: Bool
+
+        init(_ arguments: Arguments) throws(CommandFailure) {
+            waiting = try FleetOptions.waitingTime(arguments)
+            isDryRun = arguments.has("dry-run")
+            isJSON = arguments.has("json")
+        }
+    }
+
+    /// Publishes the changes, reads them back, and waits until the devices have taken them over and `unchanged`, which
+    /// the broker holds already.
+    ///
+    /// - Throws: status 75 if a device or the broker does not have a document, 77 if the broker refused one.
+    static func publish(
+        _ changes: [Change], unchanged: [FleetDocumentID] = [], _ connection: FleetConnection, _ manner: Manner
+    ) throws(CommandFailure) {
+        var publications: [FleetPublication] = []
+        for change in changes {
+            do throws(ConfigurationProblem) {
+                publications.append(
+                    try FleetPublication(change.draft, of: change.document, revision: change.revision.next))
+            } catch {
+                throw CommandFailure(.badData, "\(error)")
+            }
+            for claim in change.revision.implausible.prefix(1) {
+                Output.errors(
+                    "jostle: \(claim.id) reports revision \(claim.number) of \(change.document.text); ignored as implausible"
+                )
+            }
+        }
+        for change in changes where connection.model.documents[change.document]?.envelope?.signature != nil {
+            Output.errors(
+                "jostle: \(change.document.text) was signed, and the new revision is not: boards with trusted keys reject it"
+            )
+        }
+        if manner.isDryRun {
+            for publication in publications {
+                Output.json(
+                    "{\"topic\":\(JSONText.quoted(publication.document.topic(connection.session.topics))),"
+                        + "\"document\":\(String(decoding: publication.bytes, as: UTF8.self))}")
+            }
+            return
+        }
+        var wanted: [FleetDocumentID: DocumentRevision] = [:]
+        for id in unchanged { wanted[id] = connection.model.documents[id]?.revision }
+        var failure: CommandFailure?
+        if !publications.isEmpty {
+            let outcomes = try outcomes(of: publications, connection)
+            for publication in publications where outcomes[publication.document] == .stored {
+                wanted[publication.document] = publication.revision
+                if !manner.isJSON {
+                    Output.line("\(publication.document.text): published as revision \(publication.revision.number)")
+                }
+            }
+            failure = self.failure(publications, outcomes, connection)
+        }
+        Output.flush()
+        do throws(CommandFailure) {
+            if let seconds = manner.waiting, !wanted.isEmpty {
+                try wait(for: WaitCondition(wanted), seconds, connection, isJSON: manner.isJSON)
+            } else if manner.isJSON {
+                print(WaitSummary([]), wanted)
+            }
+        } catch {
+            throw failure.map { CommandFailure($0.status, lines: $0.lines + error.lines) } ?? error
+        }
+        if let failure { throw failure }
+    }
+
+    private static func outcomes(
+        of publications: [FleetPublication], _ connection: FleetConnection
+    ) throws(CommandFailure) -> [FleetDocumentID: FleetSession.DocumentOutcome] {
+        do throws(FleetSessionError) {
+            let outcomes = try connection.session.publish(publications)
+            connection.keepDocuments()
+            return outcomes
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Why documents are not at the broker; `nil` if all are.
+    private static func failure(
+        _ publications: [FleetPublication], _ outcomes: [FleetDocumentID: FleetSession.DocumentOutcome],
+        _ connection: FleetConnection
+    ) -> CommandFailure? {
+        var lines: [String] = []
+        var status = ExitStatus.temporary
+        for publication in publications {
+            let id = publication.document
+            switch outcomes[id] {
+            case .stored: break
+            case .refused(let reason):
+                status = .permission
+                lines.append("\(id.text): the broker refused the document: \(reason)")
+            case .replaced(let stored):
+                let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
+                lines.append(
+                    "\(id.text): another operator published at the same time: \(what ?? "an unreadable document"); "
+                        + "look at it, and repeat the command if it is still needed")
+            case .lost, nil:
+                status = .permission
+                lines.append("\(id.text): the broker did not keep the document; may this user publish there?")
+            }
+        }
+        return lines.isEmpty ? nil : CommandFailure(status, lines: lines)
+    }
+
+    // MARK: Waiting
+
+    /// Waits until the devices that are online have answered, and prints the result.
+    ///
+    /// - Throws: status 75 if one has not taken the documents over, with its reasons.
+    static func wait(
+        for condition: WaitCondition, _ seconds: Double, _ connection: FleetConnection, isJSON: Bool
+    ) throws(CommandFailure) {
+        let hasProgress = !isJSON && TerminalScreen.isAvailable
+        var shown = ""
+        do throws(FleetSessionError) {
+            try connection.session.listen(for: seconds) { model in
+                let summary = WaitSummary(condition.boards(in: model))
+                let text = progress(summary)
+                if hasProgress, text != shown {
+                    Output.live(text)
+                    Output.flush()
+                    shown = text
+                }
+                return summary.isSettled
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+        let summary = WaitSummary(condition.boards(in: connection.model))
+        if isJSON {
+            print(summary, condition.documents)
+        } else {
+            Output.line(progress(summary), replacesLive: hasProgress)
+            if !summary.offline.isEmpty {
+                Output.line("offline, will follow: \(FleetText.names(summary.offline))")
+            }
+        }
+        guard !summary.isComplete else { return }
+        var lines: [String] = []
+        if !summary.waiting.isEmpty {
+            lines.append(
+                "not yet: " + FleetText.names(summary.waiting.map { "\($0.id) (\($0.reason))" }))
+        }
+        for (id, reasons) in summary.refused { lines += reasons.map { "\(id): \($0)" } }
+        throw CommandFailure(.temporary, lines: lines)
+    }
+
+    private static func progress(_ summary: WaitSummary) -> String {
+        let online = summary.applied.count + summary.waiting.count + summary.refused.count
+        guard online + summary.offline.count > 0 else { return "no device reads this yet" }
+        var text = "\(summary.applied.count) of \(FleetText.count(online, "device")) applied it"
+        if !summary.refused.isEmpty { text += ", \(summary.refused.count) refused it" }
+        if !summary.offline.isEmpty { text += "; \(summary.offline.count) offline" }
+        return text
+    }
+
+    private static func print(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
+        let published = documents.sorted { $0.key < $1.key }.map { id, revision in
+            JSONValue.object([
+                .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
+                .init("hash", .string(revision.shortHash)),
+            ])
+        }
+        let waiting = summary.waiting.map { id, reason in
+            JSONValue.object([.init("id", .string(id)), .init("reason", .string(reason))])
+        }
+        let refused = summary.refused.map { id, lines in
+            JSONValue.object([.init("id", .string(id)), .init("reasons", .array(lines.map { .string($0) }))])
+        }
+        Output.json(
+            JSONValue.object([
+                .init("documents", .array(published)), .init("applied", .array(summary.applied.map { .string($0) })),
+                .init("offline", .array(summary.offline.map { .string($0) })), .init("waiting", .array(waiting)),
+                .init("refused", .array(refused)),
+            ]).compactText)
+    }
+}

@@ -1,0 +1,289 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: an operator sees and changes the configuration of many boards from one machine, learns which boards took
+/// it, and overwrites nothing unseen.
+@Suite(.needsBroker) struct FleetCommandTests {
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Runs `jostle fleet` at a broker with a state directory that lasts for the test.
+    func fleet(_ broker: TestBroker, _ words: String..., state: String = "state") async throws -> Outcome {
+        let program = try JostleProgram(
+            ["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"],
+            environment: ["STATE_DIRECTORY": directory.path(state), "TZ": "UTC"])
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(60))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    func document(_ observer: Observer, _ topic: String) throws -> [String: Any] {
+        let message = try #require(observer.all.last { $0.topic == "jostle/\(topic)" }, "nothing on \(topic)")
+        return try #require(try JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any])
+    }
+
+    static let three: [SimulatedBoards.Board] = [
+        .init(id: "washer-1", groups: ["laundry"]), .init(id: "washer-2", groups: ["laundry"]), .init(id: "door"),
+    ]
+
+    // MARK: set, get, unset
+
+    @Test func setReachesBoardsAndSaysSo() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
+        let observer = try await Observer(broker.port)
+
+        let set = try await fleet(
+            broker, "set", "--all", "gestures.shake.sensitivity=7", "sensor.rate=100Hz", "--note", "less eager")
+        #expect(set.status == 0, "\(set.errors)")
+        #expect(set.output == "all: published as revision 1\n3 of 3 devices applied it\n")
+        let first = try document(observer, "_all/config")
+        #expect(first["revision"] as? Int == 1 && first["note"] as? String == "less eager")
+        #expect((first["by"] as? String)?.contains("@") == true && first["at"] is Int)
+        let config = try #require(first["config"] as? NSDictionary)
+        #expect(config == ["gestures": ["shake": ["sensitivity": 7]], "sensor": ["rate": "100Hz"]])
+
+        let get = try await fleet(broker, "get", "--all")
+        #expect(get.lines.dropFirst() == ["gestures.shake.sensitivity=7", "sensor.rate=100Hz"])
+        let one = try await fleet(broker, "get", "--all", "gestures")
+        #expect(one.lines.dropFirst() == ["gestures.shake.sensitivity=7"])
+
+        let unset = try await fleet(broker, "unset", "--all", "gestures.shake")
+        #expect(unset.status == 0, "\(unset.errors)")
+        let second = try document(observer, "_all/config")
+        #expect(second["revision"] as? Int == 2)
+        #expect(second["config"] as? NSDictionary == ["sensor": ["rate": "100Hz"]])
+
+        let same = try await fleet(broker, "set", "--all", "sensor.rate=100Hz")
+        #expect(same.status == 0)
+        #expect(same.output == "all: nothing to change in revision 2\n3 of 3 devices applied it\n")
+        let null = try await fleet(broker, "set", "--device", "door", "gestures.shake.sensitivity=null")
+        #expect(null.output.hasSuffix("1 of 1 device applied it\n"), "\(null.errors)")
+        let own = try document(observer, "door/config/desired")
+        #expect(own["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": NSNull()]]])
+        #expect(boards.boards[2].layers.keys.sorted() == ["all", "device"])
+    }
+
+    @Test func namesBoardsThatRefuseOrDoNotAnswer() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(
+            broker.port,
+            [
+                .init(id: "good"), .init(id: "narrow", behaviour: .rejectsSensitivity),
+                .init(id: "quiet", behaviour: .isSilent), .init(id: "away", isOnline: false),
+            ])
+        let set = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7", "--wait", "2s")
+        #expect(set.status == 75)
+        #expect(set.output.contains("1 of 3 devices applied it, 1 refused it; 1 offline\n"), "\(set.output)")
+        #expect(set.output.contains("offline, will follow: away"))
+        #expect(set.errors.contains("not yet: quiet (it does not report all)"), "\(set.errors)")
+        #expect(
+            set.errors.contains(
+                "narrow: all 1 rejected: gestures.shake.sensitivity: \"7\" out of bounds; allowed: 1 … 6"),
+            "\(set.errors)")
+        let json = try await fleet(broker, "wait", "--wait", "1", "--json")
+        #expect(json.status == 75)
+        let result = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any], "\(json.output)")
+        #expect(result["applied"] as? [String] == ["good"] && result["offline"] as? [String] == ["away"])
+        #expect((result["refused"] as? [[String: Any]])?.first?["id"] as? String == "narrow")
+        #expect(boards.boards.count == 4)
+    }
+
+    @Test(arguments: [
+        (["--all", "gestures.shak.sensitivity=7"], 65, "gestures.shak: unknown key; did you mean \"shake\"?"),
+        (
+            ["--all", "gestures.shake.sensitivity=70"], 65,
+            "gestures.shake.sensitivity: \"70\" is out of bounds; allowed: 1 … 10"
+        ),
+        (["--all", "mqtt.prefix=x"], 65, "mqtt.prefix: cannot be set over MQTT"),
+        (["--all", "fleet.remote=[mqtt]"], 65, "fleet.remote: cannot be set over MQTT"),
+        (["--all", "--unknown", "ignore", "mqtt.prefix=x"], 65, "mqtt.prefix: cannot be set over MQTT"),
+        (["--all", "gestures.shake.sensitivity"], 64, "gestures.shake.sensitivity: has no value; write KEY=VALUE"),
+        (["--all", "a..b=1"], 64, "a..b: is not a key"),
+        (["gestures.shake.sensitivity=7"], 64, "name the devices: --all, --group GROUP or --device ID"),
+        (["--all", "--group", "g", "sensor.rate=50Hz"], 64, "--device, --group and --all exclude each other"),
+        (["--group", "a/b", "sensor.rate=50Hz"], 64, "\"a/b\" is not a group"),
+        (["--all", "--wait", "3", "--no-wait", "sensor.rate=50Hz"], 64, "--wait and --no-wait exclude each other"),
+        (["--all"], 64, "KEY=VALUE is missing"),
+    ])
+    func wrongArgumentsPublishNothing(words: [String], status: Int32, message: String) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let program = try JostleProgram(
+            ["fleet", "set"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
+        defer { program.kill() }
+        #expect(await program.exitStatus() == status)
+        #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
+        let observer = try await Observer(broker.port)
+        #expect(observer.all.isEmpty)
+    }
+
+    @Test func unknownKeysMayBeIgnored() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let set = try await fleet(broker, "set", "--all", "--unknown", "ignore", "gestures.wave.enabled=true")
+        #expect(set.status == 0, "\(set.errors)")
+        #expect(set.output.contains("no device reads this yet"))
+        let document = try document(observer, "_all/config")
+        #expect(document["unknown"] as? String == "ignore")
+        // What follows keeps the document's rule.
+        let next = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
+        #expect(next.status == 0, "\(next.errors)")
+        #expect(try self.document(observer, "_all/config")["unknown"] as? String == "ignore")
+    }
+
+    @Test func dryRunPublishesNothing() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let run = try await fleet(broker, "set", "--group", "laundry", "sensor.rate=50Hz", "--dry-run")
+        #expect(run.status == 0)
+        let line = try #require(
+            try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any], "\(run.output)")
+        #expect(line["topic"] as? String == "jostle/_group/laundry/config")
+        #expect((line["document"] as? [String: Any])?["revision"] as? Int == 1)
+        let observer = try await Observer(broker.port)
+        #expect(observer.all.isEmpty)
+    }
+
+    @Test func fourHundredBoardsAreOneCommand() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(
+            broker.port, (1...400).map { .init(id: "board-\($0)", groups: $0 % 2 == 0 ? ["even"] : []) })
+        let all = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7", "--wait", "40")
+        #expect(all.status == 0, "\(all.errors)")
+        #expect(all.output.hasSuffix("400 of 400 devices applied it\n"), "\(all.output)")
+        let even = try await fleet(broker, "set", "--group", "even", "gestures.shake.sensitivity=8", "--wait", "40")
+        #expect(even.output.hasSuffix("200 of 200 devices applied it\n"), "\(even.output)\(even.errors)")
+        #expect(boards.boards.filter { $0.layers.count == 2 }.count == 200)
+    }
+
+    @Test func warnsIfBrokerHoldsMessagesBack() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var options = MQTTOptions(
+            brokers: [BrokerAddress(host: "127.0.0.1", port: broker.port)], clientID: "many")
+        options.queueCapacity = 20_000
+        let client = try MQTTClient<Never>(options: options) { _ in }
+        try client.start()
+        #expect(await eventually { client.statistics.connection != nil })
+        // mosquitto sends 1,020 of them to a subscriber, and not a word about the others.
+        for number in 1...1200 {
+            let text = #"{"schema":1,"revision":3,"config":{"sensor":{"rate":"50 Hz"}}}"#
+            try client.publish(
+                MQTTMessage(
+                    topic: "jostle/board-\(number)/config/desired", payload: Array(text.utf8), qos: .atLeastOnce,
+                    retain: true))
+        }
+        #expect(await eventually { client.statistics.acknowledged == 1200 })
+        let list = try await fleet(broker, "list", "--json")
+        #expect(list.errors.contains("max_queued_messages"), "\(list.errors)")
+        let shown = Set(list.lines.compactMap { $0.split(separator: "\"").dropFirst(2).first.map(String.init) })
+        let missing = try #require((1...1200).map { "board-\($0)" }.first { !shown.contains($0) })
+        // A document that was held back is merged all the same.
+        let set = try await fleet(broker, "set", "--device", missing, "gestures.shake.sensitivity=7", "--no-wait")
+        #expect(set.status == 0, "\(set.errors)")
+        let get = try await fleet(broker, "get", "--device", missing)
+        #expect(get.lines.dropFirst() == ["sensor.rate=50 Hz", "gestures.shake.sensitivity=7"], "\(get.output)")
+        #expect(get.lines.first?.contains("revision 4,") == true)
+        _ = client.stop(within: .milliseconds(100))
+    }
+
+    // MARK: Faults
+
+    @Test func unreachableBrokerIsStatus69() async throws {
+        let broker = try TestBroker()
+        let outcome = try await fleet(broker, "list")
+        #expect(outcome.status == 69)
+        #expect(outcome.errors.contains("the broker was not reached"), "\(outcome.errors)")
+    }
+
+    @Test func refusedPublicationIsStatus77() async throws {
+        let directory = try BrokerTestSupport.TemporaryDirectory()
+        try directory.write("topic read #\n", to: "acl")
+        let broker = try await TestBroker.started(
+            directory: directory, settings: "allow_anonymous true\nacl_file \(directory.path("acl"))")
+        defer { broker.kill() }
+        for version in ["v5", "v3.1.1"] {
+            let outcome = try await fleet(
+                broker, "set", "--all", "sensor.rate=50Hz", "--set", "mqtt.version=\(version)")
+            #expect(outcome.status == 77, "\(version): \(outcome.errors)")
+            #expect(outcome.errors.hasPrefix("jostle: all: the broker "), "\(outcome.errors)")
+            #expect(!outcome.output.contains("published"))
+        }
+    }
+
+    @Test func otherOperatorIsNamed() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let program = try JostleProgram(
+            [
+                "fleet", "set", "--all", "gestures.shake.sensitivity=7", "--broker",
+                "mqtt://127.0.0.1:\(broker.port)",
+            ], environment: ["STATE_DIRECTORY": directory.path("state")])
+        defer { program.kill() }
+        #expect(await observer.sees { $0.topics.contains("jostle/_all/config") }, "\(program.errors)")
+        // Bob did not see the first document: he publishes the same revision.
+        try observer.publish(
+            MQTTMessage(
+                topic: "jostle/_all/config",
+                text: #"{"schema":1,"revision":1,"config":{"sensor":{"rate":"50 Hz"}},"by":"bob@van","note":"calm"}"#,
+                qos: .atLeastOnce, retain: true))
+        #expect(await program.exitStatus() == 75)
+        #expect(
+            program.errors.contains(
+                "all: another operator published at the same time: revision 1 by bob@van, \"calm\""),
+            "\(program.errors)")
+        // Nothing of Bob's was overwritten.
+        let last = try document(observer, "_all/config")
+        #expect(last["by"] as? String == "bob@van")
+        let next = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=7")
+        #expect(next.status == 0, "\(next.errors)")
+        let merged = try document(observer, "_all/config")["config"] as? NSDictionary
+        #expect(merged == ["sensor": ["rate": "50 Hz"], "gestures": ["shake": ["sensitivity": 7]]])
+    }
+
+    @Test func lostStoreIsNoticedAndRestoredFromFiles() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var board = SimulatedBoards.Board(id: "washer-1")
+        board.layers["all"] = #"{"status":"missing","revision":41,"hash":"0123456789abcdef"}"#
+        let boards = try await SimulatedBoards(broker.port, [board])
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
+        #expect(set.status == 65)
+        #expect(set.errors.contains("boards have revision 41, but the broker holds none"), "\(set.errors)")
+        #expect(set.errors.contains("jostle fleet apply DIRECTORY"))
+        try directory.write("sensor: { rate: 50 Hz }\n", to: "all.yaml")
+        let apply = try await fleet(broker, "apply", directory.path)
+        #expect(apply.status == 0, "\(apply.errors)")
+        #expect(
+            apply.output.contains(
+                "all: lost by the broker\nall: published as revision 42\n1 of 1 device applied it"))
+        #expect(boards.boards[0].layers["all"]?.contains("\"revision\":42") == true)
+        let again = try await fleet(broker, "set", "--all", "sensor.rate=25Hz")
+        #expect(again.status == 0, "\(again.errors)")
+    }
+
+    @Test func garbageOnLayerIsNotBuiltUpon() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, [.init(id: "door")])
+        boards.publish("jostle/_all/config", "{\"schema\":1,\"revision\":7,\u{1B}[2J")
+        let observer = try await Observer(broker.port)
+        #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
+        #expect(set.status == 65)
+        #expect(set.errors.contains("the broker holds something that is no layer"), "\(set.errors)")
+        #expect(!set.errors.contains("\u{1B}"))
+    }
+}

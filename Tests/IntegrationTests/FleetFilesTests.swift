@@ -1,0 +1,147 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: the configuration of a fleet can be kept as files, checked without a broker, and restored from them.
+@Suite(.needsBroker) struct FleetFilesTests {
+    private let commands: FleetCommandTests
+    private var directory: TemporaryDirectory { commands.directory }
+
+    init() throws {
+        commands = try FleetCommandTests()
+    }
+
+    private func write(_ text: String, to name: String) throws {
+        let path = directory.path(name)
+        try FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    @Test(arguments: [
+        ("all.yaml", "gestures:\n  shak: {}\n", "/all.yaml:2:3: gestures.shak: unknown key; did you mean \"shake\"?"),
+        (
+            "groups/laundry.yaml", "gestures: { shake: { sensitivity: 70 } }\n",
+            "/groups/laundry.yaml:1:35: gestures.shake.sensitivity: \"70\" is out of bounds; allowed: 1 … 10"
+        ),
+        (
+            "devices/door.yaml", "sensor:\n  rate: fast\n",
+            "/devices/door.yaml:2:9: sensor.rate: \"fast\" is not a frequency"
+        ),
+        ("all.yaml", "mqtt: { prefix: x }\n", "/all.yaml:1:17: mqtt.prefix: cannot be set over MQTT"),
+        ("all.yaml", "- a\n", "/all.yaml:1:1: is not a mapping of keys to values"),
+        ("all.yaml", "sensor: { rate: 50 Hz\n", "/all.yaml:2:1: "),
+        ("all.yaml", "sensor: {}\nsensor: {}\n", "/all.yaml:2:1: the key \"sensor\" occurs twice"),
+        ("group/laundry.yaml", "{}\n", "/group/laundry.yaml:1:1: is no file of a fleet"),
+        ("groups/a b.yaml", "{}\n", "/groups/a b.yaml:1:1: \"a b\" is not an id"),
+        ("devices/door.yml", "{}\n", "/devices/door.yml:1:1: is no file of a fleet"),
+        ("registry.yaml", "door: [a/b]\n", "/registry.yaml:1:8: door: \"a/b\" is not a group"),
+        ("registry.yaml", "door: [a, a]\n", "/registry.yaml:1:11: door: \"a\" is listed twice"),
+        ("registry.yaml", "a/b: [a]\n", "/registry.yaml:1:1: \"a/b\" is not a device id"),
+        ("registry.yaml", "door: a\n", "/registry.yaml:1:7: door: \"a\" is not a list of groups"),
+    ])
+    func checkNamesFileLineAndColumn(name: String, text: String, problem: String) async throws {
+        try write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
+        try write(text, to: "fleet/\(name)")
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
+        #expect(outcome.status == 65)
+        #expect(outcome.errors.contains(problem), "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+    }
+
+    @Test func checkAcceptsGoodFilesWithoutBroker() async throws {
+        try write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
+        try write("# nothing yet\n", to: "fleet/groups/laundry.yaml")
+        try write("door: [laundry]\nwasher-1: []\n", to: "fleet/registry.yaml")
+        try write("our fleet\n", to: "fleet/README.md")
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.hasSuffix("valid, 2 layers, groups of 2 devices\n"))
+        let missing = try await jostle("fleet", "apply", directory.path("none"), "--check")
+        #expect(missing.status == 66)
+    }
+
+    @Test func applyOfExportPublishesNothing() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
+        try write(
+            """
+            gestures: { shake: { sensitivity: 7, cooldown: 0.5 s }, tap: { counts: [single, double] } }
+            sensor: { rate: 100, accelerometer_range: null }
+            """, to: "fleet/all.yaml")
+        try write("gestures: { shake: { enabled: true } }\n", to: "fleet/groups/laundry.yaml")
+        try write("attitude: { low_pass: 2 Hz }\n", to: "fleet/devices/door.yaml")
+        try write("washer-1: [laundry, floor-2]\ndoor: []\n", to: "fleet/registry.yaml")
+        let observer = try await Observer(broker.port)
+        let first = try await commands.fleet(broker, "apply", directory.path("fleet"), "--note", "first")
+        #expect(first.status == 0, "\(first.output)\(first.errors)")
+        #expect(try commands.document(observer, "_registry/washer-1")["groups"] as? [String] == ["laundry", "floor-2"])
+        #expect(boards.boards[0].groups == ["laundry", "floor-2"])
+        let same = try await commands.fleet(broker, "apply", directory.path("fleet"))
+        #expect(same.output.hasPrefix("5 documents unchanged\n"), "\(same.output)")
+
+        let export = try await commands.fleet(broker, "export", directory.path("copy"))
+        #expect(export.status == 0, "\(export.errors)")
+        let count = observer.topics.filter { !$0.hasSuffix("config/reported") }.count
+        let copied = try await commands.fleet(broker, "apply", directory.path("copy"))
+        #expect(copied.output.hasPrefix("5 documents unchanged\n"), "\(copied.output)")
+        #expect(observer.topics.filter { !$0.hasSuffix("config/reported") }.count == count)
+        let again = try await commands.fleet(broker, "export", directory.path("copy"))
+        #expect(again.status == 73)
+        #expect(again.errors.contains("is not empty; --force"))
+        let forced = try await commands.fleet(broker, "export", directory.path("copy"), "--force")
+        #expect(forced.status == 0)
+    }
+
+    @Test func documentsOutsideTheDirectoryStayUnlessPruned() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        for words in [["--group", "laundry", "sensor.rate=50Hz"], ["--all", "sensor.rate=25Hz"]] {
+            let program = try JostleProgram(
+                ["fleet", "set"] + words + ["--no-wait", "--broker", "mqtt://127.0.0.1:\(broker.port)"])
+            #expect(await program.exitStatus() == 0)
+        }
+        try write("sensor: { rate: 25Hz }\n", to: "fleet/all.yaml")
+        let kept = try await commands.fleet(broker, "apply", directory.path("fleet"))
+        #expect(kept.status == 0, "\(kept.errors)")
+        #expect(kept.output.contains("group:laundry: not in the directory; it stays"), "\(kept.output)")
+        #expect(try commands.document(observer, "_group/laundry/config")["revision"] as? Int == 1)
+        let pruned = try await commands.fleet(broker, "apply", directory.path("fleet"), "--prune")
+        #expect(pruned.status == 0, "\(pruned.errors)")
+        let empty = try commands.document(observer, "_group/laundry/config")
+        #expect(empty["revision"] as? Int == 2 && empty["config"] as? NSDictionary == [:])
+        // An emptied layer is as good as none.
+        let after = try await commands.fleet(broker, "apply", directory.path("fleet"))
+        #expect(!after.output.contains("laundry"), "\(after.output)")
+    }
+
+    @Test func diffShowsChangesByBoard() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var deaf = SimulatedBoards.Board(id: "deaf", groups: ["laundry"])
+        deaf.settings = #"{"gestures":{"shake":{"sensitivity":5}},"fleet":{"remote":[]}}"#
+        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three + [deaf])
+        let diff = try await commands.fleet(broker, "diff", "--group", "laundry", "gestures.shake.sensitivity=7")
+        #expect(diff.status == 0, "\(diff.errors)")
+        #expect(
+            diff.output.contains(
+                "2 devices: washer-1, washer-2\n  gestures.shake.sensitivity  5 -> 7  group:laundry"))
+        #expect(diff.output.contains("would be refused: gestures.shake.sensitivity is not in the board's fleet.remote"))
+        #expect(!diff.output.contains("door"))
+        try write("gestures: { shake: { sensitivity: 5 } }\n", to: "fleet/all.yaml")
+        let same = try await commands.fleet(broker, "diff", directory.path("fleet"), "--json")
+        let ids = same.lines.filter { $0.contains("\"changes\": [{") }
+        #expect(ids.isEmpty, "\(same.output)")
+        try write("gestures: { shake: { sensitivity: 6 } }\n", to: "fleet/all.yaml")
+        let other = try await commands.fleet(broker, "diff", directory.path("fleet"), "--json")
+        #expect(other.lines.count == 4, "\(other.output)")
+        let door = try #require(other.lines.first { $0.contains("\"door\"") })
+        #expect(
+            door.contains(
+                #""changes": [{"key": "gestures.shake.sensitivity", "old": "5", "new": "6", "layer": "all"}]"#))
+        #expect(boards.boards.allSatisfy { $0.layers.isEmpty })
+    }
+}

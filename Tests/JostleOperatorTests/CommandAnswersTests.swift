@@ -1,0 +1,45 @@
+import MosquittoClient
+import Testing
+
+@testable import JostleOperator
+
+/// Requirement: an answer counts only for the device that was asked.
+@Suite struct CommandAnswersTests {
+    private func answer(_ topic: String, _ text: String, correlation: String? = nil) -> MQTTMessage {
+        MQTTMessage(
+            topic: topic, text: text,
+            properties: .init(correlationData: correlation.map { Array($0.utf8) }))
+    }
+
+    private func answers(replyTopic: String?) -> CommandAnswers {
+        var answers = CommandAnswers(replyTopic: replyTopic)
+        answers.expect("a", correlation: Array("1".utf8), resultTopic: "jostle/a/command/ping/result")
+        answers.expect("b", correlation: Array("2".utf8), resultTopic: "jostle/b/command/ping/result")
+        return answers
+    }
+
+    @Test func correlationDataNamesTheDevice() {
+        var answers = answers(replyTopic: "r")
+        answers.take(answer("r", #"{"ok":true}"#, correlation: "3"))
+        answers.take(answer("r", #"{"ok":true}"#))
+        answers.take(answer("jostle/a/command/ping/result", #"{"ok":true}"#))
+        #expect(answers.answers.isEmpty)
+        answers.take(answer("r", #"{"ok":true}"#, correlation: "1"))
+        answers.take(answer("r", #"{"ok":false}"#, correlation: "1"))
+        #expect(!answers.isComplete)
+        answers.take(answer("r", "nonsense", correlation: "2"))
+        #expect(answers.isComplete)
+        guard case .answered(let first, _)? = answers.answers["a"], case .malformed? = answers.answers["b"] else {
+            Issue.record("\(answers.answers)")
+            return
+        }
+        #expect(first.isAccepted)
+    }
+
+    @Test func topicNamesTheDeviceWithoutProperties() {
+        var answers = answers(replyTopic: nil)
+        answers.take(answer("jostle/c/command/ping/result", #"{"ok":true}"#))
+        answers.take(answer("jostle/b/command/ping/result", #"{"ok":true}"#))
+        #expect(answers.answers.keys.sorted() == ["b"])
+    }
+}

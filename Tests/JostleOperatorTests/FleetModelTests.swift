@@ -1,0 +1,140 @@
+import JostleMessages
+import MosquittoClient
+import MotionCore
+import Testing
+
+@testable import JostleOperator
+
+/// Requirement: the model holds what the broker holds of a fleet, and garbage from anyone is counted and left out.
+@Suite struct FleetModelTests {
+    @Test func readsDocumentsAndReports() throws {
+        let model = fleet([
+            "_all/config": layer(3, "{}"), "_group/laundry/config": layer(2, #"{"sensor":{"rate":"50 Hz"}}"#),
+            "door/config/desired": layer(1, "{}"),
+            "_registry/washer-1": #"{"schema":1,"revision":4,"groups":["laundry","floor-2"]}"#,
+            "washer-1/availability": "online",
+            "washer-1/config/reported": report(
+                groups: ["laundry"],
+                #""group:laundry":{"status":"rejected","revision":2,"in_force":1,"errors":[{"path":"sensor.rate","value":50,"allowed":"4 Hz","reason":"no"}],"unknown_keys":["a.b"]},"all":{"status":"applied","revision":3,"hash":"0f3a","candidate":true,"t":5,"took_ms":41}"#
+            ),
+        ])
+        #expect(model.documents.count == 4 && model.skippedMessages == 0)
+        #expect(model.allBoards.map(\.id) == ["door", "washer-1"])
+        #expect(model.groups(of: "washer-1") == ["laundry", "floor-2"])
+        #expect(model.groups == ["floor-2", "laundry"])
+        let board = try #require(model.boards["washer-1"])
+        #expect(board.isOnline == true)
+        let statuses = board.statuses
+        #expect(statuses.map(\.document) == [.all, .group("laundry")])
+        #expect(statuses[0].layer.isCandidate && statuses[0].layer.duration == 41 && statuses[0].layer.time == 5)
+        #expect(statuses[1].layer.inForce == 1 && statuses[1].layer.unknownKeys == ["a.b"])
+        #expect(statuses[1].layer.errors.map(\.text) == ["sensor.rate: \"50\" no; allowed: 4 Hz"])
+        #expect(board.problems == ["group:laundry rejected"])
+        #expect(
+            model.documents(of: "washer-1").map(\.text) == [
+                "all", "group:laundry", "group:floor-2", "device:washer-1", "registry:washer-1",
+            ])
+    }
+
+    @Test func emptyMessageRemovesDocument() {
+        let model = fleet(["_all/config": layer(3, "{}"), "_all/config": ""])
+        #expect(model.documents.isEmpty)
+    }
+
+    @Test func garbageIsCountedAndBounded() throws {
+        let long = String(repeating: "y", count: 1000)
+        let strangeLayers =
+            #""group:a/b":{"status":"applied"},"all":{"status":7},"device":1,"#
+            + #""group:x":{"status":"\#(long)","revision":-1,"in_force":1e99}"#
+        let model = fleet([
+            "_all/config": "{\u{1B}[2J", "a b/availability": "online", "door/availability": "maybe",
+            "door/config/reported": "[1]", "door/health": "{", "_group/a/b/config": "x",
+            "washer/config/reported": #"{"layers":{\#(strangeLayers)},"groups":["a/b","ok"]}"#,
+        ])
+        #expect(model.skippedMessages == 4)
+        #expect(model.firstSkipped.count == 4)
+        let all = try #require(model.documents[.all])
+        #expect(all.revision == nil && all.problem != nil)
+        let washer = try #require(model.boards["washer"]?.report)
+        #expect(washer.groups == ["ok"])
+        let layers = try #require(washer.layers)
+        #expect(layers.keys.map(\.text).sorted() == ["all", "group:x"])
+        let strange = try #require(layers[.group("x")])
+        #expect(strange.status.word.count <= 201 && strange.revision == nil && strange.inForce == nil)
+        #expect(model.boards["door"]?.malformedMessages == 2)
+    }
+
+    @Test func memoryIsBounded() {
+        var model = FleetModel(topics: FleetTopics(prefix: "jostle"))
+        for number in 0..<(FleetModel.maximum.boards + 5) {
+            let message = MQTTMessage(topic: "jostle/b\(number)/availability", text: "online", retain: true)
+            model.update(with: message, at: Timestamp(nanoseconds: 0))
+        }
+        #expect(model.boards.count == FleetModel.maximum.boards)
+        #expect(model.skippedMessages == 5)
+        let long = String(repeating: " ", count: 65_537)
+        model.update(
+            with: MQTTMessage(topic: "jostle/_all/config", text: long, retain: true), at: Timestamp(nanoseconds: 0))
+        #expect(model.documents.isEmpty && model.skippedMessages == 6)
+    }
+
+    @Test(arguments: ["all", "group:laundry", "device:washer-1", "registry:washer-1"])
+    func documentNamesReadBack(text: String) throws {
+        let topics = FleetTopics(prefix: "jostle")
+        let id = try #require(FleetDocumentID(text))
+        #expect(id.text == text)
+        #expect(FleetDocumentID(topic: id.topic(topics), topics) == id)
+    }
+
+    @Test(arguments: ["", "al", "group:", "group:a/b", "device:_x", "all:x", "other:x"])
+    func otherNamesAreNone(text: String) {
+        #expect(FleetDocumentID(text) == nil)
+    }
+}
+
+/// Requirement: a new document gets a revision that every device accepts, and lost documents are noticed.
+@Suite struct RevisionPlanTests {
+    @Test func nextIsAboveBrokerAndDevices() {
+        let model = fleet([
+            "_all/config": layer(7, "{}"), "a/config/reported": report(#""all":{"status":"applied","revision":7}"#),
+            "b/config/reported": report(#""all":{"status":"rejected","revision":6,"in_force":5}"#),
+        ])
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.held == 7 && plan.next == 8 && plan.ahead.isEmpty && plan.implausible.isEmpty)
+        #expect(RevisionPlan(for: .group("x"), in: model).next == 1)
+    }
+
+    @Test func devicesAheadOfTheBrokerAreFound() {
+        let model = fleet([
+            "_all/config": layer(2, "{}"), "a/config/reported": report(#""all":{"status":"missing","revision":41}"#),
+            "b/config/reported": report(#""all":{"status":"stale","revision":2,"in_force":40}"#),
+            "c/config/reported": report(#""all":{"status":"applied","revision":2}"#),
+        ])
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.next == 42)
+        #expect(plan.ahead == [.init(id: "b", number: 40), .init(id: "a", number: 41)])
+    }
+
+    @Test func hugeClaimOfOneDeviceDoesNotCount() {
+        let claim = DocumentRevision.maximum
+        let model = fleet([
+            "_all/config": layer(2, "{}"),
+            "evil/config/reported": report("\"all\":{\"status\":\"applied\",\"revision\":\(claim)}"),
+        ])
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.next == 3 && plan.ahead.isEmpty)
+        #expect(plan.implausible == [.init(id: "evil", number: claim)])
+        let lost = fleet([
+            "a/config/reported": report(#""all":{"status":"missing","revision":12}"#),
+            "evil/config/reported": report("\"all\":{\"status\":\"applied\",\"revision\":\(claim)}"),
+        ])
+        #expect(RevisionPlan(for: .all, in: lost).next == 13)
+    }
+
+    @Test func unreadableDocumentCountsWithinReason() {
+        let broken = fleet(["_all/config": #"{"schema":1,"revision":9,"x":1}"#])
+        #expect(RevisionPlan(for: .all, in: broken).next == 10)
+        let huge = fleet(["_all/config": #"{"schema":1,"revision":9007199254740992,"x":1}"#])
+        #expect(RevisionPlan(for: .all, in: huge).next == 1)
+    }
+}

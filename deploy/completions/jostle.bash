@@ -1,0 +1,65 @@
+# Completion of jostle for bash. Commands and options are read from the program's help; the ids and groups of a fleet are
+# those that the last jostle fleet command saw.
+
+_jostle_words() {
+    # The first column of the help's tables: commands, or options without their values.
+    "$1" "${@:3}" --help 2>/dev/null | sed -n "s/^  \($2\) .*/\1/p"
+}
+
+_jostle() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]}
+    local -a path=()
+    local index word
+    COMPREPLY=()
+
+    # The command: one word, or two and three in the groups.
+    for ((index = 1; index < COMP_CWORD; index++)); do
+        word=${COMP_WORDS[index]}
+        [[ $word == -* ]] && break
+        path+=("$word")
+        case ${path[*]} in
+            fleet | 'fleet group') ;;
+            *) break ;;
+        esac
+    done
+
+    case $previous in
+        --device | --on)
+            mapfile -t COMPREPLY < <("$program" fleet complete ids "$current" 2>/dev/null)
+            return ;;
+        --group)
+            mapfile -t COMPREPLY < <("$program" fleet complete groups "$current" 2>/dev/null)
+            return ;;
+        --config)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return ;;
+        --status)
+            mapfile -t COMPREPLY < <(compgen -W \
+                "none applied pending rejected conflict stale missing rolled_back current waiting refused" -- "$current")
+            return ;;
+        --unknown)
+            mapfile -t COMPREPLY < <(compgen -W "reject ignore" -- "$current")
+            return ;;
+    esac
+
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_jostle_words "$program" '--[a-z-]*' "${path[@]}")" -- "$current")
+        return
+    fi
+    case ${path[*]} in
+        '' | fleet | 'fleet group')
+            mapfile -t COMPREPLY < <(compgen -W "$(_jostle_words "$program" '[a-z][a-z-]* ' "${path[@]}")" -- "$current")
+            ;;
+        'fleet show' | 'fleet forget')
+            mapfile -t COMPREPLY < <("$program" fleet complete ids "$current" 2>/dev/null)
+            ;;
+        'fleet group add' | 'fleet group remove')
+            # The group, then devices.
+            if ((COMP_CWORD == 4)); then word=groups; else word=ids; fi
+            mapfile -t COMPREPLY < <("$program" fleet complete "$word" "$current" 2>/dev/null)
+            ;;
+        *) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+    esac
+}
+
+complete -o filenames -F _jostle jostle
