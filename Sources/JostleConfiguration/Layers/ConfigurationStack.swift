@@ -184,7 +184,7 @@ extension ConfigurationStack {
     /// The keys whose values differ between two settings.
     package static func changedKeys(_ one: JostleSettings, _ other: JostleSettings) -> [ConfigurationChange] {
         guard one != other else { return [] }
-        return ConfigurationSchema.root.settings().compactMap { path, setting in
+        return ConfigurationSchema.allSettings.compactMap { path, setting in
             let (old, new) = (setting.write(one), setting.write(other))
             guard old != new else { return nil }
             return ConfigurationChange(
@@ -195,9 +195,9 @@ extension ConfigurationStack {
     /// The layer that each key comes from, except those with their built-in defaults: `{"sensor.rate": "file"}`.
     package var origins: JSONValue {
         .object(
-            ConfigurationSchema.keys.compactMap { key in
-                guard !key.path.hasPrefix("mqtt."), let position = resolution.provenance[key.path] else { return nil }
-                return JSONValue.Member(key.path, .string(position.source.layerName))
+            ConfigurationSchema.paths.compactMap { path in
+                guard !path.hasPrefix("mqtt."), let position = resolution.provenance[path] else { return nil }
+                return JSONValue.Member(path, .string(position.source.layerName))
             })
     }
 }

@@ -98,11 +98,14 @@ package struct RemoteKeys: Equatable, Sendable {
 }
 
 extension ConfigurationSchema {
-    private static let settingsByPath = Dictionary(
-        root.settings().map { ($0.path, $0.setting) }, uniquingKeysWith: { first, _ in first })
+    /// All settings with their paths, in the order of the documentation.
+    static let allSettings = root.settings()
 
-    /// The paths of all keys, in the order of the documentation.
-    static let paths = root.settings().map(\.path)
+    private static let settingsByPath = Dictionary(
+        allSettings.map { ($0.path, $0.setting) }, uniquingKeysWith: { first, _ in first })
+
+    /// The paths of all keys, in the same order.
+    static let paths = allSettings.map(\.path)
 
     /// The setting at a path.
     static func setting(_ path: String) -> Setting? { settingsByPath[path] }

@@ -18,14 +18,14 @@ extension ConfigurationSchema {
     }
 
     /// Every key, in the order of the documentation.
-    package static var keys: [KeyDescription] {
+    package static let keys: [KeyDescription] = {
         let defaults = JostleSettings()
         return root.settings().map { path, setting in
             KeyDescription(
                 path: path, summary: setting.summary, allowed: setting.allowed,
                 defaultValue: setting.write(defaults), isOptional: setting.isOptional)
         }
-    }
+    }()
 
     /// The settings as a tree of keys and values in the form in which they are written: `{"sensor": {"rate": "200 Hz",
     /// …}, …}`.
