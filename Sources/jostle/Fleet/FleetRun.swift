@@ -90,7 +90,7 @@ enum FleetRun {
             if let seconds = manner.waiting, !wanted.isEmpty {
                 try wait(for: WaitCondition(wanted), seconds, connection, isJSON: manner.isJSON)
             } else if manner.isJSON {
-                print(WaitSummary([]), wanted)
+                printResult(WaitSummary([]), wanted)
             }
         } catch {
             throw failure.map { CommandFailure($0.status, lines: $0.lines + error.lines) } ?? error
@@ -163,7 +163,7 @@ enum FleetRun {
         }
         let summary = WaitSummary(condition.boards(in: connection.model))
         if isJSON {
-            print(summary, condition.documents)
+            printResult(summary, condition.documents)
         } else {
             Output.line(progress(summary), replacesLive: hasProgress)
             if !summary.offline.isEmpty {
@@ -201,7 +201,7 @@ enum FleetRun {
         return text
     }
 
-    private static func print(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
+    private static func printResult(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
         let published = documents.sorted { $0.key < $1.key }.map { id, revision in
             JSONValue.object([
                 .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
