@@ -93,6 +93,9 @@ import Testing
                 == .waiting("it reports all applied 4, not revision 5"))
         #expect(
             try state(report(#""all":{"status":"pending","revision":5}"#)) == .waiting("it reports all pending 5"))
+        #expect(
+            try state(report(#""all":{"status":"pending","revision":5,"reason":"cannot be saved: No space"}"#))
+                == .waiting("it reports all pending 5: cannot be saved: No space"))
         #expect(try state(report(#""all":{"status":"none"}"#)) == .waiting("it reports all none, not revision 5"))
         #expect(try state(report("")) == .waiting("it does not report all"))
         #expect(try state(report("\"all\":{\"status\":\"none\"}"), availability: "offline") == .offline)

@@ -36,6 +36,20 @@ import Testing
             ])
     }
 
+    @Test func readsWhatBecameOfCandidate() throws {
+        let model = fleet([
+            "a/config/reported": report(
+                #""all":{"status":"applied","revision":3,"candidate":false,"probation":true,"#
+                    + #""candidate_errors":[{"path":"a.b","value":"9","reason":"is wrong"}]}"#,
+                more: #","refused":[{"key":"c.d","value":"8","reason":"is bad","allowed":"1"}]"#)
+        ])
+        let board = try #require(model.boards["a"])
+        let layer = try #require(board.status(of: .all))
+        #expect(layer.isOnProbation && !layer.isCandidate && layer.errors.isEmpty)
+        #expect(layer.candidateErrors.map(\.text) == ["a.b: \"9\" is wrong"])
+        #expect(board.report?.refusedValues().map(\.text) == ["c.d: \"8\" is bad; allowed: 1"])
+    }
+
     @Test func emptyMessageRemovesDocument() {
         let model = fleet(["_all/config": layer(3, "{}"), "_all/config": ""])
         #expect(model.documents.isEmpty)

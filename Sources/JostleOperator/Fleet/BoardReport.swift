@@ -77,9 +77,13 @@ package struct BoardReport: Equatable, Sendable {
         /// The first 16 digits of the hash.
         package var hash: String?
         package var isCandidate: Bool
-        /// Why it was rolled back.
+        /// Whether the device still watches whether it works with the document.
+        package var isOnProbation: Bool
+        /// Why it was rolled back, or why it is pending.
         package var reason: String?
         package var errors: [Refusal]
+        /// Why the candidate is not in force on a device that it is for.
+        package var candidateErrors: [Refusal]
         /// The keys that the device does not know and left out.
         package var unknownKeys: [String]
         /// When it was applied, milliseconds since 1970, and how long that took, ms.
@@ -150,17 +154,22 @@ package struct BoardReport: Equatable, Sendable {
 
     private static func layer(_ node: ConfigurationNode) -> Layer? {
         guard let status = node["status"]?.text else { return nil }
-        let errors = (node["errors"]?.elements ?? []).prefix(maximum.errors).map { error in
-            Refusal(
-                path: error["path"]?.foreignText ?? "", value: error["value"]?.foreignText,
-                reason: error["reason"]?.foreignText, allowed: error["allowed"]?.foreignText)
-        }
         return Layer(
             status: Status(status), revision: node["revision"]?.revisionNumber,
             inForce: node["in_force"]?.revisionNumber, hash: node["hash"]?.foreignText,
-            isCandidate: node["candidate"]?.text == "true", reason: node["reason"]?.foreignText, errors: errors,
+            isCandidate: node["candidate"]?.text == "true", isOnProbation: node["probation"]?.text == "true",
+            reason: node["reason"]?.foreignText, errors: refusals(node["errors"]),
+            candidateErrors: refusals(node["candidate_errors"]),
             unknownKeys: (node["unknown_keys"]?.elements ?? []).prefix(maximum.errors).compactMap(\.foreignText),
             time: node["t"]?.revisionNumber, duration: node["took_ms"]?.text.flatMap(Double.init))
+    }
+
+    private static func refusals(_ node: ConfigurationNode?, key: String = "path") -> [Refusal] {
+        (node?.elements ?? []).prefix(maximum.errors).map { entry in
+            Refusal(
+                path: entry[key]?.foreignText ?? "", value: entry["value"]?.foreignText,
+                reason: entry["reason"]?.foreignText, allowed: entry["allowed"]?.foreignText)
+        }
     }
 
     // MARK: Settings
@@ -184,12 +193,7 @@ package struct BoardReport: Equatable, Sendable {
     /// The values that the home set and the device refused.
     package func refusedValues() -> [Refusal] {
         do throws(ConfigurationProblem) {
-            let tree = try BoardReport.tree(bytes)
-            return (tree["refused"]?.elements ?? []).prefix(BoardReport.maximum.errors).map { entry in
-                Refusal(
-                    path: entry["key"]?.foreignText ?? "", value: entry["value"]?.foreignText,
-                    reason: entry["reason"]?.foreignText, allowed: entry["allowed"]?.foreignText)
-            }
+            return BoardReport.refusals(try BoardReport.tree(bytes)["refused"], key: "key")
         } catch {
             return []
         }

@@ -83,7 +83,8 @@ package struct WaitCondition: Equatable, Sendable {
         case .applied, .stale:
             return .refused(["\(name) \(revision.number): it holds the newer revision \(layer.highestNumber ?? number)"]
             )
-        case .none, .pending, .missing, .other: return .waiting("\(reported) \(number)")
+        case .none, .pending, .missing, .other:
+            return .waiting("\(reported) \(number)" + (layer.reason.map { ": \($0)" } ?? ""))
         }
     }
 }

@@ -96,6 +96,7 @@ extension FleetCommand {
             let name = FleetText.name(document)
             rows.append([name, layer.map { FleetText.status(document, $0) } ?? "not reported", held])
             for error in layer?.errors ?? [] { notes.append("\(name): \(error.text)") }
+            for error in layer?.candidateErrors ?? [] { notes.append("\(name): candidate: \(error.text)") }
             if let reason = layer?.reason { notes.append("\(name): \(reason)") }
             if let keys = layer?.unknownKeys, !keys.isEmpty {
                 notes.append("\(name): left out, because the device does not know it: \(keys.joined(separator: ", "))")

@@ -39,6 +39,10 @@ enum FleetJSON {
         if let inForce = layer.inForce { members.append(.init("in_force", .number("\(inForce)"))) }
         if let hash = layer.hash { members.append(.init("hash", .string(hash))) }
         if layer.isCandidate { members.append(.init("candidate", true)) }
+        if layer.isOnProbation { members.append(.init("probation", true)) }
+        if !layer.candidateErrors.isEmpty {
+            members.append(.init("candidate_errors", .array(layer.candidateErrors.map(refusal))))
+        }
         if let reason = layer.reason { members.append(.init("reason", .string(reason))) }
         if !layer.errors.isEmpty { members.append(.init("errors", .array(layer.errors.map(refusal)))) }
         if !layer.unknownKeys.isEmpty {

@@ -90,7 +90,7 @@ enum FleetRun {
             if let seconds = manner.waiting, !wanted.isEmpty {
                 try wait(for: WaitCondition(wanted), seconds, connection, isJSON: manner.isJSON)
             } else if manner.isJSON {
-                print(WaitSummary([]), wanted)
+                printResult(WaitSummary([]), wanted)
             }
         } catch {
             throw failure.map { CommandFailure($0.status, lines: $0.lines + error.lines) } ?? error
@@ -163,7 +163,7 @@ enum FleetRun {
         }
         let summary = WaitSummary(condition.boards(in: connection.model))
         if isJSON {
-            print(summary, condition.documents)
+            printResult(summary, condition.documents)
         } else {
             Output.line(progress(summary), replacesLive: hasProgress)
             if !summary.offline.isEmpty {
@@ -171,13 +171,25 @@ enum FleetRun {
             }
         }
         guard !summary.isComplete else { return }
-        var lines: [String] = []
-        if !summary.waiting.isEmpty {
-            lines.append(
-                "not yet: " + FleetText.names(summary.waiting.map { "\($0.id) (\($0.reason))" }))
+        let waiting = grouped(summary.waiting).map { "not yet: \(FleetText.names($0.ids)) (\($0.reason))" }
+        let refusals = summary.refused.flatMap { id, reasons in reasons.map { (id: id, reason: $0) } }
+        let refused = grouped(refusals).map { "\(FleetText.names($0.ids)): \($0.reason)" }
+        throw CommandFailure(.temporary, lines: waiting + refused)
+    }
+
+    /// The devices of each reason, in the order of the first ones.
+    private static func grouped(_ reasons: [(id: String, reason: String)]) -> [(ids: [String], reason: String)] {
+        var groups: [(ids: [String], reason: String)] = []
+        var places: [String: Int] = [:]
+        for (id, reason) in reasons {
+            if let place = places[reason] {
+                groups[place].ids.append(id)
+            } else {
+                places[reason] = groups.count
+                groups.append(([id], reason))
+            }
         }
-        for (id, reasons) in summary.refused { lines += reasons.map { "\(id): \($0)" } }
-        throw CommandFailure(.temporary, lines: lines)
+        return groups
     }
 
     private static func progress(_ summary: WaitSummary) -> String {
@@ -189,7 +201,7 @@ enum FleetRun {
         return text
     }
 
-    private static func print(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
+    private static func printResult(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
         let published = documents.sorted { $0.key < $1.key }.map { id, revision in
             JSONValue.object([
                 .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),

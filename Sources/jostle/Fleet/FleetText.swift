@@ -18,6 +18,7 @@ enum FleetText {
         if let revision = layer.revision { text += " \(revision)" }
         if layer.isCandidate { text += " candidate" }
         if layer.status != .applied { text += " \(layer.status.word)" }
+        if layer.isOnProbation { text += " on probation" }
         if let inForce = layer.inForce, inForce != layer.revision { text += " (\(inForce) in force)" }
         return text
     }
