@@ -63,7 +63,7 @@ let package = Package(
             name: "jostle",
             dependencies: [
                 "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors",
-                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "VirtualIMU",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "StateStorage", "VirtualIMU",
             ]),
 
         // Replaces malloc and its relatives: for a program of its own, never for a library or a test.

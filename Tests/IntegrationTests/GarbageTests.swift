@@ -61,7 +61,7 @@ import Testing
     /// The number of messages that the agent's log accounts for.
     private static func loggedCount(by agent: JostleProgram) -> Int {
         agent.errors.split(separator: "\n").reduce(0) { sum, line in
-            if line.contains(" not set: ") || line.hasSuffix(" is as the configuration file says") { return sum + 1 }
+            if line.contains(" not set: ") || line.contains(", no longer set") { return sum + 1 }
             if line.contains("command ") && line.contains(" refused: ") { return sum + 1 }
             guard let start = line.range(of: "too many messages: ") else { return sum }
             let numbers = line[start.upperBound...].split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }

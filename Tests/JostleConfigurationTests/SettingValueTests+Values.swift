@@ -146,6 +146,9 @@ extension AcceptedValue {
     ]
 
     private static let mqtt: [AcceptedValue] = [
+        .init("mqtt.command_broker", "mqtts://broker.local:8884") {
+            $0.mqtt.commandBroker == .remote([BrokerAddress(host: "broker.local", port: 8884, usesTLS: true)])
+        },
         .init("mqtt.broker", "embedded") { $0.mqtt.broker == .embedded },
         .init("mqtt.broker", "mqtt://localhost:1884") {
             $0.mqtt.broker == .remote([BrokerAddress(host: "localhost", port: 1884)])
@@ -312,6 +315,7 @@ extension RefusedValue {
         .init("publish.motion.rotation_deadband", "1 °", "is not a rate of rotation"),
         .init("publish.health.interval", "0.5 s", "out of bounds"),
         .init("publish.health.interval", "25 h", "out of bounds"),
+        .init("mqtt.command_broker", "localhost", "no scheme"),
         .init("mqtt.broker", "localhost", "no scheme"),
         .init("mqtt.broker", "[]", "empty list"),
         .init("mqtt.broker", "[embedded]", "no scheme"),

@@ -39,6 +39,10 @@ extension ConfigurationSchema {
                 "broker", optional: \.mqtt.broker, .broker, example: "mqtt://localhost:1883",
                 "The broker: embedded, a URL, or a list of URLs tried in turn. Without it, the one on this machine."),
             .key(
+                "command_broker", optional: \.mqtt.commandBroker, .broker, example: "mqtts://broker.local:8884",
+                "The broker's address for commands that talk to agents (stop, start, simulate, watch, fleet), if it is "
+                    + "another one."),
+            .key(
                 "username", optional: \.mqtt.username, .text(maximum: 1024), example: "jostle",
                 "The user name at the broker."),
             .key(

@@ -31,10 +31,13 @@ extension ConfigurationSchema {
     /// …}, …}`.
     package static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
 
-    /// The settings as a YAML file that loads as the same settings; a comment names the origin of each value.
-    package static func describe(_ settings: JostleSettings, _ provenance: Provenance) -> String {
+    /// The settings as a YAML file that loads as the same settings; `withOrigins`, a comment names the origin of each
+    /// value.
+    package static func describe(
+        _ settings: JostleSettings, _ provenance: Provenance, withOrigins: Bool = true
+    ) -> String {
         var lines: [String] = []
-        describe(root, path: "", indentation: "", settings, provenance, into: &lines)
+        describe(root, path: "", indentation: "", settings, withOrigins ? provenance : nil, into: &lines)
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -67,7 +70,7 @@ extension ConfigurationSchema {
     }
 
     private static func describe(
-        _ section: Section, path: String, indentation: String, _ settings: JostleSettings, _ provenance: Provenance,
+        _ section: Section, path: String, indentation: String, _ settings: JostleSettings, _ provenance: Provenance?,
         into lines: inout [String]
     ) {
         for member in section.members {
@@ -77,9 +80,12 @@ extension ConfigurationSchema {
                 lines.append("\(indentation)\(section.name):")
                 describe(section, path: inner, indentation: indentation + "  ", settings, provenance, into: &lines)
             case .setting(let setting):
-                let origin = provenance[inner].map { "\($0)" } ?? "built-in default"
+                let comment = provenance.map { provenance in
+                    let origin = provenance[inner].map { "\($0)" } ?? "built-in default"
+                    return "  # \(ConfigurationProblem.escaped(origin))"
+                }
                 let value = YAMLText.flow(setting.write(settings))
-                lines.append("\(indentation)\(setting.name): \(value)  # \(ConfigurationProblem.escaped(origin))")
+                lines.append("\(indentation)\(setting.name): \(value)\(comment ?? "")")
             }
         }
     }

@@ -186,6 +186,9 @@ extension JostleSettings {
         /// The broker. Default: none; the agent uses the one on this machine.
         package var broker: Broker?
 
+        /// The broker for the commands that talk to agents, such as `jostle stop`. Default: none; that of the agent.
+        package var commandBroker: Broker?
+
         /// The user name at the broker. Default: none.
         package var username: String?
 

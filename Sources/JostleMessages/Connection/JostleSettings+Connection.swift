@@ -15,6 +15,13 @@ extension JostleSettings {
         }
     }
 
+    /// The settings for a command that talks to agents: its broker may have another address.
+    package var forCommands: JostleSettings {
+        var settings = self
+        if let broker = mqtt.commandBroker { settings.mqtt.broker = broker }
+        return settings
+    }
+
     /// The options of the MQTT client. Reads user name and password from their files.
     ///
     /// Client ids start with an underscore, which a device's id cannot. So a broker that uses a device's user name as its

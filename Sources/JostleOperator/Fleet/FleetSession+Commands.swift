@@ -4,17 +4,6 @@ internal import MosquittoClient
 
 /// Commands to many devices.
 extension FleetSession {
-    /// The topic for answers: the user name, else this machine's name, made fit for a level of a topic, and a random
-    /// name.
-    private var replyTopic: String {
-        var level = ""
-        for scalar in (userName ?? DeviceName.hostName()).unicodeScalars.prefix(100) {
-            let isFit = scalar.properties.generalCategory != .control && !["+", "#", "/"].contains(scalar)
-            level.unicodeScalars.append(isFit ? scalar : "_")
-        }
-        return "\(topics.prefix)/_reply/\(level.isEmpty ? "_" : level)/\(RunName.new())"
-    }
-
     /// Sends a command to devices and waits for their answers, at most `seconds`.
     ///
     /// - Parameters:

@@ -42,8 +42,8 @@ package final class FleetSession {
 
     package let topics: FleetTopics
 
-    /// The user name at the broker; `nil` if it asks for none.
-    let userName: String?
+    /// The topic on which devices answer to this session's commands.
+    let replyTopic: String
 
     let client: MQTTClient<Int>
     let inbox: FleetInbox
@@ -68,6 +68,7 @@ package final class FleetSession {
     package init(
         settings: JostleSettings, interests: Interests = [], times: Times = Times(), signals: SignalWaiter
     ) throws(FleetSessionError) {
+        let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         guard let wake = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
         var options: MQTTOptions
@@ -80,7 +81,9 @@ package final class FleetSession {
         // Short, because a person is waiting, and a single client does not load the broker.
         options.backoff.cap = .seconds(2)
         options.queueCapacity = 20_000
-        userName = options.credentials?.userName
+        replyTopic = ReplyTopic.make(
+            prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),
+            run: RunName.new())
         hasOneBroker = options.brokers.count == 1
         let inbox = FleetInbox(wake: wake)
         do throws(MQTTError) {

@@ -25,6 +25,7 @@ package final class RemoteDevice {
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
     package init(id: String, settings: JostleSettings) throws(RemoteDeviceError) {
+        let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         let runName = RunName.new()
         let options = try RemoteDevice.options(settings, runName: runName)

@@ -49,6 +49,7 @@ package final class WatchListener: Sendable {
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
     package init(id: String?, settings: JostleSettings) throws(RemoteDeviceError) {
+        let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw .privateBroker }
         guard let wake = WakeSignal() else { throw .mqtt(.system("eventfd", code: errno)) }
         prefix = settings.mqtt.prefix

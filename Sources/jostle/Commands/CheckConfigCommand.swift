@@ -29,7 +29,16 @@ enum CheckConfigCommand {
             Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance))
         } else {
             Output.line("\(file ?? "the built-in defaults"): valid")
-            for note in notes { Output.line("note: \(note)") }
+            for note in notes + overrides(of: loaded) { Output.line("note: \(note)") }
+        }
+    }
+
+    /// The values of the file and of the arguments that are not in force on this board, because others are above them.
+    private static func overrides(of loaded: LoadedConfiguration) -> [String] {
+        let stack = StoredSettings.stack(upon: loaded, in: Configuration.stateDirectory)
+        return ConfigurationSchema.keys.compactMap { key in
+            guard loaded.provenance[key.path] != nil else { return nil }
+            return StoredSettings.override(of: key.path, in: stack).map { "\($0); see jostle config show --origin" }
         }
     }
 }

@@ -175,5 +175,9 @@ enum TuneCommand {
         }
         try TuningTarget(path: path).write(sensitivity, key: key)
         dialogue.say("Written into \(path): \(key) is \(sensitivity), from the next start.")
+        let stack = StoredSettings.stack(upon: try Configuration.load(arguments), in: Configuration.stateDirectory)
+        if let reason = StoredSettings.override(of: key, in: stack) {
+            dialogue.say("It has no effect yet: \(reason), and that takes precedence over the file.")
+        }
     }
 }

@@ -33,7 +33,7 @@ enum WatchCommand {
             throw CommandFailure(.usage, "--plain and --json exclude each other")
         }
         let seconds = try arguments.seconds("for")
-        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)"] } ?? []
+        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)", "mqtt.command_broker="] } ?? []
         let settings = try Configuration.load(arguments, overrides: broker).settings
         let format: WatchView.Format =
             arguments.has("json") ? .json : isPlain || !TerminalScreen.isAvailable ? .lines : .screen

@@ -27,14 +27,14 @@ struct FleetConnection {
         _ arguments: Arguments, interests: FleetSession.Interests = []
     ) throws(CommandFailure) -> FleetConnection {
         let signals = SignalWaiter()
-        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)"] } ?? []
+        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)", "mqtt.command_broker="] } ?? []
         let settings = try Configuration.load(arguments, overrides: broker).settings
         var times = FleetSession.Times()
         if let seconds = try arguments.seconds("settle") {
             times.quiet = seconds
             times.reading = max(times.reading, 30 * seconds)
         }
-        let name = settings.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
+        let name = settings.forCommands.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
         let history = DocumentHistory(
             stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix)
         let session: FleetSession

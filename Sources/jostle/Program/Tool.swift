@@ -88,6 +88,7 @@ extension Command {
             Command(usage: TuneCommand.usage, run: TuneCommand.run),
             Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
+            ConfigCommand.command,
             FleetCommand.command,
         ]
     }
