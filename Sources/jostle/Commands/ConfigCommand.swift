@@ -12,7 +12,8 @@ enum ConfigCommand {
     }
 
     static let showUsage = CommandUsage(
-        name: "config show", summary: "print the values in force: the file, what was set at home, and the fleet's layers",
+        name: "config show",
+        summary: "print the values in force: the file, what was set at home, and the fleet's layers",
         details: """
             Reads what the agent has stored in its state directory, so the agent need not run. The directory of the
             service is /var/lib/jostle.
