@@ -246,6 +246,19 @@ import Testing
         #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
     }
 
+    /// The fleet's configuration may switch discovery on and off while the agent runs.
+    @Test func followsTheSwitchOfDiscovery() {
+        var off = settings()
+        off.homeAssistant.discovery = false
+        var bench = bench(off)
+        #expect(settle(&bench, 1).announced.isEmpty && !bench.subscriptions.contains("homeassistant/status"))
+        bench.carryOut(bench.participant.change(settings(), at: bench.clocks))
+        #expect(settle(&bench, 0).announced.contains { $0.contains("/shake") })
+        #expect(bench.subscriptions.contains("homeassistant/status"))
+        bench.carryOut(bench.participant.change(off, at: bench.clocks))
+        #expect(settle(&bench, 1).removed.contains { $0.contains("/shake") })
+    }
+
     @Test func removesSavedTopicsOfFormerNames() throws {
         try remember([old])
         var bench = bench()

@@ -216,9 +216,11 @@ struct DiscoveryPublisher: Participant {
     /// Publishes what differs under the new settings.
     mutating func change(_ settings: JostleSettings, at now: ClockReading) -> Effects {
         guard set.settings != settings else { return [] }
+        let isSwitchedOn = settings.homeAssistant.discovery && !set.settings.homeAssistant.discovery
         set = DiscoverySet(settings, facts)
-        if case .waiting = phase { return startReading(at: now.monotonic) }
-        return announce(at: now.monotonic)
+        let effects = isSwitchedOn ? start(at: now) : []
+        if case .waiting = phase { return effects + startReading(at: now.monotonic) }
+        return effects + announce(at: now.monotonic)
     }
 
     /// Keeps the discovery messages of these former names, and removes those of others.
