@@ -44,7 +44,11 @@ struct BoundedQueue<Element> {
     /// Doubles the number of slots, up to the capacity. The oldest element comes first again.
     private mutating func grow() {
         let size = min(2 * slots.count, capacity)
-        slots = slots[head...] + slots[..<head] + Array(repeating: nil, count: size - slots.count)
+        // In steps: Swift 6.0.3 cannot type-check the sum of the parts.
+        var grown = Array(slots[head...])
+        grown.append(contentsOf: slots[..<head])
+        grown.append(contentsOf: repeatElement(nil, count: size - slots.count))
+        slots = grown
         head = 0
     }
 }
