@@ -174,20 +174,28 @@ package struct BoardReport: Equatable, Sendable {
 
     // MARK: Settings
 
-    /// The values in force and the source of each that is not a default. Parsed at each call, so that the reports of
-    /// thousands of devices do not fill the memory.
-    package func settings() -> (values: [(key: String, value: JSONValue)], origins: [String: String]) {
-        let tree: ConfigurationNode
+    /// What a device reports of its settings.
+    package struct Settings {
+        /// The values in force, in the report's order.
+        package var values: [(key: String, value: JSONValue)] = []
+
+        /// The source of each value that is not a default, by its key.
+        package var origins: [String: String] = [:]
+
+        package init() {}
+    }
+
+    /// The settings in force. Parsed at each call, so that the reports of thousands of devices do not fill the memory.
+    package func settings() -> Settings {
+        var settings = Settings()
         do throws(ConfigurationProblem) {
-            tree = try BoardReport.tree(bytes)
+            let tree = try BoardReport.tree(bytes)
+            if let values = tree["settings"] { BoardReport.flatten(values, path: "", into: &settings.values) }
+            for entry in tree["origins"]?.members ?? [] { settings.origins[entry.key] = entry.node.foreignText }
         } catch {
-            return ([], [:])
+            return Settings()
         }
-        var values: [(key: String, value: JSONValue)] = []
-        if let settings = tree["settings"] { BoardReport.flatten(settings, path: "", into: &values) }
-        var origins: [String: String] = [:]
-        for entry in tree["origins"]?.members ?? [] { origins[entry.key] = entry.node.foreignText }
-        return (values, origins)
+        return settings
     }
 
     /// The values that the home set and the device refused.

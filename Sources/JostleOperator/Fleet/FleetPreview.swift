@@ -61,15 +61,15 @@ package struct FleetPreview: Sendable {
     private static func board(_ board: FleetBoard, _ before: [String: Source], _ after: [String: Source]) -> Board? {
         let keys = Set(before.filter { after[$0.key] != $0.value }.keys)
             .union(after.filter { before[$0.key] != $0.value }.keys)
-        let (reported, origins) = board.report?.settings() ?? ([], [:])
-        let values = Dictionary(reported.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let reported = board.report?.settings() ?? BoardReport.Settings()
+        let values = Dictionary(reported.values.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
         var changes: [Change] = []
         for key in keys.sorted() {
             let old = (values[key] ?? before[key]?.value).map(\.compactText)
             var new: String?
             if let source = after[key] {
                 new = source.value.compactText
-            } else if let origin = origins[key], ["file", "argument", "local"].contains(origin) {
+            } else if let origin = reported.origins[key], ["file", "argument", "local"].contains(origin) {
                 // The device does not have the former layer yet.
                 new = values[key]?.compactText
             }

@@ -21,10 +21,11 @@ extension FleetCommand {
         guard let board = model.allBoards.first(where: { $0.id == id }) else {
             throw CommandFailure(.unavailable, "the broker knows no device \(id)")
         }
-        let (values, origins) = board.report?.settings() ?? ([], [:])
+        let reported = board.report?.settings() ?? BoardReport.Settings()
         guard !arguments.has("json") else {
-            let settings = values.map { JSONValue.Member($0.key, $0.value) }
-            let sources = origins.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) }
+            let settings = reported.values.map { JSONValue.Member($0.key, $0.value) }
+            let sources = reported.origins.sorted { $0.key < $1.key }
+                .map { JSONValue.Member($0.key, .string($0.value)) }
             let refused = board.report?.refusedValues().map(FleetJSON.refusal) ?? []
             Output.json(
                 JSONValue.object(
@@ -38,12 +39,13 @@ extension FleetCommand {
         }
         Output.text(TextTable(facts(of: board, model)).description)
         showLayers(of: board, model)
-        let shown = values.filter { arguments.has("defaults") || origins[$0.key] != nil }
+        let shown = reported.values.filter { arguments.has("defaults") || reported.origins[$0.key] != nil }
         if !shown.isEmpty {
             Output.line()
             Output.line(arguments.has("defaults") ? "Settings in force:" : "Settings that are not defaults:")
             Output.text(
-                TextTable(shown.map { [$0.key, $0.value.compactText, origins[$0.key] ?? "default"] }).description)
+                TextTable(shown.map { [$0.key, $0.value.compactText, reported.origins[$0.key] ?? "default"] })
+                    .description)
         }
         let refused = board.report?.refusedValues() ?? []
         if !refused.isEmpty {
