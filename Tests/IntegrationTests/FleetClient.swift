@@ -31,7 +31,7 @@ final class FleetClient: Sendable {
             log.entries.withLock { entries in
                 switch event {
                 case .connected: entries.connections += 1
-                case .disconnected: entries.losses += 1
+                case .disconnected(let end): entries.losses += end.wasConnected ? 1 : 0
                 case .refused: entries.isRefused = true
                 case .subscribed(let filter, _): entries.subscribed.insert(filter)
                 case .message(let message): entries.messages.append(message)
@@ -55,7 +55,7 @@ final class FleetClient: Sendable {
         return self
     }
 
-    /// How often the broker has accepted the connection, and how often it has ended it.
+    /// How often the broker has accepted the connection, and how often it has ended an accepted one.
     var connections: Int { log.entries.withLock { $0.connections } }
     var losses: Int { log.entries.withLock { $0.losses } }
 
