@@ -67,8 +67,9 @@ extension ParticipantEvent {
     init?(_ event: MQTTEvent<DeliveryToken>, own: (DeliveryToken) -> Token?) {
         switch event {
         case .connected: self = .connected
-        case .subscribed(let filter, _), .subscriptionRefused(let filter, _):
-            self = .subscriptionAnswered(filter: filter)
+        case .subscribed(let filter, _): self = .subscriptionAnswered(filter: filter, isGranted: true)
+        case .subscriptionRefused(let filter, _), .subscriptionLeftOut(let filter):
+            self = .subscriptionAnswered(filter: filter, isGranted: false)
         case .message(let message): self = .message(message)
         case .acknowledged(let token):
             guard let token = own(token) else { return nil }

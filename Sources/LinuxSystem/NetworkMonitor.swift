@@ -8,12 +8,27 @@ package final class NetworkMonitor: Sendable {
     /// Readable when the kernel has reported a change.
     package let descriptor: Int32
 
-    /// Opens a netlink socket; `nil`, with errno set, if this is not permitted or the system has no descriptors left.
-    package init?() {
+    /// Why there is no monitor.
+    package struct Failure: Error {
+        package let code: Int32
+
+        /// Whether another attempt would fail too: this process may not open a netlink socket.
+        package var isPermanent: Bool { [EPERM, EACCES, EAFNOSUPPORT, EPROTONOSUPPORT].contains(code) }
+    }
+
+    private init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Opens a netlink socket.
+    ///
+    /// - Throws: the failure; it is not permanent if the system has no descriptors or no memory left.
+    package static func open() throws(Failure) -> NetworkMonitor {
         // The names of the socket types are an enumeration there.
         let kind = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        descriptor = socket(AF_NETLINK, kind, NETLINK_ROUTE)
-        if descriptor < 0 { return nil }
+        let descriptor = socket(AF_NETLINK, kind, NETLINK_ROUTE)
+        guard descriptor >= 0 else { throw Failure(code: errno) }
+        let monitor = NetworkMonitor(descriptor: descriptor)
         var address = sockaddr_nl()
         address.nl_family = sa_family_t(AF_NETLINK)
         address.nl_groups = UInt32(
@@ -22,12 +37,12 @@ package final class NetworkMonitor: Sendable {
         let code = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
         }
-        if code != 0 { return nil }
+        guard code == 0 else { throw Failure(code: errno) }
+        return monitor
     }
 
     deinit {
-        // After a failed `init?` too, of which the descriptor may be negative.
-        if descriptor >= 0 { close(descriptor) }
+        close(descriptor)
     }
 
     /// Reads what the kernel has reported, without waiting. Returns whether a link, an address or a route came back.

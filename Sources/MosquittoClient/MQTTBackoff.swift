@@ -26,7 +26,8 @@ package struct MQTTBackoff: Equatable, Sendable {
     /// The largest bound. Default 60 s.
     package var cap: Duration = .seconds(60)
 
-    /// The longest delay after `MQTTFailure.unreadable`, as a multiple of the cap. Default 60, which is an hour.
+    /// The longest delay after `MQTTFailure.unreadable`, as a multiple of the cap. Default 60: an hour with the
+    /// default cap, a quarter of an hour with one of 15 s.
     ///
     /// Each such failure leaks memory: a few kilobytes, and about 170 with TLS. A larger factor saves memory; a smaller
     /// one reconnects earlier to a broker that has been repaired.

@@ -10,6 +10,8 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case subscribed(filter: String, qos: MQTTQoS)
     /// The broker refused a subscription. The client requests it again on the next connection.
     case subscriptionRefused(filter: String, MQTTReason)
+    /// An optional filter is not requested for now, because the broker ended a connection instead of answering.
+    case subscriptionLeftOut(filter: String)
     case message(MQTTMessage)
     /// The broker has received the message (QoS 1), or the socket has accepted it (QoS 0).
     case acknowledged(Token)

@@ -20,7 +20,7 @@ import Testing
         var bench = Bench(FormerNameCleaner(roots, current: "jostle/new", memory: memory))
         bench.deliver(.connected)
         #expect(bench.subscriptions == roots.sorted().map { "\($0)/availability" })
-        for root in roots { bench.deliver(.subscriptionAnswered(filter: "\(root)/availability")) }
+        for root in roots { bench.deliver(.subscriptionAnswered(filter: "\(root)/availability", isGranted: true)) }
         return bench
     }
 

@@ -11,7 +11,7 @@ import Testing
     func noticesInterfaceThatComesBack() {
         let seen = Mutex<[Bool]>([])
         PrivateNetwork.run {
-            guard let monitor = NetworkMonitor() else { return }
+            guard let monitor = try? NetworkMonitor.open() else { return }
             seen.withLock { $0.append(monitor.networkReturned()) }
             for isUp in [true, false, true] {
                 guard PrivateNetwork.setLoopback(isUp: isUp) else { return }

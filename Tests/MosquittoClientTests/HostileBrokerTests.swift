@@ -224,7 +224,7 @@ struct HostileCampaign {
                     if broker.next?.place == .goodbye { client.stop(within: .seconds(5)) }
                 case .refused, .disconnected, .stopped:
                     sessionEnded()
-                case .connecting, .connected, .subscriptionRefused, .message, .rejected:
+                case .connecting, .connected, .subscriptionRefused, .subscriptionLeftOut, .message, .rejected:
                     break
                 }
             }

@@ -26,8 +26,42 @@ import Testing
         }
     }
 
-    @Test func requestsOptionalFiltersLastAndAlone() {
+    /// Takes what is to be sent, and answers it.
+    private func answerAll(_ plan: inout SubscriptionPlan) -> [String] {
+        let filters = sent(&plan)
+        for filter in filters { plan.answered(filter) }
+        return filters
+    }
+
+    @Test func requestsEverythingAtOnce() {
         var plan = plan()
+        #expect(plan.hasChanges && sent(&plan) == ["a", "b", "x", "y"])
+        #expect(!plan.hasChanges && sent(&plan).isEmpty)
+        for filter in ["b", "y", "a", "x"] { plan.answered(filter) }
+        #expect(!plan.hasChanges && plan.leftOut.isEmpty && !plan.awaitsStability)
+    }
+
+    @Test func repeatsRequestForSubscribedFilter() {
+        var plan = plan()
+        #expect(answerAll(&plan) == ["a", "b", "x", "y"])
+        plan.change(subscribe("a"))
+        plan.change(subscribe("x"))
+        #expect(answerAll(&plan) == ["a", "x"])
+        plan.change(.unsubscribe("b"))
+        plan.change(.unsubscribe("y"))
+        #expect(sent(&plan) == ["-b", "-y"])
+        #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
+        plan.connected()
+        #expect(sent(&plan) == ["a", "x"])
+    }
+
+    /// Several filters were unanswered: any of the optional ones may be the reason, so they are requested alone.
+    @Test func requestsSuspectsAlone() {
+        var plan = plan()
+        _ = sent(&plan)
+        plan.answered("b")
+        #expect(plan.ended(isByBroker: true, wasStable: false) == nil)
+        plan.connected()
         #expect(sent(&plan) == ["a", "b"])
         plan.answered("b")
         #expect(!plan.hasChanges && sent(&plan).isEmpty)
@@ -35,83 +69,74 @@ import Testing
         #expect(plan.hasChanges && sent(&plan) == ["x"])
         #expect(sent(&plan).isEmpty)
         plan.answered("x")
-        #expect(sent(&plan) == ["y"])
-        plan.answered("y")
-        #expect(!plan.hasChanges && sent(&plan).isEmpty)
+        #expect(answerAll(&plan) == ["y"])
+        // Both were answered, so they are suspected no longer.
+        #expect(plan.ended(isByBroker: true, wasStable: false) == nil && plan.leftOut.isEmpty)
+        plan.connected()
+        #expect(sent(&plan) == ["a", "b", "x", "y"])
     }
 
-    @Test func repeatsRequestForSubscribedFilter() {
+    /// A plan connected after the broker has answered the request for `x` by ending the connection.
+    private func planWithoutX() -> SubscriptionPlan {
         var plan = plan()
-        #expect(sent(&plan) == ["a", "b"])
-        plan.change(subscribe("a"))
-        #expect(sent(&plan) == ["a"])
-        plan.answered("a")
-        plan.answered("b")
-        #expect(sent(&plan).isEmpty, "the second request is open")
-        plan.answered("a")
-        #expect(sent(&plan) == ["x"])
-        plan.change(.unsubscribe("b"))
-        plan.change(.unsubscribe("y"))
-        #expect(sent(&plan) == ["-b", "-y"])
-        plan.answered("x")
-        #expect(sent(&plan).isEmpty)
-    }
-
-    @Test func leavesOutOptionalFilterThatEndedConnection() {
-        var plan = plan()
-        for filter in sent(&plan) { plan.answered(filter) }
-        #expect(sent(&plan) == ["x"])
+        for filter in sent(&plan) where filter != "x" { plan.answered(filter) }
         #expect(plan.ended(isByBroker: true, wasStable: false) == "x")
+        #expect(plan.takeLeftOut().isEmpty)
         plan.connected()
-        for filter in sent(&plan) { plan.answered(filter) }
-        #expect(sent(&plan) == ["y"])
-        // Slowly: the broker did not answer.
-        #expect(plan.ended(isByBroker: true, wasStable: true) == "y")
-        #expect(plan.leftOut == ["x", "y"])
+        #expect(plan.takeLeftOut() == ["x"] && plan.takeLeftOut().isEmpty && plan.leftOut == ["x"])
+        #expect(answerAll(&plan) == ["a", "b", "y"])
+        #expect(!plan.hasChanges && plan.awaitsStability)
+        return plan
+    }
+
+    /// The broker may have ended the connection for another reason, such as a restart.
+    @Test func requestsWhatWasLeftOutOnceMore() {
+        var plan = planWithoutX()
+        plan.connectionIsStable()
+        #expect(!plan.awaitsStability && answerAll(&plan) == ["x"] && plan.leftOut.isEmpty)
+        #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
         plan.connected()
-        for filter in sent(&plan) { plan.answered(filter) }
-        #expect(!plan.hasChanges)
-        // An unstable connection changes nothing; after a stable one they are tried again.
-        #expect(plan.ended(isByBroker: true, wasStable: false) == nil && plan.leftOut == ["x", "y"])
+        #expect(sent(&plan) == ["a", "b", "x", "y"])
+    }
+
+    /// A broker that ends the connection at each request costs one connection in the life of a stable one.
+    @Test func leavesOutFilterThatEndsConnectionsAgain() {
+        var plan = planWithoutX()
+        plan.connectionIsStable()
+        #expect(sent(&plan) == ["x"])
+        #expect(plan.ended(isByBroker: true, wasStable: true) == "x")
+        for wasStable in [false, true] {
+            plan.connected()
+            #expect(plan.leftOut == ["x"] && !plan.awaitsStability)
+            plan.connectionIsStable()
+            #expect(answerAll(&plan) == ["a", "b", "y"])
+            #expect(plan.ended(isByBroker: true, wasStable: wasStable) == nil)
+        }
         plan.connected()
-        #expect(plan.ended(isByBroker: true, wasStable: true) == nil && plan.leftOut.isEmpty)
+        #expect(answerAll(&plan) == ["a", "b", "y"] && plan.awaitsStability)
     }
 
     @Test func leavesOutNothingForOtherReasons() {
         var plan = plan()
-        _ = sent(&plan)
+        for filter in sent(&plan) where !["a", "x"].contains(filter) { plan.answered(filter) }
         #expect(plan.ended(isByBroker: true, wasStable: false) == nil, "a needed filter is unanswered")
         plan.connected()
         for filter in sent(&plan) { plan.answered(filter) }
         #expect(sent(&plan) == ["x"])
-        plan.change(subscribe("a"))
-        _ = sent(&plan)
-        #expect(plan.ended(isByBroker: true, wasStable: false) == nil, "another request is unanswered")
-        plan.connected()
-        for filter in sent(&plan) { plan.answered(filter) }
-        _ = sent(&plan)
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil, "the network failed")
-        #expect(plan.leftOut.isEmpty)
+        plan.connected()
+        #expect(plan.leftOut.isEmpty && answerAll(&plan) == ["a", "b", "y"] && answerAll(&plan) == ["x"])
     }
 
-    /// A part of a program that subscribes after each connection must not cause a reconnect loop either.
-    @Test func refusesFilterThatIsLeftOut() {
-        var plan = plan()
-        for filter in sent(&plan) { plan.answered(filter) }
-        _ = sent(&plan)
-        _ = plan.ended(isByBroker: true, wasStable: false)
-        #expect(plan.takeRefused().isEmpty)
-        plan.connected()
-        #expect(plan.takeRefused() == ["x"] && plan.takeRefused().isEmpty)
-        for filter in sent(&plan) { plan.answered(filter) }
-        #expect(sent(&plan) == ["y"])
-        plan.answered("y")
+    /// A part of a program that subscribes again and again must not cause a reconnect loop either.
+    @Test func reportsFilterThatIsLeftOut() {
+        var plan = planWithoutX()
         plan.change(.unsubscribe("x"))
         plan.change(subscribe("x"))
-        #expect(plan.takeRefused() == ["x"] && sent(&plan) == ["-x"])
-        _ = plan.ended(isByBroker: true, wasStable: true)
-        plan.connected()
-        for filter in sent(&plan) { plan.answered(filter) }
-        #expect(plan.takeRefused().isEmpty && sent(&plan) == ["x"])
+        #expect(plan.takeLeftOut() == ["x"] && sent(&plan) == ["-x"])
+        plan.change(.unsubscribe("x"))
+        _ = sent(&plan)
+        plan.connectionIsStable()
+        #expect(!plan.hasChanges, "nobody wants it any more")
     }
 }

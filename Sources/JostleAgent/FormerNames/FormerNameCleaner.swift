@@ -96,7 +96,7 @@ struct FormerNameCleaner: Participant {
         case .disconnected:
             disconnected()
             return []
-        case .subscriptionAnswered(let filter):
+        case .subscriptionAnswered(let filter, _):
             for index in names.indices where names[index].topics.availability == filter {
                 guard case .checking = names[index].phase else { continue }
                 names[index].phase = .checking(until: now.monotonic.advanced(bySeconds: FormerNameCleaner.readingTime))

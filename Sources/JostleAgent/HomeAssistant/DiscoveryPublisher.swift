@@ -28,8 +28,8 @@ struct DiscoveryPublisher: Participant {
     private static let readingTime = 0.3
     /// The longest time for all retained messages, s. A broker that sends more and more must not delay discovery.
     private static let longestReading = 5.0
-    /// Seconds to wait for the broker's answer to the subscription.
-    private static let subscriptionTimeout = 2.0
+    /// Seconds to wait for the broker's answer to the subscription. A connection without an answer ends soon after that.
+    private static let subscriptionTimeout = 10.0
     /// The random delay between Home Assistant's birth message and the repetition, s.
     static let birthDelay = 0.5...4.0
     /// The random delay between a reconnection and reading and publishing, s.
@@ -120,7 +120,7 @@ struct DiscoveryPublisher: Participant {
             phase = .waiting(until: now.monotonic.advanced(bySeconds: delay))
             return effects
         case .disconnected: return disconnected()
-        case .subscriptionAnswered(readingFilter):
+        case .subscriptionAnswered(readingFilter, _):
             guard case .reading = phase else { return [] }
             let limit = now.monotonic.advanced(bySeconds: DiscoveryPublisher.longestReading)
             phase = .reading(until: now.monotonic.advanced(bySeconds: DiscoveryPublisher.readingTime), limit: limit)

@@ -43,8 +43,8 @@ extension Participant {
 /// rejected it, or it came back because the client had no room for it or lost the connection.
 enum ParticipantEvent<Token: Hashable & Sendable>: Sendable {
     case connected
-    /// The broker answered a subscription, with either result.
-    case subscriptionAnswered(filter: String)
+    /// The broker granted or refused a subscription, or the client leaves it out on this connection.
+    case subscriptionAnswered(filter: String, isGranted: Bool)
     /// A message arrived that matches a subscription of any participant.
     case message(MQTTMessage)
     case acknowledged(Token)

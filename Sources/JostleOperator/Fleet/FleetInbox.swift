@@ -78,6 +78,9 @@ final class FleetInbox: Sendable {
             case .subscriptionRefused(let filter, let reason):
                 state.status.refused[filter] = reason
                 state.status.pending.remove(filter)
+            case .subscriptionLeftOut(let filter):
+                state.status.refused[filter] = .unspecified
+                state.status.pending.remove(filter)
             case .message(let message):
                 let size = message.payload.count + message.topic.utf8.count
                 guard state.bytes + size <= FleetInbox.capacity else {

@@ -161,6 +161,9 @@ package final class WatchListener: Sendable {
             case .subscriptionRefused(let filter, let reason):
                 add(.refused(filter: filter, reason: "\(reason)"), &state)
                 settle(filter, &state)
+            case .subscriptionLeftOut(let filter):
+                add(.refused(filter: filter, reason: "\(MQTTReason.unspecified)"), &state)
+                settle(filter, &state)
             case .message(let message):
                 let size = message.payload.count + message.topic.utf8.count
                 guard state.bytes + size <= capacity.bytes else {

@@ -13,7 +13,8 @@ final class ClientCore: Sendable {
     struct Work {
         var messages: [Outgoing] = []
         var changes: [SubscriptionChange] = []
-        var givingWay: Duration?
+        /// A request to give way, or no longer to.
+        var givingWay: Duration??
         var stop: StopRequest?
     }
 
@@ -94,9 +95,9 @@ final class ClientCore: Sendable {
         if mustSignal { wake.signal() }
     }
 
-    func giveWay(for delay: Duration) {
+    func giveWay(for delay: Duration?) {
         let mustSignal = withState { state in
-            state.work.givingWay = delay
+            state.work.givingWay = .some(delay)
             return Self.mustSignal(&state)
         }
         if mustSignal { wake.signal() }

@@ -79,9 +79,8 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     /// Subscribes, now and on every later connection. A second call for the same filter changes its quality of service,
     /// and the broker sends the retained messages again.
     ///
-    /// Optional filters are requested after all others have been answered, one at a time. If the broker ends the
-    /// connection instead of answering, the next connections do without the filter until one of them was stable;
-    /// `subscriptionRefused` is reported for it at once.
+    /// If the broker ends a connection instead of answering the request for an optional filter, the next connection does
+    /// without it, and `subscriptionLeftOut` is reported. The filter is requested once more when the connection is stable.
     ///
     /// When a retained message is published during the subscription, the broker delivers it without the retain flag.
     /// Only MQTT 5 brokers can be asked to keep the flag (`keepsRetainFlag`).
@@ -100,8 +99,9 @@ package final class MQTTClient<Token: Hashable & Sendable>: Sendable {
     }
 
     /// Gives way to another client with the same id: whenever the connection ends from now on, the next attempt waits for
-    /// at least `delay`. Otherwise, the broker would disconnect the two in turn, as fast as they can connect.
-    package func giveWay(for delay: Duration) { core.giveWay(for: delay) }
+    /// at least `delay`. Otherwise, the broker would disconnect the two in turn, as fast as they can connect. `nil` if there
+    /// is no such client any more.
+    package func giveWay(for delay: Duration?) { core.giveWay(for: delay) }
 
     /// The client's counters and state.
     package var statistics: MQTTStatistics { core.statistics }

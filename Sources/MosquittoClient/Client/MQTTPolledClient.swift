@@ -83,7 +83,7 @@ package final class MQTTPolledClient<Token: Hashable & Sendable> {
     }
 
     /// Gives way to another client with the same id: see `MQTTClient.giveWay`.
-    package func giveWay(for delay: Duration) { connection.giveWay(for: delay) }
+    package func giveWay(for delay: Duration?) { connection.giveWay(for: delay) }
 
     /// Whether this host's network may be the reason why there is no connection. If so, call `networkReturned` when an
     /// interface or an address of this host comes back (`NetworkMonitor`).

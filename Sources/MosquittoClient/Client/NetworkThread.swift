@@ -73,9 +73,12 @@ struct NetworkThread: ~Copyable {
             if !connection.awaitsNetwork {
                 monitor = nil
             } else if monitor == nil, canMonitor {
-                monitor = NetworkMonitor()
                 // A service's sandbox may forbid it; the client then tries again after the usual delays.
-                canMonitor = monitor != nil
+                do throws(NetworkMonitor.Failure) {
+                    monitor = try NetworkMonitor.open()
+                } catch {
+                    canMonitor = !error.isPermanent
+                }
             }
             readiness = wait(for: connection.interest, core.wake, monitor, until: deadline)
         }

@@ -58,6 +58,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     /// The shortest delay after a connection ends, if another client uses the same id: see `MQTTClient.giveWay`.
     var givingWay: Duration?
 
+    /// The earliest next attempt for that reason.
+    private var earliest: Instant?
+
     /// Creates a state machine for `brokerCount` brokers.
     init(brokerCount: Int, versions: MQTTOptions.Versions, backoff: MQTTBackoff, generator: Generator) {
         self.versions = versions
@@ -92,11 +95,14 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         state = .connected(attempt, since: now)
     }
 
-    /// Whether the present connection has lasted long enough for the delays to start over.
-    func isStable(at now: Instant) -> Bool {
-        guard case .connected(_, let since) = state else { return false }
-        return since.duration(to: now) >= backoff.stableAfter
+    /// When the present connection has lasted, or will have lasted, long enough for the delays to start over.
+    var stableTime: Instant? {
+        guard case .connected(_, let since) = state else { return nil }
+        return since + backoff.stableAfter
     }
+
+    /// Whether the present connection has lasted long enough for the delays to start over.
+    func isStable(at now: Instant) -> Bool { stableTime.map { now >= $0 } ?? false }
 
     /// Whether this host's network may be the reason why there is no connection.
     var awaitsNetwork: Bool {
@@ -110,7 +116,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     mutating func networkReturned(now: Instant) -> Instant? {
         // After failures that leak memory, the delay is kept.
         guard awaitsNetwork, case .backingOff(let until) = state else { return nil }
-        let earlier = min(until, now + backoff.returnDelay(using: &generator))
+        let earlier = min(until, max(now + backoff.returnDelay(using: &generator), earliest ?? now))
         state = .backingOff(until: earlier)
         return earlier
     }
@@ -122,7 +128,6 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     ) -> Action {
         let wasStable = isStable(at: now)
         var isCheap = false
-        var earliest = now
         lastFailure = failure
         switch state {
         case .connecting(let attempt):
@@ -136,7 +141,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
             if !isCheap { failures += 1 }
             next = (attempt.broker + 1) % brokers.count
         case .connected(let attempt, let since):
-            if let givingWay { earliest = now + backoff.delay(of: givingWay, using: &generator) }
+            earliest = givingWay.map { now + backoff.delay(of: $0, using: &generator) }
             let duration = since.duration(to: now)
             if duration >= backoff.cap * backoff.unreadableFactor { unreadable = 0 }
             isSpread = false
@@ -150,7 +155,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         case .idle, .backingOff, .stopped:
             return .finish
         }
-        let until = max(earliest, now + delay(after: failure, isCheap: isCheap))
+        let until = max(earliest ?? now, now + delay(after: failure, isCheap: isCheap))
         state = .backingOff(until: until)
         return .wait(until: until)
     }

@@ -76,6 +76,7 @@ final class PolledConnection {
         // Once the session is disconnecting, it has a deadline of its own.
         if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
+        if subscriptions.awaitsStability, let stable = machine.stableTime { deadline = min(deadline, stable) }
         return deadline
     }
 
@@ -108,12 +109,12 @@ final class PolledConnection {
     /// Changes the subscriptions, now and on later connections.
     func change(_ change: SubscriptionChange) {
         subscriptions.change(change)
-        reportRefused()
+        reportLeftOut()
         if subscriptions.hasChanges || !events.isEmpty { isDue = true }
     }
 
-    private func reportRefused() {
-        for filter in subscriptions.takeRefused() { events.append(.subscriptionRefused(filter: filter, .unspecified)) }
+    private func reportLeftOut() {
+        for filter in subscriptions.takeLeftOut() { events.append(.subscriptionLeftOut(filter: filter)) }
     }
 
     /// Whether this host's network may be the reason why there is no connection, so that `networkReturned` is of use.
@@ -133,7 +134,7 @@ final class PolledConnection {
     }
 
     /// Gives way to another client with the same id: see `MQTTClient.giveWay`.
-    func giveWay(for delay: Duration) { machine.givingWay = delay }
+    func giveWay(for delay: Duration?) { machine.givingWay = delay }
 
     /// Starts to end the client. Only the first request counts.
     func stop(_ request: StopRequest) {
@@ -214,6 +215,7 @@ final class PolledConnection {
     /// Passes subscription changes and messages to libmosquitto, as far as the window allows.
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
+        if subscriptions.awaitsStability, machine.isStable(at: now) { subscriptions.connectionIsStable() }
         for change in subscriptions.takeChanges() { session.change(change) }
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
@@ -278,7 +280,7 @@ final class PolledConnection {
         counters.connects += 1
         events.append(.connected(connection))
         subscriptions.connected()
-        reportRefused()
+        reportLeftOut()
     }
 
     /// A connection ended or could not be started.
@@ -297,7 +299,7 @@ final class PolledConnection {
         let now = ContinuousClock.now
         let wasStable = machine.isStable(at: now)
         if let filter = subscriptions.ended(isByBroker: failure.isByBroker, wasStable: wasStable) {
-            events.append(.subscriptionRefused(filter: filter, .unspecified))
+            events.append(.subscriptionLeftOut(filter: filter))
         }
         let action = machine.failed(
             failure, hasReached: session?.hasReached ?? false, overIPv6: session?.isOverIPv6 ?? false, now: now)

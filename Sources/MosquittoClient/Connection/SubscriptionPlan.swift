@@ -1,32 +1,46 @@
 /// The filters of a client, and the order in which they are requested on a connection. A value type without a network.
 ///
-/// Each filter has a SUBSCRIBE of its own, so that one that is refused takes no other with it. Optional filters follow
-/// when all others have been answered, one at a time: some brokers close the connection instead of refusing a
-/// subscription (RabbitMQ). In that case the filter is known, and the next connections do without it until one of them
-/// has been stable.
+/// Each filter has a SUBSCRIBE of its own, so that one that is refused takes no other with it, and all are requested at
+/// once. But some brokers end the connection instead of refusing a subscription (RabbitMQ). If the broker ends a
+/// connection while optional filters are unanswered, the next connection requests those alone, one after another, when
+/// everything else is answered. One that is then the only unanswered filter at the end of a connection is left out.
+///
+/// The broker may have ended the connection for another reason: a restart, for example. So a filter that was left out is
+/// requested once more as soon as a connection is stable. If that ends the connection too, the filter stays left out
+/// until the end of a stable connection.
 struct SubscriptionPlan {
     private var subscriptions: [String: MQTTSubscription] = [:]
     private var isConnected = false
 
-    /// The changes to request on this connection, and the optional filters that follow them.
+    /// The changes to request now, and the filters to request alone after them.
     private var changes: [SubscriptionChange] = []
-    private var optional: [String] = []
+    private var alone: [String] = []
 
-    /// The number of unanswered requests for each filter.
-    private var open: [String: Int] = [:]
+    /// Unanswered requests for a filter.
+    private struct Request {
+        var count = 0
+        var isOptional: Bool
+    }
 
-    /// The optional filter that was requested last, until it is answered.
-    private var attempted: String?
+    private var open: [String: Request] = [:]
 
-    /// The optional filters that ended a connection, also if they were unsubscribed since. They are refused on behalf of
-    /// the broker.
+    /// The optional filters that were unanswered, with others, when the broker ended a connection.
+    private var suspects: Set<String> = []
+
+    /// How many connections ended while the filter was the only unanswered one, without an answer since. At most 2.
+    private var ends: [String: Int] = [:]
+
+    /// The filters that are not requested on this connection, also if they were unsubscribed since.
     private(set) var leftOut: Set<String> = []
-    private var refused: [String] = []
+    private var unreported: [String] = []
 
     /// Whether `takeChanges` would return any.
-    var hasChanges: Bool { !changes.isEmpty || canAttempt }
+    var hasChanges: Bool { !changes.isEmpty || canRequestAlone }
 
-    private var canAttempt: Bool { open.isEmpty && !optional.isEmpty }
+    private var canRequestAlone: Bool { open.isEmpty && !alone.isEmpty }
+
+    /// Whether `connectionIsStable` would request anything.
+    var awaitsStability: Bool { leftOut.contains { ends[$0] == 1 } }
 
     /// Changes the subscriptions, now and on later connections. A filter that is subscribed already is requested again,
     /// so that the broker sends its retained messages again.
@@ -34,13 +48,12 @@ struct SubscriptionPlan {
         switch change {
         case .subscribe(let filter, let subscription):
             subscriptions[filter] = subscription
-            optional.removeAll { $0 == filter }
+            alone.removeAll { $0 == filter }
             // Without a connection nothing needs to be sent: the next one starts with all subscriptions.
-            guard isConnected else { return }
-            if subscription.isOptional { request(optional: filter) } else { changes.append(change) }
+            if isConnected { request(filter, subscription) }
         case .unsubscribe(let filter):
             subscriptions[filter] = nil
-            optional.removeAll { $0 == filter }
+            alone.removeAll { $0 == filter }
             if isConnected { changes.append(change) }
         }
     }
@@ -49,70 +62,88 @@ struct SubscriptionPlan {
     mutating func connected() {
         clear()
         isConnected = true
-        for (filter, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            if subscription.isOptional {
-                request(optional: filter)
-            } else {
-                changes.append(.subscribe(filter, subscription))
-            }
+        leftOut = Set(ends.keys)
+        let sorted = subscriptions.sorted { $0.key < $1.key }
+        for (filter, subscription) in sorted where !subscription.isOptional { request(filter, subscription) }
+        for (filter, subscription) in sorted where subscription.isOptional { request(filter, subscription) }
+    }
+
+    private mutating func request(_ filter: String, _ subscription: MQTTSubscription) {
+        if !subscription.isOptional {
+            changes.append(.subscribe(filter, subscription))
+        } else if leftOut.contains(filter) {
+            unreported.append(filter)
+        } else if suspects.contains(filter) || ends[filter] != nil {
+            alone.append(filter)
+        } else {
+            changes.append(.subscribe(filter, subscription))
         }
     }
 
-    private mutating func request(optional filter: String) {
-        if leftOut.contains(filter) { refused.append(filter) } else { optional.append(filter) }
+    /// The connection has lasted: what was left out once is requested again.
+    mutating func connectionIsStable() {
+        for filter in leftOut.sorted() where ends[filter] == 1 {
+            leftOut.remove(filter)
+            if subscriptions[filter] != nil { alone.append(filter) }
+        }
     }
 
     /// Takes the filters that were requested but are left out on this connection.
-    mutating func takeRefused() -> [String] {
-        defer { refused = [] }
-        return refused
+    mutating func takeLeftOut() -> [String] {
+        defer { unreported = [] }
+        return unreported
     }
 
     /// Takes the changes to send now.
     mutating func takeChanges() -> [SubscriptionChange] {
         var taken = changes
         changes = []
-        for case .subscribe(let filter, _) in taken { open[filter, default: 0] += 1 }
-        if canAttempt {
-            let filter = optional.removeFirst()
+        for case .subscribe(let filter, let subscription) in taken { opened(filter, subscription) }
+        if canRequestAlone {
+            let filter = alone.removeFirst()
             if let subscription = subscriptions[filter] {
-                open[filter] = 1
-                attempted = filter
+                opened(filter, subscription)
                 taken.append(.subscribe(filter, subscription))
             }
         }
         return taken
     }
 
+    private mutating func opened(_ filter: String, _ subscription: MQTTSubscription) {
+        open[filter, default: Request(isOptional: subscription.isOptional)].count += 1
+    }
+
     /// The broker granted or refused a filter, or the request could not be sent.
     mutating func answered(_ filter: String) {
-        guard let count = open[filter] else { return }
-        open[filter] = count > 1 ? count - 1 : nil
-        if attempted == filter { attempted = nil }
+        guard let request = open[filter] else { return }
+        open[filter]?.count -= 1
+        if request.count <= 1 { open[filter] = nil }
+        suspects.remove(filter)
+        ends[filter] = nil
     }
 
     /// The connection ended.
     ///
     /// - Parameters:
     ///   - isByBroker: whether the broker ended the connection, or did not answer the subscription.
-    ///   - wasStable: whether the connection had lasted, so that what was left out may be tried again.
+    ///   - wasStable: whether the connection had lasted.
     /// - Returns: the optional filter that the broker answered by ending the connection, if there is one.
     mutating func ended(isByBroker: Bool, wasStable: Bool) -> String? {
         defer { clear() }
-        guard isByBroker, let attempted, open.count == 1, open[attempted] != nil else {
-            if wasStable { leftOut = [] }
-            return nil
+        if isByBroker, open.count == 1, let (filter, request) = open.first, request.isOptional {
+            ends[filter] = min(ends[filter, default: 0] + 1, 2)
+            return filter
         }
-        leftOut.insert(attempted)
-        return attempted
+        if isByBroker { suspects.formUnion(open.filter(\.value.isOptional).keys) }
+        if wasStable { ends = ends.mapValues { _ in 1 } }
+        return nil
     }
 
     private mutating func clear() {
         isConnected = false
         changes = []
-        optional = []
-        refused = []
+        alone = []
+        unreported = []
         open = [:]
-        attempted = nil
     }
 }
