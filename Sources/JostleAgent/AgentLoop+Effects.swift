@@ -11,7 +11,7 @@ extension AgentLoop: EffectHost {
             switch request {
             case .apply(let settings): apply(settings)
             case .restart: restartForConfiguration()
-            case .reportDuplicate: foundDuplicate()
+            case .reportDuplicate(let isFound): setDuplicate(isFound)
             }
         }
         for event in feedback { perform(settings.handle(event, at: .now())) }

@@ -281,10 +281,10 @@ final class AgentLoop {
         parts.host.isRestartWanted = true
     }
 
-    /// Another device has the same id: the broker disconnects each of the two in favour of the other.
-    func foundDuplicate() {
-        hasDuplicate = true
-        parts.client.giveWay(for: .seconds(60))
+    /// Whether another device has the same id: the broker then disconnects each of the two in favour of the other.
+    func setDuplicate(_ isFound: Bool) {
+        hasDuplicate = isFound
+        parts.client.giveWay(for: isFound ? DuplicateWatch.givingWay : nil)
         health.makeDue(at: WallClock.monotonic)
     }
 
