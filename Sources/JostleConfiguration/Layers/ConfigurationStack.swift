@@ -18,6 +18,13 @@ package struct ConfigurationStack: Equatable, Sendable {
 
         /// What became of the fleet's layers, in their order.
         package var outcomes: [PatchOutcome] = []
+
+        /// The fleet's layers of which another patch, or none, was in force before.
+        fileprivate func outcomes(worseThan before: Resolution) -> [PatchOutcome] {
+            zip(outcomes, before.outcomes).filter { new, old in
+                old.chosen.map { (new.chosen ?? .max) > $0 } ?? false
+            }.map(\.0)
+        }
     }
 
     /// The configuration below the layers.
@@ -32,7 +39,8 @@ package struct ConfigurationStack: Equatable, Sendable {
     /// The result of the layers.
     package private(set) var resolution: Resolution
 
-    /// The number of resolutions so far, each of which takes milliseconds on a board: one, plus one per `set`.
+    /// The number of resolutions so far, each of which takes milliseconds on a board: one, plus one for each `set` and each
+    /// change of the patches.
     private(set) var resolutionCount = 1
 
     /// Stacks layers and patches, lowest first, on a configuration. Its settings `settings.allow` and `fleet.remote`
@@ -72,6 +80,11 @@ package struct ConfigurationStack: Equatable, Sendable {
         // Removing a key is always possible; values that no longer fit together are reported as refused.
         if value != nil, let problem = result.refused.first(where: { !resolution.refused.contains($0) }) {
             throw problem.attributed(to: key)
+        }
+        if value != nil, let outcome = result.outcomes(worseThan: resolution).first {
+            let reason = outcome.problems.last?.first.map { ": \($0.path) \($0.reason)" } ?? ""
+            throw ConfigurationProblem(
+                at: position, path: key, "conflicts with the fleet's layer \(outcome.name)\(reason)")
         }
         layers = changed
         resolution = result
