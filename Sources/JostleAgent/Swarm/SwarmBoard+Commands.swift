@@ -4,8 +4,8 @@ internal import MotionKit
 
 // The commands that need no sensor are carried out as by the agent; the others are refused.
 extension SwarmBoard {
-    /// Whether a `restart` command arrived.
-    var isRestartWanted: Bool { host?.isRestartWanted ?? false }
+    /// Whether a `restart` command arrived, or a key changed that is only read at the start.
+    var isRestartWanted: Bool { hasNewStartKeys || host?.isRestartWanted ?? false }
 
     func carryOut(_ request: CommandRequest) {
         guard !isLeaving else { return }

@@ -10,11 +10,10 @@ extension SwarmBoard: EffectHost {
         let feedback = carryOut(effects, owner: DeliveryToken.settings) { request in
             switch request {
             case .apply(let settings): apply(settings)
-            // No key that is only read at the start means anything without a sensor.
-            case .restart: break
-            case .reportDuplicate:
-                hasDuplicate = true
-                client.giveWay(for: .seconds(60))
+            case .restart: hasNewStartKeys = true
+            case .reportDuplicate(let isFound):
+                hasDuplicate = isFound
+                client.giveWay(for: isFound ? DuplicateWatch.givingWay : nil)
                 health.makeDue(at: WallClock.monotonic)
             }
         }

@@ -38,6 +38,8 @@ final class SwarmBoard {
 
     /// Seconds within which a board that leaves sends its last messages.
     private static let farewellTime = Duration.seconds(2)
+    /// Seconds that the outbox has before that.
+    private static let flushTime = 3.0
     /// Seconds from the beginning of a shake to its end.
     private static let shakeTime = 0.7
 
@@ -63,6 +65,8 @@ final class SwarmBoard {
     var sensor: SwarmSensor
     /// Whether another device uses the same id.
     var hasDuplicate = false
+    /// Whether a key changed that is only read at the start.
+    var hasNewStartKeys = false
     let outboxFile: OutboxFile?
     let identity: CommandHost.Identity
     /// Created for the first command: few boards ever receive one.
@@ -70,6 +74,8 @@ final class SwarmBoard {
     private var openShake: (event: GestureEvent, end: Timestamp)?
     private var connectionLog = ConnectionLog()
     private(set) var isLeaving = false
+    /// When a board that leaves disconnects at the latest; `nil` once it has begun to.
+    private var farewellDue: Timestamp?
     private var isOnline = false
     private var hasReported = false
     private var lostAt: Timestamp?
@@ -187,7 +193,8 @@ final class SwarmBoard {
         perform(formerNames.handleDeadline(at: now))
         perform(telemetry.handleDeadline(at: now))
         withOutbox { $0.handleDeadline(at: now) }
-        if let openShake, openShake.end <= now.monotonic { endShake(openShake.event, at: now) }
+        if let openShake, openShake.end <= now.monotonic { endShake(openShake.event, .ended, at: now) }
+        if isLeaving { sayFarewell(at: now.monotonic) }
         if let due = health.nextReport, now.monotonic >= due {
             perform(telemetry.publish(health: health.report(healthFacts(at: now.monotonic), at: now)))
         }
@@ -200,7 +207,7 @@ final class SwarmBoard {
         let pause = max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1))
         let others = [
             settings.nextDeadline, formerNames.nextDeadline, telemetry.nextDeadline, outbox?.nextDeadline,
-            health.nextReport, openShake?.end,
+            health.nextReport, openShake?.end, farewellDue,
         ]
         return others.compactMap { $0 }.reduce(now.advanced(bySeconds: pause), min)
     }
@@ -213,9 +220,18 @@ final class SwarmBoard {
     /// Starts to leave cleanly: stores what is held back, publishes that the board is offline, and disconnects.
     func leave(at now: ClockReading) {
         guard !isLeaving else { return }
+        if let openShake { endShake(openShake.event, .cancelled, .stopped, at: now) }
         perform(settings.flush(at: now))
         withOutbox { $0.flush(at: now) }
         isLeaving = true
+        farewellDue = now.monotonic.advanced(bySeconds: SwarmBoard.flushTime)
+        sayFarewell(at: now.monotonic)
+    }
+
+    /// Disconnects as soon as the outbox has stored and sent its events.
+    private func sayFarewell(at now: Timestamp) {
+        guard let due = farewellDue, now >= due || outbox?.isSettled ?? true else { return }
+        farewellDue = nil
         client.stop(within: SwarmBoard.farewellTime, farewell: TelemetryPublisher.availability("offline", topics))
     }
 
@@ -242,10 +258,13 @@ final class SwarmBoard {
         withOutbox { $0.apply(updates, at: now) }
     }
 
-    private func endShake(_ began: GestureEvent, at now: ClockReading) {
+    private func endShake(
+        _ began: GestureEvent, _ phase: GesturePhase, _ reason: CancellationReason? = nil, at now: ClockReading
+    ) {
         openShake = nil
         var event = began
-        event.phase = .ended
+        event.phase = phase
+        event.reason = reason
         event.timestamp = now.monotonic
         event.duration = now.monotonic.seconds(since: began.timestamp)
         let updates = events.updates(for: event, at: now)
@@ -280,7 +299,7 @@ final class SwarmBoard {
             if end.wasConnected { lostAt = now }
             goOffline()
         case .stopped: goOffline()
-        case .connecting, .subscribed, .subscriptionRefused, .acknowledged, .rejected: break
+        case .connecting, .subscribed, .subscriptionRefused, .subscriptionLeftOut, .acknowledged, .rejected: break
         }
     }
 

@@ -53,7 +53,7 @@ final class SwarmLoop {
 
     // MARK: Boards
 
-    /// Serves the boards whose deadline has passed, each once at most.
+    /// Serves the boards whose deadline has passed, at most as often as there are boards.
     private func serveDue(at now: ClockReading) {
         var rest = slots.count
         while rest > 0, let (deadline, index) = deadlines.first, deadline <= now.monotonic {
@@ -89,7 +89,7 @@ final class SwarmLoop {
 
     private func start(_ index: Int, at now: ClockReading) {
         let writer = surroundings.storage.writer(of: number(of: index))
-        guard !slots[index].hasPendingWrites(in: writer) else {
+        if slots[index].mustAwaitWrites(in: writer, at: now.monotonic) {
             return wait(index, until: now.monotonic.advanced(bySeconds: SwarmSlot.pause))
         }
         let place = slots[index].place

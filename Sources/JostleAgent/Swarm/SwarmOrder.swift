@@ -64,7 +64,9 @@ package enum SwarmOrder: Equatable, Sendable {
         _ operands: ArraySlice<String>, of name: String
     ) throws(SwarmOrderError) -> Selection {
         let operand = try operand(operands, of: name, "a number of boards or an id")
-        guard operand.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "-" }) else { return .board(operand) }
+        // An id may consist of digits and hyphens too, but does not start with a hyphen.
+        let digits = operand.hasPrefix("-") ? operand.dropFirst() : operand[...]
+        guard digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return .board(operand) }
         guard let count = Int(operand), count > 0 else {
             throw SwarmOrderError("\(name) \(operand.prefix(64)): the number of boards must be 1 or more")
         }

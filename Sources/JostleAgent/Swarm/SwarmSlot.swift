@@ -17,12 +17,16 @@ struct SwarmSlot {
 
     /// Seconds between looks at the writes of the last run, and the pause before a clean start.
     static let pause = 0.02
+    /// The longest that a board waits for these, s.
+    private static let longestWrite = 5.0
 
     let place: SwarmPlace
     var state: State
     /// The number of runs so far, so that results for an earlier run are recognised.
     var run = 0
     var isSensorDead = false
+    /// When a board that waits for the writes of its last run starts at the latest.
+    var latestStart: Timestamp?
     /// Whether the state directory is deleted before the next start.
     var losesStore = false
 
@@ -34,9 +38,13 @@ struct SwarmSlot {
         }
     }
 
-    /// Whether files of the last run are still to be written. The next run must not read before.
-    func hasPendingWrites(in writer: StateWriter) -> Bool {
+    /// Whether files of the last run are still to be written. The next run does not read before, unless the disk cannot
+    /// be written: then it starts without them, as a process does.
+    mutating func mustAwaitWrites(in writer: StateWriter, at now: Timestamp) -> Bool {
         let directory = StateDirectory(path: place.directory)
-        return StateFile.allCases.contains { writer.pending(directory.path(of: $0.rawValue)) != nil }
+        let latest = latestStart ?? now.advanced(bySeconds: SwarmSlot.longestWrite)
+        let isPending = StateFile.allCases.contains { writer.pending(directory.path(of: $0.rawValue)) != nil }
+        latestStart = isPending && now < latest ? latest : nil
+        return latestStart != nil
     }
 }
