@@ -61,6 +61,10 @@ extension AgentLoop {
         guard now >= supervision.nextCheck else { return }
         supervision.nextCheck = now.advanced(bySeconds: SensorWatch.interval)
         checkStorage(at: now)
+        if parts.sensor.resume() {
+            log.info("the sensor answers again")
+            supervision.sensingStarted()
+        }
         guard !parts.sensor.isStopped, let status = parts.manager.sensorStatus else { return }
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
             log.write(remark.isWarning ? .warning : .info, remark.text)

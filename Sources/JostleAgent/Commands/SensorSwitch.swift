@@ -82,9 +82,27 @@ final class SensorSwitch {
             self.imu = imu
         } catch {
             manager.imu = self.imu
-            try open(self.imu)
+            reopen()
             throw error
         }
+    }
+
+    /// Opens the sensor with its old settings. If that fails too, `resume` tries again.
+    private func reopen() {
+        do throws(SensorError) {
+            try open(imu)
+        } catch {
+            device = nil
+        }
+    }
+
+    /// Opens the sensor if neither new settings nor the old ones could be applied to it, because it did not answer.
+    ///
+    /// - Returns: whether it is being read again.
+    func resume() -> Bool {
+        guard device == nil, !isStopped else { return false }
+        reopen()
+        return device != nil
     }
 
     /// Opens the sensor, which must not be open, and starts it unless sensing is off.
