@@ -74,7 +74,7 @@ struct FleetBench {
     /// Answers all subscriptions, and delivers what is retained.
     mutating func answerSubscriptions(except refused: Set<String> = []) throws {
         for filter in bench.subscriptions where !refused.contains(filter) {
-            bench.deliver(.subscriptionAnswered(filter: filter))
+            bench.deliver(.subscriptionAnswered(filter: filter, isGranted: true))
             if let text = retained[filter] { bench.receive(filter, text, retain: true) }
         }
         try storeFiles()

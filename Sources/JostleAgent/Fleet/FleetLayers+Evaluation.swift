@@ -7,29 +7,25 @@ extension FleetLayers {
     /// Judges the waiting documents together with all layers, and begins to store what is accepted.
     mutating func evaluate(_ stack: inout ConfigurationStack, at now: ClockReading) -> [Step] {
         guard case .idle = storage else { return [] }
-        let (trial, rejections) = judge(stack)
         var steps: [Step] = []
-        var stored = records.map(\.stored)
-        var accepted: [LayerRecord] = []
-        for index in records.indices {
-            guard let offered = records[index].offered else { continue }
-            if let problems = rejections[index] {
-                let finding = LayerRecord.Finding.rejected(revision: offered.revision.number, problems)
-                guard records[index].finding != finding else { continue }
-                records[index].finding = finding
-                hasNews = true
-                steps += logFinding(of: records[index])
-            } else {
-                let isFirstChoice = trial.resolution.outcomes[index].chosen == 0
-                let skipsCandidate = !isFirstChoice && offered.candidate?.selects(id) == true
-                records[index].finding = nil
-                stored[index].accept(LayerContent(document: offered, skipsCandidate: skipsCandidate), at: now.wall)
-                accepted.append(records[index])
+        while true {
+            let (trial, rejections) = judge(stack)
+            for (index, problems) in rejections.sorted(by: { $0.key < $1.key }) {
+                guard let offered = records[index].offered else { continue }
+                steps += reject(index, .rejected(revision: offered.revision.number, problems))
             }
+            // What came after a rejected document may be newer than what is in force.
+            let hasLater = rejections.keys.contains { records[$0].later != nil }
+            guard hasLater else { return steps + stage(trial, rejections, stack, at: now) }
+            for index in rejections.keys { records[index].takeLater(at: now.monotonic) }
         }
-        guard !accepted.isEmpty || trial.patches != stack.patches else { return steps }
-        let changes = ConfigurationStack.changedKeys(stack.resolution.settings, trial.resolution.settings)
-        return steps + stage(trial, stored, changes, accepted, at: now)
+    }
+
+    private mutating func reject(_ index: Int, _ finding: LayerRecord.Finding) -> [Step] {
+        guard records[index].finding != finding else { return [] }
+        records[index].finding = finding
+        hasNews = true
+        return logFinding(of: records[index])
     }
 
     /// The stack with every waiting document that fits the layers below it, and the problems of the others by index.
@@ -55,25 +51,45 @@ extension FleetLayers {
         }
     }
 
+    /// Begins to store the waiting documents that were not rejected.
     private mutating func stage(
-        _ trial: ConfigurationStack, _ layers: [StoredLayer], _ changes: [ConfigurationChange],
-        _ accepted: [LayerRecord], at now: ClockReading
+        _ trial: ConfigurationStack, _ rejections: [Int: [ConfigurationProblem]], _ stack: ConfigurationStack,
+        at now: ClockReading
     ) -> [Step] {
-        var fleet = stored
-        for (record, layer) in zip(records, layers) where layer != StoredLayer(layer.name) {
-            fleet.layers[record.topic] = layer
+        var accepted: [Staged.Acceptance] = []
+        for index in records.indices where rejections[index] == nil {
+            guard let offered = records[index].offered else { continue }
+            records[index].finding = nil
+            records[index].staged = offered.revision
+            let outcome = trial.resolution.outcomes[index]
+            var content = LayerContent(document: offered)
+            if outcome.chosen != 0, content.usesCandidate(for: id) {
+                content.skipsCandidate = true
+                content.candidateErrors = outcome.problems.first.map(FleetLayers.json)
+            }
+            accepted.append(
+                Staged.Acceptance(
+                    name: records[index].name, topic: records[index].topic, content: content,
+                    offeredAt: records[index].offeredAt, time: now.wall))
         }
-        if changes.isEmpty, fleet.probation == nil {
-            // A revision that changes nothing needs no trial.
-            fleet.endProbation()
-        } else if !changes.isEmpty {
-            fleet.probation = StoredProbation(
-                boot: now.boot, hadSamples: hasSamples(at: now.monotonic),
-                touchesNetwork: changes.contains(where: \.touchesNetwork) || fleet.probation?.touchesNetwork == true)
-        }
-        storage = .writing(Staged(stored: fleet, stack: trial, changes: changes, accepted: accepted))
+        guard !accepted.isEmpty || trial.patches != stack.patches else { return [] }
+        let changes = ConfigurationStack.changedKeys(stack.resolution.settings, trial.resolution.settings)
+        let written = stored.accepting(accepted, trial: self.trial(after: changes, at: now))
+        storage = .writing(Staged(accepted: accepted, written: written))
         mustStore = false
-        return [.store(fleet.bytes)]
+        return [.store(written.bytes)]
+    }
+
+    /// The trial of a configuration with these changes. One that is under way goes on: a new document makes nobody
+    /// forget that the sensor worked before, or that the process died.
+    private func trial(after changes: [ConfigurationChange], at now: ClockReading) -> StoredProbation? {
+        guard !changes.isEmpty else { return storedProbation }
+        var trial =
+            storedProbation
+            ?? StoredProbation(boot: now.boot, hadSamples: hasSamples(at: now.monotonic), touchesNetwork: false)
+        trial.hadSamples = trial.hadSamples || hasSamples(at: now.monotonic)
+        trial.touchesNetwork = trial.touchesNetwork || changes.contains(where: \.touchesNetwork)
+        return trial
     }
 
     /// Whether the sensor delivers.
@@ -106,38 +122,44 @@ extension FleetLayers {
         hasNews = hasNews || failureBefore != nil
         storage = .idle
         var steps = staged.map { commit($0, &stack, at: now) } ?? []
-        if records.contains(where: \.isWaiting), reading?.isFirst != true { steps += evaluate(&stack, at: now) }
+        if reading?.isFirst != true { steps += evaluate(&stack, at: now) }
         return steps + storeIfNeeded()
     }
 
-    /// Puts a stored state in force.
+    /// Puts the documents that are on the disk in force, over what may have changed while they were being written: a
+    /// revision was undone or passed its trial, a group was left, a value was set at home.
     private mutating func commit(
         _ staged: Staged, _ stack: inout ConfigurationStack, at now: ClockReading
     ) -> [Step] {
-        var steps: [Step] = []
         hasNews = true
-        for index in records.indices {
-            // A group may have been left meanwhile.
-            guard let layer = staged.stored.layers[records[index].topic] else { continue }
-            records[index].stored = layer
-            guard let before = staged.accepted.first(where: { $0.topic == records[index].topic }) else { continue }
-            if records[index].offered?.revision == before.offered?.revision { records[index].offered = nil }
-            records[index].applicationTime = before.offeredAt.map { now.monotonic.seconds(since: $0) }
-            steps.append(.log(.info, FleetLayers.line(acceptedIn: layer)))
+        let before = stack.resolution.settings
+        var steps: [Step] = []
+        for index in records.indices { records[index].staged = nil }
+        for acceptance in staged.accepted {
+            guard let index = records.firstIndex(where: { $0.topic == acceptance.topic }) else { continue }
+            records[index].stored.accept(acceptance.content, at: acceptance.time)
+            if records[index].offered?.revision == acceptance.content.document.revision { records[index].offered = nil }
+            records[index].applicationTime = acceptance.offeredAt.map { now.monotonic.seconds(since: $0) }
+            steps.append(.log(.info, FleetLayers.line(acceptedIn: records[index].stored)))
+            records[index].takeLater(at: now.monotonic)
+            if records[index].finding != nil { steps += logFinding(of: records[index]) }
         }
-        storedProbation = staged.stored.probation
-        if stack.layers == staged.stack.layers {
-            stack = staged.stack
-        } else {
-            // Values were set at home meanwhile.
-            stack.setPatches(staged.stack.patches)
-        }
-        guard !staged.changes.isEmpty else { return steps }
-        steps += staged.changes.prefix(20).map {
+        stack.setPatches(patches)
+        let changes = ConfigurationStack.changedKeys(before, stack.resolution.settings)
+        steps += changes.prefix(20).map {
             .log(.info, "\($0.key): \($0.old.compactText) -> \($0.new.compactText)")
         }
-        beginProbation(at: now.monotonic)
-        return steps + [.apply(staged.changes)]
+        let isOnTrial = records.contains { $0.stored.proven != nil }
+        storedProbation = isOnTrial ? trial(after: changes, at: now) : nil
+        if storedProbation == nil {
+            // A revision that changes nothing needs no trial.
+            for index in records.indices { records[index].stored.proven = nil }
+            probation = nil
+        } else if !changes.isEmpty {
+            beginProbation(at: now.monotonic)
+        }
+        mustStore = mustStore || stored != staged.written
+        return changes.isEmpty ? steps : steps + [.apply(changes)]
     }
 
     private static func line(acceptedIn layer: StoredLayer) -> String {

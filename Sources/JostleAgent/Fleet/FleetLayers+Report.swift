@@ -62,9 +62,7 @@ extension FleetLayers {
         let isCandidate = content.usesCandidate(for: id) && chosen == 0
         var members = status(record.isMissing ? "missing" : "applied", revision, inForce: nil)
         members.append(.init("candidate", .bool(isCandidate)))
-        if !isCandidate, let problems = outcome?.problems.first {
-            members.append(.init("candidate_errors", FleetLayers.json(problems)))
-        }
+        if let errors = content.candidateErrors { members.append(.init("candidate_errors", errors)) }
         if record.stored.proven != nil { members.append(.init("probation", true)) }
         if let time = record.stored.acceptedAt { members.append(.init("t", .number("\(time)"))) }
         if let seconds = record.applicationTime {
@@ -100,7 +98,7 @@ extension FleetLayers {
         }
     }
 
-    private static func json(_ problems: [ConfigurationProblem]) -> JSONValue {
+    static func json(_ problems: [ConfigurationProblem]) -> JSONValue {
         .array(
             problems.prefix(maximumErrors).map { problem in
                 let fields: [(name: String, text: String?)] = [

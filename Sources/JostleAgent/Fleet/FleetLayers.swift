@@ -39,18 +39,27 @@ struct FleetLayers: Sendable {
     struct Reading: Equatable {
         /// Whether documents wait until it has ended: on a new connection, and for new groups.
         var isFirst: Bool
-        /// The subscriptions that the broker has not answered.
+        /// The subscriptions that the broker has not answered, and those that it has refused.
         var unanswered: Set<String>
+        var refused: Set<String> = []
         var end: Timestamp
-        let latestEnd: Timestamp
+        var latestEnd: Timestamp
     }
 
-    /// A state that is being written, and takes effect when it is on the disk.
+    /// Accepted documents that are being written, and take effect when they are on the disk.
     struct Staged {
-        var stored: StoredFleet
-        var stack: ConfigurationStack
-        var changes: [ConfigurationChange]
-        var accepted: [LayerRecord]
+        /// An accepted document, when it arrived, and when it was accepted.
+        struct Acceptance {
+            var name: LayerName
+            var topic: String
+            var content: LayerContent
+            var offeredAt: Timestamp?
+            var time: Int64
+        }
+
+        var accepted: [Acceptance]
+        /// What the file will contain.
+        var written: StoredFleet
     }
 
     /// What happens with the file.
@@ -113,7 +122,7 @@ struct FleetLayers: Sendable {
         groupsInFile = settings.device.groups
         duration = settings.fleet.probation
         storedProbation = stored.probation
-        if stored.registryTopic == topics.registry(id) { registry = stored.registry?.document }
+        if stored.registry?.topic == topics.registry(id) { registry = stored.registry?.document }
         groups = registry?.groups ?? groupsInFile
         records = names.map { name in
             let topic = topics.topic(of: name, for: id)
@@ -147,8 +156,7 @@ struct FleetLayers: Sendable {
             fleet.layers[record.topic] = record.stored
         }
         if let registry {
-            fleet.registry = StoredRegistry(document: registry)
-            fleet.registryTopic = topics.registry(id)
+            fleet.registry = StoredRegistry(topic: topics.registry(id), document: registry)
         }
         fleet.probation = storedProbation
         return fleet
@@ -193,11 +201,18 @@ struct FleetLayers: Sendable {
         }
         let unanswered = topics.union(before?.unanswered ?? []).intersection(filters)
         reading?.unanswered = unanswered
+        if let before, before.isFirst {
+            // A registry that changes all the time does not keep the other layers waiting.
+            reading?.refused = before.refused
+            reading?.latestEnd = before.latestEnd
+            reading?.end = before.latestEnd
+        }
         extendReading(at: now)
     }
 
-    /// The broker answered a subscription, with either result.
-    mutating func subscriptionAnswered(_ filter: String, at now: Timestamp) {
+    /// The broker granted or refused a subscription, or the client leaves it out on this connection.
+    mutating func subscriptionAnswered(_ filter: String, isGranted: Bool, at now: Timestamp) {
+        if !isGranted { reading?.refused.insert(filter) }
         guard reading?.unanswered.remove(filter) != nil else { return }
         extendReading(at: now)
     }
@@ -296,11 +311,15 @@ struct FleetLayers: Sendable {
         if let current = reading, now.monotonic >= current.end {
             reading = nil
             for index in records.indices where !records[index].wasSeen && current.unanswered.isEmpty {
-                if records[index].setMissing() { steps += logFinding(of: records[index]) }
+                // Of a topic that may not be read, nothing is known.
+                guard !current.refused.contains(records[index].topic), records[index].setMissing() else { continue }
+                hasNews = true
+                steps += logFinding(of: records[index])
             }
-            hasNews = hasNews || !steps.isEmpty
-            let next = current.isFirst ? FleetLayers.secondReading : FleetLayers.readingInterval
-            nextReading = now.monotonic.advanced(bySeconds: randomTime(next))
+            let interval = current.isFirst ? FleetLayers.secondReading : FleetLayers.readingInterval
+            let next = now.monotonic.advanced(bySeconds: randomTime(interval))
+            // After a flood, the next reading is due sooner.
+            nextReading = min(nextReading ?? next, next)
             steps += evaluate(&stack, at: now)
         }
         if isConnected, let due = nextReading, now.monotonic >= due {

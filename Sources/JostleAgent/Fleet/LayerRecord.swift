@@ -20,6 +20,13 @@ struct LayerRecord: Equatable, Sendable {
     /// A newer document that is not in force: it waits, or it is rejected.
     var offered: LayerDocument?
 
+    /// The revision that is being written.
+    var staged: DocumentRevision?
+
+    /// The last message, if its document is not newer than one that waits or is being written. What it is shows when
+    /// that one is accepted or rejected.
+    var later: LayerDocument?
+
     /// When it arrived.
     var offeredAt: Timestamp?
 
@@ -65,18 +72,33 @@ struct LayerRecord: Equatable, Sendable {
         guard payload != lastPayload || isMissing else { return false }
         lastPayload = payload
         isMissing = false
-        offered = nil
-        finding = nil
+        later = nil
         do throws(ConfigurationProblem) {
             take(try LayerDocument(reading: payload, layer: name.text), at: now)
         } catch {
+            offered = nil
             finding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])
         }
         return true
     }
 
+    /// The document before the last message was accepted or rejected: judges the last message.
+    mutating func takeLater(at now: Timestamp) {
+        guard staged == nil, !isWaiting, let document = later else { return }
+        later = nil
+        take(document, at: now)
+    }
+
     private mutating func take(_ document: LayerDocument, at now: Timestamp) {
         let revision = document.revision
+        let undecided = [isWaiting ? offered?.revision : nil, staged].compactMap { $0 }.max { $0.number < $1.number }
+        if let undecided, revision.number <= undecided.number {
+            // A repetition needs no judgement of its own.
+            if revision != undecided { later = document }
+            return
+        }
+        offered = nil
+        finding = nil
         if let problem = revision.problem(after: stored.highest, layer: name) {
             finding = .rejected(revision: revision.number, [problem])
         } else if let highest = stored.highest, revision.number < highest.number {
@@ -97,6 +119,7 @@ struct LayerRecord: Equatable, Sendable {
     mutating func setMissing() -> Bool {
         let before = self
         lastPayload = []
+        later = nil
         offered = nil
         finding = nil
         isMissing = stored.highest != nil
@@ -107,8 +130,10 @@ struct LayerRecord: Equatable, Sendable {
 extension DocumentRevision {
     /// Why a document must not follow the highest accepted one, whatever it contains.
     func problem(after highest: DocumentRevision?, layer: LayerName) -> ConfigurationProblem? {
-        let base = highest?.number ?? 0
-        guard number > base, number - base > DocumentRevision.maximumStep else { return nil }
+        // A device that has lost its state, or is new, accepts any.
+        guard let base = highest?.number, number > base, number - base > DocumentRevision.maximumStep else {
+            return nil
+        }
         return ConfigurationProblem(
             at: ConfigurationPosition(.layer(layer.text)), path: "revision", found: "\(number)",
             "is too far above the last one", allowed: "\(base + 1) … \(base + DocumentRevision.maximumStep)")

@@ -63,8 +63,9 @@ struct Probation: Equatable, Sendable {
         self.isOwnFault = isOwnFault
     }
 
+    /// Counts at most the time between two checks: while the process or the machine was suspended, nothing was proved.
     private mutating func count(until now: Timestamp) {
-        let seconds = max(0, now.seconds(since: lastCheck))
+        let seconds = min(max(0, now.seconds(since: lastCheck)), Probation.interval + Probation.tolerance)
         lastCheck = now
         if isConnected { timeConnected += seconds } else if isOwnFault { timeCutOff += seconds }
     }
@@ -77,9 +78,9 @@ struct Probation: Equatable, Sendable {
         count(until: now)
         misses = now.seconds(since: nextCheck) > Probation.tolerance ? misses + 1 : 0
         nextCheck = now.advanced(bySeconds: Probation.interval)
-        silentChecks = lastSample == self.lastSample ? silentChecks + 1 : 0
+        silentChecks = lastSample == self.lastSample && !isSensingStopped ? silentChecks + 1 : 0
         self.lastSample = lastSample
-        if hadSamples, !isSensingStopped, silentChecks >= Probation.maximumSilentChecks {
+        if hadSamples, silentChecks >= Probation.maximumSilentChecks {
             return .failed("the sensor delivers no samples any more")
         }
         if misses >= Probation.maximumMisses { return .failed("the agent cannot keep up") }

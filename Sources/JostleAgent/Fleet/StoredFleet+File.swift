@@ -8,10 +8,11 @@ extension StoredFleet {
     /// The largest file, bytes: two documents of 64 KiB for every layer, escaped.
     private static let maximumBytes = 16 << 20
 
-    /// Reads the file of the state directory; without a usable file nothing is known.
+    /// Reads the file of the state directory; without a usable file nothing is known. With `setsAside`, a damaged file is
+    /// moved out of the way.
     ///
-    /// - Returns: also a message about a file that cannot be used. It is set aside.
-    static func load(from directory: StateDirectory) -> (fleet: StoredFleet, problem: String?) {
+    /// - Returns: also a message about a file that cannot be used.
+    static func load(from directory: StateDirectory, setsAside: Bool = true) -> (fleet: StoredFleet, problem: String?) {
         let file = StateFile.fleetLayers.rawValue
         switch directory.read(file, limit: maximumBytes) {
         case .none: return (StoredFleet(), nil)
@@ -21,7 +22,7 @@ extension StoredFleet {
             do throws(ConfigurationProblem) {
                 return (try StoredFleet(reading: Array(text.utf8)), nil)
             } catch {
-                let place = directory.setAside(file)
+                let place = setsAside ? directory.setAside(file) : nil
                 return (
                     StoredFleet(),
                     "\(error); the fleet's configuration is lost until it is received again"
@@ -42,14 +43,15 @@ extension StoredFleet {
                     "probation",
                     [
                         "boot": .string(probation.boot), "deaths": .number("\(probation.deaths)"),
+                        "ended_properly": .bool(probation.hasEndedProperly),
                         "had_samples": .bool(probation.hadSamples), "touches_network": .bool(probation.touchesNetwork),
                     ]))
         }
-        if let registry, let registryTopic {
+        if let registry {
             members.append(
                 .init(
                     "registry",
-                    ["topic": .string(registryTopic), "document": StoredFleet.text(registry.document.envelope)]))
+                    ["topic": .string(registry.topic), "document": StoredFleet.text(registry.document.envelope)]))
         }
         members.append(
             .init("layers", .array(layers.sorted { $0.key < $1.key }.map { StoredFleet.json($0.value, topic: $0.key) }))
@@ -74,7 +76,11 @@ extension StoredFleet {
     }
 
     private static func json(_ content: LayerContent) -> JSONValue {
-        ["skips_candidate": .bool(content.skipsCandidate), "document": text(content.document.envelope)]
+        let members: [JSONValue.Member] = [
+            .init("skips_candidate", .bool(content.skipsCandidate)),
+            .init("document", text(content.document.envelope)),
+        ]
+        return .object(members + (content.candidateErrors.map { [.init("candidate_errors", $0)] } ?? []))
     }
 
     private static func text(_ envelope: DocumentEnvelope) -> JSONValue {
@@ -109,15 +115,15 @@ extension StoredFleet {
         }
         if let node = tree["registry"] {
             guard let topic = node["topic"]?.text, let text = node["document"]?.text else { throw damaged() }
-            registry = StoredRegistry(document: try RegistryDocument(reading: Array(text.utf8)))
-            registryTopic = topic
+            registry = StoredRegistry(topic: topic, document: try RegistryDocument(reading: Array(text.utf8)))
         }
         if let node = tree["probation"] {
             guard let boot = node["boot"]?.text, let deaths = node["deaths"]?.text.flatMap({ Int($0) }) else {
                 throw damaged()
             }
             probation = StoredProbation(
-                boot: boot, deaths: deaths, hadSamples: node["had_samples"]?.text == "true",
+                boot: boot, deaths: deaths, hasEndedProperly: node["ended_properly"]?.text == "true",
+                hadSamples: node["had_samples"]?.text == "true",
                 touchesNetwork: node["touches_network"]?.text == "true")
         }
     }
@@ -151,6 +157,7 @@ extension StoredLayer {
         }
         return LayerContent(
             document: try LayerDocument(reading: Array(text.utf8), layer: name.text),
-            skipsCandidate: node["skips_candidate"]?.text == "true")
+            skipsCandidate: node["skips_candidate"]?.text == "true",
+            candidateErrors: node["candidate_errors"].map { JSONValue($0) })
     }
 }

@@ -8,6 +8,9 @@ struct LayerContent: Equatable, Sendable {
     /// Whether its candidate was refused or undone here, so that its own configuration is in force.
     var skipsCandidate = false
 
+    /// Why the candidate was refused, as in the report.
+    var candidateErrors: JSONValue?
+
     /// The patches to try, the preferred one first.
     func patches(for id: String) -> [ConfigurationPatch] {
         let patches = document.patches(for: id)
@@ -79,6 +82,7 @@ struct StoredLayer: Equatable, Sendable {
 
 /// The groups that the fleet's registry puts the device in.
 struct StoredRegistry: Equatable, Sendable {
+    var topic: String
     var document: RegistryDocument
 }
 
@@ -89,6 +93,9 @@ struct StoredProbation: Equatable, Sendable {
 
     /// How often the process has died in it.
     var deaths = 0
+
+    /// Whether the last process ended as it should.
+    var hasEndedProperly = false
 
     /// Whether the sensor delivered samples when it began.
     var hadSamples: Bool
@@ -105,12 +112,23 @@ struct StoredFleet: Equatable, Sendable {
     /// The layers by their topics.
     var layers: [String: StoredLayer] = [:]
 
-    /// The registry, and its topic.
+    /// The last document of the registry.
     var registry: StoredRegistry?
-    var registryTopic: String?
 
     /// The trial of the revisions that are on probation; `nil` if none is.
     var probation: StoredProbation?
+
+    /// This state with accepted documents, and with the trial that goes on then.
+    func accepting(_ accepted: [FleetLayers.Staged.Acceptance], trial: StoredProbation?) -> StoredFleet {
+        var fleet = self
+        for acceptance in accepted {
+            fleet.layers[acceptance.topic, default: StoredLayer(acceptance.name)].accept(
+                acceptance.content, at: acceptance.time)
+        }
+        fleet.probation = trial
+        if trial == nil || !fleet.layers.values.contains(where: { $0.proven != nil }) { fleet.endProbation() }
+        return fleet
+    }
 
     /// Undoes the revisions that are on probation.
     ///
@@ -134,14 +152,17 @@ struct StoredFleet: Equatable, Sendable {
     /// - Returns: what to log; `nil` if no revision is on probation.
     mutating func processStarted(boot: String, id: String) -> String? {
         guard var trial = probation else { return nil }
+        let hadEndedProperly = trial.hasEndedProperly
+        trial.hasEndedProperly = false
         if trial.boot != boot {
             trial.boot = boot
             trial.deaths = 0
             probation = trial
             return "a new configuration is on probation, again since this boot"
         }
-        trial.deaths += 1
+        if !hadEndedProperly { trial.deaths += 1 }
         probation = trial
+        guard !hadEndedProperly else { return "a new configuration is on probation" }
         guard trial.deaths >= StoredProbation.maximumDeaths else {
             return "a new configuration is on probation, and the agent has ended unexpectedly \(trial.deaths) of "
                 + "\(StoredProbation.maximumDeaths) times"
@@ -150,8 +171,6 @@ struct StoredFleet: Equatable, Sendable {
         return "the new configuration is undone: the agent ended unexpectedly \(trial.deaths) times"
     }
 
-    /// Takes back what `processStarted` counted: this process ends as it should.
-    mutating func processEnds() {
-        if let deaths = probation?.deaths { probation?.deaths = max(0, deaths - 1) }
-    }
+    /// This process ends as it should, which is no death.
+    mutating func processEnds() { probation?.hasEndedProperly = true }
 }

@@ -12,8 +12,11 @@ enum LocalLayer {
 
     /// The stored layer, empty if there is none, and a message about a file that cannot be used.
     ///
-    /// A damaged file is set aside: the device starts with its configuration file, and the next change is stored again.
-    static func load(from directory: StateDirectory) -> (layer: ConfigurationLayer, problem: String?) {
+    /// With a damaged file, the device starts with its configuration file, and the next change is stored again. With
+    /// `setsAside`, the damaged file is moved out of the way.
+    static func load(
+        from directory: StateDirectory, setsAside: Bool = true
+    ) -> (layer: ConfigurationLayer, problem: String?) {
         let empty = ConfigurationLayer(name)
         let file = StateFile.localSettings.rawValue
         switch directory.read(file, limit: maximumBytes + 1) {
@@ -24,7 +27,7 @@ enum LocalLayer {
             do throws(ConfigurationProblem) {
                 return (try ConfigurationLayer(name, reading: Array(text.utf8), source: .file(file)), nil)
             } catch {
-                let place = directory.setAside(file)
+                let place = setsAside ? directory.setAside(file) : nil
                 return (
                     empty,
                     "\(error); locally set values are lost" + (place.map { "; the file was moved to \($0)" } ?? "")

@@ -20,8 +20,8 @@ struct SettingsStore: Participant {
         case apply(JostleSettings)
         /// Start the agent again, because a changed key is only read at the start.
         case restart
-        /// Another device uses the same id.
-        case reportDuplicate
+        /// Whether another device uses the same id.
+        case reportDuplicate(Bool)
     }
 
     /// The maximum size of a value, bytes.
@@ -122,8 +122,8 @@ struct SettingsStore: Participant {
             fleet.disconnected(isOwnFault: isOwnFault, at: now.monotonic)
             return duplicates.disconnected() ? [.subscribe(topics.reported)] : []
         case .message(let message): return receive(message, at: now)
-        case .subscriptionAnswered(let filter):
-            fleet.subscriptionAnswered(filter, at: now.monotonic)
+        case .subscriptionAnswered(let filter, let isGranted):
+            fleet.subscriptionAnswered(filter, isGranted: isGranted, at: now.monotonic)
             return []
         case .acknowledged(.report):
             duplicates.reported()
@@ -178,8 +178,8 @@ struct SettingsStore: Participant {
     /// The settings in force cannot be applied. New revisions on probation are undone.
     mutating func applicationFailed(_ reason: String, at now: ClockReading) -> Effects {
         let steps = fleet.fail(reason, &stack, at: now)
-        let effects = effects(of: steps, at: now) + report(at: now)
-        return steps.isEmpty ? [.log(.error, "the sensor keeps its old settings: \(reason)")] : effects
+        guard !steps.isEmpty else { return [.log(.error, "the sensor keeps its old settings: \(reason)")] }
+        return effects(of: steps, at: now) + report(at: now)
     }
 
     /// Carries out the steps that the fleet's layers ask for.
@@ -206,7 +206,27 @@ struct SettingsStore: Participant {
 
     /// The report of this device was read back, if the broker has one.
     private mutating func endOfReading() -> Effects {
-        duplicates.readingEnded() ? [.unsubscribe(topics.reported)] : []
+        let (unsubscribes, finding) = duplicates.readingEnded()
+        return (unsubscribes ? [.unsubscribe(topics.reported)] : []) + effects(of: finding)
+    }
+
+    private func effects(of finding: DuplicateWatch.Finding?) -> Effects {
+        switch finding {
+        case nil: []
+        case .found:
+            [
+                .log(
+                    .error,
+                    "another device reports under the same id, \(topics.device); give each device a device.id of its own"
+                ),
+                .request(.reportDuplicate(true)),
+            ]
+        case .gone:
+            [
+                .log(.info, "no other device reports under the id \(topics.device) any more"),
+                .request(.reportDuplicate(false)),
+            ]
+        }
     }
 
     // MARK: Values
@@ -216,16 +236,11 @@ struct SettingsStore: Participant {
             return effects(of: steps, at: now) + report(at: now)
         }
         if message.topic == topics.reported {
-            guard duplicates.receive(message.payload) else { return [] }
-            let advice = "give each device a device.id of its own"
-            return [
-                .log(.error, "another device reports under the same id, \(topics.device); \(advice)"),
-                .request(.reportDuplicate),
-            ]
+            return effects(of: duplicates.receive(message.payload))
         }
         let start = topics.set("")
         guard message.topic.hasPrefix(start) else { return [] }
-        let key = SettingsStore.displayable(String(message.topic.dropFirst(start.count)))
+        let key = SettingsStore.shortened(String(message.topic.dropFirst(start.count)))
         let origin = CommandHandler.origin(of: message)
         do throws(ConfigurationProblem) {
             let value = try value(in: message, of: key)
@@ -289,8 +304,8 @@ struct SettingsStore: Participant {
         return effects + report(at: now)
     }
 
-    /// A key in a form that is safe to log: the topic may be anything.
-    private static func displayable(_ key: String) -> String {
+    /// A key, shortened: the topic may be anything. The log escapes it.
+    private static func shortened(_ key: String) -> String {
         let scalars = key.unicodeScalars.prefix(129)
         return String(String.UnicodeScalarView(scalars))
     }
@@ -354,6 +369,7 @@ struct SettingsStore: Participant {
         guard isConnected, let due = reportEarliest, now.monotonic >= due else { return [] }
         reportDue = nil
         lastReport = now.monotonic
+        duplicates.sent(at: now.wall)
         let message = MQTTMessage(topic: topics.reported, payload: payload(at: now), qos: .atLeastOnce, retain: true)
         return [.publish(message, .report)]
     }

@@ -9,6 +9,9 @@ package struct StoredConfiguration: Sendable {
     package let stack: ConfigurationStack
     let fleet: FleetLayers
 
+    /// Why what is stored cannot be used, as far as `read` noticed.
+    package private(set) var problems: [String] = []
+
     /// Reads what is stored for the device `id`, for an agent that starts now: if new layers are on probation, the start
     /// counts. What cannot be applied is logged.
     static func open(
@@ -34,12 +37,15 @@ package struct StoredConfiguration: Sendable {
         return configuration
     }
 
-    /// Reads what is stored for the device `id`, for a program that only shows it.
+    /// Reads what is stored for the device `id`, for a program that only shows it. Nothing is changed.
     package static func read(
         _ loaded: LoadedConfiguration, id: String, in directory: StateDirectory
     ) -> StoredConfiguration {
-        StoredConfiguration(
-            loaded, LocalLayer.load(from: directory).layer, StoredFleet.load(from: directory).fleet, id: id)
+        let local = LocalLayer.load(from: directory, setsAside: false)
+        let stored = StoredFleet.load(from: directory, setsAside: false)
+        var configuration = StoredConfiguration(loaded, local.layer, stored.fleet, id: id)
+        configuration.problems = [local.problem, stored.problem].compactMap { $0 }
+        return configuration
     }
 
     init(_ loaded: LoadedConfiguration, _ local: ConfigurationLayer, _ stored: StoredFleet, id: String) {

@@ -50,7 +50,9 @@ enum StoredSettings {
     /// The configuration with everything above it.
     static func stack(upon loaded: LoadedConfiguration, in directory: String) -> ConfigurationStack {
         let id = loaded.settings.device.id ?? DeviceName.ofThisMachine()
-        return StoredConfiguration.read(loaded, id: id, in: StateDirectory(path: directory)).stack
+        let stored = StoredConfiguration.read(loaded, id: id, in: StateDirectory(path: directory))
+        for problem in stored.problems { Output.errors("jostle: \(problem)") }
+        return stored.stack
     }
 
     /// What sets a key above the file, for a sentence; `nil` if nothing does.
