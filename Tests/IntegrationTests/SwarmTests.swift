@@ -136,6 +136,36 @@ import Testing
         }
     }
 
+    /// Every shake that began has an end, also at the end of the swarm.
+    @Test func openShakesEndWhenBoardsLeave() async throws {
+        let rig = try await SwarmRig(devices: 6, "--events", "9000")
+        let ids = SwarmRig.ids(6)
+        for id in ids { #expect(await rig.observer.sees { try $0.events("shake", of: id).count > 2 }) }
+        rig.order("quit")
+        #expect(await rig.swarm.exitStatus() == 0, "\(rig.swarm.errors)")
+        for id in ids {
+            #expect(await rig.observer.sees { $0.texts("availability", of: id).last == "offline" })
+            let phases = try rig.observer.events("shake", of: id).map(\.phase)
+            #expect(phases.count { $0 == "began" } == phases.count { $0 != "began" }, "\(id): \(phases)")
+        }
+    }
+
+    /// A board whose state cannot be written starts all the same, as an agent does.
+    @Test func boardStartsWithoutADisk() async throws {
+        let rig = try await SwarmRig(devices: 1, "--json")
+        let root = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: rig.directory.path("temporary")).first)
+        let state = rig.directory.path("temporary/\(root)/swarm-0001")
+        try FileManager.default.removeItem(atPath: state)
+        try Data().write(to: URL(fileURLWithPath: state))
+        // A write that cannot be done.
+        try rig.observer.publish(
+            MQTTMessage(topic: "jostle/swarm-0001/set/publish.health.interval", text: "7 s", qos: .atLeastOnce))
+        #expect(await rig.observer.sees { _ in try rig.origin("publish.health.interval", of: "swarm-0001") == "local" })
+        rig.order("die 1")
+        #expect(await rig.observer.sees { _ in try rig.figures()["starts"] as? Int == 2 })
+    }
+
     @Test func deathsHappenByThemselves() async throws {
         let rig = try await SwarmRig(devices: 10, "--deaths", "600", "--death-pause", "0.1", "--json")
         #expect(await rig.observer.sees { _ in (try rig.figures()["deaths"] as? Int ?? 0) >= 10 })

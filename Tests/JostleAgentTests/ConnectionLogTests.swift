@@ -25,6 +25,16 @@ import Testing
         #expect(log.line(for: lost(.timedOut))?.text.contains("attempts") == false, "counted from the start")
     }
 
+    /// A filter that is left out was not refused.
+    @Test func namesSubscriptionsThatFail() {
+        var log = ConnectionLog()
+        let refused = log.line(for: Event.subscriptionRefused(filter: "a", .notAuthorised))
+        #expect(
+            refused?.level == .warning && refused?.text.hasPrefix("the broker refused the subscription to a: ") == true)
+        let leftOut = log.line(for: Event.subscriptionLeftOut(filter: "a"))
+        #expect(leftOut?.level == .warning && leftOut?.text.hasPrefix("not subscribed to a for now: ") == true)
+    }
+
     @Test func countsRejectionsPerTopic() {
         var log = ConnectionLog()
         let refusal = MQTTFailure.refused(.notAuthorised)

@@ -1,7 +1,9 @@
+import BrokerTestSupport
 import Foundation
 import JostleConfiguration
 import JostleMessages
 import MotionCore
+import StateStorage
 import Testing
 
 @testable import JostleAgent
@@ -200,6 +202,17 @@ import Testing
         #expect(board.sensitivity == 3)
     }
 
+    /// A new revision in place of the one on trial begins with no deaths.
+    @Test func nextRevisionBeginsWithoutDeaths() throws {
+        var board = try board()
+        for revision in 3...9 {
+            try board.restart()
+            try board.restart()
+            try board.publish(.all, layer(revision, sensitivity: revision))
+        }
+        #expect(try board.status("all") == "applied 9" && board.sensitivity == 9)
+    }
+
     /// After the command `start`, the first sample takes a while.
     @Test func sensingThatBeginsAgainIsNoReason() throws {
         var board = try board()
@@ -364,6 +377,19 @@ import Testing
             #expect(try copy.status("all") == "applied 1")
         }
         #expect(FileManager.default.fileExists(atPath: file + ".bad"))
+    }
+
+    /// A program that only shows the configuration changes no file.
+    @Test func showingLeavesDamagedFile() throws {
+        let directory = try TemporaryDirectory()
+        for file in ["fleet-layers.json", "local-settings.json"] { try directory.write("{", to: file) }
+        let shown = StoredConfiguration.read(
+            try ConfigurationBuilder().finish(), id: "a", in: StateDirectory(path: directory.path))
+        #expect(shown.problems.count == 2 && shown.problems.allSatisfy { $0.contains("lost") })
+        #expect(
+            try Set(FileManager.default.contentsOfDirectory(atPath: directory.path)) == [
+                "fleet-layers.json", "local-settings.json",
+            ])
     }
 
     /// Another id, prefix or group is another topic: what was stored for it is dropped.

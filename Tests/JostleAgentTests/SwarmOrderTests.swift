@@ -9,6 +9,7 @@ import Testing
         ("  die\tswarm-0007 \r", .fault(.die, .board("swarm-0007"))),
         ("lose-store 1", .fault(.loseStore, .any(1))),
         ("stop a-2", .fault(.stop, .board("a-2"))),
+        ("die 42-0001", .fault(.die, .board("42-0001"))),
         ("start 12", .fault(.start, .any(12))),
         ("sensor-dead 2", .fault(.killSensor, .any(2))),
         ("duplicate swarm-0001", .duplicate("swarm-0001")),

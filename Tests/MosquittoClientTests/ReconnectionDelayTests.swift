@@ -160,6 +160,23 @@ import Testing
         }
     }
 
+    @Test("Leaves the connection to another client with the same id, also when the network comes and goes")
+    func networkReturnsWhileGivingWay() {
+        for seed in 1...50 {
+            var machine = connected(UInt64(seed))
+            machine.givingWay = .seconds(60)
+            _ = machine.failed(.silent, hasReached: true, now: start)
+            let returned = machine.networkReturned(now: start + .seconds(1))
+            #expect(returned.map { $0 >= start + .seconds(60) } == true)
+            // The next connection may come soon if there is no such client any more.
+            machine = connected(UInt64(seed))
+            machine.givingWay = nil
+            _ = machine.failed(.silent, hasReached: true, now: start)
+            let soon = machine.networkReturned(now: start + .milliseconds(1))
+            #expect(soon.map { $0 <= start + .milliseconds(101) } == true)
+        }
+    }
+
     @Test(
         "Does not wait for the network if the broker was reached",
         arguments: [

@@ -53,7 +53,7 @@ extension FleetLayers {
 
     /// Begins to store the waiting documents that were not rejected.
     private mutating func stage(
-        _ trial: ConfigurationStack, _ rejections: [Int: [ConfigurationProblem]], _ stack: ConfigurationStack,
+        _ judged: ConfigurationStack, _ rejections: [Int: [ConfigurationProblem]], _ stack: ConfigurationStack,
         at now: ClockReading
     ) -> [Step] {
         var accepted: [Staged.Acceptance] = []
@@ -61,7 +61,7 @@ extension FleetLayers {
             guard let offered = records[index].offered else { continue }
             records[index].finding = nil
             records[index].staged = offered.revision
-            let outcome = trial.resolution.outcomes[index]
+            let outcome = judged.resolution.outcomes[index]
             var content = LayerContent(document: offered)
             if outcome.chosen != 0, content.usesCandidate(for: id) {
                 content.skipsCandidate = true
@@ -72,21 +72,25 @@ extension FleetLayers {
                     name: records[index].name, topic: records[index].topic, content: content,
                     offeredAt: records[index].offeredAt, time: now.wall))
         }
-        guard !accepted.isEmpty || trial.patches != stack.patches else { return [] }
-        let changes = ConfigurationStack.changedKeys(stack.resolution.settings, trial.resolution.settings)
-        let written = stored.accepting(accepted, trial: self.trial(after: changes, at: now))
+        guard !accepted.isEmpty || judged.patches != stack.patches else { return [] }
+        let changes = ConfigurationStack.changedKeys(stack.resolution.settings, judged.resolution.settings)
+        let written = stored.accepting(accepted, trial: trial(after: changes, of: accepted, at: now))
         storage = .writing(Staged(accepted: accepted, written: written))
         mustStore = false
         return [.store(written.bytes)]
     }
 
     /// The trial of a configuration with these changes. One that is under way goes on: a new document makes nobody
-    /// forget that the sensor worked before, or that the process died.
-    private func trial(after changes: [ConfigurationChange], at now: ClockReading) -> StoredProbation? {
+    /// forget that the sensor worked before, or that the process died, unless it replaces all that was on trial.
+    private func trial(
+        after changes: [ConfigurationChange], of accepted: [Staged.Acceptance], at now: ClockReading
+    ) -> StoredProbation? {
         guard !changes.isEmpty else { return storedProbation }
         var trial =
             storedProbation
             ?? StoredProbation(boot: now.boot, hadSamples: hasSamples(at: now.monotonic), touchesNetwork: false)
+        let topics = accepted.map(\.topic)
+        if records.allSatisfy({ $0.stored.proven == nil || topics.contains($0.topic) }) { trial.deaths = 0 }
         trial.hadSamples = trial.hadSamples || hasSamples(at: now.monotonic)
         trial.touchesNetwork = trial.touchesNetwork || changes.contains(where: \.touchesNetwork)
         return trial
@@ -150,7 +154,7 @@ extension FleetLayers {
             .log(.info, "\($0.key): \($0.old.compactText) -> \($0.new.compactText)")
         }
         let isOnTrial = records.contains { $0.stored.proven != nil }
-        storedProbation = isOnTrial ? trial(after: changes, at: now) : nil
+        storedProbation = isOnTrial ? trial(after: changes, of: staged.accepted, at: now) : nil
         if storedProbation == nil {
             // A revision that changes nothing needs no trial.
             for index in records.indices { records[index].stored.proven = nil }

@@ -1,0 +1,35 @@
+import BrokerTestSupport
+import Foundation
+import MotionCore
+import MotionKit
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: a sensor to which settings cannot be applied runs with the old ones, as soon as it answers.
+@Suite struct SensorSwitchTests {
+    @Test func readsOnWhenTheSensorAnswersAgain() throws {
+        let directory = try TemporaryDirectory()
+        let recording = "t_s,ax,ay,az,gx,gy,gz\n5,0,0,9.8,0,0,0\n6,0,0,9.8,0,0,0\n"
+        let path = try directory.write(recording, to: "still.csv")
+        let selection = SensorSelection.virtual(path)
+        let imu = IMUSettings()
+        let manager = MotionManager(sensor: selection)
+        let sensor = SensorSwitch(manager: manager, selection: selection, imu: imu, device: try selection.open(imu))
+        defer { _ = sensor.stop() }
+        #expect(try sensor.start() && manager.isRunning)
+        #expect(!sensor.resume(), "it is open")
+
+        // The virtual sensor is gone.
+        try FileManager.default.removeItem(atPath: path)
+        var faster = imu
+        faster.rate = 100
+        #expect(throws: SensorError.self) { try sensor.configure(faster) }
+        #expect(!manager.isRunning && !sensor.isStopped && !sensor.resume())
+
+        try directory.write(recording, to: "still.csv")
+        #expect(sensor.resume() && manager.isRunning)
+        try sensor.configure(faster)
+        #expect(manager.isRunning && manager.imu.rate == 100)
+    }
+}
