@@ -1,5 +1,5 @@
 // Parts of the C library and the kernel's interface that Swift's Glibc module lacks: epoll, eventfd, signalfd, statvfs,
-// adjtimex, rtnetlink, and GNU extensions of POSIX threads and poll.
+// adjtimex, rtnetlink, GNU extensions of POSIX threads and poll, and `stdout`.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -19,5 +20,10 @@
 // The headers declare these only if _GNU_SOURCE is defined before the first of them, which a module cannot do.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 extern int pthread_setname_np(pthread_t, const char *);
+
+// Swift 6 does not let a program name the variable `stdout`. Returns whether everything was written to it.
+static inline int jostle_standard_output_is_written(void) {
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
 
 #endif

@@ -284,7 +284,7 @@ final class AgentLoop {
     /// Whether another device has the same id: the broker then disconnects each of the two in favour of the other.
     func setDuplicate(_ isFound: Bool) {
         hasDuplicate = isFound
-        parts.client.giveWay(for: isFound ? DuplicateWatch.givingWay : nil)
+        parts.client.giveWay(for: isFound ? Self.givingWay : nil)
         health.makeDue(at: WallClock.monotonic)
     }
 

@@ -40,6 +40,9 @@ enum Acceptance {
 }
 
 extension EffectHost {
+    /// How long a device that has found another one with its id leaves the connection to it, at least.
+    static var givingWay: Duration { .seconds(60) }
+
     /// Carries out effects in order; `request` carries out those that only this participant has.
     ///
     /// - Returns: an event for each message that the client did not accept. If it had no room for one message, the

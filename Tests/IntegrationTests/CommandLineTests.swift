@@ -116,6 +116,24 @@ import Testing
     }
 }
 
+/// Requirement: a program whose output is lost says so.
+@Suite struct OutputTests {
+    @Test(arguments: [["--version"], ["help"], ["config", "show", "--origin"]])
+    func fullDisk(words: [String]) async throws {
+        let program = try JostleProgram(words, launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" >/dev/full"])
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 73)
+        #expect(program.errors.contains("standard output cannot be written"))
+    }
+
+    @Test func stateDirectoryMustExist() async throws {
+        let program = try JostleProgram(["config", "show", "--state", "/nonexistent"])
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 66)
+        #expect(program.errors == "jostle: /nonexistent: no such directory\n" && program.output.isEmpty)
+    }
+}
+
 /// Requirement: `jostle check-config` reports every problem with its position, and shows the configuration in force.
 @Suite(.needsProgram) struct CheckConfigTests {
     private let directory: TemporaryDirectory

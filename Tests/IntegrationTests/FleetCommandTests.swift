@@ -122,8 +122,17 @@ import Testing
         defer { program.kill() }
         #expect(await program.exitStatus() == status)
         #expect(program.errors.hasPrefix("jostle: \(message)"), "\(program.errors)")
+        try await expectNothingPublished(broker)
+    }
+
+    /// Expects that the broker holds nothing. It sends what it retains in any order, so a marker comes after it.
+    private func expectNothingPublished(
+        _ broker: TestBroker, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
         let observer = try await Observer(broker.port)
-        #expect(observer.all.isEmpty)
+        try observer.publish(MQTTMessage(topic: "marker", text: "x", qos: .atLeastOnce))
+        #expect(await observer.sees { $0.all.contains { $0.topic == "marker" } }, sourceLocation: sourceLocation)
+        #expect(observer.all.count == 1, "\(observer.all.map(\.topic))", sourceLocation: sourceLocation)
     }
 
     @Test func unknownKeysMayBeIgnored() async throws {
@@ -150,8 +159,73 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any], "\(run.output)")
         #expect(line["topic"] as? String == "jostle/_group/laundry/config")
         #expect((line["document"] as? [String: Any])?["revision"] as? Int == 1)
+        try await expectNothingPublished(broker)
+    }
+
+    /// The layer had a wrong value before: boards would refuse the result as a whole.
+    @Test func mergedLayerIsChecked() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        #expect(observer.all.isEmpty)
+        let wrong = #"{"schema":1,"revision":1,"config":{"gestures":{"shake":{"sensitivity":70}}}}"#
+        try observer.publish(MQTTMessage(topic: "jostle/_all/config", text: wrong, qos: .atLeastOnce, retain: true))
+        #expect(await observer.sees { !$0.all.isEmpty })
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
+        #expect(set.status == 65 && set.errors.contains("all: boards would refuse the layer"), "\(set.errors)")
+        #expect(set.errors.contains("gestures.shake.sensitivity"))
+        let repaired = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "gestures.shake.sensitivity=7")
+        #expect(repaired.status == 0, "\(repaired.errors)")
+    }
+
+    /// A number that boards refuse, published by hand: the files, and the revisions seen earlier, replace it.
+    @Test func hugeRevisionIsReplaced() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let directory = try TemporaryDirectory()
+        try directory.write("sensor: { rate: 50Hz }\n", to: "all.yaml")
+        let first = try await fleet(broker, "apply", directory.path)
+        #expect(first.status == 0, "\(first.errors)")
+        let report =
+            #"{"run":"1","groups":[],"layers":{"all":{"status":"rejected","revision":9000000000000,"in_force":1}}}"#
+        for (topic, text) in [
+            ("jostle/_all/config", #"{"schema":1,"revision":9000000000000,"config":{}}"#),
+            ("jostle/door/config/reported", report), ("jostle/door/availability", "offline"),
+        ] {
+            try observer.publish(MQTTMessage(topic: topic, text: text, qos: .atLeastOnce, retain: true))
+        }
+        #expect(await observer.sees { $0.all.contains { $0.topic == "jostle/door/availability" } })
+        let set = try await fleet(broker, "set", "--all", "log.level=debug")
+        #expect(set.status == 65 && set.errors.contains("a number that boards refuse"), "\(set.errors)")
+        let back = try await fleet(broker, "rollback", "all")
+        #expect(back.status == 0 && back.output.contains("all: published as revision 2"), "\(back.errors)")
+        #expect(try document(observer, "_all/config")["config"] as? NSDictionary == ["sensor": ["rate": "50Hz"]])
+    }
+
+    /// Nothing counts as applied that the broker lost or that nobody can read.
+    @Test(arguments: [
+        (["wait", "--wait", "1"], "", Int32(75), "no device of these has reported"),
+        (["wait", "--wait", "1"], #"{"all":{"status":"missing","revision":3}}"#, 75, "door: all 3: missing"),
+        (["list", "--settle", "601"], "", 64, "at most 600"),
+        (["list", "--settle", "1e9"], "", 64, "at most 600"),
+    ])
+    func exitStatusSaysWhatIsMissing(words: [String], layers: String, status: Int32, message: String) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        if !layers.isEmpty {
+            for (topic, text) in [
+                ("config/reported", #"{"run":"1","groups":[],"layers":\#(layers)}"#), ("availability", "online"),
+            ] {
+                try observer.publish(
+                    MQTTMessage(topic: "jostle/door/\(topic)", text: text, qos: .atLeastOnce, retain: true))
+            }
+            #expect(await observer.sees { $0.all.count == 2 })
+        }
+        let program = try JostleProgram(["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(broker.port)"])
+        defer { program.kill() }
+        #expect(await program.exitStatus() == status)
+        #expect(program.errors.contains(message), "\(program.errors)")
     }
 
     @Test func fourHundredBoardsAreOneCommand() async throws {

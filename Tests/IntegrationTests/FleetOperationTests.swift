@@ -237,6 +237,11 @@ import Testing
             (["fleet", "list", "--group", ""], "laundry"), (["fleet", "show", "do"], "door"),
             (["fleet", "group", "add", "la"], "laundry"), (["fleet", "group", "add", "laundry", "d"], "door"),
             (["watch", "--dev"], "--device"), (["fleet", "list", "--status", "rej"], "rejected"),
+            (["fleet", "list", "--status", "of"], "offline"), (["config", "sh"], "show"),
+            (["config", "show", "--ori"], "--origin"), (["fleet", "rollback", "al"], "all"),
+            (["fleet", "rollback", "group", ":", "la"], "laundry"),
+            (["fleet", "log", "--document", "registry", ":", "washer-"], "washer-1 washer-2"),
+            (["fleet", "set", "--all", "gestures.shake.sens"], "gestures.shake.sensitivity"),
         ])
     func bashCompletes(words: [String], completions: String) async throws {
         let directory = try TemporaryDirectory()
@@ -244,10 +249,13 @@ import Testing
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("deploy/completions/jostle.bash").path
         let line = ([Products.program.path] + words).map { "'\($0)'" }.joined(separator: " ")
+        // bash has split the words at the colon.
+        let typed = words.joined(separator: " ").replacingOccurrences(of: " : ", with: ":")
         try runCommand(
             [
                 "/bin/bash", "-c",
-                "export STATE_DIRECTORY=.; . '\(script)'; COMP_WORDS=(\(line)); COMP_CWORD=\(words.count); _jostle; "
+                "export STATE_DIRECTORY=.; . '\(script)'; COMP_WORDS=(\(line)); COMP_CWORD=\(words.count); "
+                    + "COMP_LINE='\(typed)'; COMP_POINT=\(typed.utf8.count); _jostle; "
                     + "echo \"${COMPREPLY[@]}\" >out",
             ], in: directory)
         #expect(try String(contentsOfFile: directory.path("out"), encoding: .utf8) == completions + "\n")

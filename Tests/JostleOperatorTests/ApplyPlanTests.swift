@@ -57,6 +57,34 @@ import Testing
         #expect(summary(self.plan(files, model, prunes: true)).last == "group:g 5 not in the directory")
     }
 
+    @Test func publishesAgainWhatDevicesRefuse() {
+        let files = directory(["all.yaml": "sensor: { rate: 50 }"])
+        let config = #"{"sensor":{"rate":50}}"#
+        let conflict = fleet([
+            "_all/config": layer(3, config),
+            "a/config/reported": report(#""all":{"status":"conflict","revision":3,"hash":"00"}"#),
+        ])
+        #expect(summary(plan(files, conflict)) == ["all 4 held in two versions"])
+        let huge = fleet([
+            "_all/config": layer(9_000_000_000_000, config),
+            "a/config/reported": report(#""all":{"status":"rejected","revision":9000000000000,"in_force":3}"#),
+        ])
+        #expect(summary(plan(files, huge)) == ["all 4 under a number that boards refuse"])
+    }
+
+    /// What devices do with keys that they do not know stays as it is, unless the command says otherwise.
+    @Test func keepsTheRuleForUnknownKeys() {
+        let files = directory(["all.yaml": "sensor: { rate: 50 }"])
+        let model = fleet(["_all/config": layer(3, #"{"sensor":{"rate":50}}"#, more: #","unknown":"ignore""#)])
+        #expect(plan(files, model).unchanged == [.all])
+        for (ignores, count) in [(true, 0), (false, 1)] {
+            let author = ApplyPlan.Author(by: "ada", at: 1, note: nil)
+            #expect(ApplyPlan(files, model, author: author, ignoresUnknownKeys: ignores).items.count == count)
+        }
+        let changed = plan(directory(["all.yaml": "sensor: { rate: 60 }"]), model)
+        #expect(changed.items.first?.draft.content.last == .init("unknown", "ignore"))
+    }
+
     @Test func replacesGarbage() {
         let plan = plan(directory(["all.yaml": "{}"]), fleet(["_all/config": #"{"schema":1,"revision":7,"x":1}"#]))
         #expect(summary(plan) == ["all 8 unreadable on the broker"])
@@ -103,6 +131,18 @@ import Testing
     }
 
     private let settings = #","settings":{"sensor":{"rate":"200 Hz"},"fleet":{"remote":["sensor"]}},"origins":{"#
+
+    /// A board that refused the candidate has the layer's own configuration, and so after the change.
+    @Test func refusedCandidateIsNotInForce() throws {
+        let candidate = #","candidate":{"config":{"sensor":{"rate":"2000 Hz"}},"percent":100,"seed":"s"}"#
+        let refused = #""all":{"status":"applied","revision":1,"candidate":false,"candidate_errors":[{"path":"x"}]}"#
+        let model = fleet([
+            "_all/config": layer(1, #"{"sensor":{"rate":"200 Hz"}}"#, more: candidate),
+            "a/config/reported": report(refused, more: settings + #""sensor.rate":"all"}"#),
+        ])
+        #expect(try preview([.all: "{sensor: {rate: 100}}"], model) == [#"a sensor.rate "200 Hz" -> "100 Hz" all"#])
+        #expect(model.boards["a"]?.problems == ["all candidate refused"])
+    }
 
     @Test func highestLayerDecides() throws {
         let model = fleet([

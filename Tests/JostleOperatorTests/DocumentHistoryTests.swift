@@ -28,6 +28,19 @@ import Testing
         // Two documents of the same revision, from two operators, are both kept.
         try history.keep([.all: stored(30, #"{"log":{}}"#)])
         #expect(history.revisions(of: .all).prefix(2).compactMap(\.number) == [30, 30])
+        #expect(history.numbers == [.all: 30, .group("laundry"): 4])
+    }
+
+    /// A broker that lost everything begins with revision 1 again: what was seen last counts.
+    @Test func ordersByTheTimeSeen() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let history = history()
+        for revision in 102...121 { try history.keep([.all: stored(Int64(revision))]) }
+        for revision in 1...2 { try history.keep([.all: stored(Int64(revision))]) }
+        #expect(history.revisions(of: .all).prefix(3).compactMap(\.number) == [2, 1, 121])
+        // Seeing one again changes nothing.
+        try history.keep([.all: stored(110)])
+        #expect(history.revisions(of: .all).first?.number == 2)
     }
 
     @Test func leavesOutGarbageAndOtherBrokers() throws {

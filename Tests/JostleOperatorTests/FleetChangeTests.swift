@@ -53,6 +53,10 @@ import Testing
         #expect(try LayerEdit([LayerEdit.set("a.b=1")]).draft(changing: document, by: nil, at: nil, note: nil) == nil)
         #expect(try LayerEdit([LayerEdit.unset("x")]).draft(changing: document, by: nil, at: nil, note: nil) == nil)
         #expect(try LayerEdit([LayerEdit.unset("x")]).draft(changing: nil, by: nil, at: nil, note: nil) == nil)
+        // Unless devices have another document of this revision.
+        let same = try LayerEdit.set("a.b=1")
+        #expect(
+            try LayerEdit([same]).draft(changing: document, repeats: true, by: nil, at: nil, note: nil) != nil)
         let rule = LayerEdit([], ignoresUnknownKeys: true)
         #expect(try rule.draft(changing: document, by: nil, at: nil, note: nil) != nil)
     }
@@ -117,6 +121,31 @@ import Testing
         #expect(try state(other) == .refused(["all 5: conflict: it holds another document of this revision"]))
         let newer = report(#""all":{"status":"applied","revision":9,"hash":"00"}"#)
         #expect(try state(newer) == .refused(["all 5: it holds the newer revision 9"]))
+        // Nobody waits for a board that is not there.
+        for report in [rejected, back, other, newer] { #expect(try state(report, availability: "offline") == .offline) }
+    }
+
+    /// For `wait` and `list`, what the broker lost, or holds in a form that nobody can read, is not in force.
+    @Test func everythingIncludesWhatIsLost() throws {
+        func state(_ messages: KeyValuePairs<String, String>) -> WaitCondition.State? {
+            let model = fleet(messages)
+            return WaitCondition(everythingIn: model).boards(in: model).first?.state
+        }
+        let missing = report(#""all":{"status":"missing","revision":5,"hash":"00"}"#)
+        #expect(
+            state(["a/availability": "online", "a/config/reported": missing])
+                == .refused(["all 5: missing: the broker does not hold it any more"]))
+        #expect(state(["a/availability": "offline", "a/config/reported": missing]) == .offline)
+        let rejected = report(groups: ["g"], #""group:g":{"status":"rejected"}"#)
+        let garbage = state(["_group/g/config": "x", "a/availability": "online", "a/config/reported": rejected])
+        guard case .refused(let lines) = garbage else {
+            Issue.record("\(String(describing: garbage))")
+            return
+        }
+        #expect(lines.count == 1 && lines[0].hasPrefix("group:g: the broker holds something that is none: "))
+        // A board without any layers has everything; one that has reported nothing does not count.
+        #expect(state(["a/availability": "online", "a/config/reported": report("")]) == .applied)
+        #expect(state(["a/availability": "online"]) == nil)
     }
 
     @Test func onlyReadersCount() throws {

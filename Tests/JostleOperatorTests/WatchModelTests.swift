@@ -69,7 +69,7 @@ import Testing
         arguments: [
             ("applied", "none", "applied", false), ("pending", "applied", "pending", false),
             ("applied", "rolled_back", "rolled_back", true), ("conflict", "missing", "conflict", true),
-            ("applied", "stale", "stale", false), ("none", "none", "none", false), ("applied", "new", "new", false),
+            ("applied", "stale", "stale", true), ("none", "none", "none", false), ("applied", "new", "new", false),
         ])
     func worstStatusCounts(_ first: String, _ second: String, _ worst: String, _ needsAttention: Bool) throws {
         let text = "{\"layers\":{\"all\":{\"status\":\"\(first)\"},\"device\":{\"status\":\"\(second)\"}}}"

@@ -14,9 +14,6 @@ struct DuplicateWatch: Equatable, Sendable {
         case gone
     }
 
-    /// How long a device that has found another one leaves the connection to it, at least.
-    static let givingWay = Duration.seconds(60)
-
     let topic: String
     let run: String
     /// When this run made the report that the broker acknowledged last, and the one before its acknowledgement, epoch

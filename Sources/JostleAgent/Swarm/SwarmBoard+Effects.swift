@@ -13,7 +13,7 @@ extension SwarmBoard: EffectHost {
             case .restart: hasNewStartKeys = true
             case .reportDuplicate(let isFound):
                 hasDuplicate = isFound
-                client.giveWay(for: isFound ? DuplicateWatch.givingWay : nil)
+                client.giveWay(for: isFound ? Self.givingWay : nil)
                 health.makeDue(at: WallClock.monotonic)
             }
         }

@@ -8,7 +8,8 @@ package struct ApplyPlan: Equatable, Sendable {
         package var document: FleetDocumentID
         package var draft: DocumentDraft
         package var revision: RevisionPlan
-        /// Why it is published: `new`, `changed`, `lost by the broker`, `not in the directory`.
+        /// Why it is published: `new`, `changed`, `lost by the broker`, `held in two versions`,
+        /// `not in the directory`.
         package var reason: String
     }
 
@@ -37,10 +38,11 @@ package struct ApplyPlan: Equatable, Sendable {
         }
     }
 
-    /// Plans the publications; with `prunes`, documents that are not in the directory are emptied.
+    /// Plans the publications; with `prunes`, documents that are not in the directory are emptied. Without
+    /// `ignoresUnknownKeys`, the documents at the broker say what devices do with keys that they do not know.
     package init(
         _ directory: FleetDirectory, _ model: FleetModel, author: Author, prunes: Bool = false,
-        ignoresUnknownKeys: Bool = false
+        ignoresUnknownKeys: Bool? = nil
     ) {
         for (id, config) in directory.layers.sorted(by: { $0.key < $1.key }) {
             plan(id, config, model, author, ignoresUnknownKeys)
@@ -64,15 +66,16 @@ package struct ApplyPlan: Equatable, Sendable {
     }
 
     private mutating func plan(
-        _ id: FleetDocumentID, _ config: JSONValue, _ model: FleetModel, _ author: Author, _ ignores: Bool
+        _ id: FleetDocumentID, _ config: JSONValue, _ model: FleetModel, _ author: Author, _ wanted: Bool?
     ) {
         let stored = model.documents[id]
         let revision = RevisionPlan(for: id, in: model)
+        let ignores = wanted ?? stored?.layer?.ignoresUnknownKeys ?? false
         let isEqual = stored?.layer.map {
             $0.ignoresUnknownKeys == ignores && LayerEdit.isEqual(JSONValue($0.config), config)
         }
         if let candidate = stored?.layer?.candidate, candidate.percent > 0 { candidates.append(id) }
-        if revision.ahead.isEmpty {
+        if revision.isUpToDate {
             if isEqual == true { return unchanged.append(id) }
             if stored == nil, config == .object([]) { return }
         }
@@ -86,7 +89,7 @@ package struct ApplyPlan: Equatable, Sendable {
         let stored = model.documents[id]
         let revision = RevisionPlan(for: id, in: model)
         let isEqual = stored?.registry.map { $0.groups == groups }
-        if isEqual == true, revision.ahead.isEmpty { return unchanged.append(id) }
+        if isEqual == true, revision.isUpToDate { return unchanged.append(id) }
         let draft = DocumentDraft(groups: groups, by: author.by, at: author.at, note: author.note)
         add(id, draft, revision, stored, isEqual: isEqual)
     }
@@ -96,9 +99,19 @@ package struct ApplyPlan: Equatable, Sendable {
         isEqual: Bool?
     ) {
         let reason =
-            if !revision.ahead.isEmpty { "lost by the broker" } else if stored == nil { "new" } else if isEqual == nil {
+            if !revision.isHeldCredible {
+                "under a number that boards refuse"
+            } else if !revision.ahead.isEmpty {
+                "lost by the broker"
+            } else if stored == nil {
+                "new"
+            } else if isEqual == nil {
                 "unreadable on the broker"
-            } else { "changed" }
+            } else if isEqual == true {
+                "held in two versions"
+            } else {
+                "changed"
+            }
         items.append(Item(document: id, draft: draft, revision: revision, reason: reason))
     }
 
@@ -116,7 +129,8 @@ package struct ApplyPlan: Equatable, Sendable {
         for board in model.boards.values {
             for (id, layer) in board.statuses where !known.contains(id) {
                 // Of a layer that the device does not read any more, it has nothing in force.
-                guard layer.status != .none, let number = layer.highestNumber, number > model.documents[id]?.number ?? 0
+                guard layer.status != .none, let number = layer.acceptedNumber,
+                    number > model.documents[id]?.number ?? 0
                 else { continue }
                 known.insert(id)
             }

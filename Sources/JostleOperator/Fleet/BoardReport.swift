@@ -3,55 +3,6 @@ package import JostleMessages
 
 /// What a device reports of its configuration: `config/reported`. Bounded, whatever the message contains.
 package struct BoardReport: Equatable, Sendable {
-    /// What became of a document.
-    package enum Status: Equatable, Sendable {
-        case none, applied, pending, rejected, conflict, stale, missing, rolledBack
-        /// A word that this program does not know.
-        case other(String)
-
-        /// The word in reports.
-        package var word: String {
-            switch self {
-            case .none: "none"
-            case .applied: "applied"
-            case .pending: "pending"
-            case .rejected: "rejected"
-            case .conflict: "conflict"
-            case .stale: "stale"
-            case .missing: "missing"
-            case .rolledBack: "rolled_back"
-            case .other(let word): word
-            }
-        }
-
-        /// The words of the contract.
-        package static let words = [
-            "none", "applied", "pending", "rejected", "conflict", "stale", "missing", "rolled_back",
-        ]
-
-        init(_ word: String) {
-            switch word {
-            case "none": self = .none
-            case "applied": self = .applied
-            case "pending": self = .pending
-            case "rejected": self = .rejected
-            case "conflict": self = .conflict
-            case "stale": self = .stale
-            case "missing": self = .missing
-            case "rolled_back": self = .rolledBack
-            default: self = .other(MessageFields.bounded(word))
-            }
-        }
-
-        /// Whether the device does not do what its fleet wants.
-        package var isProblem: Bool {
-            switch self {
-            case .none, .applied, .pending, .other: false
-            case .rejected, .conflict, .stale, .missing, .rolledBack: true
-            }
-        }
-    }
-
     /// Why a layer was refused.
     package struct Refusal: Equatable, Sendable {
         package var path: String
@@ -69,7 +20,7 @@ package struct BoardReport: Equatable, Sendable {
 
     /// What became of a layer, or of the device's groups.
     package struct Layer: Equatable, Sendable {
-        package var status: Status
+        package var status: LayerStatus
         /// The document that the status is about.
         package var revision: Int64?
         /// The document in force, if that is another one.
@@ -86,12 +37,14 @@ package struct BoardReport: Equatable, Sendable {
         package var candidateErrors: [Refusal]
         /// The keys that the device does not know and left out.
         package var unknownKeys: [String]
-        /// When it was applied, milliseconds since 1970, and how long that took, ms.
-        package var time: Int64?
-        package var duration: Double?
 
-        /// The highest number that the device knows.
-        package var highestNumber: Int64? { [revision, inForce].compactMap { $0 }.max() }
+        /// The highest number that the device is known to have accepted.
+        package var acceptedNumber: Int64? {
+            switch status {
+            case .rejected, .pending: inForce
+            default: [revision, inForce].compactMap { $0 }.max()
+            }
+        }
     }
 
     /// The run of the agent.
@@ -155,13 +108,12 @@ package struct BoardReport: Equatable, Sendable {
     private static func layer(_ node: ConfigurationNode) -> Layer? {
         guard let status = node["status"]?.text else { return nil }
         return Layer(
-            status: Status(status), revision: node["revision"]?.revisionNumber,
+            status: LayerStatus(MessageFields.bounded(status)), revision: node["revision"]?.revisionNumber,
             inForce: node["in_force"]?.revisionNumber, hash: node["hash"]?.foreignText,
             isCandidate: node["candidate"]?.text == "true", isOnProbation: node["probation"]?.text == "true",
             reason: node["reason"]?.foreignText, errors: refusals(node["errors"]),
             candidateErrors: refusals(node["candidate_errors"]),
-            unknownKeys: (node["unknown_keys"]?.elements ?? []).prefix(maximum.errors).compactMap(\.foreignText),
-            time: node["t"]?.revisionNumber, duration: node["took_ms"]?.text.flatMap(Double.init))
+            unknownKeys: (node["unknown_keys"]?.elements ?? []).prefix(maximum.errors).compactMap(\.foreignText))
     }
 
     private static func refusals(_ node: ConfigurationNode?, key: String = "path") -> [Refusal] {

@@ -1,13 +1,13 @@
-internal import Glibc
 internal import JostleConfiguration
 internal import JostleMessages
 package import LinuxSystem
 
 /// The documents that this machine has seen, one file for each: what `jostle fleet rollback` goes back to.
 ///
-/// Each broker and prefix has a directory of its own. A file is the message as it was on the broker.
+/// Each broker and prefix has a directory of its own. A file is the message as it was on the broker. They are in the order
+/// in which this machine first saw them: after the loss of a broker, revisions may begin with 1 again.
 package struct DocumentHistory: Sendable {
-    /// The most files that are kept for one document; older revisions are removed.
+    /// The most files that are kept for one document; those that were seen first are removed.
     package static let maximumRevisions = 20
 
     private let directory: String
@@ -34,8 +34,7 @@ package struct DocumentHistory: Sendable {
             var kept = files[id] ?? []
             guard !kept.contains(where: { $0.name == name }) else { continue }
             try FileContents.replace("\(directory)/\(name)", with: stored.bytes)
-            kept.append(Entry(name: name, number: revision.number))
-            kept.sort { $0.number < $1.number }
+            kept.append(Entry(name: name, number: revision.number, seenAt: .max))
             while kept.count > DocumentHistory.maximumRevisions {
                 try FileContents.remove("\(directory)/\(kept.removeFirst().name)")
             }
@@ -43,10 +42,12 @@ package struct DocumentHistory: Sendable {
         }
     }
 
-    /// The kept revisions of a document, the newest first.
+    /// The highest revision number of each document.
+    package var numbers: [FleetDocumentID: Int64] { names().compactMapValues { $0.map(\.number).max() } }
+
+    /// The kept revisions of a document, the one that was first seen last at the beginning.
     package func revisions(of id: FleetDocumentID) -> [StoredDocument] {
-        let entries = (names()[id] ?? []).sorted { $0.number > $1.number }
-        return entries.compactMap { entry in
+        (names()[id] ?? []).reversed().compactMap { entry in
             do throws(SystemFailure) {
                 let limit = DocumentEnvelope.maximumBytes + 1
                 let bytes = try FileContents.bytes(of: "\(directory)/\(entry.name)", limit: limit)
@@ -63,6 +64,8 @@ package struct DocumentHistory: Sendable {
     private struct Entry {
         var name: String
         var number: Int64
+        /// When this machine first saw it, nanoseconds since 1970.
+        var seenAt: Int64
     }
 
     /// `group.laundry.12.0f3a….json`: an id has no dots.
@@ -71,38 +74,23 @@ package struct DocumentHistory: Sendable {
         return "\(layer).\(revision.number).\(revision.shortHash).json"
     }
 
+    /// The files in the order in which this machine first saw them. None if they cannot be read.
     private func names() -> [FleetDocumentID: [Entry]] {
+        var files: [String] = []
+        do throws(SystemFailure) {
+            files = try DirectoryContents.names(directory)
+        } catch {
+            return [:]
+        }
         var names: [FleetDocumentID: [Entry]] = [:]
-        for name in DirectoryContents.names(directory) {
+        for name in files {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             guard parts.count >= 4, parts.last == "json", let number = Int64(parts[parts.count - 3]),
                 let id = FleetDocumentID(parts.dropLast(3).joined(separator: ":"))
             else { continue }
-            names[id, default: []].append(Entry(name: name, number: number))
+            let time = DirectoryContents.modificationTime("\(directory)/\(name)") ?? 0
+            names[id, default: []].append(Entry(name: name, number: number, seenAt: time))
         }
-        return names
-    }
-}
-
-/// Lists directories.
-package enum DirectoryContents {
-    /// The names in a directory in order, without `.` and `..`: opendir(3), readdir(3). Empty if it cannot be read.
-    package static func names(_ path: String) -> [String] {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
-
-    /// Whether a directory is at `path`: stat(2).
-    package static func exists(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return names.mapValues { $0.sorted { ($0.seenAt, $0.number) < ($1.seenAt, $1.number) } }
     }
 }

@@ -14,10 +14,6 @@ package struct FleetBoard: Equatable, Sendable {
     /// The last event that arrived while listening.
     package internal(set) var lastEvent: WatchedEvent?
 
-    /// The number of messages that could not be read, and why the last one could not.
-    package internal(set) var malformedMessages = 0
-    package internal(set) var lastProblem: String?
-
     package init(id: String) {
         self.id = id
     }
@@ -50,8 +46,9 @@ package struct FleetBoard: Equatable, Sendable {
     /// What needs somebody's attention, in short texts.
     package var problems: [String] {
         var problems = statuses.compactMap { document, layer -> String? in
-            guard layer.status.isProblem else { return nil }
-            return "\(document.layer?.text ?? "registry") \(layer.status.word)"
+            let name = document.layer?.text ?? "registry"
+            if layer.status.isProblem { return "\(name) \(layer.status.word)" }
+            return layer.candidateErrors.isEmpty ? nil : "\(name) candidate refused"
         }
         problems += health?.problems ?? []
         return problems

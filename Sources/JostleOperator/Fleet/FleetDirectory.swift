@@ -87,7 +87,11 @@ package struct FleetDirectory: Equatable, Sendable {
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         var limits = ReaderLimits()
         // The registry has a line for each device; a layer must fit into a document.
-        if file.name != "registry.yaml" { limits.bytes = DocumentEnvelope.maximumBytes }
+        if file.name == "registry.yaml" {
+            limits.nodes = FleetModel.maximum.boards * (2 + JostleSettings.Device.maximumGroups)
+        } else {
+            limits.bytes = DocumentEnvelope.maximumBytes
+        }
         return try YAMLReader.read(file.bytes, source: source, limits: limits)
     }
 
@@ -149,16 +153,7 @@ extension FleetDirectory {
     package static func files(at directory: String) throws(FleetDirectoryError) -> [File] {
         guard DirectoryContents.exists(directory) else { throw .noDirectory(directory) }
         let base = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
-        var names: [String] = []
-        for name in DirectoryContents.names(base) where !name.hasPrefix(".") {
-            if isYAML(name) {
-                names.append(name)
-            } else if DirectoryContents.exists("\(base)/\(name)") {
-                // Files of any other directory are refused by their names: it is probably a misspelt groups or devices.
-                names += DirectoryContents.names("\(base)/\(name)").filter { !$0.hasPrefix(".") && isYAML($0) }
-                    .map { "\(name)/\($0)" }
-            }
-        }
+        let names = try names(in: base, below: "")
         var files: [File] = []
         for name in names {
             let path = "\(base)/\(name)"
@@ -171,6 +166,30 @@ extension FleetDirectory {
         }
         return files
     }
+
+    /// The names of the YAML files in a directory, and in those below it. A file that is in none of the right directories
+    /// is refused by its name later: it is probably in a misspelt one.
+    private static func names(in base: String, below parent: String) throws(FleetDirectoryError) -> [String] {
+        let present: [String]
+        do throws(SystemFailure) {
+            present = try DirectoryContents.names(base + parent)
+        } catch {
+            throw .unreadable(base + parent, error)
+        }
+        var names: [String] = []
+        for name in present where !name.hasPrefix(".") {
+            let path = parent.isEmpty ? "/\(name)" : "\(parent)/\(name)"
+            if isYAML(name) {
+                names.append(String(path.dropFirst()))
+            } else if DirectoryContents.exists(base + path), path.split(separator: "/").count < maximumDepth {
+                names += try self.names(in: base, below: path)
+            }
+        }
+        return names
+    }
+
+    /// The most levels of directories that are looked at.
+    private static let maximumDepth = 8
 
     private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
 

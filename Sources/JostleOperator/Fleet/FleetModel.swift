@@ -23,6 +23,9 @@ package struct FleetModel: Sendable {
     /// The documents that the broker holds.
     package private(set) var documents: [FleetDocumentID: StoredDocument] = [:]
 
+    /// The highest revision number of each document that this machine has seen earlier.
+    package var seenNumbers: [FleetDocumentID: Int64] = [:]
+
     /// The number of messages that were ignored, and the first of them.
     package private(set) var skippedMessages = 0
     package private(set) var firstSkipped: [Skipped] = []
@@ -110,8 +113,6 @@ package struct FleetModel: Sendable {
                 board.lastEvent = event
             }
         } catch {
-            board.malformedMessages += 1
-            board.lastProblem = MessageFields.bounded("\(error)")
             skip(message.topic, "\(error)")
         }
         boards[id] = board

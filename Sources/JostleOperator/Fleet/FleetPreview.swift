@@ -122,7 +122,10 @@ package struct FleetPreview: Sendable {
             _ document: FleetDocumentID, _ id: String, _ proposal: [FleetDocumentID: JSONValue], _ model: FleetModel
         ) -> [PatchCheck.Value] {
             let layer = model.documents[document]?.layer
-            if let candidate = layer?.candidate, candidate.selects(id) {
+            let status = model.boards[id]?.status(of: document)
+            // What the device has refused of the present document is not in force, and would be refused again.
+            let isAnswered = layer != nil && status?.revision == layer?.envelope.revision.number
+            if let candidate = layer?.candidate, candidate.selects(id), !isAnswered || status?.isCandidate == true {
                 return Checks.look(document, in: &candidates) { candidate.config }
             }
             if let config = proposal[document] {
@@ -130,7 +133,7 @@ package struct FleetPreview: Sendable {
                     ConfigurationNode(of: config, at: ConfigurationPosition(.layer(document.text)))
                 }
             }
-            guard let layer else { return [] }
+            guard let layer, !isAnswered || ![.rejected, .rolledBack].contains(status?.status) else { return [] }
             return Checks.look(document, in: &held) { layer.config }
         }
 

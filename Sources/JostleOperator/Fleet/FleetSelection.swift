@@ -32,7 +32,7 @@ package struct FleetFilter: Equatable, Sendable {
     package var version: String?
     /// A part of the chip's name, whatever its case.
     package var chip: String?
-    /// The status of one of the device's documents, or `current`, `waiting` or `refused`.
+    /// The status of one of the device's documents, or `current`, `waiting`, `refused` or `offline`.
     package var status: String?
     package var hasProblem = false
     package var isOnline: Bool?
@@ -40,7 +40,7 @@ package struct FleetFilter: Equatable, Sendable {
     package init() {}
 
     /// The words for `status` beside those of reports.
-    package static let states = ["current", "waiting", "refused"]
+    package static let states = ["current", "waiting", "refused", "offline"]
 
     /// Whether a device is shown.
     package func admits(_ board: FleetBoard, in model: FleetModel) -> Bool {
@@ -57,9 +57,10 @@ package struct FleetFilter: Equatable, Sendable {
 extension FleetModel {
     /// Whether a device has taken over all documents that the broker holds for it.
     package func state(of board: FleetBoard) -> WaitCondition.State {
-        var revisions: [FleetDocumentID: DocumentRevision] = [:]
-        for document in documents(of: board.id) { revisions[document] = documents[document]?.revision }
-        return WaitCondition(revisions).state(of: board, in: self) ?? .applied
+        var condition = WaitCondition([:])
+        condition.isWhole = true
+        for document in documents(of: board.id) { condition.documents[document] = documents[document]?.revision }
+        return condition.state(of: board, in: self) ?? .applied
     }
 }
 

@@ -59,6 +59,12 @@ package final class FleetSession {
     private var nextToken = 0
     /// When the last retained message arrived.
     private var lastRetained = WallClock.monotonic
+    /// Whether a message has been given to the client, so that the broker may have stored it.
+    package private(set) var hasSent = false
+
+    /// Whether there is a connection to the broker at present.
+    package var isConnected: Bool { inbox.status.isConnected }
+
     /// Receives the messages that are none of the model's.
     var onOther: ((MQTTMessage) -> Void)?
 
@@ -218,6 +224,9 @@ package final class FleetSession {
         if messages.contains(where: \.retain) { lastRetained = WallClock.monotonic }
     }
 
+    /// Takes the revision numbers that this machine has seen earlier.
+    package func remember(_ numbers: [FleetDocumentID: Int64]) { model.seenNumbers = numbers }
+
     // MARK: Publishing
 
     /// What the broker said of a published message.
@@ -239,8 +248,9 @@ package final class FleetSession {
                 do throws(MQTTError) {
                     try client.publish(message, token: token)
                     isAccepted = true
+                    hasSent = true
                 } catch {
-                    guard case .queueFull = error else {
+                    guard case .queueFull = error, inbox.status.isConnected else {
                         if case .notConnected = error { throw .notConnected(inbox.status.lastFailure) }
                         throw .mqtt(error)
                     }

@@ -35,7 +35,7 @@ extension FleetSessionError: CustomStringConvertible {
         case .notAllowed(let filter, let reason): return "may not subscribe to \(filter): \(reason)"
         case .incomplete(let dropped): return "\(dropped) messages of the broker did not fit into the memory set aside"
         case .unsettled(let seconds):
-            return "the broker was still sending after \(seconds.rounded(to: 0)) s; allow more time with --settle 2"
+            return "the broker was still sending after \(seconds.rounded(to: 0)) s; allow more time with --settle"
         case .interrupted: return "interrupted"
         }
     }

@@ -101,16 +101,17 @@ package struct LayerEdit: Equatable, Sendable {
         return .object(members)
     }
 
-    /// The draft of the changed document; a candidate stays as it is. `nil` if the change alters nothing.
+    /// The draft of the changed document; a candidate stays as it is. `nil` if the change alters nothing, unless the
+    /// document has to be published again (`repeats`).
     ///
     /// - Throws: if the change cannot be made.
     package func draft(
-        changing document: LayerDocument?, by: String?, at: Int64?, note: String?
+        changing document: LayerDocument?, repeats: Bool = false, by: String?, at: Int64?, note: String?
     ) throws(ConfigurationProblem) -> DocumentDraft? {
         let old = document.map { JSONValue($0.config) } ?? .object([])
         let new = try applied(to: old)
         let ignores = ignoresUnknownKeys ?? document?.ignoresUnknownKeys ?? false
-        if let document, ignores == document.ignoresUnknownKeys, LayerEdit.isEqual(new, old) { return nil }
+        if let document, !repeats, ignores == document.ignoresUnknownKeys, LayerEdit.isEqual(new, old) { return nil }
         if document == nil, new == .object([]) { return nil }
         return DocumentDraft(
             config: new, candidate: document?.candidate?.json, ignoresUnknownKeys: ignores, by: by, at: at, note: note)

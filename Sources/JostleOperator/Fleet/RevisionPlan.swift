@@ -11,36 +11,59 @@ package struct RevisionPlan: Equatable, Sendable {
     /// The number of the broker's document; `nil` if it has none.
     package let held: Int64?
 
+    /// Whether devices accept the number of the broker's document. A document with a number that is too high for them is
+    /// no base for others.
+    package let isHeldCredible: Bool
+
     /// The number of the next document.
     package let next: Int64
 
     /// The devices that have a newer document than the broker: the broker lost it, or got an older state back.
     package let ahead: [Claim]
 
-    /// The devices whose numbers are beyond what any device would accept. They are not counted: one device that reports
+    /// The devices whose numbers are beyond what most devices would accept. They are not counted: one device that reports
     /// a huge number must not make the next document too large a step for all others.
     package let implausible: [Claim]
 
+    /// Whether a device holds another document than the broker under the broker's number. Only a new number resolves
+    /// that, even if the content stays.
+    package let hasConflict: Bool
+
+    /// Whether devices can have the broker's document, and no newer or other one: the same content need not be published
+    /// again.
+    package var isUpToDate: Bool { isHeldCredible && ahead.isEmpty && !hasConflict }
+
     package init(for document: FleetDocumentID, in model: FleetModel) {
-        let held = model.documents[document]?.number
+        let stored = model.documents[document]
+        let held = stored?.number
         let boards: [FleetBoard] =
             switch document {
             case .device(let id), .registry(let id): model.boards[id].map { [$0] } ?? []
             case .all, .group: Array(model.boards.values)
             }
         let claims = boards.compactMap { board in
-            board.status(of: document)?.highestNumber.map { Claim(id: board.id, number: $0) }
+            board.status(of: document)?.acceptedNumber.map { Claim(id: board.id, number: $0) }
         }.filter { $0.number > 0 }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
-        // A document that is unreadable may have any number. Devices do not accept it, so it does not count beyond what
-        // they would accept.
-        let isReadable = model.documents[document]?.revision != nil
-        let base = (isReadable ? held : nil) ?? claims.first?.number ?? 0
-        let limit = base.addingReportingOverflow(DocumentRevision.maximumStep - 1).partialValue
+        // A number that somebody published need not be one that devices accept, and a single device may claim anything.
+        let usual = claims.isEmpty ? nil : claims[(claims.count - 1) / 2].number
+        let base = [stored?.revision?.number, usual].compactMap { $0 }.min() ?? 0
+        let limit = min(base + DocumentRevision.maximumStep, DocumentRevision.maximum) - 1
+        let isHeldCredible = held.map { $0 <= limit } ?? true
         let credible = claims.filter { $0.number <= limit }
-        let highest = max(base, credible.last?.number ?? 0, held.map { $0 <= limit ? $0 : 0 } ?? 0)
+        // What this machine has seen may be all that is left of the numbers of a device that was forgotten.
+        let seen = model.seenNumbers[document] ?? 0
+        let isSeenCredible = seen <= limit || base == 0 && seen < DocumentRevision.maximum
+        let counted = [isHeldCredible ? held : nil, credible.last?.number, isSeenCredible ? seen : nil]
         self.held = held
-        next = highest + 1
-        ahead = credible.filter { $0.number > held ?? 0 }
+        self.isHeldCredible = isHeldCredible
+        next = (counted.compactMap { $0 }.max() ?? 0) + 1
+        ahead = credible.filter { $0.number > (isHeldCredible ? held ?? 0 : 0) }
         implausible = claims.filter { $0.number > limit }
+        hasConflict = boards.contains { board in
+            guard let revision = stored?.revision, let layer = board.status(of: document),
+                layer.revision == revision.number
+            else { return false }
+            return layer.status == .conflict || layer.hash.map { $0 != revision.shortHash } ?? false
+        }
     }
 }

@@ -8,9 +8,18 @@ package struct WaitCondition: Equatable, Sendable {
     /// The devices that count; `nil` counts all.
     package var ids: Set<String>?
 
+    /// Whether the devices must have everything that the broker holds for them, and nothing that it has lost.
+    package var isWhole = false
+
     package init(_ documents: [FleetDocumentID: DocumentRevision], ids: Set<String>? = nil) {
         self.documents = documents
         self.ids = ids
+    }
+
+    /// Everything that the broker holds must be in force on the devices that read it.
+    package init(everythingIn model: FleetModel, ids: Set<String>? = nil) {
+        self.init(model.documents.compactMapValues(\.revision), ids: ids)
+        isWhole = true
     }
 
     /// What became of the documents on a device.
@@ -41,9 +50,15 @@ package struct WaitCondition: Equatable, Sendable {
     func state(of board: FleetBoard, in model: FleetModel) -> State? {
         var refusals: [String] = []
         var waiting: String?
-        var isReader = false
+        var isReader = isWhole && board.report != nil
         for document in model.documents(of: board.id) {
-            guard let revision = documents[document] else { continue }
+            guard let revision = documents[document] else {
+                if isWhole, let loss = WaitCondition.loss(of: document, board, model) {
+                    isReader = true
+                    refusals.append(loss)
+                }
+                continue
+            }
             isReader = true
             switch WaitCondition.state(of: board, document, revision) {
             case .applied, .offline: break
@@ -52,9 +67,20 @@ package struct WaitCondition: Equatable, Sendable {
             }
         }
         guard isReader else { return nil }
+        if refusals.isEmpty, waiting == nil { return .applied }
+        guard board.isOnline == true else { return .offline }
         if !refusals.isEmpty { return .refused(refusals) }
-        guard let waiting else { return .applied }
-        return board.isOnline == true ? .waiting(waiting) : .offline
+        return waiting.map { .waiting($0) } ?? .applied
+    }
+
+    /// Why a device cannot have a document of which the broker holds no readable one; `nil` if it has none either.
+    private static func loss(of document: FleetDocumentID, _ board: FleetBoard, _ model: FleetModel) -> String? {
+        let name = document.layer?.text ?? "registry"
+        if let problem = model.documents[document]?.problem {
+            return "\(name): the broker holds something that is none: \(problem)"
+        }
+        guard let number = board.status(of: document)?.acceptedNumber else { return nil }
+        return "\(name) \(number): missing: the broker does not hold it any more"
     }
 
     private static func state(
@@ -81,8 +107,8 @@ package struct WaitCondition: Equatable, Sendable {
             if let reason = layer.reason { lines.append("\(name) \(number) \(layer.status.word): \(reason)") }
             return .refused(lines.isEmpty ? ["\(name) \(number) \(layer.status.word)"] : lines)
         case .applied, .stale:
-            return .refused(["\(name) \(revision.number): it holds the newer revision \(layer.highestNumber ?? number)"]
-            )
+            let newer = layer.acceptedNumber ?? number
+            return .refused(["\(name) \(revision.number): it holds the newer revision \(newer)"])
         case .none, .pending, .missing, .other:
             return .waiting("\(reported) \(number)" + (layer.reason.map { ": \($0)" } ?? ""))
         }

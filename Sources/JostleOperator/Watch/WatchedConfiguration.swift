@@ -1,3 +1,5 @@
+internal import JostleMessages
+
 /// How a device took the fleet's layers of its configuration: `layers` in its `config/reported`.
 package struct WatchedConfiguration: Equatable, Sendable {
     /// The most layers that are kept.
@@ -31,7 +33,7 @@ package struct WatchedConfiguration: Equatable, Sendable {
         }
 
         /// Whether the device does not follow what the fleet wants.
-        package var needsAttention: Bool { ["rolled_back", "rejected", "conflict"].contains(status) }
+        package var needsAttention: Bool { LayerStatus(status).isProblem }
     }
 
     /// The layers, in the device's order.
@@ -44,7 +46,7 @@ package struct WatchedConfiguration: Equatable, Sendable {
         layers = objects.map { Layer($0.key, $0.fields) }
     }
 
-    /// The worst status among the layers.
+    /// The worst status among the layers; one that this program does not know, so that it is seen.
     package var status: String {
         let ranks = layers.map { layer in
             (layer.status, WatchedConfiguration.statuses.firstIndex(of: layer.status) ?? 0)

@@ -80,11 +80,12 @@ struct Arguments {
     func has(_ name: String) -> Bool { switches.contains(name) }
 
     /// The value of an option as a positive number of seconds: `30`, `30s` or `30 s`; at most thirty years.
-    func seconds(_ name: String) throws(CommandFailure) -> Double? {
+    func seconds(_ name: String, atMost maximum: Double = 1e8) throws(CommandFailure) -> Double? {
         guard let text = value(name) else { return nil }
         let number = text.hasSuffix("s") ? String(text.dropLast()) : text
-        guard let seconds = Double(number.filter { $0 != " " }), seconds > 0, seconds <= 1e9 else {
-            throw CommandFailure(.usage, "--\(name) is \"\(text)\", not a number of seconds such as 30 or 2.5s")
+        guard let seconds = Double(number.filter { $0 != " " }), seconds > 0, seconds <= maximum else {
+            let limit = maximum < 1e8 ? ", at most \(formatted(maximum, "%.15g"))" : ""
+            throw CommandFailure(.usage, "--\(name) is \"\(text)\", not a number of seconds such as 30 or 2.5s\(limit)")
         }
         return seconds
     }

@@ -1,6 +1,7 @@
 internal import JostleAgent
 internal import JostleConfiguration
 internal import JostleMessages
+internal import LinuxSystem
 internal import StateStorage
 
 /// `jostle config`: the configuration that is in force on this board.
@@ -28,6 +29,10 @@ enum ConfigCommand {
     static func show(_ arguments: Arguments) throws(CommandFailure) {
         let loaded = try Configuration.load(arguments)
         let directory = arguments.value("state") ?? Configuration.stateDirectory
+        // Without the option there may be no agent yet, and the file alone is in force.
+        if arguments.value("state") != nil, !DirectoryContents.exists(directory) {
+            throw CommandFailure(.noInput, "\(directory): no such directory")
+        }
         let stack = StoredSettings.stack(upon: loaded, in: directory)
         if arguments.has("json") {
             let report: JSONValue = ["settings": stack.values, "origins": stack.origins]

@@ -33,7 +33,12 @@ extension FleetCommand {
     static func apply(_ arguments: Arguments) throws(CommandFailure) {
         let path = arguments.operand(0) ?? ""
         let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
-        let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores)
+        let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
+        if arguments.has("prune"), directory.documents.isEmpty {
+            throw CommandFailure(
+                .noInput,
+                "\(path) has no file of a fleet, and --prune would empty everything: is it the right directory?")
+        }
         let note = try FleetOptions.note(arguments)
         let manner = try FleetRun.Manner(arguments)
         if arguments.has("check") {
@@ -64,7 +69,14 @@ extension FleetCommand {
     static func export(_ arguments: Arguments) throws(CommandFailure) {
         let operand = arguments.operand(0) ?? ""
         let path = operand.hasSuffix("/") && operand.count > 1 ? String(operand.dropLast()) : operand
-        let present = DirectoryContents.names(path).filter { !$0.hasPrefix(".") }
+        var present: [String] = []
+        if DirectoryContents.exists(path) {
+            do throws(SystemFailure) {
+                present = try DirectoryContents.names(path).filter { !$0.hasPrefix(".") }
+            } catch {
+                throw CommandFailure(.cannotCreate, "\(path): \(error)")
+            }
+        }
         if !present.isEmpty, !arguments.has("force") {
             throw CommandFailure(.cannotCreate, "\(path) is not empty; --force overwrites the files in it")
         }
@@ -72,6 +84,11 @@ extension FleetCommand {
         for (id, stored) in connection.model.documents.sorted(by: { $0.key < $1.key }) {
             if let problem = stored.problem { Output.errors("jostle: \(id.text) is unreadable: \(problem)") }
             guard let layer = stored.layer else { continue }
+            if layer.ignoresUnknownKeys {
+                Output.errors(
+                    "jostle: \(id.text): boards leave out keys that they do not know; files do not say so. It stays so if "
+                        + "you apply them, with --unknown ignore if this program does not know a key either")
+            }
             if layer.candidate != nil { Output.errors("jostle: \(id.text): files do not hold its candidate") }
         }
         let files = FleetDirectory.files(of: connection.model)

@@ -31,7 +31,7 @@ extension FleetCommand {
                 throw CommandFailure(.usage, "name a directory, or the devices: --all, --group GROUP or --device ID")
             }
             let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
-            let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores)
+            let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
             connection = try FleetConnection.open(arguments)
             try connection.complete(directory.documents)
             let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: nil)

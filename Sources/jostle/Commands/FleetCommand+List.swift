@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import JostleOperator
 
 /// `jostle fleet list`: the devices and whether they have their configuration.
@@ -62,7 +63,7 @@ extension FleetCommand {
         filter.version = arguments.value("version")
         filter.chip = arguments.value("chip")
         filter.status = arguments.value("status")
-        let statuses = BoardReport.Status.words + FleetFilter.states
+        let statuses = LayerStatus.words + FleetFilter.states
         if let status = filter.status, !statuses.contains(status) {
             throw CommandFailure(
                 .usage, "--status is \"\(status)\"; the statuses are \(statuses.joined(separator: ", "))")

@@ -35,13 +35,19 @@ extension FleetCommand {
         try connection.complete([id])
         let present = connection.model.documents[id]
         let revisions = connection.revisions(of: id)
-        let earlier = revisions.first { stored in
-            if let number { return stored.number == number }
-            return !hasSameContent(stored, present) && stored.number ?? 0 < present?.number ?? .max
-        }
+        let plan = RevisionPlan(for: id, in: connection.model)
+        // What this machine saw before the present one.
+        let place = present.flatMap { revisions.firstIndex(of: $0) }
+        let before = revisions[(place.map { $0 + 1 } ?? 0)...]
+        let earlier =
+            if let number { revisions.first { $0.number == number } } else {
+                before.first { !hasSameContent($0, present) }
+            }
         guard let earlier else { throw noRevision(id, number, revisions) }
-        if hasSameContent(earlier, present), RevisionPlan(for: id, in: connection.model).ahead.isEmpty {
-            Output.line("\(id.text): revision \(present?.number ?? 0) is the same as \(earlier.number ?? 0)")
+        if hasSameContent(earlier, present), plan.isUpToDate {
+            if !manner.isJSON {
+                Output.line("\(id.text): revision \(present?.number ?? 0) is the same as \(earlier.number ?? 0)")
+            }
             try FleetRun.publish([], unchanged: [id], connection, manner)
             return
         }
@@ -55,7 +61,6 @@ extension FleetCommand {
         } else {
             throw noRevision(id, number, revisions)
         }
-        let plan = RevisionPlan(for: id, in: connection.model)
         try FleetRun.publish([FleetRun.Change(document: id, draft: draft, revision: plan)], connection, manner)
     }
 

@@ -57,7 +57,17 @@ extension FleetCommand {
                 Output.line("\(id.text): nothing to change\(number.map { " in revision \($0)" } ?? "")")
             }
         }
+        FleetEdit.warnOfRefusals(result, connection.model)
+        warnOfUnknownDevices(selection, connection.model)
         try FleetRun.publish(result.changes, unchanged: result.unchanged, connection, manner)
+    }
+
+    /// A layer for a device that does not exist yet is in order, but more often the id is mistyped.
+    private static func warnOfUnknownDevices(_ selection: FleetSelection, _ model: FleetModel) {
+        guard case .devices(let ids) = selection else { return }
+        for id in ids where model.boards[id] == nil && model.documents[.registry(id)] == nil {
+            Output.errors("jostle: the broker knows no device \(id) yet; its layer waits for it")
+        }
     }
 
     static func get(_ arguments: Arguments) throws(CommandFailure) {

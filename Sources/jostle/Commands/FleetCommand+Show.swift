@@ -1,4 +1,5 @@
 internal import JostleConfiguration
+internal import JostleMessages
 internal import JostleOperator
 
 /// `jostle fleet show`: everything known of one device.
@@ -88,7 +89,7 @@ extension FleetCommand {
         for document in documents {
             let layer = reported.first { $0.document == document }?.layer
             let stored = model.documents[document]
-            guard stored != nil || layer != nil && layer?.status != BoardReport.Status.none else { continue }
+            guard stored != nil || layer != nil && layer?.status != LayerStatus.none else { continue }
             var held = "-"
             if let envelope = stored?.envelope {
                 held = "\(envelope.revision.number), \(FleetText.origin(envelope))"

@@ -23,8 +23,10 @@ extension FleetCommand {
                 throw CommandFailure(.unavailable, "the broker knows no device \(unknown)")
             }
         }
-        let documents = connection.model.documents.compactMapValues(\.revision)
-        try FleetRun.wait(
-            for: WaitCondition(documents, ids: ids), seconds, connection, isJSON: arguments.has("json"))
+        let condition = WaitCondition(everythingIn: connection.model, ids: ids)
+        guard !condition.boards(in: connection.model).isEmpty else {
+            throw CommandFailure(.temporary, "no device of these has reported its configuration")
+        }
+        try FleetRun.wait(for: condition, seconds, connection, isJSON: arguments.has("json"))
     }
 }

@@ -30,7 +30,7 @@ struct FleetConnection {
         let broker = arguments.value("broker").map { ["mqtt.broker=\($0)", "mqtt.command_broker="] } ?? []
         let settings = try Configuration.load(arguments, overrides: broker).settings
         var times = FleetSession.Times()
-        if let seconds = try arguments.seconds("settle") {
+        if let seconds = try arguments.seconds("settle", atMost: 600) {
             times.quiet = seconds
             times.reading = max(times.reading, 30 * seconds)
         }
@@ -45,22 +45,25 @@ struct FleetConnection {
             throw CommandFailure(error)
         }
         let connection = FleetConnection(session: session, settings: settings, history: history)
+        session.remember(history.numbers)
         connection.keepDocuments()
         FleetNames(session.model).keep(stateDirectory: Configuration.stateDirectory)
         connection.reportSkipped()
         return connection
     }
 
-    /// Keeps the documents that the broker holds, so that `rollback` can go back to them.
+    /// Keeps the documents that the broker holds, so that `rollback` can go back to them. One whose number boards refuse
+    /// was never in force.
     func keepDocuments() {
+        let documents = model.documents.filter { RevisionPlan(for: $0.key, in: model).isHeldCredible }
         do throws(SystemFailure) {
-            try history.keep(model.documents)
+            try history.keep(documents)
         } catch {
             Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
         }
     }
 
-    /// The kept revisions of a document, the newest first.
+    /// The kept revisions of a document, the one that was first seen last at the beginning.
     func revisions(of document: FleetDocumentID) -> [StoredDocument] { history.revisions(of: document) }
 
     /// Reads documents by their own topics before they are changed, if the broker may not have sent them.

@@ -27,13 +27,7 @@ enum FleetEdit {
         } catch {
             throw CommandFailure(.usage, "\(error)")
         }
-        var ignores: Bool?
-        switch arguments.value("unknown") {
-        case nil: break
-        case "ignore": ignores = true
-        case "reject": ignores = false
-        case let word?: throw CommandFailure(.usage, "--unknown is \"\(word)\", not reject or ignore")
-        }
+        let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
         let edit = LayerEdit(changes, ignoresUnknownKeys: ignores)
         let set = changes.filter { if case .set = $0 { true } else { false } }
         var problems: [ConfigurationProblem] = []
@@ -82,7 +76,8 @@ enum FleetEdit {
             let draft: DocumentDraft?
             do throws(ConfigurationProblem) {
                 draft = try edit.draft(
-                    changing: stored?.layer, by: FleetConnection.author, at: FleetConnection.now, note: note)
+                    changing: stored?.layer, repeats: plan.hasConflict, by: FleetConnection.author,
+                    at: FleetConnection.now, note: note)
             } catch {
                 throw CommandFailure(.badData, "\(error)")
             }
@@ -90,13 +85,46 @@ enum FleetEdit {
                 result.unchanged.append(id)
                 continue
             }
+            try requireValid(id, draft)
             result.changes.append(FleetRun.Change(document: id, draft: draft, revision: plan))
         }
         return result
     }
 
+    /// Refuses to publish a layer that boards would refuse: it had a wrong value before, or does not fit the new one.
+    private static func requireValid(_ id: FleetDocumentID, _ draft: DocumentDraft) throws(CommandFailure) {
+        guard let config = draft.content.first(where: { $0.name == "config" })?.value else { return }
+        let ignores = draft.content.contains { $0.name == "unknown" }
+        let problems = check(config, ignores).problems
+        guard problems.isEmpty else {
+            throw CommandFailure(
+                .badData, lines: ["\(id.text): boards would refuse the layer:"] + problems.map { "  \(text($0))" })
+        }
+    }
+
+    /// Says which boards would refuse the changed layers, because they do not let their fleet set a key.
+    static func warnOfRefusals(_ result: Result, _ model: FleetModel) {
+        let proposal = FleetPreview.Proposal(result.changes.map { ($0.document, $0.draft.content) })
+        var ids: [String: [String]] = [:]
+        for board in FleetPreview(proposal, model).boards {
+            for key in board.refusedKeys { ids[key, default: []].append(board.id) }
+        }
+        for (key, ids) in ids.sorted(by: { $0.key < $1.key }) {
+            let names = FleetText.names(ids)
+            Output.errors("jostle: \(key) is not in fleet.remote of \(names): the layer will be refused there")
+        }
+    }
+
     /// Refuses to build on a layer of which boards have a newer revision than the broker.
     static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan) throws(CommandFailure) {
+        guard plan.isHeldCredible else {
+            throw CommandFailure(
+                .badData,
+                lines: [
+                    "\(id.text): the broker holds revision \(plan.held ?? 0), a number that boards refuse",
+                    "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)",
+                ])
+        }
         guard let highest = plan.ahead.last else { return }
         let held = plan.held.map { "holds only revision \($0)" } ?? "holds none"
         throw CommandFailure(

@@ -24,10 +24,11 @@ enum FleetFiles {
         return directory
     }
 
-    /// The value of `--unknown`.
-    static func ignoresUnknownKeys(_ arguments: Arguments) throws(CommandFailure) -> Bool {
+    /// The value of `--unknown`; `nil` without it.
+    static func ignoresUnknownKeys(_ arguments: Arguments) throws(CommandFailure) -> Bool? {
         switch arguments.value("unknown") {
-        case nil, "reject": return false
+        case nil: return nil
+        case "reject": return false
         case "ignore": return true
         case let word?: throw CommandFailure(.usage, "--unknown is \"\(word)\", not reject or ignore")
         }

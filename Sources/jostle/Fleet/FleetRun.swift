@@ -106,7 +106,14 @@ enum FleetRun {
             connection.keepDocuments()
             return outcomes
         } catch {
-            throw CommandFailure(error)
+            guard connection.session.hasSent else { throw CommandFailure(error) }
+            let sent = publications.map { "\($0.document.text) revision \($0.revision.number)" }
+            throw CommandFailure(
+                .temporary,
+                lines: CommandFailure(error).lines + [
+                    "It was sent, and the broker may have it: \(FleetText.names(sent))",
+                    "Look with jostle fleet get, and with jostle fleet wait for the boards",
+                ])
         }
     }
 
@@ -159,6 +166,8 @@ enum FleetRun {
                 return summary.isSettled
             }
         } catch {
+            // The error gets a line of its own.
+            if hasProgress { Output.line(shown, replacesLive: true) }
             throw CommandFailure(error)
         }
         let summary = WaitSummary(condition.boards(in: connection.model))
@@ -174,7 +183,8 @@ enum FleetRun {
         let waiting = grouped(summary.waiting).map { "not yet: \(FleetText.names($0.ids)) (\($0.reason))" }
         let refusals = summary.refused.flatMap { id, reasons in reasons.map { (id: id, reason: $0) } }
         let refused = grouped(refusals).map { "\(FleetText.names($0.ids)): \($0.reason)" }
-        throw CommandFailure(.temporary, lines: waiting + refused)
+        let loss = connection.session.isConnected ? [] : ["the connection to the broker was lost while waiting"]
+        throw CommandFailure(.temporary, lines: waiting + refused + loss)
     }
 
     /// The devices of each reason, in the order of the first ones.

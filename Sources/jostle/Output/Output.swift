@@ -37,6 +37,9 @@ enum Output {
         fflush(nil)
     }
 
+    /// Flushes standard output at the end of the program; returns false if any of it was not written.
+    static func finish() -> Bool { StandardOutput.isWritten() }
+
     // MARK: Standard output with error checking
 
     /// Writes a line immediately; returns false, with errno set, on failure.

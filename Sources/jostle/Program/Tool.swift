@@ -3,8 +3,11 @@ enum Tool {
     static func main(_ words: [String]) -> ExitStatus {
         do throws(CommandFailure) {
             try run(words)
+            guard Output.finish() else { throw CommandFailure(.cannotCreate, "standard output cannot be written") }
             return .success
         } catch {
+            // What was printed before the error comes before it, also in a pipe.
+            Output.flush()
             Output.errors(["jostle: \(error.lines[0])"] + error.lines.dropFirst())
             return error.status
         }

@@ -1,0 +1,36 @@
+internal import Glibc
+
+/// Lists directories.
+package enum DirectoryContents {
+    /// The names in a directory in order, without `.` and `..`: opendir(3), readdir(3).
+    ///
+    /// - Throws: why it cannot be read.
+    package static func names(_ path: String) throws(SystemFailure) -> [String] {
+        guard let stream = opendir(path) else { throw SystemFailure(code: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else { break }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        guard errno == 0 else { throw SystemFailure(code: errno) }
+        return names.sorted()
+    }
+
+    /// Whether a directory is at `path`: stat(2).
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// When a file was last changed, nanoseconds since 1970; `nil` if there is none.
+    package static func modificationTime(_ path: String) -> Int64? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    }
+}
