@@ -52,6 +52,17 @@ import Testing
         #expect(board.sensitivity == 9)
     }
 
+    /// The shortest time is over before the sensor counts as silent.
+    @Test func silenceIsNoticedInTheShortestProbation() throws {
+        var board = try FleetBench(
+            "fleet: { probation: 10 s }", retained: [Self.all: layer(1, sensitivity: 3)])
+        try board.pass(70)
+        try board.publish(.all, layer(2, sensitivity: 9))
+        board.hasSensor = false
+        try board.pass(20)
+        try expectUndone(&board, reason: "the sensor delivers no samples any more")
+    }
+
     @Test func undoneWhenSensorIsSilent() throws {
         var board = try board()
         board.hasSensor = false

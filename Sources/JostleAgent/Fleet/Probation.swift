@@ -85,6 +85,7 @@ struct Probation: Equatable, Sendable {
         }
         if misses >= Probation.maximumMisses { return .failed("the agent cannot keep up") }
         if touchesNetwork, timeCutOff >= duration { return .failed("there was no connection since") }
-        return timeConnected >= duration ? .passed : .undecided
+        // A sensor that is silent at the end of the time has not shown that it works.
+        return timeConnected >= duration && !(hadSamples && silentChecks > 0) ? .passed : .undecided
     }
 }
