@@ -119,8 +119,8 @@ let package = Package(
         .testTarget(
             name: "JostleMessagesTests",
             dependencies: [
-                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "LinuxSystem", "MosquittoClient",
-                "MotionCore",
+                "BrokerTestSupport", "Cryptography", "JostleConfiguration", "JostleMessages", "LinuxSystem",
+                "MosquittoClient", "MotionCore",
             ]),
         .testTarget(
             name: "JostleOperatorTests",

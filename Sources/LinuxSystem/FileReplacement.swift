@@ -24,6 +24,24 @@ extension FileContents {
         try synchronise(directory)
     }
 
+    /// Creates a file with these permissions, whatever the umask, and syncs it and its directory (open(2), write(2),
+    /// fsync(2)).
+    ///
+    /// - Throws: the failure: `EEXIST` if there is a file already.
+    package static func create(_ path: String, with contents: [UInt8], mode: UInt32) throws(SystemFailure) {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode) & 0o600)
+        guard file >= 0 else { throw SystemFailure(code: errno) }
+        do throws(SystemFailure) {
+            defer { _ = close(file) }
+            guard fchmod(file, mode_t(mode)) == 0 else { throw SystemFailure(code: errno) }
+            try write(contents, to: file)
+        } catch {
+            _ = unlink(path)
+            throw error
+        }
+        try synchronise(parts(of: path).directory)
+    }
+
     /// Removes a file and syncs the directory: unlink(2), fsync(2). A missing file is not an error.
     package static func remove(_ path: String) throws(SystemFailure) {
         guard unlink(path) == 0 else {
@@ -68,6 +86,11 @@ extension FileContents {
             _ = fchown(file, old.st_uid, old.st_gid)
             _ = fchmod(file, old.st_mode & 0o7777)
         }
+        try write(contents, to: file)
+    }
+
+    /// Writes to an open file and synchronises it.
+    private static func write(_ contents: [UInt8], to file: Int32) throws(SystemFailure) {
         var done = 0
         while done < contents.count {
             let count = contents.withUnsafeBytes { bytes in

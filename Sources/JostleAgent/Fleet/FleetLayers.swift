@@ -73,6 +73,7 @@ struct FleetLayers: Sendable {
     let topics: FleetTopics
     let duration: Double
     private let groupsInFile: [String]
+    private let trustedKeys: TrustedKeys
 
     /// The layers, lowest first.
     var records: [LayerRecord] = []
@@ -120,6 +121,9 @@ struct FleetLayers: Sendable {
         self.randomTime = randomTime
         topics = FleetTopics(prefix: settings.mqtt.prefix)
         groupsInFile = settings.device.groups
+        trustedKeys = TrustedKeys(settings.fleet.trustedKeys)
+        var stored = stored
+        let untrusted = stored.dropUntrusted(trustedKeys)
         duration = settings.fleet.probation
         storedProbation = stored.probation
         if stored.registry?.topic == topics.registry(id) { registry = stored.registry?.document }
@@ -129,7 +133,14 @@ struct FleetLayers: Sendable {
             return LayerRecord(name, topic: topic, stored: stored.layers[topic])
         }
         // Layers of another id, prefix or group are dropped.
-        mustStore = Set(stored.layers.keys) != Set(records.filter { $0.stored != StoredLayer($0.name) }.map(\.topic))
+        mustStore =
+            !untrusted.isEmpty
+            || Set(stored.layers.keys) != Set(records.filter { $0.stored != StoredLayer($0.name) }.map(\.topic))
+        for index in records.indices {
+            guard let problem = untrusted[records[index].topic] else { continue }
+            records[index].finding = .rejected(revision: records[index].stored.highest?.number, [problem])
+        }
+        if let problem = untrusted[topics.registry(id)] { registryFinding = .rejected(revision: nil, [problem]) }
     }
 
     /// The names of the layers, lowest first.
@@ -237,7 +248,7 @@ struct FleetLayers: Sendable {
             records[index].wasSeen = true
             return []
         }
-        guard records[index].receive(message.payload, at: now.monotonic) else { return [] }
+        guard records[index].receive(message.payload, trusting: trustedKeys, at: now.monotonic) else { return [] }
         hasNews = hasNews || !records[index].isWaiting
         var steps: [Step] = logFinding(of: records[index])
         if reading?.isFirst != true { steps += evaluate(&stack, at: now) }
@@ -263,6 +274,7 @@ struct FleetLayers: Sendable {
         let document: RegistryDocument
         do throws(ConfigurationProblem) {
             document = try RegistryDocument(reading: payload)
+            if let problem = trustedKeys.problem(of: document.envelope, topic: topics.registry(id)) { throw problem }
             if let problem = document.revision.problem(after: registry?.revision, layer: .device) { throw problem }
         } catch {
             registryFinding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])

@@ -66,7 +66,7 @@ struct LayerRecord: Equatable, Sendable {
     /// Takes a message.
     ///
     /// - Returns: whether anything changed.
-    mutating func receive(_ payload: [UInt8], at now: Timestamp) -> Bool {
+    mutating func receive(_ payload: [UInt8], trusting keys: TrustedKeys, at now: Timestamp) -> Bool {
         wasSeen = true
         guard !payload.isEmpty else { return setMissing() }
         guard payload != lastPayload || isMissing else { return false }
@@ -74,7 +74,9 @@ struct LayerRecord: Equatable, Sendable {
         isMissing = false
         later = nil
         do throws(ConfigurationProblem) {
-            take(try LayerDocument(reading: payload, layer: name.text), at: now)
+            let document = try LayerDocument(reading: payload, layer: name.text)
+            if let problem = keys.problem(of: document.envelope, topic: topic) { throw problem }
+            take(document, at: now)
         } catch {
             offered = nil
             finding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])
@@ -105,12 +107,20 @@ struct LayerRecord: Equatable, Sendable {
             // After a revision was undone, the one before it is in force.
             if revision != stored.inForce?.document.revision { finding = .stale(revision) }
         } else if let highest = stored.highest, revision.number == highest.number {
-            if revision.hash != highest.hash { finding = .conflict(revision) }
+            if revision.hash != highest.hash {
+                finding = .conflict(revision)
+            } else if stored.isDropped {
+                offer(document, at: now)
+            }
         } else {
-            offered = document
-            offeredAt = now
-            isReportedAsPending = false
+            offer(document, at: now)
         }
+    }
+
+    private mutating func offer(_ document: LayerDocument, at now: Timestamp) {
+        offered = document
+        offeredAt = now
+        isReportedAsPending = false
     }
 
     /// The broker has no message on the topic.

@@ -51,8 +51,22 @@ struct StoredLayer: Equatable, Sendable {
     /// The revision that was undone, until another one is accepted.
     var undone: Undone?
 
+    /// Whether its document is no longer in force because its signature is not trusted any more.
+    var isDropped: Bool { highest != nil && inForce == nil && undone == nil }
+
     init(_ name: LayerName) {
         self.name = name
+    }
+
+    /// Drops documents whose signatures are not trusted.
+    ///
+    /// - Returns: the problem of the document that was in force; `nil` if it stays in force.
+    mutating func dropUntrusted(_ problem: (LayerContent) -> ConfigurationProblem?) -> ConfigurationProblem? {
+        if let before = proven?.content, problem(before) != nil { proven = Proven(content: nil) }
+        guard let content = inForce, let found = problem(content) else { return nil }
+        inForce = proven?.content
+        proven = nil
+        return found
     }
 
     /// Accepts a document.
@@ -139,6 +153,22 @@ struct StoredFleet: Equatable, Sendable {
         for topic in topics where layers[topic]?.undo(reason, for: id) == true { continues = true }
         if continues { probation?.deaths = 0 } else { probation = nil }
         return topics
+    }
+
+    /// Drops documents whose signatures are not trusted: they may be older than the keys, or the keys were withdrawn.
+    ///
+    /// - Returns: the problems of the layers that are no longer in force, by their topics, and of the registry.
+    mutating func dropUntrusted(_ keys: TrustedKeys) -> [String: ConfigurationProblem] {
+        var problems: [String: ConfigurationProblem] = [:]
+        for topic in layers.keys {
+            problems[topic] = layers[topic]?.dropUntrusted { keys.problem(of: $0.document.envelope, topic: topic) }
+        }
+        if let registry, let problem = keys.problem(of: registry.document.envelope, topic: registry.topic) {
+            problems[registry.topic] = problem
+            self.registry = nil
+        }
+        if !layers.values.contains(where: { $0.proven != nil }) { probation = nil }
+        return problems
     }
 
     /// Ends the probation: everything in force counts as proven.

@@ -57,6 +57,10 @@ package struct StoredConfiguration: Sendable {
         for problem in stack.resolution.refused { log.warning("a locally set value is not applied: \(problem)") }
         let keys = stack.layers.flatMap(\.entries).map(\.key)
         if !keys.isEmpty { log.info("locally set values: \(keys.joined(separator: ", "))") }
+        for record in fleet.records {
+            guard case .rejected(_, let problems)? = record.finding else { continue }
+            for problem in problems { log.warning("layer \(record.name.text) is no longer applied: \(problem)") }
+        }
         for (record, outcome) in zip(fleet.records, stack.resolution.outcomes) {
             guard let document = record.stored.inForce?.document else { continue }
             let name = "layer \(outcome.name): revision \(document.revision.number)"

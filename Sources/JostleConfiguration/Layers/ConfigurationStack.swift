@@ -98,7 +98,7 @@ package struct ConfigurationStack: Equatable, Sendable {
     }
 
     /// The value in force of a key in the form in which it is written; `nil` if there is no such key.
-    package func value(of key: String) -> JSONValue? { ConfigurationSchema.setting(key)?.write(resolution.settings) }
+    package func value(of key: String) -> JSONValue? { ConfigurationSchema.value(of: key, in: resolution.settings) }
 
     /// The highest of the fleet's layers that sets a key; `nil` if none does.
     package func layer(governing key: String) -> String? {

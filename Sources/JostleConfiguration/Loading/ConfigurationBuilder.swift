@@ -58,7 +58,7 @@ package struct ConfigurationBuilder: Sendable {
     package func finish() throws(ConfigurationErrors) -> LoadedConfiguration {
         let all = problems + contradictions
         guard all.isEmpty else { throw .invalid(all) }
-        return LoadedConfiguration(settings: settings, provenance: provenance)
+        return LoadedConfiguration(settings: settings.withDefaultsOfSignedFleet(provenance), provenance: provenance)
     }
 
     /// Combinations of values that are valid one by one but not together.
@@ -86,11 +86,32 @@ package struct ConfigurationBuilder: Sendable {
             if case .family = settings.sensor.driver { isNamed = true }
             require("a family of chips as sensor.driver", for: "sensor.identity", unless: isNamed)
         }
-        return problems + contradictoryGates + forbiddenTopics
+        return problems + contradictoryGates + forbiddenTopics + repeatedKeys
+    }
+}
+
+extension JostleSettings {
+    /// With trusted keys, a broker that somebody broke into must not control the device without a signature either: what
+    /// the configuration does not say is narrower.
+    fileprivate func withDefaultsOfSignedFleet(_ provenance: Provenance) -> JostleSettings {
+        guard !fleet.trustedKeys.isEmpty else { return self }
+        var settings = self
+        if provenance["settings.allow"] == nil { settings.settings.allow = [] }
+        if provenance["commands.allow"] == nil { settings.commands.allow = [.ping, .getState] }
+        return settings
     }
 }
 
 extension ConfigurationBuilder {
+    /// Trusted keys with the same name.
+    private var repeatedKeys: [ConfigurationProblem] {
+        let path = "fleet.trusted_keys"
+        let names = settings.fleet.trustedKeys.map(\.name)
+        guard let position = provenance[path], let name = names.first(where: { name in names.count { $0 == name } > 1 })
+        else { return [] }
+        return [ConfigurationProblem(at: position, path: path, found: name, "names two different keys")]
+    }
+
     /// Gates that no tilt can satisfy.
     private var contradictoryGates: [ConfigurationProblem] {
         GestureNames.gestures.compactMap { name, gesture in

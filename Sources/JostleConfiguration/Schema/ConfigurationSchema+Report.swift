@@ -31,6 +31,11 @@ extension ConfigurationSchema {
     /// …}, …}`.
     package static func values(of settings: JostleSettings) -> JSONValue { values(of: root, settings) }
 
+    /// The value of a key in the form in which it is written; `nil` if there is no such key.
+    package static func value(of key: String, in settings: JostleSettings) -> JSONValue? {
+        setting(key)?.write(settings)
+    }
+
     /// The settings as a YAML file that loads as the same settings; `withOrigins`, a comment names the origin of each
     /// value.
     package static func describe(

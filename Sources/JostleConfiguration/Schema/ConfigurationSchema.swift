@@ -163,6 +163,11 @@ package enum ConfigurationSchema {
                 "Time for which a new revision is watched, and undone if the device works no longer (s). Larger notices "
                     + "slower faults."
             ).restartingAgent,
+            .key(
+                "trusted_keys", \.fleet.trustedKeys, .trustedKeys,
+                "The keys whose signature the fleet's documents need; without any, they need none. With keys, the defaults "
+                    + "of settings.allow and commands.allow are [] and [ping, get-state]."
+            ).restartingAgent,
         ])
 
     private static let log = Section(

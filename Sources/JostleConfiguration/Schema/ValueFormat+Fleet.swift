@@ -8,6 +8,26 @@ extension ValueFormat<[String]> {
     static var keyPatterns: ValueFormat { anyNumber(of: .keyPattern) }
 }
 
+extension ValueFormat<[JostleSettings.TrustedKey]> {
+    /// The keys that may sign a fleet's documents.
+    static var trustedKeys: ValueFormat {
+        anyNumber(
+            of: ValueFormat<JostleSettings.TrustedKey>(
+                allowed: "public keys, NAME:BASE64, as jostle fleet keygen prints them", wantsExample: false,
+                constraints: [
+                    .init("type", "string"),
+                    .init("pattern", "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}:[A-Za-z0-9+/]{43}=$"),
+                ],
+                read: { node, _ throws(ValueRefusal) in
+                    guard let key = JostleSettings.TrustedKey(try node.scalarText()) else {
+                        throw ValueRefusal("is not a public key with a name")
+                    }
+                    return key
+                },
+                write: { .string($0.text) }), atMost: 16)
+    }
+}
+
 extension ValueFormat<String> {
     /// A group's name: the same characters as a device's id.
     static var groupName: ValueFormat {

@@ -19,6 +19,34 @@ extension JostleSettings {
         /// faults, larger keeps the way back open for longer.
         package var probation = 60.0
 
+        /// The keys whose signatures the fleet's documents need; without any, documents need none. Default: none.
+        package var trustedKeys: [TrustedKey] = []
+
         package init() {}
+    }
+
+    /// A key that signs a fleet's documents.
+    package struct TrustedKey: Equatable, Sendable {
+        /// The name in signatures.
+        package var name: String
+        /// The public key of Ed25519, 32 bytes in base64.
+        package var publicKey: String
+
+        package init(name: String, publicKey: String) {
+            self.name = name
+            self.publicKey = publicKey
+        }
+
+        /// Reads `ops-1:MCow…=`; `nil` if the text is none.
+        package init?(_ text: String) {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, Device.isID(parts[0]), parts[1].utf8.count == 44, parts[1].hasSuffix("="),
+                parts[1].dropLast().allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+" || $0 == "/") })
+            else { return nil }
+            self.init(name: parts[0], publicKey: parts[1])
+        }
+
+        /// `ops-1:MCow…=`.
+        package var text: String { "\(name):\(publicKey)" }
     }
 }

@@ -32,11 +32,14 @@ package struct DocumentDraft: Equatable, Sendable {
     }
 
     /// The message to publish.
-    package func bytes(revision: Int64) -> [UInt8] {
+    package func bytes(revision: Int64, signature: DocumentEnvelope.Signature? = nil) -> [UInt8] {
         var members: [JSONValue.Member] = [.init("schema", 1), .init("revision", .number("\(revision)"))] + content
         if let by { members.append(.init("by", .string(by))) }
         if let at { members.append(.init("at", .number("\(at)"))) }
         if let note { members.append(.init("note", .string(note))) }
+        if let signature {
+            members.append(.init("signature", ["key": .string(signature.key), "value": .string(signature.value)]))
+        }
         return Array(JSONValue.object(members).compactText.utf8)
     }
 }

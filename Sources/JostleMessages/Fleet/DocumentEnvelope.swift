@@ -32,6 +32,11 @@ package struct DocumentEnvelope: Equatable, Sendable {
         package var key: String
         /// The signature in base64.
         package var value: String
+
+        package init(key: String, value: String) {
+            self.key = key
+            self.value = value
+        }
     }
 
     /// The message as it was received.
@@ -90,8 +95,7 @@ package struct DocumentEnvelope: Equatable, Sendable {
         at = try tree.integer("at", in: 0...DocumentRevision.maximum)
         note = try tree.line("note", maximum: 1000)
         signature = try DocumentEnvelope.signature(in: tree)
-        let content = ConfigurationNode(.mapping(entries.filter { $0.key != "signature" }), at: tree.position)
-        let canonical = try CanonicalJSON.text(of: content)
+        let canonical = try CanonicalJSON.text(of: DocumentEnvelope.withoutSignature(tree))
         revision = DocumentRevision(number: number, hash: SHA256Digest(of: canonical.utf8).hexadecimal)
         self.bytes = bytes
         self.tree = tree
@@ -105,6 +109,14 @@ package struct DocumentEnvelope: Equatable, Sendable {
         } catch {
             return nil
         }
+    }
+
+    /// The whole document but for the signature.
+    var contentWithoutSignature: ConfigurationNode { DocumentEnvelope.withoutSignature(tree) }
+
+    private static func withoutSignature(_ tree: ConfigurationNode) -> ConfigurationNode {
+        guard case .mapping(let entries) = tree.value else { return tree }
+        return ConfigurationNode(.mapping(entries.filter { $0.key != "signature" }), at: tree.position)
     }
 
     private static func signature(in tree: ConfigurationNode) throws(ConfigurationProblem) -> Signature? {

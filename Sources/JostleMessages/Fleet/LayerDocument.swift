@@ -13,7 +13,12 @@ package struct LayerDocument: Equatable, Sendable {
 
         /// Whether the device `id` belongs to the part. A larger percentage with the same seed only adds devices.
         package func selects(_ id: String) -> Bool {
-            SHA256Digest(of: Array(seed.utf8) + Array(id.utf8)).fraction < percent / 100
+            Candidate.place(of: id, seed: seed) < percent / 100
+        }
+
+        /// The place of the device `id` in the order in which a growing percentage reaches devices, [0, 1).
+        package static func place(of id: String, seed: String) -> Double {
+            SHA256Digest(of: Array(seed.utf8) + Array(id.utf8)).fraction
         }
     }
 
