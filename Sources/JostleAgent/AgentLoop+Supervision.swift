@@ -111,6 +111,7 @@ extension AgentLoop {
         facts.outbox = outbox.statistics
         facts.storageFaults = storageFaults()
         facts.hasDuplicate = hasDuplicate
+        facts.gestures = events.gestures
         facts.connects = parts.client.statistics.connects
         facts.processorTime = ProcessUsage.processorTime
         facts.residentMemory = ProcessUsage.residentMemory

@@ -12,6 +12,8 @@ final class SimulatedBoards: Sendable {
         case takesAll
         /// It rejects layers that set `gestures.shake.sensitivity`.
         case rejectsSensitivity
+        /// It undoes candidates.
+        case undoesCandidates
         /// It does not react.
         case isSilent
     }
@@ -116,7 +118,10 @@ final class SimulatedBoards: Sendable {
             }
             return changed
         }
-        for board in changed { shared.publish("jostle/\(board.id)/config/reported", board.report) }
+        for board in changed {
+            shared.publish("jostle/\(board.id)/config/reported", board.report)
+            shared.publish("jostle/\(board.id)/health", board.health)
+        }
     }
 
     private static func answer(_ id: String, _ message: MQTTMessage, _ shared: Shared) {
@@ -145,14 +150,18 @@ extension SimulatedBoards.Board {
             if case .group(let group) = name, !groups.contains(group) { return false }
             guard let document = try? LayerDocument(reading: payload, layer: name.text) else { return false }
             let revision = document.revision
+            let isChosen = document.candidate?.selects(self.id) == true
             if behaviour == .rejectsSensitivity, document.config["gestures"]?["shake"]?["sensitivity"] != nil {
                 let error =
                     #"{"path":"gestures.shake.sensitivity","value":7,"allowed":"1 … 6","reason":"out of bounds"}"#
                 layers[name.text] =
                     #"{"status":"rejected","revision":\#(revision.number),"in_force":0,"errors":[\#(error)]}"#
+            } else if isChosen, behaviour == .undoesCandidates {
+                layers[name.text] =
+                    #"{"status":"rolled_back","revision":\#(revision.number),"in_force":0,"reason":"no samples"}"#
             } else {
                 layers[name.text] =
-                    #"{"status":"applied","revision":\#(revision.number),"hash":"\#(revision.shortHash)","candidate":false}"#
+                    #"{"status":"applied","revision":\#(revision.number),"hash":"\#(revision.shortHash)","candidate":\#(isChosen)}"#
             }
         }
         return true

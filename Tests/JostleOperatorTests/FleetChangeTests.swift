@@ -40,7 +40,7 @@ import Testing
         let document = try LayerDocument(reading: Array(text.utf8), layer: "all")
         let edit = LayerEdit([try LayerEdit.set("b=3")])
         let draft = try #require(try edit.draft(changing: document, by: "ada", at: 5, note: nil))
-        let published = try FleetPublication(draft, of: .all, revision: 5)
+        let published = try FleetPublication(draft, of: .all, revision: 5, topics: FleetTopics(prefix: "jostle"))
         let next = try LayerDocument(reading: published.bytes, layer: "all")
         #expect(next.revision == published.revision && next.revision.number == 5)
         #expect(next.candidate?.percent == 12.5 && next.candidate?.seed == "s" && next.ignoresUnknownKeys)
@@ -66,7 +66,9 @@ import Testing
         var config = JSONValue.object([])
         for key in keys.indices { config = try LayerEdit([.set(path: ["k\(key)"], 1)]).applied(to: config) }
         #expect(throws: ConfigurationProblem.self) {
-            try FleetPublication(DocumentDraft(config: config, by: nil, at: nil), of: .all, revision: 1)
+            try FleetPublication(
+                DocumentDraft(config: config, by: nil, at: nil), of: .all, revision: 1,
+                topics: FleetTopics(prefix: "jostle"))
         }
     }
 }

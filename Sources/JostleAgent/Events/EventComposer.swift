@@ -11,6 +11,8 @@ struct EventComposer {
     private let isSimulated: Bool
 
     private var count: UInt64 = 0
+    /// Gestures since the start: a gesture counts when it begins.
+    private(set) var gestures: UInt64 = 0
     /// The event that was stamped last. Its stamp is shared by the event's message and its actions.
     private var stamped: (event: GestureEvent, stamp: EventStamp)?
 
@@ -36,6 +38,7 @@ struct EventComposer {
             OutgoingMessage(
                 topic: topics.event(event.gesture), content: .event(id: stamp.id, fields: fields), time: time))
         let gesture = OpenGesture(gesture: event.gesture, isSimulated: event.isSimulated)
+        if event.phase == .began || event.phase == .recognized { gestures += 1 }
         return switch event.phase {
         case .began: [.setGesture(gesture, isOpen: true), message]
         case .ended, .cancelled: [.setGesture(gesture, isOpen: false), message]

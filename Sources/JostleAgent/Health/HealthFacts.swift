@@ -13,6 +13,8 @@ struct HealthFacts {
     /// °C.
     var temperature: Double?
     var droppedDeliveries = 0
+    /// Gestures since the start.
+    var gestures: UInt64 = 0
     var outbox = Outbox.Statistics()
     /// Files that could not be written or are waiting for the disk, one phrase each.
     var storageFaults: [String] = []

@@ -85,6 +85,7 @@ struct HealthReporter {
         report.add("temperature", facts.temperature, decimals: 1)
         report.add("rate", Double(samples) / elapsed, decimals: 1)
         HealthReporter.add(status, to: &report)
+        report.add("gestures", Int64(clamping: facts.gestures))
         report.add("dropped_deliveries", Int64(facts.droppedDeliveries))
         HealthReporter.add(outbox, to: &report)
         if !facts.storageFaults.isEmpty { report.add("storage_faults", facts.storageFaults) }

@@ -59,7 +59,7 @@ package final class Swarm {
     }
 
     private static func requireDescriptors(_ options: SwarmOptions) throws(SwarmError) {
-        let each = descriptorsPerBoard + (options.eventsPerMinute > 0 ? descriptorsPerOutbox : 0)
+        let each = descriptorsPerBoard + (options.hasEvents ? descriptorsPerOutbox : 0)
         let limit = DescriptorLimit.raise()
         let needed = otherDescriptors + options.devices * each
         guard needed <= limit else {
@@ -114,7 +114,7 @@ package final class Swarm {
         func loop() -> SwarmLoop {
             let surroundings = SwarmBoard.Surroundings(
                 configuration: configuration, version: version, storage: storage, tally: SwarmTally(),
-                hasOutbox: options.eventsPerMinute > 0, boards: options.devices, log: log,
+                hasOutbox: options.hasEvents, deathPause: options.deathPause, boards: options.devices, log: log,
                 isVerbose: options.isVerbose)
             return SwarmLoop(worker, poller, surroundings, first: first, step: step)
         }

@@ -135,6 +135,7 @@ extension SwarmBoard: EffectHost {
     private func apply(_ settings: JostleSettings) {
         telemetry.change(settings.publish)
         health.changeInterval(settings.publish.health.interval, at: WallClock.monotonic)
+        applyDefects(at: WallClock.monotonic)
     }
 
     /// The inputs of a health report. Processor time and memory are this board's share of the process.
@@ -145,6 +146,7 @@ extension SwarmBoard: EffectHost {
         facts.outbox = outbox?.statistics ?? Outbox.Statistics()
         facts.storageFaults = writer.faults.filter { $0.path?.hasPrefix("\(place.directory)/") ?? true }.map { "\($0)" }
         facts.hasDuplicate = hasDuplicate
+        facts.gestures = events.gestures
         facts.connects = client.statistics.connects
         facts.processorTime = SwarmBoard.processorTime(surroundings)
         facts.residentMemory = ProcessUsage.residentMemory / max(1, surroundings.boards)

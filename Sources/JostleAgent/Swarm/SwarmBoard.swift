@@ -19,6 +19,8 @@ final class SwarmBoard {
         let tally: SwarmTally
         /// Whether the boards have an outbox.
         let hasOutbox: Bool
+        /// Seconds from a death to the next start.
+        let deathPause: Double
         /// The boards in this process.
         let boards: Int
         let log: Log
@@ -42,6 +44,8 @@ final class SwarmBoard {
     private static let flushTime = 3.0
     /// Seconds from the beginning of a shake to its end.
     private static let shakeTime = 0.7
+    /// Seconds from the settings that trigger a defect to the death, and between two shakes.
+    private static let defectTime = 1.0
 
     let place: SwarmPlace
     let surroundings: Surroundings
@@ -73,6 +77,11 @@ final class SwarmBoard {
     var host: CommandHost?
     private var openShake: (event: GestureEvent, end: Timestamp)?
     private var connectionLog = ConnectionLog()
+    /// When a defect kills this process, or makes the board shake next.
+    private var deathDue: Timestamp?
+    private var shakeDue: Timestamp?
+    /// Whether a defect has killed this process.
+    private(set) var isKilled = false
     private(set) var isLeaving = false
     /// When a board that leaves disconnects at the latest; `nil` once it has begun to.
     private var farewellDue: Timestamp?
@@ -146,10 +155,21 @@ final class SwarmBoard {
         perform(telemetry.start(at: now))
         perform(telemetry.handle(SwarmSensor.stillState(at: now.monotonic)))
         openOutbox()
+        applyDefects(at: now.monotonic)
+    }
+
+    /// Begins or ends what the settings in force do to this board.
+    func applyDefects(at now: Timestamp) {
+        let kinds = place.defects.filter { $0.isTriggered(by: settings.settings) }.map(\.kind)
+        sensor.setDefective(kinds.contains(.sensor), at: now)
+        let due = now.advanced(bySeconds: SwarmBoard.defectTime)
+        deathDue = kinds.contains(.die) ? deathDue ?? due : nil
+        shakeDue = kinds.contains(.shake) ? shakeDue ?? due : nil
     }
 
     /// Drives the session and handles what is due.
     func advance(_ readiness: MQTTReadiness, at now: ClockReading) {
+        noteSamples(at: now)
         var readiness = readiness
         // What the participants publish is sent at once. A connection that ended is left to the next call, because the
         // owner must see that its descriptor is gone.
@@ -164,6 +184,7 @@ final class SwarmBoard {
 
     /// Handles an event from another thread.
     func handle(_ event: Event, at now: ClockReading) {
+        noteSamples(at: now)
         switch event {
         case .file(let file, let failure):
             perform(settings.handle(.fileWritten(file, failure: failure), at: now))
@@ -172,6 +193,11 @@ final class SwarmBoard {
         case .outbox(let outcome): withOutbox { $0.handle(outcome, at: now) }
         case .replies(let messages): for message in messages { _ = publish(message, nil) }
         }
+    }
+
+    /// The sensor has delivered samples up to now, unless it is dead.
+    private func noteSamples(at now: ClockReading) {
+        if sensor.delivers { settings.sampleArrived(at: now.monotonic) }
     }
 
     /// Passes an MQTT event to the participants.
@@ -188,12 +214,17 @@ final class SwarmBoard {
     }
 
     private func handleDeadlines(at now: ClockReading) {
-        if sensor.delivers { settings.sampleArrived(at: now.monotonic) }
+        noteSamples(at: now)
         perform(settings.handleDeadline(at: now))
         perform(formerNames.handleDeadline(at: now))
         perform(telemetry.handleDeadline(at: now))
         withOutbox { $0.handleDeadline(at: now) }
         if let openShake, openShake.end <= now.monotonic { endShake(openShake.event, .ended, at: now) }
+        if let due = shakeDue, due <= now.monotonic {
+            shakeDue = now.monotonic.advanced(bySeconds: SwarmBoard.defectTime)
+            shake(strength: 12, axis: .x, at: now)
+        }
+        if let due = deathDue, due <= now.monotonic { isKilled = true }
         if isLeaving { sayFarewell(at: now.monotonic) }
         if let due = health.nextReport, now.monotonic >= due {
             perform(telemetry.publish(health: health.report(healthFacts(at: now.monotonic), at: now)))
@@ -207,7 +238,7 @@ final class SwarmBoard {
         let pause = max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1))
         let others = [
             settings.nextDeadline, formerNames.nextDeadline, telemetry.nextDeadline, outbox?.nextDeadline,
-            health.nextReport, openShake?.end, farewellDue,
+            health.nextReport, openShake?.end, farewellDue, deathDue, shakeDue,
         ]
         return others.compactMap { $0 }.reduce(now.advanced(bySeconds: pause), min)
     }

@@ -77,6 +77,9 @@ final class SwarmLoop {
 
     private func advance(_ board: SwarmBoard, _ index: Int, _ readiness: MQTTReadiness, at now: ClockReading) {
         board.advance(readiness, at: now)
+        if board.isKilled, case .running = slots[index].state {
+            return carryOut(.die, index, pause: surroundings.deathPause, at: now)
+        }
         arm(board, index, at: now)
     }
 

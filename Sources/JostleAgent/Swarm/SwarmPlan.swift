@@ -18,6 +18,8 @@ package struct SwarmOptions: Equatable, Sendable {
     package var deathsPerMinute = 0.0
     /// Seconds from a death to the next start. Default 5.
     package var deathPause = 5.0
+    /// What settings do to a part of the boards. None by default.
+    package var defects: [SwarmDefect] = []
     /// The same seed makes the same random choices.
     package var seed: UInt64 = 1
     /// Whether the boards' own log lines are written, at the configured level; otherwise only a few errors are.
@@ -26,6 +28,9 @@ package struct SwarmOptions: Equatable, Sendable {
     package init(devices: Int) {
         self.devices = devices
     }
+
+    /// Whether boards can shake.
+    var hasEvents: Bool { eventsPerMinute > 0 || defects.contains { $0.kind == .shake } }
 }
 
 /// A board of a swarm: its names, and the place of its state.
@@ -34,20 +39,26 @@ struct SwarmPlace: Equatable, Sendable {
     var groups: [String]
     /// The board's own state directory.
     var directory: String
+    /// What settings do to this board.
+    var defects: [SwarmDefect] = []
 
     /// All boards of a swarm: `<prefix>-0001` and so on, the groups in turn, each directory below `root`.
     static func all(_ options: SwarmOptions, below root: String) -> [SwarmPlace] {
-        (0..<options.devices).map { index in
+        let defective = options.defects.enumerated().map { number, defect in
+            defect.boards(of: options.devices, seed: options.seed, stream: 100 + UInt64(number))
+        }
+        return (0..<options.devices).map { index in
             let id = "\(options.idPrefix)-\(SwarmPlace.number(index + 1))"
             let groups = options.groups
             return SwarmPlace(
-                id: id, groups: groups.isEmpty ? [] : [groups[index % groups.count]], directory: "\(root)/\(id)")
+                id: id, groups: groups.isEmpty ? [] : [groups[index % groups.count]], directory: "\(root)/\(id)",
+                defects: zip(options.defects, defective).filter { $0.1.contains(index) }.map(\.0))
         }
     }
 
     /// A second board with the same id and a state directory of its own, as from a copied memory card.
     var duplicate: SwarmPlace {
-        SwarmPlace(id: id, groups: groups, directory: "\(directory).duplicate")
+        SwarmPlace(id: id, groups: groups, directory: "\(directory).duplicate", defects: defects)
     }
 
     /// The configuration of this board.

@@ -5,29 +5,52 @@ internal import MotionCore
 struct SwarmSensor: Equatable, Sendable {
     /// Samples per second.
     private let rate: Double
-    private let start: Timestamp
-    /// When it stopped delivering; `nil` while it delivers.
-    private var end: Timestamp?
+    /// The samples before it last began to deliver.
+    private var earlierSamples = 0.0
+    /// Since when it delivers; `nil` while it does not.
+    private var start: Timestamp?
+    private var isDead: Bool
+    private var isDefective = false
 
     init(rate: Double, isDead: Bool, at now: Timestamp) {
         self.rate = rate
-        start = now
-        end = isDead ? now : nil
+        self.isDead = isDead
+        start = isDead ? nil : now
     }
 
     /// Whether it delivers samples.
-    var delivers: Bool { end == nil }
+    var delivers: Bool { start != nil }
 
     /// From now on it delivers nothing.
-    mutating func die(at now: Timestamp) { end = end ?? now }
+    mutating func die(at now: Timestamp) {
+        isDead = true
+        update(at: now)
+    }
+
+    /// It delivers nothing for as long as a defect lasts.
+    mutating func setDefective(_ isDefective: Bool, at now: Timestamp) {
+        self.isDefective = isDefective
+        update(at: now)
+    }
+
+    private mutating func update(at now: Timestamp) {
+        let delivers = !isDead && !isDefective
+        guard delivers != self.delivers else { return }
+        earlierSamples = sampleCount(at: now)
+        start = delivers ? now : nil
+    }
+
+    private func sampleCount(at now: Timestamp) -> Double {
+        earlierSamples + (start.map { max(0, now.seconds(since: $0) * rate) } ?? 0)
+    }
 
     /// The samples that it has delivered since the board's start.
-    func samples(at now: Timestamp) -> UInt64 { UInt64(max(0, (end ?? now).seconds(since: start) * rate)) }
+    func samples(at now: Timestamp) -> UInt64 { UInt64(sampleCount(at: now)) }
 
     /// The driver's state and counters.
     func status(at now: Timestamp) -> IMUStatus {
         var status = IMUStatus()
-        status.state = end == nil ? .streaming : .recovering
+        status.state = delivers ? .streaming : .recovering
         status.samples = samples(at: now)
         status.period = 1 / rate
         return status

@@ -23,4 +23,16 @@ extension WallClock {
         let date = ["\(local.tm_year + 1900)"] + [local.tm_mon + 1, local.tm_mday].map { $0 < 10 ? "0\($0)" : "\($0)" }
         return "\(date.joined(separator: "-")) \(timeOfDay(milliseconds: milliseconds))"
     }
+
+    /// The seconds since local midnight of an instant in milliseconds since 1970, by the clock on the wall.
+    ///
+    /// Not thread-safe: calls tzset(3), then localtime_r(3).
+    package static func secondsSinceMidnight(milliseconds: Int64) -> Double {
+        tzset()
+        var instant = time_t(milliseconds / 1000)
+        var local = tm()
+        guard localtime_r(&instant, &local) != nil else { return 0 }
+        let minutes = 60 * Double(local.tm_hour) + Double(local.tm_min)
+        return 60 * minutes + Double(local.tm_sec)
+    }
 }

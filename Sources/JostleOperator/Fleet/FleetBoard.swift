@@ -1,4 +1,5 @@
 package import JostleMessages
+internal import MotionCore
 
 /// A device of a fleet, as far as it has published anything.
 package struct FleetBoard: Equatable, Sendable {
@@ -8,6 +9,8 @@ package struct FleetBoard: Equatable, Sendable {
     package internal(set) var isOnline: Bool?
 
     package internal(set) var report: BoardReport?
+    /// When the report arrived.
+    var reportArrival: Timestamp?
     package internal(set) var health: WatchedDevice.Health?
     package internal(set) var state: WatchedDevice.State?
 

@@ -26,6 +26,12 @@ package struct FleetDirectory: Equatable, Sendable {
     /// The groups of each device in `registry.yaml`.
     package private(set) var registry: [String: [String]] = [:]
 
+    /// Leaves out all other layers, and the groups unless they are to stay.
+    package mutating func keep(layers ids: [FleetDocumentID], registry keepsRegistry: Bool) {
+        layers = layers.filter { ids.contains($0.key) }
+        if !keepsRegistry { registry = [:] }
+    }
+
     /// What is wrong with the files, in their order.
     package private(set) var problems: [ConfigurationProblem] = []
 

@@ -10,6 +10,8 @@ final class FleetInbox: Sendable {
     /// The state of the connection.
     struct Status {
         var isConnected = false
+        /// The number of connections so far.
+        var connections = 0
         /// Whether the connection supports response topics, as MQTT 5 does.
         var hasProperties = false
         /// The subscriptions that the broker has not answered yet.
@@ -72,6 +74,7 @@ final class FleetInbox: Sendable {
             switch event {
             case .connected(let connection):
                 state.status.isConnected = true
+                state.status.connections += 1
                 state.status.hasProperties = connection.version == .v5
                 state.status.pending = state.status.filters
             case .subscribed(let filter, _): state.status.pending.remove(filter)

@@ -102,6 +102,7 @@ package struct FleetModel: Sendable {
             case "config/reported":
                 guard let size = admit(message, replacing: board.report?.bytes.count ?? 0) else { return }
                 board.report = try BoardReport(reading: message.payload)
+                board.reportArrival = now
                 bytes = size
             case "health":
                 board.health = WatchedDevice.Health(try MessageFields(message.payload, topic: topic), at: now)

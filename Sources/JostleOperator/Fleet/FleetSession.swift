@@ -65,6 +65,9 @@ package final class FleetSession {
     /// Whether there is a connection to the broker at present.
     package var isConnected: Bool { inbox.status.isConnected }
 
+    /// The number of connections so far.
+    package var connections: Int { inbox.status.connections }
+
     /// Receives the messages that are none of the model's.
     var onOther: ((MQTTMessage) -> Void)?
 
@@ -135,7 +138,8 @@ package final class FleetSession {
         try fillGaps()
     }
 
-    func requireConnection() throws(FleetSessionError) {
+    /// - Throws: why there is no connection.
+    package func requireConnection() throws(FleetSessionError) {
         let status = inbox.status
         guard !status.isConnected else { return }
         if status.isBarred, let failure = status.lastFailure { throw .refused(failure) }

@@ -59,5 +59,16 @@ package struct StoredDocument: Equatable, Sendable {
         if case .unreadable(let problem) = content { problem } else { nil }
     }
 
+    /// Whether it says what a draft says, whoever published it, when and why.
+    package func hasContent(of draft: DocumentDraft) -> Bool {
+        if let registry {
+            let same = DocumentDraft(groups: registry.groups, by: nil, at: nil)
+            return LayerEdit.isEqual(.object(same.content), .object(draft.content))
+        }
+        guard let layer else { return false }
+        let same = DocumentDraft(copying: layer, by: nil, at: nil, note: nil)
+        return LayerEdit.isEqual(.object(same.content), .object(draft.content))
+    }
+
     package static func == (one: StoredDocument, other: StoredDocument) -> Bool { one.bytes == other.bytes }
 }

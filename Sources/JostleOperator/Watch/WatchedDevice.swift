@@ -81,6 +81,7 @@ package struct WatchedDevice: Equatable, Sendable {
         package var period: Double?
         package var temperature: Double?
         package var gaps: Double?
+        package var gestures: Double?
         package var busErrors: Double?
         package var outbox: Double?
         /// CPU use in per cent of a core, memory in MB, uptime in seconds.
@@ -100,6 +101,7 @@ package struct WatchedDevice: Equatable, Sendable {
             period = fields.number("period_ppm")
             temperature = fields.number("temperature")
             gaps = fields.number("gaps")
+            gestures = fields.number("gestures")
             busErrors = fields.sum("bus_errors")
             outbox = fields.number("outbox")
             processor = fields.number("cpu_percent")

@@ -79,15 +79,18 @@ struct Arguments {
     /// Whether a switch is given.
     func has(_ name: String) -> Bool { switches.contains(name) }
 
-    /// The value of an option as a positive number of seconds: `30`, `30s` or `30 s`; at most thirty years.
+    /// The value of an option as a positive time in seconds: `30`, `30s`, `30 s`, `10m` or `2h`; at most three years.
     func seconds(_ name: String, atMost maximum: Double = 1e8) throws(CommandFailure) -> Double? {
         guard let text = value(name) else { return nil }
-        let number = text.hasSuffix("s") ? String(text.dropLast()) : text
-        guard let seconds = Double(number.filter { $0 != " " }), seconds > 0, seconds <= maximum else {
+        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600]
+        let unit = text.last.flatMap { units[$0] }
+        let number = unit == nil ? text : String(text.dropLast())
+        guard let count = Double(number.filter { $0 != " " }), count > 0, count * (unit ?? 1) <= maximum else {
             let limit = maximum < 1e8 ? ", at most \(formatted(maximum, "%.15g"))" : ""
-            throw CommandFailure(.usage, "--\(name) is \"\(text)\", not a number of seconds such as 30 or 2.5s\(limit)")
+            throw CommandFailure(
+                .usage, "--\(name) is \"\(text)\", not a number of seconds such as 30, 2.5s, 10m or 2h\(limit)")
         }
-        return seconds
+        return count * (unit ?? 1)
     }
 
     /// The value of an option as an integer within bounds.

@@ -16,12 +16,19 @@ extension FleetCommand {
 
             Only documents that differ are published, under revisions above those of the broker and of the boards. So it
             also restores what a broker lost. Documents that are not in the directory are listed, and stay.
+
+            \(RolloutOptions.details)
             """,
         operands: [CommandUsage.Operand(name: "DIRECTORY", help: "the directory of files")],
         options: [
             CommandUsage.Option(name: "check", help: "only check the files, without a broker"),
             CommandUsage.Option(name: "prune", help: "empty the layers and groups that are not in the directory"),
-        ] + FleetOptions.publishing + [FleetEdit.unknownOption, FleetOptions.json] + FleetConnection.options)
+            CommandUsage.Option(
+                name: "document", value: "NAME",
+                help: "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
+                isRepeatable: true),
+        ] + FleetOptions.publishing + RolloutOptions.options + [FleetEdit.unknownOption, FleetOptions.json]
+            + FleetConnection.options)
 
     static let exportUsage = CommandUsage(
         name: "fleet export", summary: "write what the broker holds as files for jostle fleet apply",
@@ -33,7 +40,8 @@ extension FleetCommand {
     static func apply(_ arguments: Arguments) throws(CommandFailure) {
         let path = arguments.operand(0) ?? ""
         let ignores = try FleetFiles.ignoresUnknownKeys(arguments)
-        let directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
+        var directory = try FleetFiles.read(path, ignoresUnknownKeys: ignores ?? false)
+        try limit(&directory, to: arguments.values("document"), prunes: arguments.has("prune"))
         if arguments.has("prune"), directory.documents.isEmpty {
             throw CommandFailure(
                 .noInput,
@@ -46,23 +54,44 @@ extension FleetCommand {
             Output.line("\(path): valid, \(layers), groups of \(FleetText.count(directory.registry.count, "device"))")
             return
         }
-        let connection = try FleetConnection.open(arguments)
+        let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
+        let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
         try connection.complete(directory.documents)
         let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
         let plan = ApplyPlan(
             directory, connection.model, author: author, prunes: arguments.has("prune"), ignoresUnknownKeys: ignores)
-        if !manner.isJSON { describe(plan, prunes: arguments.has("prune")) }
+        let showsRest = !arguments.has("prune") && arguments.values("document").isEmpty
+        if !manner.isJSON { describe(plan, showsRest: showsRest) }
         let changes = plan.items.map {
             FleetRun.Change(document: $0.document, draft: $0.draft, revision: $0.revision)
         }
+        if let rollout, !changes.isEmpty { return try rollOut(changes, connection, rollout, manner, note: note) }
         try FleetRun.publish(changes, unchanged: plan.unchanged, connection, manner)
     }
 
-    private static func describe(_ plan: ApplyPlan, prunes: Bool) {
+    /// Leaves only the named documents in a directory.
+    private static func limit(
+        _ directory: inout FleetDirectory, to names: [String], prunes: Bool
+    ) throws(CommandFailure) {
+        guard !names.isEmpty else { return }
+        if prunes { throw CommandFailure(.usage, "--prune and --document exclude each other") }
+        for name in names where name != "registry" {
+            guard let id = FleetDocumentID(name), id.layer != nil else {
+                throw CommandFailure(
+                    .usage, "\"\(name)\" is no document: all, group:GROUP, device:ID, or registry")
+            }
+            guard directory.layers[id] != nil else {
+                throw CommandFailure(.noInput, "the directory has no file for \(name)")
+            }
+        }
+        directory.keep(layers: names.compactMap { FleetDocumentID($0) }, registry: names.contains("registry"))
+    }
+
+    private static func describe(_ plan: ApplyPlan, showsRest: Bool) {
         for item in plan.items { Output.line("\(item.document.text): \(item.reason)") }
         if !plan.unchanged.isEmpty { Output.line("\(FleetText.count(plan.unchanged.count, "document")) unchanged") }
         for id in plan.candidates { Output.line("\(id.text): its candidate stays as it is") }
-        guard !prunes, !plan.extra.isEmpty else { return }
+        guard showsRest, !plan.extra.isEmpty else { return }
         for id in plan.extra { Output.line("\(id.text): not in the directory; it stays (--prune empties it)") }
     }
 

@@ -10,13 +10,15 @@ extension FleetCommand {
             The values are merged into the layer that the broker holds, and published as its next revision. A value is
             written as with --set; null takes away the value of lower layers. The command waits until the devices that
             are online have taken the layer over, and names those that have not (exit status 75).
+
+            \(RolloutOptions.details)
             """,
         operands: [
             CommandUsage.Operand(
                 name: "KEY=VALUE", help: "for example gestures.shake.sensitivity=7", isRepeatable: true)
         ],
-        options: FleetOptions.selection + FleetOptions.publishing + [FleetEdit.unknownOption, FleetOptions.json]
-            + FleetConnection.options)
+        options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options
+            + [FleetEdit.unknownOption, FleetOptions.json] + FleetConnection.options)
 
     static let unsetUsage = CommandUsage(
         name: "fleet unset", summary: "remove keys from a layer, so that the layers below decide again",
@@ -24,7 +26,8 @@ extension FleetCommand {
             CommandUsage.Operand(
                 name: "KEY", help: "a key or a section, for example gestures.shake", isRepeatable: true)
         ],
-        options: FleetOptions.selection + FleetOptions.publishing + [FleetOptions.json] + FleetConnection.options)
+        options: FleetOptions.selection + FleetOptions.publishing + RolloutOptions.options + [FleetOptions.json]
+            + FleetConnection.options)
 
     static let getUsage = CommandUsage(
         name: "fleet get", summary: "print the keys of a layer as the broker holds it",
@@ -48,7 +51,8 @@ extension FleetCommand {
         let selection = try FleetOptions.selection(arguments)
         let manner = try FleetRun.Manner(arguments)
         let note = try FleetOptions.note(arguments)
-        let connection = try FleetConnection.open(arguments)
+        let rollout = try RolloutOptions.areIn(arguments) ? RolloutOptions(arguments) : nil
+        let connection = try FleetConnection.open(arguments, interests: rollout == nil ? [] : .health)
         try connection.complete(selection.layers)
         let result = try FleetEdit.apply(edit, to: selection.layers, connection.model, note: note)
         if !manner.isJSON {
@@ -59,6 +63,9 @@ extension FleetCommand {
         }
         FleetEdit.warnOfRefusals(result, connection.model)
         warnOfUnknownDevices(selection, connection.model)
+        if let rollout, !result.changes.isEmpty {
+            return try rollOut(result.changes, connection, rollout, manner, note: note)
+        }
         try FleetRun.publish(result.changes, unchanged: result.unchanged, connection, manner)
     }
 

@@ -17,12 +17,14 @@ enum FleetCommand {
                 Command(usage: diffUsage, run: diff),
                 Command(usage: applyUsage, run: apply),
                 Command(usage: exportUsage, run: export),
+                rollout,
                 Command(usage: waitUsage, run: wait),
                 Command(usage: logUsage, run: log),
                 Command(usage: rollbackUsage, run: rollback),
                 group,
                 Command(usage: commandUsage, run: command),
                 Command(usage: forgetUsage, run: forget),
+                Command(usage: keygenUsage, run: keygen),
                 Command(usage: completeUsage, run: complete),
             ])
     }

@@ -22,6 +22,9 @@ enum SwarmCommand {
               status             print the figures as a line of JSON
               quit               end
 
+            A --defect is for example sensor:10%:gestures.shake.sensitivity=9. The kinds are sensor (no samples), die (the
+            process dies after a second) and shake (a shake every second).
+
             With the same --seed, the same boards are chosen. SIGTERM and SIGINT make all boards leave cleanly.
             """,
         options: [
@@ -40,6 +43,10 @@ enum SwarmCommand {
                 name: "deaths", value: "N", help: "deaths per minute, of all boards together (default 0)"),
             CommandUsage.Option(
                 name: "death-pause", value: "SECONDS", help: "the time from a death to the next start (default 5)"),
+            CommandUsage.Option(
+                name: "defect", value: "DEFECT",
+                help: "break a share of the boards while a setting has a value; KIND:SHARE:KEY=VALUE; may be repeated",
+                isRepeatable: true),
             CommandUsage.Option(name: "seed", value: "N", help: "the seed of all random choices (default 1)"),
             CommandUsage.Option(
                 name: "state", value: "DIR", help: "keep the boards' state there (default: a temporary directory)"),
@@ -92,6 +99,11 @@ enum SwarmCommand {
         options.eventsPerMinute = try arguments.number("events", within: 0...1_000_000) ?? 0
         options.deathsPerMinute = try arguments.number("deaths", within: 0...1_000_000) ?? 0
         options.deathPause = try arguments.seconds("death-pause") ?? options.deathPause
+        do throws(SwarmDefectError) {
+            for text in arguments.values("defect") { options.defects.append(try SwarmDefect(parsing: text)) }
+        } catch {
+            throw CommandFailure(.usage, "--defect: \(error)")
+        }
         options.workers = try arguments.count("workers", within: 1...64) ?? options.workers
         options.seed = UInt64(try arguments.count("seed", within: 0...Int.max) ?? Int(options.seed))
         options.isVerbose = arguments.has("verbose")

@@ -8,6 +8,8 @@ internal import LinuxSystem
 struct FleetConnection {
     let session: FleetSession
     let settings: JostleSettings
+    /// Signs what is published; `nil` without `--sign-key`.
+    let signer: DocumentSigner?
     private let history: DocumentHistory
 
     var model: FleetModel { session.model }
@@ -29,6 +31,8 @@ struct FleetConnection {
         let signals = SignalWaiter()
         let broker = arguments.value("broker").map { ["mqtt.broker=\($0)", "mqtt.command_broker="] } ?? []
         let settings = try Configuration.load(arguments, overrides: broker).settings
+        let signer = try arguments.value("sign-key").map { path throws(CommandFailure) in try SigningKeyFile.read(path)
+        }
         var times = FleetSession.Times()
         if let seconds = try arguments.seconds("settle", atMost: 600) {
             times.quiet = seconds
@@ -44,12 +48,20 @@ struct FleetConnection {
         } catch {
             throw CommandFailure(error)
         }
-        let connection = FleetConnection(session: session, settings: settings, history: history)
+        let connection = FleetConnection(
+            session: session, settings: settings, signer: signer, history: history)
         session.remember(history.numbers)
         connection.keepDocuments()
         FleetNames(session.model).keep(stateDirectory: Configuration.stateDirectory)
         connection.reportSkipped()
         return connection
+    }
+
+    /// Completes a draft for publication, signed if there is a key.
+    func publication(
+        _ draft: DocumentDraft, of document: FleetDocumentID, revision: Int64
+    ) throws(ConfigurationProblem) -> FleetPublication {
+        try FleetPublication(draft, of: document, revision: revision, topics: session.topics, signer: signer)
     }
 
     /// Keeps the documents that the broker holds, so that `rollback` can go back to them. One whose number boards refuse

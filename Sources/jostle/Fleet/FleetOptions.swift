@@ -13,13 +13,19 @@ enum FleetOptions {
         CommandUsage.Option(name: "all", help: "all devices"),
     ]
 
+    static let note = CommandUsage.Option(name: "note", value: "TEXT", help: "why, for jostle fleet log")
+
     /// The options of commands that publish.
     static let publishing = [
-        CommandUsage.Option(name: "note", value: "TEXT", help: "why, for jostle fleet log"),
-        CommandUsage.Option(name: "wait", value: "SECONDS", help: "wait so long for the devices; 10 by default"),
+        note,
+        CommandUsage.Option(name: "wait", value: "TIME", help: "wait so long for the devices; 10 s by default"),
         CommandUsage.Option(name: "no-wait", help: "do not wait for the devices"),
         CommandUsage.Option(name: "dry-run", help: "show what would be published, and publish nothing"),
+        signKey,
     ]
+
+    static let signKey = CommandUsage.Option(
+        name: "sign-key", value: "FILE", help: "sign what is published with this key of jostle fleet keygen")
 
     /// The part of the fleet that the arguments select: exactly one of `--device`, `--group` and `--all`.
     static func selection(_ arguments: Arguments) throws(CommandFailure) -> FleetSelection {

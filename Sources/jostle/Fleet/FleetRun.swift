@@ -49,7 +49,7 @@ enum FleetRun {
         for change in changes {
             do throws(ConfigurationProblem) {
                 publications.append(
-                    try FleetPublication(change.draft, of: change.document, revision: change.revision.next))
+                    try connection.publication(change.draft, of: change.document, revision: change.revision.next))
             } catch {
                 throw CommandFailure(.badData, "\(error)")
             }
@@ -59,11 +59,7 @@ enum FleetRun {
                 )
             }
         }
-        for change in changes where connection.model.documents[change.document]?.envelope?.signature != nil {
-            Output.errors(
-                "jostle: \(change.document.text) was signed, and the new revision is not: boards with trusted keys reject it"
-            )
-        }
+        connection.warnOfMissingSignatures(changes.map(\.document))
         if manner.isDryRun {
             for publication in publications {
                 Output.json(
@@ -180,26 +176,11 @@ enum FleetRun {
             }
         }
         guard !summary.isComplete else { return }
-        let waiting = grouped(summary.waiting).map { "not yet: \(FleetText.names($0.ids)) (\($0.reason))" }
+        let waiting = FleetText.grouped(summary.waiting).map { "not yet: \(FleetText.names($0.ids)) (\($0.reason))" }
         let refusals = summary.refused.flatMap { id, reasons in reasons.map { (id: id, reason: $0) } }
-        let refused = grouped(refusals).map { "\(FleetText.names($0.ids)): \($0.reason)" }
+        let refused = FleetText.grouped(refusals).map { "\(FleetText.names($0.ids)): \($0.reason)" }
         let loss = connection.session.isConnected ? [] : ["the connection to the broker was lost while waiting"]
         throw CommandFailure(.temporary, lines: waiting + refused + loss)
-    }
-
-    /// The devices of each reason, in the order of the first ones.
-    private static func grouped(_ reasons: [(id: String, reason: String)]) -> [(ids: [String], reason: String)] {
-        var groups: [(ids: [String], reason: String)] = []
-        var places: [String: Int] = [:]
-        for (id, reason) in reasons {
-            if let place = places[reason] {
-                groups[place].ids.append(id)
-            } else {
-                places[reason] = groups.count
-                groups.append(([id], reason))
-            }
-        }
-        return groups
     }
 
     private static func progress(_ summary: WaitSummary) -> String {
@@ -212,12 +193,6 @@ enum FleetRun {
     }
 
     private static func printResult(_ summary: WaitSummary, _ documents: [FleetDocumentID: DocumentRevision]) {
-        let published = documents.sorted { $0.key < $1.key }.map { id, revision in
-            JSONValue.object([
-                .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
-                .init("hash", .string(revision.shortHash)),
-            ])
-        }
         let waiting = summary.waiting.map { id, reason in
             JSONValue.object([.init("id", .string(id)), .init("reason", .string(reason))])
         }
@@ -226,7 +201,8 @@ enum FleetRun {
         }
         Output.json(
             JSONValue.object([
-                .init("documents", .array(published)), .init("applied", .array(summary.applied.map { .string($0) })),
+                .init("documents", RolloutReport.documents(documents)),
+                .init("applied", .array(summary.applied.map { .string($0) })),
                 .init("offline", .array(summary.offline.map { .string($0) })), .init("waiting", .array(waiting)),
                 .init("refused", .array(refused)),
             ]).compactText)

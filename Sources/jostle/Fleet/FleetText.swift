@@ -46,6 +46,7 @@ enum FleetText {
         var parts: [String] = ["by \(envelope.by ?? "unknown")"]
         if let at = envelope.at { parts.append(time(at)) }
         if let note = envelope.note { parts.append("\"\(note)\"") }
+        if let signature = envelope.signature { parts.append("signed with \(signature.key)") }
         return parts.joined(separator: ", ")
     }
 
@@ -56,5 +57,20 @@ enum FleetText {
     static func names(_ names: [String]) -> String {
         let shown = names.prefix(10).joined(separator: ", ")
         return names.count > 10 ? "\(shown) and \(names.count - 10) more" : shown
+    }
+
+    /// The devices of each reason, in the order of the first ones.
+    static func grouped(_ reasons: [(id: String, reason: String)]) -> [(ids: [String], reason: String)] {
+        var groups: [(ids: [String], reason: String)] = []
+        var places: [String: Int] = [:]
+        for (id, reason) in reasons {
+            if let place = places[reason] {
+                groups[place].ids.append(id)
+            } else {
+                places[reason] = groups.count
+                groups.append(([id], reason))
+            }
+        }
+        return groups
     }
 }

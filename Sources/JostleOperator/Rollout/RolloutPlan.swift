@@ -1,0 +1,192 @@
+package import JostleConfiguration
+package import JostleMessages
+
+/// A change of layers that reaches the devices step by step, as candidates with a growing percentage.
+///
+/// Everything that is needed to go on with it is in the documents at the broker. All layers have the same seed, so a
+/// device gets the candidates of all its layers in the same step.
+package struct RolloutPlan: Equatable, Sendable {
+    /// A layer that changes.
+    package struct Layer: Equatable, Sendable {
+        package let document: FleetDocumentID
+        /// The configuration before, which stays in force if the change is withdrawn.
+        package let base: JSONValue
+        /// The configuration after the change.
+        package let candidate: JSONValue
+        /// Whether devices leave out keys that they do not know, before and after the change.
+        package let ignoredUnknownKeys: Bool
+        package let ignoresUnknownKeys: Bool
+    }
+
+    /// A layer as it should become.
+    package struct Target: Equatable, Sendable {
+        package var document: FleetDocumentID
+        package var config: JSONValue
+        package var ignoresUnknownKeys: Bool
+
+        package init(_ document: FleetDocumentID, config: JSONValue, ignoresUnknownKeys: Bool) {
+            self.document = document
+            self.config = config
+            self.ignoresUnknownKeys = ignoresUnknownKeys
+        }
+    }
+
+    /// The layers that change, lowest first.
+    package let layers: [Layer]
+
+    /// Decides which devices a percentage selects.
+    package let seed: String
+
+    /// The percentage that the candidates already have; 0 for a new rollout.
+    package let reached: Double
+
+    /// Plans a change, or goes on with it if the broker holds candidates of it.
+    ///
+    /// - Throws: if a layer cannot be changed in this way, or is part of another rollout.
+    package init(_ targets: [Target], in model: FleetModel, newSeed: String) throws(RolloutError) {
+        var layers: [Layer] = []
+        var running: [(document: FleetDocumentID, candidate: LayerDocument.Candidate)] = []
+        for target in targets.sorted(by: { $0.document < $1.document }) {
+            if case .registry = target.document { throw .groupsChange(target.document) }
+            let stored = model.documents[target.document]
+            if let stored, stored.layer == nil { throw .unreadable(target.document) }
+            let layer = stored?.layer
+            if let candidate = layer?.candidate, candidate.percent > 0 {
+                guard LayerEdit.isEqual(JSONValue(candidate.config), target.config) else {
+                    throw .otherRollout(target.document, percent: candidate.percent, by: layer?.envelope.by)
+                }
+                running.append((target.document, candidate))
+            }
+            layers.append(
+                Layer(
+                    document: target.document, base: layer.map { JSONValue($0.config) } ?? .object([]),
+                    candidate: target.config, ignoredUnknownKeys: layer?.ignoresUnknownKeys ?? false,
+                    ignoresUnknownKeys: target.ignoresUnknownKeys))
+        }
+        self.layers = layers
+        if let first = running.first, let other = running.first(where: { $0.candidate.seed != first.candidate.seed }) {
+            throw .differentSeeds(first.document, other.document)
+        }
+        seed = running.first?.candidate.seed ?? newSeed
+        reached = running.map(\.candidate.percent).max() ?? 0
+    }
+
+    /// Goes on with a rollout that the broker holds: all layers whose candidates have this seed.
+    package init?(runningIn model: FleetModel, seed: String) {
+        let running = model.documents.compactMap { id, stored -> (FleetDocumentID, LayerDocument)? in
+            guard let layer = stored.layer, let candidate = layer.candidate, candidate.percent > 0,
+                candidate.seed == seed
+            else { return nil }
+            return (id, layer)
+        }.sorted { $0.0 < $1.0 }
+        guard !running.isEmpty else { return nil }
+        layers = running.map { id, layer in
+            Layer(
+                document: id, base: JSONValue(layer.config),
+                candidate: layer.candidate.map { JSONValue($0.config) } ?? .object([]),
+                ignoredUnknownKeys: layer.ignoresUnknownKeys, ignoresUnknownKeys: layer.ignoresUnknownKeys)
+        }
+        self.seed = seed
+        reached = running.compactMap(\.1.candidate?.percent).max() ?? 0
+    }
+
+    /// The seeds of the rollouts that the broker holds.
+    package static func seeds(in model: FleetModel) -> [String] {
+        Set(
+            model.documents.values.compactMap { stored in
+                stored.layer?.candidate.flatMap { $0.percent > 0 ? $0.seed : nil }
+            }
+        ).sorted()
+    }
+
+    // MARK: Devices
+
+    /// The devices that read one of the layers, in the order in which a growing percentage reaches them.
+    package func readers(in model: FleetModel) -> [RolloutReader] {
+        let documents = Set(layers.map(\.document))
+        return model.allBoards.filter { !documents.isDisjoint(with: model.documents(of: $0.id)) }
+            .map { board in
+                RolloutReader(
+                    id: board.id, place: LayerDocument.Candidate.place(of: board.id, seed: seed),
+                    isOnline: board.isOnline == true)
+            }
+            .sorted { ($0.place, $0.id) < ($1.place, $1.id) }
+    }
+
+    // MARK: Documents
+
+    /// How far a rollout is.
+    package enum Stage: Equatable, Sendable {
+        /// Devices up to a percentage have the candidates.
+        case candidate(percent: Double)
+        /// The candidates are the layers' configuration, for devices that come later too.
+        case complete
+        /// The configuration before is in force everywhere.
+        case withdrawn
+    }
+
+    /// The documents of a stage.
+    package func drafts(_ stage: Stage, _ author: ApplyPlan.Author) -> [FleetDocumentID: DocumentDraft] {
+        var drafts: [FleetDocumentID: DocumentDraft] = [:]
+        for layer in layers {
+            let candidate: JSONValue?
+            let config: JSONValue
+            let ignores: Bool
+            switch stage {
+            case .candidate(let percent):
+                config = layer.base
+                candidate = .object([
+                    .init("config", layer.candidate), .init("percent", .number(percent)),
+                    .init("seed", .string(seed)),
+                ])
+                // Until the end, neither configuration may be refused for a key that the other rule would leave out.
+                ignores = layer.ignoredUnknownKeys || layer.ignoresUnknownKeys
+            case .complete: (config, candidate, ignores) = (layer.candidate, nil, layer.ignoresUnknownKeys)
+            case .withdrawn: (config, candidate, ignores) = (layer.base, nil, layer.ignoredUnknownKeys)
+            }
+            drafts[layer.document] = DocumentDraft(
+                config: config, candidate: candidate, ignoresUnknownKeys: ignores, by: author.by, at: author.at,
+                note: author.note)
+        }
+        return drafts
+    }
+}
+
+/// A device that a rollout concerns.
+package struct RolloutReader: Equatable, Sendable {
+    package var id: String
+    /// Its place in the order in which a growing percentage reaches devices, [0, 1).
+    package var place: Double
+    package var isOnline: Bool
+}
+
+/// Why a change cannot be rolled out.
+package enum RolloutError: Error, Equatable, Sendable {
+    /// The groups of a device have no candidates.
+    case groupsChange(FleetDocumentID)
+    /// The broker holds something that is no layer.
+    case unreadable(FleetDocumentID)
+    /// The layer has a candidate of another change.
+    case otherRollout(FleetDocumentID, percent: Double, by: String?)
+    /// Two layers have the candidates of this change in different rollouts.
+    case differentSeeds(FleetDocumentID, FleetDocumentID)
+    /// No device that reads the layers is online.
+    case noDevice
+    case badPercentages(String)
+}
+
+extension RolloutError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .groupsChange(let id):
+            "\(id.text): groups cannot be changed step by step; apply registry.yaml alone first, with --document registry"
+        case .unreadable(let id): "\(id.text): the broker holds something that is no layer"
+        case .otherRollout(let id, let percent, let by):
+            "\(id.text): another change\(by.map { " by \($0)" } ?? "") is being rolled out, at \(RolloutPercents.text(percent))"
+        case .differentSeeds(let one, let other):
+            "\(one.text) and \(other.text) are parts of two different rollouts of this change; withdraw one of them"
+        case .noDevice: "no device that reads this is online, so a rollout would show nothing"
+        case .badPercentages(let reason): reason
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+
+/// `jostle fleet rollout`: the rollouts that are under way, and what `--canary` does in other commands.
+extension FleetCommand {
+    static var rollout: Command {
+        Command(
+            usage: CommandUsage(
+                name: "fleet rollout", summary: "see, resume or withdraw changes that are being rolled out",
+                details: """
+                    A rollout begins with --canary in jostle fleet set, unset or apply. Its state is in the documents at the
+                    broker, so anybody can go on with it.
+                    """),
+            commands: [
+                Command(
+                    usage: CommandUsage(
+                        name: "fleet rollout list", summary: "show the rollouts that are under way",
+                        options: [FleetOptions.json] + FleetConnection.options),
+                    run: listRollouts),
+                Command(
+                    usage: CommandUsage(
+                        name: "fleet rollout resume",
+                        summary: "go on with a rollout from the share that it has reached",
+                        details: RolloutOptions.details, operands: [seedOperand],
+                        options: RolloutOptions.pace + [
+                            FleetOptions.note,
+                            CommandUsage.Option(
+                                name: "wait", value: "TIME", help: "the longest time of a step; 10m by default"),
+                            CommandUsage.Option(
+                                name: "dry-run", help: "show the devices of each step, and publish nothing"),
+                            FleetOptions.signKey,
+                            FleetOptions.json,
+                        ] + FleetConnection.options),
+                    run: resumeRollout),
+                Command(
+                    usage: CommandUsage(
+                        name: "fleet rollout withdraw",
+                        summary: "take a rollout back: the configuration before is in force everywhere",
+                        operands: [seedOperand],
+                        options: [FleetOptions.note, FleetOptions.signKey, FleetOptions.json] + FleetConnection.options),
+                    run: withdrawRollout),
+            ])
+    }
+
+    private static let seedOperand = CommandUsage.Operand(
+        name: "ROLLOUT", help: "its name, if there are several", isRequired: false)
+
+    // MARK: For set, unset and apply
+
+    /// Rolls changes out.
+    ///
+    /// - Throws: status 64 or 65 if they cannot be rolled out; see `RolloutRun.run`.
+    static func rollOut(
+        _ changes: [FleetRun.Change], _ connection: FleetConnection, _ options: RolloutOptions,
+        _ manner: FleetRun.Manner, note: String?
+    ) throws(CommandFailure) {
+        var targets: [RolloutPlan.Target] = []
+        for change in changes {
+            try FleetEdit.requireNothingLost(change.document, change.revision)
+            let content = change.draft.content
+            targets.append(
+                RolloutPlan.Target(
+                    change.document, config: content.first { $0.name == "config" }?.value ?? .object([]),
+                    ignoresUnknownKeys: content.contains { $0.name == "unknown" }))
+        }
+        let plan: RolloutPlan
+        do throws(RolloutError) {
+            plan = try RolloutPlan(targets, in: connection.model, newSeed: options.seed ?? RolloutRun.newSeed())
+        } catch {
+            throw CommandFailure(.badData, "\(error)")
+        }
+        if let seed = options.seed, seed != plan.seed {
+            throw CommandFailure(.badData, "this change is being rolled out already, with the seed \(plan.seed)")
+        }
+        var run = RolloutRun(plan, options, connection, note: note, isJSON: manner.isJSON)
+        try run.run(isDryRun: manner.isDryRun)
+    }
+
+    // MARK: Commands
+
+    private static func listRollouts(_ arguments: Arguments) throws(CommandFailure) {
+        let connection = try FleetConnection.open(arguments)
+        let model = connection.model
+        let plans = RolloutPlan.seeds(in: model).compactMap { RolloutPlan(runningIn: model, seed: $0) }
+        if plans.isEmpty, !arguments.has("json") { Output.line("no rollout is under way") }
+        for plan in plans {
+            let readers = plan.readers(in: model)
+            let chosen = readers.filter { $0.place < plan.reached / 100 }
+            let layers = plan.layers.map(\.document)
+            let envelope = layers.compactMap { model.documents[$0]?.envelope }.max { ($0.at ?? 0) < ($1.at ?? 0) }
+            let have = chosen.filter { reader in
+                layers.contains { model.boards[reader.id]?.status(of: $0)?.isCandidate == true }
+            }
+            guard !arguments.has("json") else {
+                Output.json(
+                    JSONValue.object([
+                        .init("rollout", .string(plan.seed)), .init("percent", .number(plan.reached)),
+                        .init("documents", .array(layers.map { .string($0.text) })),
+                        .init("devices", .number("\(readers.count)")), .init("chosen", .number("\(chosen.count)")),
+                        .init("have", .number("\(have.count)")), .init("by", envelope?.by.map { .string($0) } ?? .null),
+                        .init("at", envelope?.at.map { .number("\($0)") } ?? .null),
+                        .init("note", envelope?.note.map { .string($0) } ?? .null),
+                    ]).compactText)
+                continue
+            }
+            Output.line("\(plan.seed): \(layers.map(\.text).joined(separator: ", "))")
+            Output.line(
+                "  \(RolloutPercents.text(plan.reached)): \(chosen.count) of \(FleetText.count(readers.count, "device")), "
+                    + "\(have.count) have the candidate")
+            if let envelope { Output.line("  \(FleetText.origin(envelope))") }
+        }
+    }
+
+    private static func resumeRollout(_ arguments: Arguments) throws(CommandFailure) {
+        let options = try RolloutOptions(arguments)
+        let note = try FleetOptions.note(arguments)
+        let connection = try FleetConnection.open(arguments, interests: .health)
+        let plan = try plan(arguments, connection)
+        let present = plan.layers.lazy.compactMap { connection.model.documents[$0.document]?.envelope?.note }.first
+        var run = RolloutRun(plan, options, connection, note: note ?? present, isJSON: arguments.has("json"))
+        try run.run(isDryRun: arguments.has("dry-run"))
+    }
+
+    private static func withdrawRollout(_ arguments: Arguments) throws(CommandFailure) {
+        let note = try FleetOptions.note(arguments)
+        let connection = try FleetConnection.open(arguments)
+        let plan = try plan(arguments, connection)
+        let options = try RolloutOptions(arguments)
+        var run = RolloutRun(plan, options, connection, note: note ?? "withdrawn", isJSON: arguments.has("json"))
+        try run.withdraw()
+    }
+
+    /// The rollout that is named, or the only one.
+    private static func plan(
+        _ arguments: Arguments, _ connection: FleetConnection
+    ) throws(CommandFailure) -> RolloutPlan {
+        try connection.complete(Array(connection.model.documents.keys))
+        let seeds = RolloutPlan.seeds(in: connection.model)
+        guard let seed = arguments.operand(0) ?? (seeds.count == 1 ? seeds[0] : nil) else {
+            guard seeds.isEmpty else {
+                throw CommandFailure(.usage, lines: ["there are several rollouts; name one:"] + seeds.map { "  \($0)" })
+            }
+            throw CommandFailure(.unavailable, "no rollout is under way")
+        }
+        guard let plan = RolloutPlan(runningIn: connection.model, seed: seed) else {
+            throw CommandFailure(.unavailable, "there is no rollout \(seed) at the broker")
+        }
+        return plan
+    }
+}

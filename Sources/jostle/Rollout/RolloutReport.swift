@@ -1,0 +1,165 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+
+/// What a rollout prints: lines for people, or a line of JSON for each event.
+struct RolloutReport {
+    let isJSON: Bool
+    let seed: String
+    /// Whether the last line is overwritten by the next one.
+    private var isLive = false
+    private var shown = ""
+
+    init(isJSON: Bool, seed: String) {
+        self.isJSON = isJSON
+        self.seed = seed
+    }
+
+    // MARK: Events
+
+    /// The devices that each step will choose.
+    mutating func plan(_ plan: RolloutPlan, _ steps: [RolloutStep], _ readers: [RolloutReader]) {
+        let offline = readers.filter { !$0.isOnline }.map(\.id)
+        guard !isJSON else {
+            let list = steps.map { step in
+                JSONValue.object([
+                    .init("percent", .number(step.percent)), .init("added", names(step.added)),
+                    .init("offline", names(step.offline)),
+                ])
+            }
+            event("plan", [.init("steps", .array(list)), .init("offline", names(offline))])
+            return
+        }
+        let online = FleetText.count(readers.count - offline.count, "device")
+        let layers = plan.layers.map(\.document.text).joined(separator: ", ")
+        let begun = plan.reached > 0 ? ", which has reached \(RolloutPercents.text(plan.reached))" : ""
+        line("rollout \(seed) of \(layers) to \(online)\(begun):")
+        for (number, step) in steps.enumerated() {
+            let more = number == 0 ? "" : " more"
+            line(
+                "  step \(number + 1), \(RolloutPercents.text(step.percent)): "
+                    + "\(step.added.count)\(more): \(FleetText.names(step.added))")
+        }
+        if !offline.isEmpty { line("offline, not counted, will follow: \(FleetText.names(offline))") }
+    }
+
+    mutating func published(_ revisions: [FleetDocumentID: DocumentRevision], _ stage: String) {
+        guard !isJSON else {
+            event(
+                "published", [.init("stage", .string(stage)), .init("documents", RolloutReport.documents(revisions))])
+            return
+        }
+        let list = revisions.sorted { $0.key < $1.key }.map { "\($0.key.text) \($0.value.number)" }
+        line("\(stage): published \(list.joined(separator: ", "))")
+    }
+
+    /// How many devices of a step have the change.
+    mutating func progress(_ judgement: RolloutJudgement, of step: RolloutStep) {
+        guard !isJSON, TerminalScreen.isAvailable else { return }
+        var text = "  \(judgement.healthy.count) of \(FleetText.count(step.online.count, "device")) have it and work"
+        if !judgement.unproven.isEmpty { text += ", \(judgement.unproven.count) on trial" }
+        if !judgement.failing.isEmpty { text += ", \(judgement.failing.count) not yet" }
+        if !judgement.failed.isEmpty { text += ", \(judgement.failed.count) failed" }
+        live(text)
+    }
+
+    mutating func waiting(for text: String) {
+        guard !isJSON, TerminalScreen.isAvailable else { return }
+        live("  waiting for \(text)")
+    }
+
+    /// What became of a step.
+    mutating func judged(_ judgement: RolloutJudgement, of step: RolloutStep, verdict: RolloutJudgement.Verdict) {
+        let failures = judgement.failures(isEnd: true)
+        guard !isJSON else {
+            var members: [JSONValue.Member] = [
+                .init("percent", .number(step.percent)), .init("online", .number("\(step.online.count)")),
+                .init("failed", RolloutReport.reasons(failures)),
+            ]
+            if case .stop(let reason) = verdict { members.append(.init("stopped", .string(reason))) }
+            event("judged", members)
+            return
+        }
+        let works = judgement.healthy.count + judgement.unproven.count
+        var text = "  \(works) of \(FleetText.count(step.online.count, "device")) have it and work"
+        if !judgement.unproven.isEmpty { text += " (\(judgement.unproven.count) still on trial)" }
+        line(text)
+        for (ids, reason) in grouped(failures) { line("  failed: \(FleetText.names(ids)): \(reason)") }
+    }
+
+    mutating func ended(_ word: String, _ revisions: [FleetDocumentID: DocumentRevision], _ summary: WaitSummary) {
+        guard !isJSON else {
+            let refused = summary.refused.map { RolloutJudgement.Reasons(id: $0.id, lines: $0.lines) }
+            let waiting = summary.waiting.map { RolloutJudgement.Reasons(id: $0.id, lines: [$0.reason]) }
+            event(
+                word,
+                [
+                    .init("documents", RolloutReport.documents(revisions)), .init("applied", names(summary.applied)),
+                    .init("offline", names(summary.offline)), .init("failed", RolloutReport.reasons(refused + waiting)),
+                ])
+            return
+        }
+        let online = summary.applied.count + summary.waiting.count + summary.refused.count
+        let what = word == "withdrawn" ? "are back on what they had" : "have it"
+        line("  \(summary.applied.count) of \(FleetText.count(online, "device")) \(what)")
+        let rest =
+            summary.waiting.map { RolloutJudgement.Reasons(id: $0.id, lines: [$0.reason]) }
+            + summary.refused.map { RolloutJudgement.Reasons(id: $0.id, lines: $0.lines) }
+        for (ids, reason) in grouped(rest) { line("  not: \(FleetText.names(ids)): \(reason)") }
+        if !summary.offline.isEmpty { line("  offline, will follow: \(FleetText.names(summary.offline))") }
+    }
+
+    // MARK: Lines
+
+    mutating func line(_ text: String) {
+        guard !isJSON else { return }
+        Output.line(text, replacesLive: isLive)
+        Output.flush()
+        isLive = false
+        shown = ""
+    }
+
+    private mutating func live(_ text: String) {
+        guard text != shown else { return }
+        Output.live(text)
+        Output.flush()
+        isLive = true
+        shown = text
+    }
+
+    /// Ends a line that would be overwritten, before an error.
+    mutating func endLine() {
+        if isLive { line(shown) }
+    }
+
+    private func event(_ name: String, _ members: [JSONValue.Member]) {
+        Output.json(
+            JSONValue.object([.init("rollout", .string(seed)), .init("event", .string(name))] + members).compactText)
+        Output.flush()
+    }
+
+    private func names(_ ids: [String]) -> JSONValue { .array(ids.map { .string($0) }) }
+
+    static func documents(_ revisions: [FleetDocumentID: DocumentRevision]) -> JSONValue {
+        .array(
+            revisions.sorted { $0.key < $1.key }.map { id, revision in
+                .object([
+                    .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
+                    .init("hash", .string(revision.shortHash)),
+                ])
+            })
+    }
+
+    private static func reasons(_ reasons: [RolloutJudgement.Reasons]) -> JSONValue {
+        .array(
+            reasons.map { entry in
+                .object([
+                    .init("id", .string(entry.id)), .init("reasons", .array(entry.lines.map { .string($0) })),
+                ])
+            })
+    }
+
+    private func grouped(_ reasons: [RolloutJudgement.Reasons]) -> [(ids: [String], reason: String)] {
+        FleetText.grouped(reasons.flatMap { entry in entry.lines.map { (id: entry.id, reason: $0) } })
+    }
+}

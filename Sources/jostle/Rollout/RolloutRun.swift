@@ -1,0 +1,342 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import JostleOperator
+internal import MotionCore
+
+/// Rolls a change out, step by step, until it is complete or withdrawn.
+///
+/// The state of the rollout is in the documents at the broker, so this program can end at any time, and another one goes
+/// on. A broker that comes back without the documents gets them again.
+struct RolloutRun {
+    private let connection: FleetConnection
+    private let plan: RolloutPlan
+    private let options: RolloutOptions
+    private let note: String?
+    private var report: RolloutReport
+    /// The documents that the broker should hold; until the first publication, those that it held.
+    private var held: [FleetDocumentID: DocumentRevision]
+    /// What was last seen of the connection: another one may be to a broker that has lost documents.
+    private var connections: Int
+    /// The share of devices that have the candidates, or are about to get them.
+    private var reached: Double
+    /// Whether the broker holds candidates.
+    private var isUnderWay: Bool
+
+    /// Seconds between looks at the devices.
+    private static let interval = 0.25
+    /// Seconds that the broker may be away, unless a step takes longer.
+    private static let longestOutage = 120.0
+    /// Seconds that devices have to take over the end of a rollout.
+    private static let ending = 60.0
+
+    init(_ plan: RolloutPlan, _ options: RolloutOptions, _ connection: FleetConnection, note: String?, isJSON: Bool) {
+        self.plan = plan
+        self.options = options
+        self.connection = connection
+        self.note = note
+        report = RolloutReport(isJSON: isJSON, seed: plan.seed)
+        held = [:]
+        for layer in plan.layers { held[layer.document] = connection.model.documents[layer.document]?.revision }
+        connections = connection.session.connections
+        reached = plan.reached
+        isUnderWay = plan.reached > 0
+    }
+
+    /// A seed that no other rollout has: `2026-11-22T10:00-a1b2c3`.
+    static func newSeed() -> String {
+        let time = WallClock.dateAndTime(milliseconds: FleetConnection.now).prefix(16)
+        return "\(time.replacing(" ", with: "T"))-\(RunName.new().prefix(6))"
+    }
+
+    // MARK: Running
+
+    /// Takes all steps that are left.
+    ///
+    /// - Throws: status 65 if the change was withdrawn, 75 if the rollout is not at its end.
+    mutating func run(isDryRun: Bool) throws(CommandFailure) {
+        let readers = plan.readers(in: connection.model)
+        guard readers.contains(where: \.isOnline) else { throw CommandFailure(.temporary, "\(RolloutError.noDevice)") }
+        let steps = RolloutStep.plan(percents: options.percents, for: plan, readers)
+        report.plan(plan, steps, readers)
+        warnOfLongTrials(readers)
+        connection.warnOfMissingSignatures(plan.layers.map(\.document))
+        guard !isDryRun else { return }
+        do throws(CommandFailure) {
+            if reached > 0 { try take(RolloutStep(percent: reached, reached: 0, readers)) }
+            while let step = RolloutStep.next(
+                percents: options.percents, after: reached, plan.readers(in: connection.model))
+            {
+                try awaitWindow()
+                // Devices may have come or gone in the meantime.
+                let now = plan.readers(in: connection.model)
+                try take(RolloutStep.next(percents: options.percents, after: reached, now) ?? step)
+            }
+            try complete()
+        } catch {
+            report.endLine()
+            throw error.status == .badData ? error : unfinished(error)
+        }
+    }
+
+    /// Takes the change back everywhere.
+    mutating func withdraw() throws(CommandFailure) {
+        do throws(CommandFailure) {
+            let summary = try end(.withdrawn, "withdrawn", note: note)
+            guard summary.isComplete else {
+                throw CommandFailure(.temporary, "not all devices have taken the withdrawal over yet")
+            }
+        } catch {
+            report.endLine()
+            throw error
+        }
+    }
+
+    /// What to do with a rollout that has stopped before its end.
+    private func unfinished(_ error: CommandFailure) -> CommandFailure {
+        guard isUnderWay || error.status == .temporary && connection.session.hasSent else { return error }
+        return CommandFailure(
+            .temporary,
+            lines: error.lines + [
+                "The candidate stays with \(RolloutPercents.text(reached)) of the devices (rollout \(plan.seed))",
+                "To go on: the same command again, or jostle fleet rollout resume. To take it back: "
+                    + "jostle fleet rollout withdraw",
+            ])
+    }
+
+    private func warnOfLongTrials(_ readers: [RolloutReader]) {
+        let longest = readers.filter(\.isOnline).prefix(100).compactMap { reader -> Double? in
+            let settings = connection.model.boards[reader.id]?.report?.settings().values
+            guard case .number(let text)? = settings?.first(where: { $0.key == "fleet.probation" })?.value else {
+                return nil
+            }
+            return Double(text)
+        }.max()
+        guard let longest, longest > options.wait else { return }
+        Output.errors(
+            "jostle: devices are on trial for \(formatted(longest, "%.15g")) s after a change, and --wait is only "
+                + "\(formatted(options.wait, "%.15g")) s: a step can end before they have shown that they work")
+    }
+
+    /// Waits until steps may begin.
+    private mutating func awaitWindow() throws(CommandFailure) {
+        guard let window = options.window else { return }
+        while true {
+            let time = WallClock.secondsSinceMidnight(milliseconds: FleetConnection.now)
+            if window.admits(secondsSinceMidnight: time, duration: options.wait) { return }
+            report.waiting(for: window.text)
+            try listen(for: 1)
+        }
+    }
+
+    // MARK: A step
+
+    private mutating func take(_ step: RolloutStep) throws(CommandFailure) {
+        var watch = RolloutWatch(step, connection.model, eventRate: options.limits.eventRate)
+        let stage = "\(RolloutPercents.text(step.percent)) of the devices"
+        reached = step.percent
+        try hold(.candidate(percent: step.percent), stage, note: note)
+        isUnderWay = true
+        watch.documents = held
+        var rest = options.wait
+        var outage = 0.0
+        var last = WallClock.monotonic
+        while true {
+            try listen(for: RolloutRun.interval)
+            let now = WallClock.monotonic
+            // While the broker is away, nothing is seen of the devices: the step waits.
+            if connection.session.isConnected {
+                rest -= now.seconds(since: last)
+                outage = 0
+            } else {
+                outage += now.seconds(since: last)
+                guard outage < max(options.wait, RolloutRun.longestOutage) else { throw lostBroker() }
+            }
+            last = now
+            if mustPublishAgain {
+                try hold(.candidate(percent: step.percent), stage, note: note)
+                watch.documents = held
+            }
+            let judgement = watch.judge(connection.model, at: now)
+            let verdict = judgement.verdict(options.limits, isEnd: rest <= 0)
+            switch verdict {
+            case .wait: report.progress(judgement, of: step)
+            case .goOn:
+                report.judged(judgement, of: step, verdict: verdict)
+                return
+            case .stop(let reason):
+                report.judged(judgement, of: step, verdict: verdict)
+                try stop(reason, judgement.failures(isEnd: rest <= 0))
+            }
+        }
+    }
+
+    /// Withdraws the change because devices failed.
+    private mutating func stop(
+        _ reason: String, _ failures: [RolloutJudgement.Reasons]
+    ) throws(CommandFailure) -> Never {
+        let text = MessageText.line("withdrawn: \(reason)", maximum: 1000)
+        let summary = try end(.withdrawn, "withdrawn", note: text)
+        let reasons = failures.flatMap { entry in entry.lines.map { (id: entry.id, reason: $0) } }
+        var lines = ["the change was withdrawn: \(reason)"]
+        lines += FleetText.grouped(reasons).map { "\(FleetText.names($0.ids)): \($0.reason)" }
+        if !summary.isComplete { lines.append("not all devices have taken the withdrawal over yet: jostle fleet wait") }
+        throw CommandFailure(.badData, lines: lines)
+    }
+
+    private mutating func complete() throws(CommandFailure) {
+        let summary = try end(.complete, "complete", note: note)
+        let failures = summary.refused.count + summary.waiting.count
+        let online = failures + summary.applied.count
+        isUnderWay = false
+        guard failures > 0 else { return }
+        guard Double(failures) * 100 <= options.limits.abortAbove * Double(online) else {
+            throw CommandFailure(
+                .temporary, "the change is complete, but \(failures) of \(online) devices have not taken it over")
+        }
+    }
+
+    /// Publishes the end of the rollout and waits for the devices.
+    private mutating func end(
+        _ stage: RolloutPlan.Stage, _ word: String, note: String?
+    ) throws(CommandFailure) -> WaitSummary {
+        try hold(stage, word, note: note)
+        let deadline = WallClock.monotonic.advanced(bySeconds: min(options.wait, RolloutRun.ending))
+        var summary = WaitSummary([])
+        repeat {
+            try listen(for: RolloutRun.interval)
+            if mustPublishAgain { try hold(stage, word, note: note) }
+            summary = WaitSummary(WaitCondition(held).boards(in: connection.model))
+        } while !(summary.isSettled && connection.session.isConnected) && WallClock.monotonic < deadline
+        report.ended(word, held, summary)
+        return summary
+    }
+
+    // MARK: Publishing
+
+    /// Whether the broker may not hold the documents any more.
+    private var mustPublishAgain: Bool {
+        guard connection.session.isConnected else { return false }
+        return connection.session.connections != connections
+            || held.contains { connection.model.documents[$0.key]?.revision != $0.value }
+    }
+
+    /// Publishes the documents of a stage, until the broker holds them.
+    ///
+    /// - Throws: status 75 if somebody else has published one of the layers, or the broker stays away; 77 if it refuses.
+    private mutating func hold(
+        _ stage: RolloutPlan.Stage, _ title: String, note: String?
+    ) throws(CommandFailure) {
+        let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
+        let drafts = plan.drafts(stage, author)
+        let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))
+        while true {
+            var failure: CommandFailure?
+            do throws(FleetSessionError) {
+                try reconnect(until: deadline)
+                switch try publishMissing(drafts) {
+                case .complete:
+                    report.published(held, title)
+                    return
+                case .again: break
+                case .failed(let reason): failure = reason
+                }
+            } catch {
+                guard RolloutRun.passes(error), WallClock.monotonic < deadline else { throw CommandFailure(error) }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Whether an error may pass by itself, as when the broker is being restarted.
+    private static func passes(_ error: FleetSessionError) -> Bool {
+        switch error {
+        case .notConnected, .unsettled, .incomplete: true
+        case .mqtt, .secretFile, .privateBroker, .refused, .notAllowed, .interrupted: false
+        }
+    }
+
+    /// Waits for a connection, and reads the documents if it is a new one.
+    private mutating func reconnect(until deadline: Timestamp) throws(FleetSessionError) {
+        let session = connection.session
+        guard !session.isConnected || session.connections != connections else { return }
+        try session.listen(for: deadline.remaining(at: WallClock.monotonic)) { _ in session.isConnected }
+        try session.requireConnection()
+        let count = session.connections
+        try session.read(plan.layers.map(\.document))
+        connections = count
+    }
+
+    /// What came of an attempt to publish.
+    private enum Attempt {
+        case complete, again
+        case failed(CommandFailure)
+    }
+
+    /// Publishes the documents that the broker does not hold.
+    private mutating func publishMissing(
+        _ drafts: [FleetDocumentID: DocumentDraft]
+    ) throws(FleetSessionError) -> Attempt {
+        let model = connection.model
+        var publications: [FleetPublication] = []
+        for (id, draft) in drafts.sorted(by: { $0.key < $1.key }) {
+            let stored = model.documents[id]
+            let revision = RevisionPlan(for: id, in: model)
+            if let stored, let number = stored.revision, stored.hasContent(of: draft), revision.isUpToDate {
+                held[id] = number
+                continue
+            }
+            if let stored, isForeign(stored, id) { return .failed(RolloutRun.foreign(id, stored)) }
+            do throws(ConfigurationProblem) {
+                publications.append(try connection.publication(draft, of: id, revision: revision.next))
+            } catch {
+                return .failed(CommandFailure(.badData, "\(error)"))
+            }
+        }
+        guard !publications.isEmpty else { return .complete }
+        let outcomes = try connection.session.publish(publications)
+        connection.keepDocuments()
+        for publication in publications {
+            let id = publication.document
+            switch outcomes[id] {
+            case .stored: held[id] = publication.revision
+            case .refused(let reason):
+                return .failed(CommandFailure(.permission, "\(id.text): the broker refused the document: \(reason)"))
+            case .replaced(let stored):
+                if (stored.number ?? 0) >= publication.revision.number {
+                    return .failed(RolloutRun.foreign(id, stored))
+                }
+            case .lost, nil:
+                guard !connection.session.isConnected || connection.session.connections != connections else {
+                    let text = "the broker did not keep the document; may this user publish there?"
+                    return .failed(CommandFailure(.permission, "\(id.text): \(text)"))
+                }
+            }
+        }
+        return .again
+    }
+
+    /// Whether a document is somebody else's: newer than what this program knows. An older one shows that the broker has
+    /// lost the newest.
+    private func isForeign(_ stored: StoredDocument, _ id: FleetDocumentID) -> Bool {
+        guard let known = held[id] else { return true }
+        return stored.revision != known && (stored.number ?? 0) >= known.number
+    }
+
+    private static func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> CommandFailure {
+        let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
+        return CommandFailure(
+            .temporary, "\(id.text): another operator has published it: \(what ?? "an unreadable document")")
+    }
+
+    private func listen(for seconds: Double) throws(CommandFailure) {
+        do throws(FleetSessionError) {
+            try connection.session.listen(for: seconds)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func lostBroker() -> CommandFailure {
+        CommandFailure(.temporary, "the connection to the broker was lost and did not return")
+    }
+}

@@ -1,0 +1,348 @@
+import BrokerTestSupport
+import Foundation
+import JostleMessages
+import MosquittoClient
+import Testing
+
+/// Requirement: a change reaches a part of the boards first; a bad one stops there and is taken back; and whoever is
+/// killed meanwhile, the rollout can go on.
+@Suite(.needsBroker) struct RolloutTests {
+    private let commands: FleetCommandTests
+    private static let change = ["set", "--all", "gestures.shake.sensitivity=9"]
+
+    init() throws {
+        commands = try FleetCommandTests()
+    }
+
+    private static func boards(_ count: Int, _ behaviour: SimulatedBoards.Behaviour = .takesAll) -> [SimulatedBoards
+        .Board]
+    {
+        (0..<count).map { .init(id: "board-\($0)", behaviour: behaviour) }
+    }
+
+    /// Starts `jostle fleet` at a broker.
+    private func start(_ port: UInt16, _ words: [String], state: String = "state") throws -> JostleProgram {
+        try JostleProgram(
+            ["fleet"] + words + ["--broker", "mqtt://127.0.0.1:\(port)"],
+            environment: ["STATE_DIRECTORY": commands.directory.path(state), "TZ": "UTC"])
+    }
+
+    private func run(_ port: UInt16, _ words: [String], state: String = "state") async throws -> Outcome {
+        let program = try start(port, words, state: state)
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(120))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    /// The shares of the published candidates, 100 for a document without one.
+    private func shares(_ observer: Observer) throws -> [Double] {
+        try observer.all.filter { $0.topic == "jostle/_all/config" }.map { message in
+            try LayerDocument(reading: message.payload, layer: "all").candidate?.percent ?? 100
+        }
+    }
+
+    private func sensitivity(_ observer: Observer) throws -> Int? {
+        let config = try commands.document(observer, "_all/config")["config"] as? [String: Any]
+        return ((config?["gestures"] as? [String: Any])?["shake"] as? [String: Any])?["sensitivity"] as? Int
+    }
+
+    // MARK: To the end
+
+    @Test func goodChangeReachesAllStepByStep() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        var all = Self.boards(20)
+        all.append(.init(id: "away", isOnline: false))
+        let boards = try await SimulatedBoards(broker.port, all)
+        let observer = try await Observer(broker.port)
+        let before = try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"])
+        #expect(before.status == 0, "\(before.errors)")
+        let set = try await run(broker.port, Self.change + ["--canary", "10%", "--steps", "50%", "--note", "try"])
+        #expect(set.status == 0, "\(set.errors)\(set.output)")
+        #expect(set.output.contains("rollout 20"), "\(set.output)")
+        #expect(set.output.contains("offline, not counted, will follow: away"), "\(set.output)")
+        #expect(set.output.contains("complete: published all 5\n  20 of 20 devices have it"), "\(set.output)")
+        let shares = try shares(observer)
+        #expect(shares.count == 5 && shares.first == 100 && shares.suffix(3) == [50, 100, 100], "\(shares)")
+        #expect(try sensitivity(observer) == 9)
+        let last = try commands.document(observer, "_all/config")
+        #expect(last["candidate"] == nil && last["note"] as? String == "try")
+        #expect(boards.boards.prefix(20).allSatisfy { $0.layers["all"]?.contains("\"revision\":5") == true })
+    }
+
+    @Test func planNamesTheDevicesOfEachStepAndIsKept() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(10))
+        let observer = try await Observer(broker.port)
+        let words = Self.change + ["--canary", "5%", "--seed", "spring"]
+        let plan = try await run(broker.port, words + ["--dry-run", "--json"])
+        #expect(plan.status == 0, "\(plan.errors)")
+        #expect(!observer.topics.contains("jostle/_all/config"))
+        struct Plan: Decodable {
+            struct Step: Decodable {
+                var percent: Double
+                var added: [String]
+            }
+            var rollout: String
+            var steps: [Step]
+        }
+        let steps = try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8))
+        #expect(steps.rollout == "spring")
+        // At least one of the ten, and all in the end.
+        #expect(steps.steps.first?.added.isEmpty == false)
+        #expect(Set(steps.steps.flatMap(\.added)).count == 10)
+        let set = try await run(broker.port, words)
+        #expect(set.status == 0, "\(set.errors)")
+        #expect(try shares(observer).dropLast() == steps.steps.map(\.percent)[...])
+        #expect(boards.boards.count == 10)
+    }
+
+    @Test func directoryIsRolledOutAsOne() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, FleetCommandTests.three)
+        let observer = try await Observer(broker.port)
+        let files = [
+            "all.yaml": "gestures: {shake: {sensitivity: 9}}\n", "groups/laundry.yaml": "sensor: {rate: 100 Hz}\n",
+            "devices/door.yaml": "sensor: {rate: 50 Hz}\n", "registry.yaml": "door: [front]\n",
+        ]
+        for (name, text) in files {
+            let path = commands.directory.path("fleet/\(name)")
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        let path = commands.directory.path("fleet")
+        let refused = try await run(broker.port, ["apply", path, "--canary", "5%"])
+        #expect(refused.status == 65)
+        #expect(refused.errors.contains("registry:door: groups cannot be changed step by step"), "\(refused.errors)")
+        let groups = try await run(broker.port, ["apply", path, "--document", "registry"])
+        #expect(groups.status == 0, "\(groups.errors)")
+        #expect(!observer.topics.contains("jostle/_all/config") && boards.boards[2].groups == ["front"])
+        let apply = try await run(broker.port, ["apply", path, "--canary", "5%"])
+        #expect(apply.status == 0, "\(apply.errors)")
+        let topics = ["_all/config", "_group/laundry/config", "door/config/desired"]
+        var seeds: Set<String> = []
+        for topic in topics {
+            for message in observer.all where message.topic == "jostle/\(topic)" {
+                let document = try LayerDocument(reading: message.payload, layer: "all")
+                if let candidate = document.candidate { seeds.insert(candidate.seed) }
+            }
+            #expect(try commands.document(observer, topic)["candidate"] == nil)
+        }
+        #expect(seeds.count == 1)
+        let again = try await run(broker.port, ["apply", path, "--canary", "5%"])
+        #expect(again.status == 0 && again.output.contains("unchanged"), "\(again.output)\(again.errors)")
+    }
+
+    // MARK: Failures
+
+    @Test func badChangeStopsAtTheCanaryAndIsTakenBack() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(10, .undoesCandidates))
+        let observer = try await Observer(broker.port)
+        #expect(try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=4"]).status == 0)
+        let set = try await run(broker.port, Self.change + ["--canary", "5%"])
+        #expect(set.status == 65)
+        #expect(
+            set.errors.contains("jostle: the change was withdrawn: the only device with the change failed")
+                || set.errors.contains("devices with the change failed"), "\(set.errors)")
+        #expect(set.errors.contains("all 2 rolled_back: no samples"), "\(set.errors)")
+        #expect(set.output.contains("10 of 10 devices are back on what they had"), "\(set.output)")
+        #expect(try sensitivity(observer) == 4)
+        #expect(try commands.document(observer, "_all/config")["candidate"] == nil)
+        #expect(boards.boards.allSatisfy { $0.layers["all"]?.contains("applied") == true })
+    }
+
+    @Test func silentBoardFailsAtTheEndOfTheStep() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
+        let observer = try await Observer(broker.port)
+        let words = Self.change + ["--canary", "100%", "--wait", "2s", "--json"]
+        let set = try await run(broker.port, words)
+        #expect(set.status == 65)
+        #expect(set.errors.contains("quiet: it does not report all"), "\(set.errors)")
+        #expect(set.output.contains(#""event": "withdrawn""#), "\(set.output)")
+        #expect(try sensitivity(observer) == nil)
+        let tolerant = try await run(broker.port, words + ["--abort-above", "10%"])
+        #expect(tolerant.status == 0, "\(tolerant.errors)")
+        #expect(tolerant.output.contains(#""failed": [{"id": "quiet""#), "\(tolerant.output)")
+        #expect(try sensitivity(observer) == 9)
+        #expect(boards.boards.count == 10)
+    }
+
+    @Test func withoutAnyDeviceThatIsOnlineNothingIsPublished() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, [.init(id: "away", isOnline: false)])
+        let observer = try await Observer(broker.port)
+        let set = try await run(broker.port, Self.change + ["--canary", "5%"])
+        #expect(set.status == 75)
+        #expect(set.errors.contains("no device that reads this is online"), "\(set.errors)")
+        #expect(!observer.topics.contains("jostle/_all/config"))
+        #expect(boards.boards.count == 1)
+    }
+
+    // MARK: Interrupted and resumed
+
+    @Test(arguments: [SIGKILL, SIGINT]) func anybodyGoesOnAfterTheToolHasEnded(signal: Int32) async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        // A silent board keeps the first step waiting.
+        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
+        let observer = try await Observer(broker.port)
+        let words = Self.change + ["--canary", "40%", "--steps", "70%", "--seed", "autumn", "--abort-above", "50%"]
+        let first = try start(broker.port, words + ["--wait", "100s"])
+        defer { first.kill() }
+        #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })
+        #expect(await eventually { first.output.contains("published all 1") }, "\(first.output)")
+        first.signal(signal)
+        let status = await first.exitStatus()
+        if signal == SIGINT {
+            #expect(status == 75)
+            #expect(
+                first.errors.contains("The candidate stays with 40 % of the devices (rollout autumn)"),
+                "\(first.errors)")
+        }
+        let list = try await run(broker.port, ["rollout", "list"], state: "other")
+        #expect(list.output.hasPrefix("autumn: all\n  40 %: "), "\(list.output)\(list.errors)")
+        // Another operator, with another state directory.
+        let second = try await run(
+            broker.port, ["rollout", "resume", "--steps", "70%", "--abort-above", "50%", "--wait", "2s"], state: "other"
+        )
+        #expect(second.status == 0, "\(second.errors)\(second.output)")
+        #expect(try shares(observer) == [40, 70, 100, 100])
+        #expect(try sensitivity(observer) == 9)
+        let none = try await run(broker.port, ["rollout", "resume"])
+        #expect(none.status == 69 && none.errors.contains("no rollout is under way"))
+        #expect(boards.boards.count == 10)
+    }
+
+    @Test func sameCommandGoesOnAndWithdrawTakesBack() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(10))
+        let observer = try await Observer(broker.port)
+        boards.publish(
+            "jostle/_all/config",
+            #"{"schema":1,"revision":4,"config":{"sensor":{"rate":"50 Hz"}},"candidate":{"config":{"sensor":{"rate":"50 Hz"},"gestures":{"shake":{"sensitivity":9}}},"percent":30,"seed":"s"}}"#
+        )
+        #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })
+        let other = try await run(broker.port, ["set", "--all", "gestures.shake.sensitivity=8", "--canary", "5%"])
+        #expect(other.status == 65)
+        #expect(other.errors.contains("all: another change is being rolled out, at 30 %"), "\(other.errors)")
+        let same = try await run(broker.port, Self.change + ["--canary", "5%", "--dry-run"])
+        #expect(same.output.contains("rollout s of all to 10 devices, which has reached 30 %"), "\(same.output)")
+        let back = try await run(broker.port, ["rollout", "withdraw"])
+        #expect(back.status == 0, "\(back.errors)")
+        let document = try commands.document(observer, "_all/config")
+        #expect(document["candidate"] == nil && document["revision"] as? Int == 5)
+        #expect(document["config"] as? NSDictionary == ["sensor": ["rate": "50 Hz"]])
+    }
+
+    @Test func stopsForAnotherOperator() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
+        let rollout = try start(
+            broker.port, Self.change + ["--canary", "50%", "--wait", "100s", "--abort-above", "90%"])
+        defer { rollout.kill() }
+        #expect(await eventually { rollout.output.contains("published all 1") }, "\(rollout.errors)")
+        boards.publish("jostle/_all/config", #"{"schema":1,"revision":9,"config":{},"by":"bob@lab"}"#)
+        #expect(await rollout.exitStatus() == 75)
+        #expect(
+            rollout.errors.contains("all: another operator has published it: revision 9 by bob@lab"),
+            "\(rollout.errors)")
+    }
+
+    @Test func publishesAgainWhatTheBrokerHasLost() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
+        let observer = try await Observer(broker.port)
+        let rollout = try start(
+            broker.port, Self.change + ["--canary", "100%", "--wait", "8s", "--abort-above", "50%"])
+        defer { rollout.kill() }
+        #expect(await eventually { rollout.output.contains("published all 1") }, "\(rollout.errors)")
+        boards.publish("jostle/_all/config", "")
+        #expect(await eventually { rollout.output.contains("published all 2") }, "\(rollout.output)\(rollout.errors)")
+        #expect(await rollout.exitStatus() == 0, "\(rollout.errors)")
+        #expect(try sensitivity(observer) == 9)
+    }
+
+    @Test func waitsForTheMaintenanceWindow() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(3))
+        let observer = try await Observer(broker.port)
+        // A window of an hour that is at least an hour away, whenever this runs.
+        let hour = (Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0) + 2
+        let window = String(format: "%02d:00-%02d:00", hour % 24, (hour + 1) % 24)
+        let rollout = try start(broker.port, Self.change + ["--canary", "50%", "--only", window])
+        defer { rollout.kill() }
+        #expect(await eventually { rollout.output.contains("step 1") }, "\(rollout.errors)")
+        try await Task.sleep(for: .seconds(2))
+        #expect(!observer.topics.contains("jostle/_all/config"))
+        rollout.signal(SIGINT)
+        #expect(await rollout.exitStatus() == 75)
+        #expect(!rollout.errors.contains("The candidate stays"), "\(rollout.errors)")
+        #expect(boards.boards.count == 3)
+    }
+
+    @Test(arguments: [
+        (["--steps", "50%"], "--steps is for a rollout: add --canary, such as --canary 5%"),
+        (["--abort-above", "5%"], "--abort-above is for a rollout"),
+        (["--canary", "0%"], "\"0%\" is no share such as 5%; allowed: above 0 %, up to 100 %"),
+        (["--canary", "30%", "--steps", "20%"], "the shares must grow: 30 %, 20 %"),
+        (["--canary", "5%", "--no-wait"], "a rollout waits for the devices: leave out --no-wait"),
+        (["--canary", "5%", "--only", "2-5"], "--only is \"2-5\", not times of day such as 02:00-05:00"),
+        (["--canary", "5%", "--only", "02:00-02:05"], "--only 02:00-02:05 is shorter than --wait"),
+        (["--canary", "5%", "--max-event-rate", "many"], "--max-event-rate is \"many\", not a factor above 1x"),
+        (["--canary", "5%", "--abort-above", "-1"], "--abort-above is \"-1\", not a share from 0% to 100%"),
+        (
+            ["--canary", "5%", "--wait", "10d"],
+            "--wait is \"10d\", not a number of seconds such as 30, 2.5s, 10m or 2h"
+        ),
+    ])
+    func wrongOptionsAreNamed(options: [String], message: String) async throws {
+        let outcome = try await run(1, Self.change + options)
+        #expect(outcome.status == 64)
+        #expect(outcome.errors.contains(message), "\(outcome.errors)")
+    }
+
+    // MARK: With the agent's own participants
+
+    @Test func boardsThatBreakAreBackOnWhatTheyHad() async throws {
+        let rig = try await SwarmRig(
+            devices: 20, "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s", "--defect",
+            "sensor:50%:gestures.shake.sensitivity=9")
+        let before = try await run(rig.broker.port, ["set", "--all", "gestures.shake.sensitivity=4"])
+        #expect(before.status == 0, "\(before.errors)")
+        let set = try await run(rig.broker.port, Self.change + ["--canary", "30%", "--wait", "60s"])
+        #expect(set.status == 65, "\(set.output)")
+        #expect(set.errors.contains("all 2 rolled_back: the sensor delivers no samples"), "\(set.errors)")
+        #expect(set.output.contains("20 of 20 devices are back on what they had"), "\(set.output)")
+        for id in SwarmRig.ids(20) {
+            let report = try #require(try rig.observer.objects("config/reported", of: id).last)
+            let layer = try #require((report["layers"] as? [String: [String: Any]])?["all"])
+            #expect(layer["status"] as? String == "applied" && layer["revision"] as? Int == 3, "\(id): \(layer)")
+            let gestures = (report["settings"] as? [String: Any])?["gestures"] as? [String: Any]
+            #expect((gestures?["shake"] as? [String: Any])?["sensitivity"] as? Int == 4)
+        }
+    }
+
+    @Test func boardsThatShakeAllTheTimeStopARollout() async throws {
+        let rig = try await SwarmRig(
+            devices: 10, "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s", "--defect",
+            "shake:100%:gestures.shake.sensitivity=9")
+        let set = try await run(rig.broker.port, Self.change + ["--canary", "20%", "--wait", "60s"])
+        #expect(set.status == 65, "\(set.output)")
+        #expect(set.errors.contains("gestures in "), "\(set.errors)")
+        let quiet = try await run(
+            rig.broker.port, Self.change + ["--canary", "20%", "--wait", "5s", "--max-event-rate", "off"])
+        #expect(quiet.status == 0, "\(quiet.errors)")
+    }
+}
