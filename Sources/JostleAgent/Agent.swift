@@ -126,6 +126,7 @@ package final class Agent {
         for broker in settings.unencryptedBrokers(among: brokers) {
             log.warning("the password is sent to \(broker) unencrypted, readable on the network; use mqtts://")
         }
+        if let access = settings.unsignedAccess { log.warning(access) }
         loop.start()
         do throws(MQTTError) { try parts.client.start() } catch { throw AgentError.mqtt(error) }
         if settings.sensor.isEnabled {

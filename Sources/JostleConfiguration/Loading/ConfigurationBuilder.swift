@@ -91,6 +91,17 @@ package struct ConfigurationBuilder: Sendable {
 }
 
 extension JostleSettings {
+    /// What may be done over MQTT without a signature although the fleet's documents need one; `nil` if nothing of
+    /// consequence.
+    package var unsignedAccess: String? {
+        guard !fleet.trustedKeys.isEmpty else { return nil }
+        let commands = commands.allow.filter { ![.ping, .getState].contains($0) }.map(\.rawValue)
+        let lists = [("settings.allow", settings.allow), ("commands.allow", commands)].filter { !$0.1.isEmpty }
+        guard !lists.isEmpty else { return nil }
+        let texts = lists.map { "\($0.0) (\($0.1.joined(separator: ", ")))" }.joined(separator: " and ")
+        return "fleet.trusted_keys is set, but no signature is needed for what \(texts) permits"
+    }
+
     /// With trusted keys, a broker that somebody broke into must not control the device without a signature either: what
     /// the configuration does not say is narrower.
     fileprivate func withDefaultsOfSignedFleet(_ provenance: Provenance) -> JostleSettings {

@@ -29,7 +29,8 @@ enum CheckConfigCommand {
             Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance))
         } else {
             Output.line("\(file ?? "the built-in defaults"): valid")
-            for note in notes + overrides(of: loaded) { Output.line("note: \(note)") }
+            let access = loaded.settings.unsignedAccess.map { [$0] } ?? []
+            for note in notes + access + overrides(of: loaded) { Output.line("note: \(note)") }
         }
     }
 

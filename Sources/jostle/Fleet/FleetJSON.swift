@@ -69,7 +69,19 @@ enum FleetJSON {
             .init("document", .string(id.text)), .init("revision", .number("\(envelope.revision.number)")),
             .init("hash", .string(envelope.revision.shortHash)), .init("by", text(envelope.by)),
             .init("at", envelope.at.map { .number("\($0)") } ?? .null), .init("note", text(envelope.note)),
+            .init("signed_with", text(envelope.signature?.key)),
         ]
+    }
+
+    /// Documents with their revisions.
+    static func documents(_ revisions: [FleetDocumentID: DocumentRevision]) -> JSONValue {
+        .array(
+            revisions.sorted { $0.key < $1.key }.map { id, revision in
+                .object([
+                    .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
+                    .init("hash", .string(revision.shortHash)),
+                ])
+            })
     }
 
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }

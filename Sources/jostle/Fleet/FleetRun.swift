@@ -201,7 +201,7 @@ enum FleetRun {
         }
         Output.json(
             JSONValue.object([
-                .init("documents", RolloutReport.documents(documents)),
+                .init("documents", FleetJSON.documents(documents)),
                 .init("applied", .array(summary.applied.map { .string($0) })),
                 .init("offline", .array(summary.offline.map { .string($0) })), .init("waiting", .array(waiting)),
                 .init("refused", .array(refused)),

@@ -46,7 +46,7 @@ struct RolloutReport {
     mutating func published(_ revisions: [FleetDocumentID: DocumentRevision], _ stage: String) {
         guard !isJSON else {
             event(
-                "published", [.init("stage", .string(stage)), .init("documents", RolloutReport.documents(revisions))])
+                "published", [.init("stage", .string(stage)), .init("documents", FleetJSON.documents(revisions))])
             return
         }
         let list = revisions.sorted { $0.key < $1.key }.map { "\($0.key.text) \($0.value.number)" }
@@ -94,7 +94,7 @@ struct RolloutReport {
             event(
                 word,
                 [
-                    .init("documents", RolloutReport.documents(revisions)), .init("applied", names(summary.applied)),
+                    .init("documents", FleetJSON.documents(revisions)), .init("applied", names(summary.applied)),
                     .init("offline", names(summary.offline)), .init("failed", RolloutReport.reasons(refused + waiting)),
                 ])
             return
@@ -139,16 +139,6 @@ struct RolloutReport {
     }
 
     private func names(_ ids: [String]) -> JSONValue { .array(ids.map { .string($0) }) }
-
-    static func documents(_ revisions: [FleetDocumentID: DocumentRevision]) -> JSONValue {
-        .array(
-            revisions.sorted { $0.key < $1.key }.map { id, revision in
-                .object([
-                    .init("document", .string(id.text)), .init("revision", .number("\(revision.number)")),
-                    .init("hash", .string(revision.shortHash)),
-                ])
-            })
-    }
 
     private static func reasons(_ reasons: [RolloutJudgement.Reasons]) -> JSONValue {
         .array(
