@@ -108,6 +108,25 @@ import Testing
 
 /// Requirement: a new document gets a revision that every device accepts, and lost documents are noticed.
 @Suite struct RevisionPlanTests {
+    /// With several brokers, another one can have an older document, and boards there say so.
+    @Test func olderDocumentAtAnotherBrokerMustBeReplaced() throws {
+        let messages: KeyValuePairs = [
+            "_all/config": layer(7, "{}"), "a/availability": "online",
+            "a/config/reported": report(#""all":{"status":"stale","revision":6,"in_force":7}"#),
+        ]
+        let model = fleet(messages)
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(plan.isOlderElsewhere && plan.mustRepeat && !plan.isUpToDate && plan.next == 8)
+        // The board has what it should have.
+        let condition = WaitCondition([.all: try revision(.all, model)])
+        #expect(condition.boards(in: model).map(\.state) == [.applied])
+        let newer = fleet([
+            "_all/config": layer(7, "{}"), "a/availability": "online",
+            "a/config/reported": report(#""all":{"status":"stale","revision":7,"in_force":8}"#),
+        ])
+        #expect(!RevisionPlan(for: .all, in: newer).isOlderElsewhere)
+    }
+
     @Test func nextIsAboveBrokerAndDevices() {
         let model = fleet([
             "_all/config": layer(7, "{}"), "a/config/reported": report(#""all":{"status":"applied","revision":7}"#),

@@ -9,7 +9,7 @@ package struct ApplyPlan: Equatable, Sendable {
         package var draft: DocumentDraft
         package var revision: RevisionPlan
         /// Why it is published: `new`, `changed`, `lost by the broker`, `held in two versions`,
-        /// `not in the directory`.
+        /// `older at another broker`, `not in the directory`.
         package var reason: String
     }
 
@@ -108,7 +108,7 @@ package struct ApplyPlan: Equatable, Sendable {
             } else if isEqual == nil {
                 "unreadable on the broker"
             } else if isEqual == true {
-                "held in two versions"
+                revision.hasConflict ? "held in two versions" : "older at another broker"
             } else {
                 "changed"
             }

@@ -29,9 +29,16 @@ package struct RevisionPlan: Equatable, Sendable {
     /// that, even if the content stays.
     package let hasConflict: Bool
 
+    /// Whether a device got an older document than the one here, from another of several brokers. Only a new number
+    /// reaches all of them.
+    package let isOlderElsewhere: Bool
+
+    /// Whether the same content has to be published again under a new number.
+    package var mustRepeat: Bool { hasConflict || isOlderElsewhere }
+
     /// Whether devices can have the broker's document, and no newer or other one: the same content need not be published
     /// again.
-    package var isUpToDate: Bool { isHeldCredible && ahead.isEmpty && !hasConflict }
+    package var isUpToDate: Bool { isHeldCredible && ahead.isEmpty && !mustRepeat }
 
     package init(for document: FleetDocumentID, in model: FleetModel) {
         let stored = model.documents[document]
@@ -59,6 +66,10 @@ package struct RevisionPlan: Equatable, Sendable {
         next = (counted.compactMap { $0 }.max() ?? 0) + 1
         ahead = credible.filter { $0.number > (isHeldCredible ? held ?? 0 : 0) }
         implausible = claims.filter { $0.number > limit }
+        isOlderElsewhere = boards.contains { board in
+            guard let held, let layer = board.status(of: document), layer.status == .stale else { return false }
+            return board.isOnline == true && (layer.revision ?? held) < held
+        }
         hasConflict = boards.contains { board in
             guard let revision = stored?.revision, let layer = board.status(of: document),
                 layer.revision == revision.number

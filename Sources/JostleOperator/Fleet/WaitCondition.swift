@@ -92,6 +92,8 @@ package struct WaitCondition: Equatable, Sendable {
             return .waiting("it does not report layers: its program is too old")
         }
         guard let layer = board.status(of: document) else { return .waiting("it does not report \(name)") }
+        // A broker, perhaps another one of several, has an older document, which the device ignores.
+        if layer.status == .stale, layer.inForce == revision.number { return .applied }
         let reported = "it reports \(name) \(layer.status.word)"
         guard let number = layer.revision, number >= revision.number else {
             let number = layer.revision.map { " \($0)" } ?? ""

@@ -67,7 +67,7 @@ extension FleetCommand {
                 throw CommandFailure(
                     .badData, "\(id): a device has at most \(JostleSettings.Device.maximumGroups) groups")
             }
-            if groups == present, !plan.hasConflict {
+            if groups == present, !plan.mustRepeat {
                 if !manner.isJSON { Output.line("\(id): nothing to change") }
                 if model.documents[document] != nil { unchanged.append(document) }
                 continue

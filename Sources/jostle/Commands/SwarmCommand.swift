@@ -29,9 +29,7 @@ enum SwarmCommand {
             """,
         options: [
             CommandUsage.Option(name: "devices", value: "N", help: "the number of boards"),
-            CommandUsage.Option(
-                name: "broker", value: "URL", help: "use this broker, mqtt://HOST:PORT, instead of the configured one"
-            ),
+            BrokerArgument.option,
             CommandUsage.Option(name: "id-prefix", value: "TEXT", help: "the beginning of each id (default swarm)"),
             CommandUsage.Option(
                 name: "groups", value: "LIST", help: "put the boards in turn into these groups: a,b,c, or their number"),
@@ -62,8 +60,7 @@ enum SwarmCommand {
         let signals = SignalWaiter()
         let options = try options(arguments)
         let seconds = try arguments.seconds("for")
-        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)"] } ?? []
-        let configuration = try Configuration.load(arguments, overrides: broker)
+        let configuration = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false))
         let state = try SwarmState(arguments.value("state"))
         defer { state.remove() }
         let format: SwarmView.Format =

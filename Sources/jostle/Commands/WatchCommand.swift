@@ -15,9 +15,7 @@ enum WatchCommand {
             """,
         options: [
             CommandUsage.Option(name: "device", value: "ID", help: "the device to watch, by its device.id"),
-            CommandUsage.Option(
-                name: "broker", value: "URL", help: "use this broker, mqtt://HOST:PORT, instead of the configured one"
-            ),
+            BrokerArgument.option,
             CommandUsage.Option(name: "plain", help: "print lines, also on a terminal"),
             CommandUsage.Option(
                 name: "json", help: "print every message as a line {\"topic\":…,\"retained\":…,\"payload\":…}"),
@@ -33,8 +31,7 @@ enum WatchCommand {
             throw CommandFailure(.usage, "--plain and --json exclude each other")
         }
         let seconds = try arguments.seconds("for")
-        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)", "mqtt.command_broker="] } ?? []
-        let settings = try Configuration.load(arguments, overrides: broker).settings
+        let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         let format: WatchView.Format =
             arguments.has("json") ? .json : isPlain || !TerminalScreen.isAvailable ? .lines : .screen
         let listener: WatchListener

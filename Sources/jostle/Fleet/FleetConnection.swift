@@ -17,8 +17,7 @@ struct FleetConnection {
     /// The options of every command that connects.
     static let options =
         [
-            CommandUsage.Option(
-                name: "broker", value: "URL", help: "use this broker, mqtt://HOST:PORT, instead of the configured one"),
+            BrokerArgument.option,
             CommandUsage.Option(
                 name: "settle", value: "SECONDS",
                 help: "the state is complete after this time without a retained message; 0.5 by default"),
@@ -29,8 +28,7 @@ struct FleetConnection {
         _ arguments: Arguments, interests: FleetSession.Interests = []
     ) throws(CommandFailure) -> FleetConnection {
         let signals = SignalWaiter()
-        let broker = arguments.value("broker").map { ["mqtt.broker=\($0)", "mqtt.command_broker="] } ?? []
-        let settings = try Configuration.load(arguments, overrides: broker).settings
+        let settings = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments)).settings
         let signer = try arguments.value("sign-key").map { path throws(CommandFailure) in try SigningKeyFile.read(path)
         }
         var times = FleetSession.Times()

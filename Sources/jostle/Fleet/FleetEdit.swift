@@ -76,7 +76,7 @@ enum FleetEdit {
             let draft: DocumentDraft?
             do throws(ConfigurationProblem) {
                 draft = try edit.draft(
-                    changing: stored?.layer, repeats: plan.hasConflict, by: FleetConnection.author,
+                    changing: stored?.layer, repeats: plan.mustRepeat, by: FleetConnection.author,
                     at: FleetConnection.now, note: note)
             } catch {
                 throw CommandFailure(.badData, "\(error)")

@@ -1,0 +1,134 @@
+import BrokerTestSupport
+import Foundation
+import JostleMessages
+import MosquittoClient
+import Testing
+
+/// Requirement: boards with a list of brokers go on at another one when theirs dies, read all layers there, and never go
+/// back to an older one that a broker brings along.
+@Suite(.needsBroker) struct SeveralBrokersTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Two brokers that pass everything on to each other.
+    private func bridged() async throws -> (first: TestBroker, second: TestBroker) {
+        let second = try TestBroker(isPersistent: true)
+        try await second.start()
+        let bridge = """
+            allow_anonymous true
+            connection to-second
+            address 127.0.0.1:\(second.port)
+            bridge_protocol_version mqttv50
+            cleansession false
+            topic # both 1
+            restart_timeout 1
+            """
+        let first = try TestBroker(settings: bridge, isPersistent: true)
+        try await first.start()
+        return (first, second)
+    }
+
+    private func urls(_ brokers: TestBroker...) -> String {
+        brokers.map { "mqtt://127.0.0.1:\($0.port)" }.joined(separator: ",")
+    }
+
+    private func swarm(_ brokers: String, devices: Int = 10) throws -> JostleProgram {
+        try JostleProgram([
+            "swarm", "--devices", "\(devices)", "--broker", brokers, "--for", "120", "--state", directory.path("swarm"),
+            "--set", "fleet.probation=10s", "--set", "publish.health.interval=2s",
+        ])
+    }
+
+    private func start(_ words: [String], _ brokers: String) throws -> JostleProgram {
+        try JostleProgram(
+            ["fleet"] + words + ["--broker", brokers],
+            environment: ["STATE_DIRECTORY": directory.path("operator"), "TZ": "UTC"])
+    }
+
+    private func fleet(_ words: [String], _ brokers: String) async throws -> Outcome {
+        let program = try start(words, brokers)
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(90))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    private func isOnline(_ observer: Observer, _ count: Int = 10) -> Bool {
+        SwarmRig.ids(count).allSatisfy { observer.texts("availability", of: $0).last == "online" }
+    }
+
+    /// The revision of the layer of all devices that each board reports last.
+    private func revisions(_ observer: Observer) throws -> Set<Int> {
+        var found: Set<Int> = []
+        for id in SwarmRig.ids(10) {
+            let report = try observer.objects("config/reported", of: id).last
+            let layers = report?["layers"] as? [String: [String: Any]]
+            let layer = layers?["all"]
+            found.insert(layer?["in_force"] as? Int ?? layer?["revision"] as? Int ?? 0)
+        }
+        return found
+    }
+
+    @Test func boardsGoOnAtTheOtherBroker() async throws {
+        let (first, second) = try await bridged()
+        defer {
+            first.kill()
+            second.kill()
+        }
+        let both = urls(first, second)
+        let observer = try await Observer(second.port)
+        let swarm = try swarm(both)
+        defer { swarm.kill() }
+        #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
+        let one = try await fleet(["set", "--all", "gestures.shake.sensitivity=3"], both)
+        #expect(one.status == 0, "\(one.errors)")
+
+        first.kill()
+        // The boards are online again at the second broker, and so is the operator's tool.
+        let two = try await fleet(["set", "--all", "gestures.shake.sensitivity=4", "--wait", "30s"], both)
+        #expect(two.status == 0, "\(two.errors)\(two.output)")
+        #expect(two.output.contains("10 of 10 devices applied it"), "\(two.output)")
+        #expect(await observer.sees { try revisions($0) == [2] })
+
+        // The first one comes back with what it held, and the bridge passes that on.
+        try await first.start()
+        try await Task.sleep(for: .seconds(4))
+        #expect(try revisions(observer) == [2])
+        // Whatever the two brokers hold now, the files settle it.
+        try directory.write("gestures: { shake: { sensitivity: 4 } }\n", to: "all.yaml")
+        try FileManager.default.createDirectory(atPath: directory.path("fleet"), withIntermediateDirectories: true)
+        try FileManager.default.moveItem(atPath: directory.path("all.yaml"), toPath: directory.path("fleet/all.yaml"))
+        let apply = try await fleet(["apply", directory.path("fleet"), "--wait", "30s"], both)
+        #expect(apply.status == 0, "\(apply.errors)")
+        for broker in [first, second] {
+            let get = try await fleet(["get", "--all"], urls(broker))
+            #expect(get.output.contains("gestures.shake.sensitivity=4"), "\(get.output)")
+        }
+        swarm.signal(SIGTERM)
+        #expect(await swarm.exitStatus() == 0)
+    }
+
+    @Test func rolloutGoesOnAtTheOtherBroker() async throws {
+        let (first, second) = try await bridged()
+        defer {
+            first.kill()
+            second.kill()
+        }
+        let both = urls(first, second)
+        let observer = try await Observer(second.port)
+        let swarm = try swarm(both)
+        defer { swarm.kill() }
+        #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
+        let rollout = try start(
+            ["set", "--all", "gestures.shake.sensitivity=9", "--canary", "10%", "--steps", "50%", "--wait", "60s"], both)
+        defer { rollout.kill() }
+        #expect(await eventually(within: .seconds(20)) { rollout.output.contains("published all 1") }, "\(rollout.errors)")
+        first.kill()
+        let status = await rollout.exitStatus(within: .seconds(100))
+        #expect(status == 0, "\(rollout.errors)\(rollout.output)")
+        #expect(rollout.output.contains("10 of 10 devices have it"), "\(rollout.output)")
+        #expect(await observer.sees { try revisions($0).count == 1 })
+    }
+}
