@@ -122,9 +122,11 @@ import Testing
         defer { swarm.kill() }
         #expect(await observer.sees { isOnline($0) }, "\(swarm.errors)")
         let rollout = try start(
-            ["set", "--all", "gestures.shake.sensitivity=9", "--canary", "10%", "--steps", "50%", "--wait", "60s"], both)
+            ["set", "--all", "gestures.shake.sensitivity=9", "--canary", "10%", "--steps", "50%", "--wait", "60s"], both
+        )
         defer { rollout.kill() }
-        #expect(await eventually(within: .seconds(20)) { rollout.output.contains("published all 1") }, "\(rollout.errors)")
+        #expect(
+            await eventually(within: .seconds(20)) { rollout.output.contains("published all 1") }, "\(rollout.errors)")
         first.kill()
         let status = await rollout.exitStatus(within: .seconds(100))
         #expect(status == 0, "\(rollout.errors)\(rollout.output)")

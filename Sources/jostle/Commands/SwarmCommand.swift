@@ -60,7 +60,8 @@ enum SwarmCommand {
         let signals = SignalWaiter()
         let options = try options(arguments)
         let seconds = try arguments.seconds("for")
-        let configuration = try Configuration.load(arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false))
+        let configuration = try Configuration.load(
+            arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false))
         let state = try SwarmState(arguments.value("state"))
         defer { state.remove() }
         let format: SwarmView.Format =
