@@ -57,7 +57,8 @@ let package = Package(
         .target(
             name: "JostleOperator",
             dependencies: [
-                "CLinuxSystem", "JostleConfiguration", "JostleMessages", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "CLinuxSystem", "Cryptography", "JostleConfiguration", "JostleMessages", "LinuxSystem",
+                "MosquittoClient", "MotionCore",
             ]),
         .executableTarget(
             name: "jostle",
@@ -124,7 +125,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "JostleOperatorTests",
-            dependencies: ["JostleConfiguration", "JostleMessages", "JostleOperator", "MosquittoClient", "MotionCore"]),
+            dependencies: [
+                "Cryptography", "JostleConfiguration", "JostleMessages", "JostleOperator", "MosquittoClient",
+                "MotionCore",
+            ]),
         .testTarget(
             name: "JostleTests",
             dependencies: [

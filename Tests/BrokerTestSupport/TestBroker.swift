@@ -102,6 +102,11 @@ package final class TestBroker: @unchecked Sendable {
         finish("now\n")
     }
 
+    /// Makes it read its password file and access rules again.
+    package func reload() {
+        _ = Foundation.kill(identifier, SIGHUP)
+    }
+
     /// Suspends its process: it keeps its connections but does not answer.
     package func freeze() {
         _ = Foundation.kill(identifier, SIGSTOP)

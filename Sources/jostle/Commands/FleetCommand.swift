@@ -25,6 +25,9 @@ enum FleetCommand {
                 Command(usage: commandUsage, run: command),
                 Command(usage: forgetUsage, run: forget),
                 Command(usage: keygenUsage, run: keygen),
+                Command(usage: enrollUsage, run: enroll),
+                Command(usage: revokeUsage, run: revoke),
+                Command(usage: replaceUsage, run: replace),
                 Command(usage: completeUsage, run: complete),
             ])
     }

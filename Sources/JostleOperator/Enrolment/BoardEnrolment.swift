@@ -1,0 +1,120 @@
+internal import Cryptography
+package import JostleConfiguration
+
+/// What a new board needs: its configuration, its password, and these as files for its first start.
+package struct BoardEnrolment: Equatable, Sendable {
+    package let id: String
+    /// The configuration in `/etc/jostle/jostle.yaml`.
+    package let config: JSONValue
+    package let password: String
+    /// The certificates of the authority that signed the broker's, if it is a private one.
+    package let authority: [UInt8]?
+
+    /// Names of users that are no devices: see docs/broker.md.
+    package static let reservedNames = ["operator", "homeassistant", "page", "watch"]
+
+    private static let directory = "/etc/jostle"
+
+    /// Prepares a board. The template is what all boards have in common, such as `mqtt.broker` and `fleet.trusted_keys`;
+    /// `brokers` replaces its `mqtt.broker`, unless it is empty.
+    package init(
+        id: String, groups: [String], template: JSONValue = .object([]), brokers: [String] = [],
+        authority: [UInt8]? = nil,
+        password: String = BoardEnrolment.newPassword()
+    ) {
+        var config = template
+        func set(_ path: [String], _ value: JSONValue) {
+            config = BoardEnrolment.setting(path[...], to: value, in: config)
+        }
+        set(["device", "id"], .string(id))
+        if !groups.isEmpty { set(["device", "groups"], .array(groups.map { .string($0) })) }
+        if !brokers.isEmpty {
+            set(["mqtt", "broker"], brokers.count == 1 ? .string(brokers[0]) : .array(brokers.map { .string($0) }))
+        }
+        set(["mqtt", "username"], .string(id))
+        set(["mqtt", "password_file"], .string("\(BoardEnrolment.directory)/password"))
+        if authority != nil { set(["mqtt", "ca_file"], .string("\(BoardEnrolment.directory)/ca.pem")) }
+        self.id = id
+        self.config = config
+        self.password = password
+        self.authority = authority
+    }
+
+    /// 144 random bits as 24 letters, digits, `-` and `_`.
+    package static func newPassword() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<18).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        return String(Base64.encode(bytes).map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+    }
+
+    private static func setting(_ path: ArraySlice<String>, to value: JSONValue, in node: JSONValue) -> JSONValue {
+        guard let key = path.first else { return value }
+        var members: [JSONValue.Member] = if case .object(let members) = node { members } else { [] }
+        let index = members.firstIndex { $0.name == key }
+        let inner = setting(path.dropFirst(), to: value, in: index.map { members[$0].value } ?? .object([]))
+        if let index { members[index].value = inner } else { members.append(.init(key, inner)) }
+        return .object(members)
+    }
+
+    /// Checks the configuration as the board will.
+    ///
+    /// - Throws: all problems, with the keys.
+    package func check() throws(ConfigurationErrors) {
+        var builder = ConfigurationBuilder()
+        builder.apply(ConfigurationNode(of: config, at: ConfigurationPosition(.file("jostle.yaml"))))
+        _ = try builder.finish()
+    }
+
+    // MARK: Files
+
+    /// The configuration as a file.
+    package var configText: String {
+        guard case .object(let members) = config else { return "" }
+        return YAMLText.file(members)
+    }
+
+    /// The files of the board. The password is for the agent's user only, which may not exist before the program is
+    /// installed: systemd-tmpfiles(8) changes the group at each start of the board.
+    private var files: [TarArchive.File] {
+        let password = "\(BoardEnrolment.directory)/password"
+        var files = [
+            TarArchive.File(
+                path: "etc/jostle/jostle.yaml", content: Array(configText.utf8), mode: 0o644),
+            TarArchive.File(
+                path: "etc/jostle/password", content: Array("\(self.password)\n".utf8), mode: 0o640, group: "jostle"),
+            TarArchive.File(
+                path: "etc/tmpfiles.d/jostle-password.conf",
+                content: Array(
+                    "# The agent reads the password of its broker.\nz \(password) 0640 root jostle -\n".utf8),
+                mode: 0o644),
+        ]
+        if let authority { files.append(TarArchive.File(path: "etc/jostle/ca.pem", content: authority, mode: 0o644)) }
+        return files
+    }
+
+    /// An archive to unpack in the root directory of the board, as root.
+    package func archive(at time: Int) -> [UInt8] { TarArchive.bytes(of: files, at: time) }
+
+    /// The user data of cloud-init, for the first start of the board.
+    package var userData: String {
+        var lines = [
+            "#cloud-config", "# The first start of \(id). It contains the password of the board.", "write_files:",
+        ]
+        for file in files {
+            lines += [
+                "  - path: /\(file.path)", "    permissions: '\(file.group == "root" ? "0644" : "0600")'",
+                "    encoding: b64", "    content: \(Base64.encode(file.content))",
+            ]
+        }
+        lines += [
+            "runcmd:", "  - [systemd-tmpfiles, --create, /etc/tmpfiles.d/jostle-password.conf]",
+            "  - [systemctl, try-restart, jostle]",
+        ]
+        return lines.map { "\($0)\n" }.joined()
+    }
+
+    /// The meta data of cloud-init. A new instance makes it run again.
+    package var metaData: String {
+        "instance-id: jostle-\(id)-\(SHA256Digest(of: userData.utf8).hexadecimal.prefix(8))\n"
+    }
+}

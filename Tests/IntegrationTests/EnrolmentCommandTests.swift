@@ -1,0 +1,146 @@
+import BrokerTestSupport
+import Foundation
+import JostleMessages
+import MosquittoClient
+import Testing
+
+/// Requirement: an enrolled board reaches a mosquitto with the files of `config/mosquitto`, a revoked one does not, and a
+/// new board takes the place of an old one.
+@Suite(.needsBroker) struct EnrolmentCommandTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func fleet(_ words: String...) async throws -> Outcome {
+        let program = try JostleProgram(
+            ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"])
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(60))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    /// A broker with the password file of the enrolment.
+    private func broker() async throws -> TestBroker {
+        let access = try String(contentsOf: FleetBroker.shipped.appendingPathComponent("acl"), encoding: .utf8)
+        try directory.write(access + "\nuser observer\ntopic readwrite #\n", to: "acl")
+        let broker = try TestBroker(
+            settings: """
+                allow_anonymous false
+                password_file \(directory.path("enrolment/passwords"))
+                acl_file \(directory.path("acl"))
+                user root
+                """)
+        try await broker.start()
+        return broker
+    }
+
+    private var enrolment: String { directory.path("enrolment") }
+
+    /// The password that a board got.
+    private func password(_ id: String) throws -> String {
+        try String(contentsOfFile: "\(enrolment)/\(id)/password", encoding: .utf8).trimmingCharacters(in: .newlines)
+    }
+
+    /// Runs an agent on the virtual chip with the files of a board, but for the paths and the address of the broker.
+    private func agent(_ id: String, _ port: UInt16) throws -> JostleProgram {
+        let config = try String(contentsOfFile: "\(enrolment)/\(id)/jostle.yaml", encoding: .utf8)
+            .replacingOccurrences(of: "/etc/jostle/", with: "\(enrolment)/\(id)/")
+            .replacingOccurrences(of: "mqtt://broker.example:1883", with: "mqtt://127.0.0.1:\(port)")
+        try directory.write(config, to: "\(id).yaml")
+        return try JostleProgram(
+            ["run", "--config", directory.path("\(id).yaml"), "--set", "sensor.driver=virtual", "--for", "60"],
+            environment: ["STATE_DIRECTORY": directory.path("state-\(id)")])
+    }
+
+    @Test func enrolledBoardConnectsAndRevokedOneDoesNot() async throws {
+        for id in ["washer-1", "washer-2", "observer"] {
+            let enroll = try await fleet(
+                "enroll", id, "--groups", "laundry", "--to", enrolment, "--board-broker", "mqtt://broker.example:1883")
+            #expect(enroll.status == 0, "\(enroll.errors)")
+            #expect(enroll.output.contains("\(enrolment)/\(id): made"), "\(enroll.output)")
+        }
+        for path in [enrolment, "\(enrolment)/washer-1"] {
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o700)
+        }
+        for name in ["password", "user-data", "washer-1.tar"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(enrolment)/washer-1/\(name)")
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+        let again = try await fleet("enroll", "washer-1", "--to", enrolment, "--board-broker", "mqtt://b")
+        #expect(again.status == 73 && again.errors.contains("washer-1 is enrolled already"), "\(again.errors)")
+
+        let broker = try await broker()
+        defer { broker.kill() }
+        let observer = try await Observer(
+            broker.port, credentials: .init(userName: "observer", password: .init(try password("observer"))))
+        let agents = try ["washer-1", "washer-2"].map { try agent($0, broker.port) }
+        defer { for agent in agents { agent.kill() } }
+        for id in ["washer-1", "washer-2"] {
+            #expect(
+                await observer.sees { $0.texts("availability", of: id).last == "online" }, "\(agents.map(\.errors))")
+        }
+        let report = try #require(try observer.objects("config/reported", of: "washer-1").last)
+        #expect(report["groups"] as? [String] == ["laundry"])
+
+        let revoke = try await fleet("revoke", "washer-1", "--to", enrolment)
+        #expect(revoke.status == 0 && revoke.output.contains("then: jostle fleet forget washer-1"), "\(revoke.errors)")
+        #expect(!FileManager.default.fileExists(atPath: "\(enrolment)/washer-1"))
+        broker.reload()
+        // mosquitto disconnects it at once, without its will, and does not admit it again.
+        #expect(await eventually { agents[0].errors.contains("Not authorized") }, "\(agents[0].errors)")
+        #expect(!agents[1].errors.contains("Not authorized"))
+        #expect(observer.texts("availability", of: "washer-2").last == "online")
+        let gone = try await fleet("revoke", "washer-1", "--to", enrolment)
+        #expect(gone.status == 69)
+    }
+
+    @Test func newBoardTakesThePlaceOfAnOldOne() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, [.init(id: "old", groups: ["laundry"])])
+        let observer = try await Observer(broker.port)
+        let url = "mqtt://127.0.0.1:\(broker.port)"
+        for words in [
+            ["enroll", "old", "--to", enrolment, "--board-broker", url],
+            ["set", "--device", "old", "gestures.shake.sensitivity=3", "--broker", url],
+            ["group", "add", "floor-2", "old", "--broker", url],
+        ] {
+            let program = try JostleProgram(
+                ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state")])
+            #expect(await program.exitStatus(within: .seconds(60)) == 0, "\(words): \(program.errors)")
+        }
+        let replace = try await fleet(
+            "replace", "old", "new", "--to", enrolment, "--board-broker", url, "--broker", url)
+        #expect(replace.status == 0, "\(replace.errors)")
+        #expect(await observer.sees { $0.topics.contains("jostle/new/config/desired") })
+        let layer = try #require(observer.all.last { $0.topic == "jostle/new/config/desired" })
+        #expect(String(decoding: layer.payload, as: UTF8.self).contains("\"sensitivity\": 3"))
+        let groups = try #require(observer.all.last { $0.topic == "jostle/_registry/new" })
+        #expect(String(decoding: groups.payload, as: UTF8.self).contains("\"groups\": [\"laundry\", \"floor-2\"]"))
+        let passwords = try String(contentsOfFile: "\(enrolment)/passwords", encoding: .utf8)
+        #expect(passwords.hasPrefix("new:$7$101$") && !passwords.contains("old:"))
+        #expect(FileManager.default.fileExists(atPath: "\(enrolment)/new/jostle.yaml"))
+        #expect(boards.boards.count == 1)
+    }
+
+    @Test(arguments: [
+        (["enroll", "operator"], Int32(64), "operator is the name of a user that is no device"),
+        (["enroll", "a/b"], 64, "\"a/b\" is not a device id"),
+        (["enroll", "a"], 64, "the board needs a broker: mqtt.broker in --template FILE, or --board-broker URL"),
+        (["enroll", "a", "--board-broker", "nowhere:x"], 65, "mqtt.broker"),
+        (["enroll", "a", "--board-broker", "mqtt://b", "--groups", "x/y"], 64, "\"x/y\" is not a group"),
+        (["enroll", "a", "--template", "/nowhere"], 66, "--template: /nowhere: No such file"),
+        (["enroll", "a", "--board-broker", "mqtts://b", "--ca", "/nowhere"], 66, "--ca: /nowhere: No such file"),
+        (["revoke", "a"], 69, "has no user a"),
+        (["replace", "a", "a"], 64, "OLD and NEW are the same"),
+    ])
+    func wrongInputMakesNoFiles(words: [String], status: Int32, message: String) async throws {
+        let program = try JostleProgram(
+            ["fleet"] + words + ["--to", enrolment], environment: ["STATE_DIRECTORY": directory.path("state")])
+        #expect(await program.exitStatus() == status)
+        #expect(program.errors.contains(message), "\(program.errors)")
+        #expect(!FileManager.default.fileExists(atPath: enrolment))
+    }
+}
