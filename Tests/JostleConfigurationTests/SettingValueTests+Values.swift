@@ -27,6 +27,10 @@ extension AcceptedValue {
         .init("fleet.remote", "[sensor.*_range, log.level]") { $0.fleet.remote == ["sensor.*_range", "log.level"] },
         .init("fleet.probation", "2 min") { $0.fleet.probation == 120 },
         .init("fleet.probation", "10") { $0.fleet.probation == 10 },
+        .init("fleet.trusted_keys", "[]") { $0.fleet.trustedKeys.isEmpty },
+        .init("fleet.trusted_keys", "['ops-1:PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=']") {
+            $0.fleet.trustedKeys.map(\.name) == ["ops-1"]
+        },
         .init("device.area", "Laundry room") { $0.device.area == "Laundry room" },
         .init("device.configuration_url", "https://washer-1.local:8443/a?b=c") {
             $0.device.configurationURL == "https://washer-1.local:8443/a?b=c"
@@ -199,6 +203,8 @@ extension RefusedValue {
         .init("fleet.remote", "[home_assistant.discovery, fleet.remote]", "only on the device itself"),
         .init("fleet.probation", "9 s", "out of bounds"),
         .init("fleet.probation", "0", "out of bounds"),
+        .init("fleet.trusted_keys", "[ops-1]", "is not a public key with a name"),
+        .init("fleet.trusted_keys", "ops-1:x", "is not a list"),
         .init("sensor.enabled", "1", "neither true nor false"),
         .init("sensor.enabled", "'false'", "is text"),
         .init("sensor.driver", "mpu6500", "did you mean \"mpu6050\"?"),
