@@ -30,9 +30,9 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         #expect(plan.reached == 0 && plan.seed == "s1")
         let drafts = plan.drafts(.candidate(percent: 5), nobody)
         let all = try LayerDocument(reading: try #require(drafts[.all]).bytes(revision: 4), layer: "all")
-        #expect(JSONValue(all.config) == (try value(usual)))
+        #expect(try JSONValue(all.config) == value(usual))
         #expect(all.candidate?.percent == 5 && all.candidate?.seed == "s1")
-        #expect(all.candidate.map { JSONValue($0.config) } == (try value(sensitive)))
+        #expect(try all.candidate.map { JSONValue($0.config) } == value(sensitive))
         let group = try LayerDocument(
             reading: try #require(drafts[.group("laundry")]).bytes(revision: 1), layer: "group:laundry")
         // The layer did not exist.
@@ -44,7 +44,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         for (stage, config) in [(RolloutPlan.Stage.complete, sensitive), (.withdrawn, usual)] {
             let draft = try #require(plan.drafts(stage, nobody)[.all])
             let document = try LayerDocument(reading: draft.bytes(revision: 9), layer: "all")
-            #expect(JSONValue(document.config) == (try value(config)) && document.candidate == nil)
+            #expect(try JSONValue(document.config) == value(config) && document.candidate == nil)
         }
     }
 
@@ -66,7 +66,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         ])
         let plan = try RolloutPlan([target(.all, sensitive), target(.group("g"), usual)], in: model, newSeed: "new")
         #expect(plan.seed == "s" && plan.reached == 25)
-        #expect(plan.layers.map(\.base) == [try value(usual), .object([])])
+        #expect(try plan.layers.map(\.base) == [value(usual), .object([])])
         let same = try #require(RolloutPlan(runningIn: model, seed: "s"))
         #expect(same.reached == 25 && same.layers.map(\.document) == [.all, .group("g")])
         #expect(RolloutPlan.seeds(in: model) == ["s"])
