@@ -403,7 +403,7 @@ import Testing
             ])
     }
 
-    /// Another id, prefix or group is another topic: what was stored for it is dropped.
+    /// Another id, prefix or group is another topic: what was stored for it is dropped, but not how far it had come.
     @Test func dropsLayersOfFormerID() throws {
         let stored = StoredFleet(layers: [
             "jostle/b/config/desired": {
@@ -413,7 +413,12 @@ import Testing
             }()
         ])
         let layers = FleetLayers(stored, id: "a", settings: JostleSettings())
-        #expect(layers.stored == StoredFleet() && layers.mustStore)
+        #expect(layers.stored.layers.isEmpty && layers.mustStore)
+        let former = layers.stored.former
+        #expect(former.items.map(\.topic) == ["jostle/b/config/desired"])
+        let again = FleetLayers(try StoredFleet(reading: layers.stored.bytes), id: "b", settings: JostleSettings())
+        #expect(again.records.last?.stored.highest == DocumentRevision(number: 7, hash: "x"))
+        #expect(again.stored.former.items.isEmpty)
     }
 }
 

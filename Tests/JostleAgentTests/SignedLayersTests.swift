@@ -126,6 +126,61 @@ import Testing
         #expect(try board.report()["groups"] as? [String] == ["theirs"])
     }
 
+    private func signedRegistry(_ revision: Int, _ groups: String, by signer: DocumentSigner? = nil) throws -> String {
+        let document = #"{"schema":1,"revision":\#(revision),"groups":[\#(groups)]}"#
+        let envelope = try RegistryDocument(reading: Array(document.utf8)).envelope
+        let signature = try #require(try (signer ?? self.signer).sign(envelope, topic: "jostle/_registry/a"))
+        return document.dropLast() + #","signature":{"key":"\#(signature.key)","value":"\#(signature.value)"}}"#
+    }
+
+    /// Who leaves a group drops its layer, but not the memory of its revision.
+    @Test func replayAfterRejoiningAGroupIsStale() throws {
+        let topic = "jostle/_group/laundry/config"
+        let old = try signed(layer(1, sensitivity: 9), for: topic)
+        let new = try signed(layer(2, sensitivity: 3), for: topic)
+        var board = try FleetBench(yaml)
+        try board.publish("jostle/_registry/a", try signedRegistry(1, "\"laundry\""))
+        try board.answerSubscriptions()
+        try board.publish(topic, new)
+        try board.pass(5)
+        #expect(board.sensitivity == 3)
+        try board.publish("jostle/_registry/a", try signedRegistry(2, ""))
+        try board.pass(5)
+        #expect(board.sensitivity == 5)
+        try board.restart()
+        board.retained[topic] = old
+        try board.publish("jostle/_registry/a", try signedRegistry(3, "\"laundry\""))
+        try board.answerSubscriptions()
+        try board.pass(5)
+        #expect(board.sensitivity == 5)
+        let report = try board.layer("group:laundry")
+        #expect(report["status"] as? String == "stale" && report["highest"] as? Int == 2, "\(report)")
+        // The one that it had is taken again.
+        try board.publish(topic, new)
+        #expect(board.sensitivity == 3)
+    }
+
+    /// After a key was withdrawn, the older groups that another key signed are not accepted again.
+    @Test func replayedGroupsAfterAWithdrawnKeyAreStale() throws {
+        let both =
+            "fleet: { trusted_keys: [\"\(try #require(signer.trustedKey).text)\", \"\(try #require(other.trustedKey).text)\"] }"
+        var board = try FleetBench(both)
+        try board.publish("jostle/_registry/a", try signedRegistry(1, "\"old\""))
+        try board.publish("jostle/_registry/a", try signedRegistry(2, "\"new\"", by: other))
+        #expect(try board.report()["groups"] as? [String] == ["new"])
+        let stored = try StoredFleet(
+            reading: Array(
+                try String(contentsOfFile: board.directory.path("fleet-layers.json"), encoding: .utf8).utf8))
+        var builder = ConfigurationBuilder()
+        builder.apply(try YAMLReader.read(Array(yaml.utf8), source: .file("jostle.yaml")))
+        let settings = try builder.finish().settings
+        let layers = FleetLayers(stored, id: "a", settings: settings)
+        #expect(layers.groups.isEmpty && layers.acceptedRegistry?.number == 2)
+        // The file keeps that, too.
+        let again = FleetLayers(try StoredFleet(reading: layers.stored.bytes), id: "a", settings: settings)
+        #expect(again.acceptedRegistry?.number == 2)
+    }
+
     /// What was accepted before there were keys, or was signed with a key that is withdrawn, may be an intruder's.
     @Test func dropsWhatIsNoLongerTrusted() throws {
         var board = try FleetBench(retained: [Self.all: layer(1, sensitivity: 9)])

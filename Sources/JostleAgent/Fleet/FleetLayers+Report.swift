@@ -37,9 +37,10 @@ extension FleetLayers {
         case .rejected(let revision, let problems):
             return .object(
                 [.init("status", "rejected")] + (revision.map { [.init("revision", .number("\($0)"))] } ?? [])
-                    + inForce(number) + [.init("errors", FleetLayers.json(problems))])
+                    + inForce(number) + highest(stored.highest, number) + [.init("errors", FleetLayers.json(problems))])
         case .conflict(let revision): return .object(status("conflict", revision, inForce: number))
-        case .stale(let revision): return .object(status("stale", revision, inForce: number))
+        case .stale(let revision):
+            return .object(status("stale", revision, inForce: number) + highest(stored.highest, number))
         case nil: break
         }
         if let undone = stored.undone {
@@ -47,7 +48,10 @@ extension FleetLayers {
                 [.init("status", "rolled_back"), .init("revision", .number("\(undone.revision)"))]
                     + inForce(number) + [.init("reason", .string(undone.reason))])
         }
-        guard let content = stored.inForce else { return ["status": record.isMissing ? "missing" : "none"] }
+        guard let content = stored.inForce else {
+            return .object(
+                [.init("status", .string(record.isMissing ? "missing" : "none"))] + highest(stored.highest, nil))
+        }
         return report(content, record, outcome)
     }
 
@@ -81,19 +85,26 @@ extension FleetLayers {
         return head + (number == revision.number ? [] : inForce(number))
     }
 
+    /// The highest accepted revision, if it is not the one in force: a document needs a higher one.
+    private func highest(_ revision: DocumentRevision?, _ inForce: Int64?) -> [JSONValue.Member] {
+        guard let number = revision?.number, number != inForce else { return [] }
+        return [.init("highest", .number("\(number)"))]
+    }
+
     private func inForce(_ number: Int64?) -> [JSONValue.Member] {
         number.map { [.init("in_force", .number("\($0)"))] } ?? []
     }
 
     private var registryReport: JSONValue? {
         let accepted = registry?.revision
+        let highest = highest(acceptedRegistry, accepted?.number)
         switch registryFinding {
         case .rejected(let revision, let problems):
             return .object(
                 [.init("status", "rejected")] + (revision.map { [.init("revision", .number("\($0)"))] } ?? [])
-                    + inForce(accepted?.number) + [.init("errors", FleetLayers.json(problems))])
+                    + inForce(accepted?.number) + highest + [.init("errors", FleetLayers.json(problems))])
         case .conflict(let revision): return .object(status("conflict", revision, inForce: accepted?.number))
-        case .stale(let revision): return .object(status("stale", revision, inForce: accepted?.number))
+        case .stale(let revision): return .object(status("stale", revision, inForce: accepted?.number) + highest)
         case nil: return accepted.map { .object(status("applied", $0, inForce: nil)) }
         }
     }

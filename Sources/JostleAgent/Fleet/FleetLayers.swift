@@ -77,6 +77,8 @@ struct FleetLayers: Sendable {
 
     /// The layers, lowest first.
     var records: [LayerRecord] = []
+    /// The highest revisions of the topics that are not read any more.
+    private var former: FormerRevisions
     /// The groups in force.
     private(set) var groups: [String] = []
     /// The registry in force, which may not be stored yet; and what came of the last message on its topic.
@@ -126,16 +128,26 @@ struct FleetLayers: Sendable {
         let untrusted = stored.dropUntrusted(trustedKeys)
         duration = settings.fleet.probation
         storedProbation = stored.probation
-        if stored.registry?.topic == topics.registry(id) { registry = stored.registry?.document }
+        former = stored.former
+        if let stored = stored.registry {
+            if stored.topic == topics.registry(id) {
+                registry = stored.document
+            } else {
+                former.remember(stored.document.revision, of: stored.topic)
+            }
+        }
         groups = registry?.groups ?? groupsInFile
         records = names.map { name in
             let topic = topics.topic(of: name, for: id)
             return LayerRecord(name, topic: topic, stored: stored.layers[topic])
         }
         // Layers of another id, prefix or group are dropped.
-        mustStore =
-            !untrusted.isEmpty
-            || Set(stored.layers.keys) != Set(records.filter { $0.stored != StoredLayer($0.name) }.map(\.topic))
+        let topicsRead = Set(records.map(\.topic))
+        for (topic, layer) in stored.layers.sorted(by: { $0.key < $1.key }) where !topicsRead.contains(topic) {
+            if let highest = layer.highest { former.remember(highest, of: topic) }
+        }
+        recallRevisions()
+        mustStore = !untrusted.isEmpty || self.stored != stored
         for index in records.indices {
             guard let problem = untrusted[records[index].topic] else { continue }
             records[index].finding = .rejected(revision: records[index].stored.highest?.number, [problem])
@@ -169,6 +181,7 @@ struct FleetLayers: Sendable {
         if let registry {
             fleet.registry = StoredRegistry(topic: topics.registry(id), document: registry)
         }
+        fleet.former = former
         fleet.probation = storedProbation
         return fleet
     }
@@ -275,12 +288,15 @@ struct FleetLayers: Sendable {
         do throws(ConfigurationProblem) {
             document = try RegistryDocument(reading: payload)
             if let problem = trustedKeys.problem(of: document.envelope, topic: topics.registry(id)) { throw problem }
-            if let problem = document.revision.problem(after: registry?.revision, layer: .device) { throw problem }
+            if let problem = document.revision.problem(after: acceptedRegistry, layer: .device) { throw problem }
         } catch {
             registryFinding = .rejected(revision: DocumentEnvelope.number(in: payload), [error])
             return [.log(.warning, "the groups of the registry are rejected: \(error)")]
         }
-        if let accepted = registry?.revision, document.revision.number <= accepted.number {
+        if let accepted = acceptedRegistry, document.revision.number <= accepted.number,
+            // What was dropped is accepted again.
+            registry != nil || document.revision != accepted
+        {
             registryFinding =
                 document.revision.number < accepted.number
                 ? .stale(document.revision) : document.revision == accepted ? nil : .conflict(document.revision)
@@ -288,6 +304,7 @@ struct FleetLayers: Sendable {
         }
         registryFinding = nil
         registry = document
+        former.forget(topics.registry(id))
         mustStore = true
         let who = FleetLayers.author(document.envelope)
         let names = document.groups.isEmpty ? "none" : document.groups.joined(separator: ", ")
@@ -305,9 +322,25 @@ struct FleetLayers: Sendable {
             return before.first { $0.topic == topic } ?? LayerRecord(name, topic: topic)
         }
         let (old, new) = (Set(before.map(\.topic)), Set(records.map(\.topic)))
+        for record in before where !new.contains(record.topic) {
+            if let highest = record.stored.highest { former.remember(highest, of: record.topic) }
+        }
+        recallRevisions()
         if isConnected { readMore(new.subtracting(old), at: now.monotonic) }
         return old.subtracting(new).sorted().map { .unsubscribe($0) }
             + new.subtracting(old).sorted().map(subscribe)
+    }
+
+    /// The highest accepted revision of the registry.
+    var acceptedRegistry: DocumentRevision? { registry?.revision ?? former[topics.registry(id)] }
+
+    /// Gives topics that are read again their highest revisions.
+    private mutating func recallRevisions() {
+        for index in records.indices where records[index].stored.highest == nil {
+            guard let revision = former[records[index].topic] else { continue }
+            records[index].stored.highest = revision
+            former.forget(records[index].topic)
+        }
     }
 
     // MARK: Deadlines
@@ -361,7 +394,8 @@ extension FleetLayers {
         switch record.finding {
         case nil:
             guard record.isMissing else { return [] }
-            return [.log(.info, "\(name): removed from the broker; what was last accepted stays in force")]
+            let rest = record.stored.inForce == nil ? "" : "; what was last accepted stays in force"
+            return [.log(.info, "\(name): removed from the broker\(rest)")]
         case .rejected(let revision, let problems):
             let number = revision.map { " \($0)" } ?? ""
             return problems.prefix(5).map { .log(.warning, "\(name): revision\(number) rejected: \($0)") }

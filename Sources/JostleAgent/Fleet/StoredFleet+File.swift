@@ -53,6 +53,12 @@ extension StoredFleet {
                     "registry",
                     ["topic": .string(registry.topic), "document": StoredFleet.text(registry.document.envelope)]))
         }
+        if !former.items.isEmpty {
+            let items = former.items.map { item in
+                StoredFleet.json(item.revision, [.init("topic", .string(item.topic))])
+            }
+            members.append(.init("former", .array(items)))
+        }
         members.append(
             .init("layers", .array(layers.sorted { $0.key < $1.key }.map { StoredFleet.json($0.value, topic: $0.key) }))
         )
@@ -62,8 +68,7 @@ extension StoredFleet {
     private static func json(_ layer: StoredLayer, topic: String) -> JSONValue {
         var members: [JSONValue.Member] = [.init("topic", .string(topic)), .init("layer", .string(layer.name.text))]
         if let highest = layer.highest {
-            members.append(
-                .init("highest", ["revision": .number("\(highest.number)"), "hash": .string(highest.hash)]))
+            members.append(.init("highest", json(highest)))
         }
         if let content = layer.inForce { members.append(.init("in_force", json(content))) }
         if let time = layer.acceptedAt { members.append(.init("accepted_at", .number("\(time)"))) }
@@ -73,6 +78,11 @@ extension StoredFleet {
                 .init("undone", ["revision": .number("\(undone.revision)"), "reason": .string(undone.reason)]))
         }
         return .object(members)
+    }
+
+    private static func json(_ revision: DocumentRevision, _ members: [JSONValue.Member] = []) -> JSONValue {
+        .object(
+            members + [.init("revision", .number("\(revision.number)")), .init("hash", .string(revision.hash))])
     }
 
     private static func json(_ content: LayerContent) -> JSONValue {
@@ -117,6 +127,14 @@ extension StoredFleet {
             guard let topic = node["topic"]?.text, let text = node["document"]?.text else { throw damaged() }
             registry = StoredRegistry(topic: topic, document: try RegistryDocument(reading: Array(text.utf8)))
         }
+        if case .sequence(let nodes)? = tree["former"]?.value {
+            for node in nodes {
+                guard let topic = node["topic"]?.text, let revision = DocumentRevision(stored: node) else {
+                    throw damaged()
+                }
+                former.remember(revision, of: topic)
+            }
+        }
         if let node = tree["probation"] {
             guard let boot = node["boot"]?.text, let deaths = node["deaths"]?.text.flatMap({ Int($0) }) else {
                 throw damaged()
@@ -129,14 +147,19 @@ extension StoredFleet {
     }
 }
 
+extension DocumentRevision {
+    fileprivate init?(stored node: ConfigurationNode) {
+        guard let number = node["revision"]?.text.flatMap({ Int64($0) }), let hash = node["hash"]?.text else {
+            return nil
+        }
+        self.init(number: number, hash: hash)
+    }
+}
+
 extension StoredLayer {
     fileprivate init(_ node: ConfigurationNode, _ name: LayerName) throws(ConfigurationProblem) {
         self.init(name)
-        if let number = node["highest"]?["revision"]?.text.flatMap({ Int64($0) }),
-            let hash = node["highest"]?["hash"]?.text
-        {
-            highest = DocumentRevision(number: number, hash: hash)
-        }
+        highest = node["highest"].flatMap { DocumentRevision(stored: $0) }
         if let content = node["in_force"] { inForce = try StoredLayer.content(content, name) }
         acceptedAt = node["accepted_at"]?.text.flatMap { Int64($0) }
         if let content = node["proven"] {

@@ -94,6 +94,34 @@ struct StoredLayer: Equatable, Sendable {
     }
 }
 
+/// The highest accepted revisions of topics that the device does not read any more, or whose document it dropped. If it
+/// reads such a topic again, an older document is not accepted: otherwise, somebody could publish an old signed document
+/// again.
+struct FormerRevisions: Equatable, Sendable {
+    /// One topic.
+    struct Item: Equatable, Sendable {
+        let topic: String
+        let revision: DocumentRevision
+    }
+
+    /// The most topics; those that were left first are forgotten first.
+    static let maximum = 256
+
+    /// The topics, the one that was left last at the end.
+    private(set) var items: [Item] = []
+
+    subscript(topic: String) -> DocumentRevision? { items.first { $0.topic == topic }?.revision }
+
+    mutating func remember(_ revision: DocumentRevision, of topic: String) {
+        forget(topic)
+        items.append(Item(topic: topic, revision: revision))
+        if items.count > FormerRevisions.maximum { items.removeFirst() }
+    }
+
+    /// Forgets a topic whose revision is stored with its document again.
+    mutating func forget(_ topic: String) { items.removeAll { $0.topic == topic } }
+}
+
 /// The groups that the fleet's registry puts the device in.
 struct StoredRegistry: Equatable, Sendable {
     var topic: String
@@ -128,6 +156,9 @@ struct StoredFleet: Equatable, Sendable {
 
     /// The last document of the registry.
     var registry: StoredRegistry?
+
+    /// The highest accepted revisions of topics of which nothing is in force.
+    var former = FormerRevisions()
 
     /// The trial of the revisions that are on probation; `nil` if none is.
     var probation: StoredProbation?
@@ -165,6 +196,7 @@ struct StoredFleet: Equatable, Sendable {
         }
         if let registry, let problem = keys.problem(of: registry.document.envelope, topic: registry.topic) {
             problems[registry.topic] = problem
+            former.remember(registry.document.revision, of: registry.topic)
             self.registry = nil
         }
         if !layers.values.contains(where: { $0.proven != nil }) { probation = nil }

@@ -25,6 +25,8 @@ package struct BoardReport: Equatable, Sendable {
         package var revision: Int64?
         /// The document in force, if that is another one.
         package var inForce: Int64?
+        /// The highest number that the device has accepted, if that is not the document in force.
+        package var highest: Int64?
         /// The first 16 digits of the hash.
         package var hash: String?
         package var isCandidate: Bool
@@ -41,8 +43,8 @@ package struct BoardReport: Equatable, Sendable {
         /// The highest number that the device is known to have accepted.
         package var acceptedNumber: Int64? {
             switch status {
-            case .rejected, .pending: inForce
-            default: [revision, inForce].compactMap { $0 }.max()
+            case .rejected, .pending: [inForce, highest].compactMap { $0 }.max()
+            default: [revision, inForce, highest].compactMap { $0 }.max()
             }
         }
     }
@@ -109,7 +111,8 @@ package struct BoardReport: Equatable, Sendable {
         guard let status = node["status"]?.text else { return nil }
         return Layer(
             status: LayerStatus(MessageFields.bounded(status)), revision: node["revision"]?.revisionNumber,
-            inForce: node["in_force"]?.revisionNumber, hash: node["hash"]?.foreignText,
+            inForce: node["in_force"]?.revisionNumber, highest: node["highest"]?.revisionNumber,
+            hash: node["hash"]?.foreignText,
             isCandidate: node["candidate"]?.text == "true", isOnProbation: node["probation"]?.text == "true",
             reason: node["reason"]?.foreignText, errors: refusals(node["errors"]),
             candidateErrors: refusals(node["candidate_errors"]),
