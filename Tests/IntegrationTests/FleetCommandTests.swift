@@ -357,7 +357,7 @@ import Testing
         #expect(await observer.sees { $0.topics.contains("jostle/_all/config") })
         let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz")
         #expect(set.status == 65)
-        #expect(set.errors.contains("the broker holds something that is no layer"), "\(set.errors)")
+        #expect(set.errors.contains("the broker holds a document that cannot be used"), "\(set.errors)")
         #expect(!set.errors.contains("\u{1B}"))
     }
 }

@@ -190,11 +190,17 @@ import Testing
         var model = fleet(["a/availability": "offline"])
         model.seenNumbers[.device("a")] = 7
         #expect(RevisionPlan(for: .device("a"), in: model).next == 8)
+        #expect(RevisionPlan(for: .device("a"), in: model).seenNewer == 7)
         model = fleet(["_all/config": layer(3, "{}")])
         model.seenNumbers[.all] = 9_000_000_000_000
         #expect(RevisionPlan(for: .all, in: model).next == 4)
+        #expect(RevisionPlan(for: .all, in: model).isUpToDate)
         model.seenNumbers[.all] = 2
         #expect(RevisionPlan(for: .all, in: model).next == 4)
+        #expect(RevisionPlan(for: .all, in: model).isUpToDate)
+        model.seenNumbers[.all] = 5
+        let older = RevisionPlan(for: .all, in: model)
+        #expect(older.isOlderThanSeen && !older.isUpToDate && older.next == 6)
     }
 
     /// Two operators published at the same time: a device has the other document of this revision.

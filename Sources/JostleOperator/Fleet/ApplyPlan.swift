@@ -9,7 +9,8 @@ package struct ApplyPlan: Equatable, Sendable {
         package var draft: DocumentDraft
         package var revision: RevisionPlan
         /// Why it is published: `new`, `changed`, `lost by the broker`, `held in two versions`,
-        /// `older at another broker`, `not in the directory`.
+        /// `older at another broker`, `older than this machine has seen`, `not signed by a trusted key`,
+        /// `not in the directory`.
         package var reason: String
     }
 
@@ -99,7 +100,9 @@ package struct ApplyPlan: Equatable, Sendable {
         isEqual: Bool?
     ) {
         let reason =
-            if !revision.isHeldCredible {
+            if stored?.isUntrusted == true {
+                "not signed by a trusted key"
+            } else if !revision.isHeldCredible {
                 "under a number that boards refuse"
             } else if !revision.ahead.isEmpty {
                 "lost by the broker"
@@ -108,7 +111,9 @@ package struct ApplyPlan: Equatable, Sendable {
             } else if isEqual == nil {
                 "unreadable on the broker"
             } else if isEqual == true {
-                revision.hasConflict ? "held in two versions" : "older at another broker"
+                revision.hasConflict
+                    ? "held in two versions"
+                    : revision.isOlderElsewhere ? "older at another broker" : "older than this machine has seen"
             } else {
                 "changed"
             }
@@ -123,7 +128,7 @@ package struct ApplyPlan: Equatable, Sendable {
             case .layer(let layer):
                 if JSONValue(layer.config) != .object([]) || layer.candidate != nil { known.insert(id) }
             case .registry(let document): if !document.groups.isEmpty { known.insert(id) }
-            case .unreadable: known.insert(id)
+            case .unreadable, .untrusted: known.insert(id)
             }
         }
         for board in model.boards.values {

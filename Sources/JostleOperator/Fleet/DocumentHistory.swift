@@ -11,9 +11,12 @@ package struct DocumentHistory: Sendable {
     package static let maximumRevisions = 20
 
     private let directory: String
+    private let trust: DocumentTrust?
 
-    /// The history of the fleet at `broker` under `prefix`, below the directory for persistent data.
-    package init(stateDirectory: String, broker: String, prefix: String) {
+    /// The history of the fleet at `broker` under `prefix`, below the directory for persistent data. Documents that are
+    /// not trusted are not kept, and those that were kept earlier are left out.
+    package init(stateDirectory: String, broker: String, prefix: String, trust: DocumentTrust? = nil) {
+        self.trust = trust
         let name = "\(broker)-\(prefix)".map { character in
             character.isASCII && (character.isLetter || character.isNumber || character == ".") ? character : "-"
         }
@@ -51,7 +54,7 @@ package struct DocumentHistory: Sendable {
             do throws(SystemFailure) {
                 let limit = DocumentEnvelope.maximumBytes + 1
                 let bytes = try FileContents.bytes(of: "\(directory)/\(entry.name)", limit: limit)
-                let stored = StoredDocument(id, bytes)
+                let stored = StoredDocument(id, bytes, trust: trust)
                 return stored.revision == nil ? nil : stored
             } catch {
                 return nil

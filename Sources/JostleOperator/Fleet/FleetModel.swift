@@ -23,6 +23,9 @@ package struct FleetModel: Sendable {
     /// The documents that the broker holds.
     package private(set) var documents: [FleetDocumentID: StoredDocument] = [:]
 
+    /// Whose documents count; `nil` for everybody's.
+    package var trust: DocumentTrust?
+
     /// The highest revision number of each document that this machine has seen earlier.
     package var seenNumbers: [FleetDocumentID: Int64] = [:]
 
@@ -66,7 +69,7 @@ package struct FleetModel: Sendable {
         }
         guard let size = admit(message, replacing: documents[id]?.bytes.count ?? 0) else { return }
         bytes = size
-        documents[id] = StoredDocument(id, message.payload)
+        documents[id] = StoredDocument(id, message.payload, trust: trust)
     }
 
     /// The size of everything with a message; `nil` if there is no room for it.

@@ -75,7 +75,8 @@ package final class FleetSession {
     ///
     /// - Throws: `mqtt`, `secretFile` or `privateBroker` if the configuration does not lead to a broker.
     package init(
-        settings: JostleSettings, interests: Interests = [], times: Times = Times(), signals: SignalWaiter
+        settings: JostleSettings, interests: Interests = [], times: Times = Times(), trust: DocumentTrust? = nil,
+        signals: SignalWaiter
     ) throws(FleetSessionError) {
         let settings = settings.forCommands
         if settings.mqtt.broker == .embedded { throw .privateBroker }
@@ -105,6 +106,7 @@ package final class FleetSession {
         self.times = times
         topics = FleetTopics(prefix: settings.mqtt.prefix)
         model = FleetModel(topics: topics)
+        model.trust = trust
         documentFilters = [topics.all, topics.group("+"), topics.desired("+"), topics.registry("+")]
         let root = "\(settings.mqtt.prefix)/+"
         var filters = ["\(root)/availability", topics.reported("+")]

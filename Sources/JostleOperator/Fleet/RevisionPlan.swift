@@ -21,6 +21,10 @@ package struct RevisionPlan: Equatable, Sendable {
     /// The devices that have a newer document than the broker: the broker lost it, or got an older state back.
     package let ahead: [Claim]
 
+    /// The highest number that this machine has seen, if the broker holds a lower one or none: the broker lost the
+    /// document, got an older one back, or the document was removed.
+    package let seenNewer: Int64?
+
     /// The devices whose numbers are beyond what most devices would accept. They are not counted: one device that reports
     /// a huge number must not make the next document too large a step for all others.
     package let implausible: [Claim]
@@ -38,7 +42,10 @@ package struct RevisionPlan: Equatable, Sendable {
 
     /// Whether devices can have the broker's document, and no newer or other one: the same content need not be published
     /// again.
-    package var isUpToDate: Bool { isHeldCredible && ahead.isEmpty && !mustRepeat }
+    package var isUpToDate: Bool { isHeldCredible && ahead.isEmpty && !mustRepeat && !isOlderThanSeen }
+
+    /// Whether the broker holds an older document than this machine has seen.
+    package var isOlderThanSeen: Bool { held != nil && seenNewer != nil }
 
     package init(for document: FleetDocumentID, in model: FleetModel) {
         let stored = model.documents[document]
@@ -64,6 +71,7 @@ package struct RevisionPlan: Equatable, Sendable {
         self.held = held
         self.isHeldCredible = isHeldCredible
         next = (counted.compactMap { $0 }.max() ?? 0) + 1
+        seenNewer = isSeenCredible && seen > (isHeldCredible ? held ?? 0 : 0) ? seen : nil
         ahead = credible.filter { $0.number > (isHeldCredible ? held ?? 0 : 0) }
         implausible = claims.filter { $0.number > limit }
         isOlderElsewhere = boards.contains { board in

@@ -9,6 +9,9 @@ package struct StoredDocument: Equatable, Sendable {
         case registry(RegistryDocument)
         /// No document of the fleet, and why.
         case unreadable(ConfigurationProblem)
+        /// A document that no trusted key has signed, and what is wrong with its signature. Nothing must be built on it:
+        /// whoever published it, the next revision would be signed.
+        case untrusted(ConfigurationProblem)
     }
 
     /// The message as it was received.
@@ -19,21 +22,24 @@ package struct StoredDocument: Equatable, Sendable {
     /// The revision number, if even an unreadable document has one.
     package let number: Int64?
 
-    package init(_ id: FleetDocumentID, _ bytes: [UInt8]) {
+    package init(_ id: FleetDocumentID, _ bytes: [UInt8], trust: DocumentTrust? = nil) {
         self.bytes = bytes
+        number = DocumentEnvelope.number(in: bytes)
         do throws(ConfigurationProblem) {
+            let envelope: DocumentEnvelope
+            let readable: Content
             if case .registry = id {
-                content = .registry(try RegistryDocument(reading: bytes))
+                let document = try RegistryDocument(reading: bytes)
+                (envelope, readable) = (document.envelope, .registry(document))
             } else {
-                content = .layer(try LayerDocument(reading: bytes, layer: id.text))
+                let document = try LayerDocument(reading: bytes, layer: id.text)
+                (envelope, readable) = (document.envelope, .layer(document))
             }
+            content =
+                trust.flatMap { $0.keys.problem(of: envelope, topic: id.topic($0.topics)) }.map { .untrusted($0) }
+                ?? readable
         } catch {
             content = .unreadable(error)
-        }
-        switch content {
-        case .layer(let document): number = document.revision.number
-        case .registry(let document): number = document.revision.number
-        case .unreadable: number = DocumentEnvelope.number(in: bytes)
         }
     }
 
@@ -41,11 +47,11 @@ package struct StoredDocument: Equatable, Sendable {
         switch content {
         case .layer(let document): document.envelope
         case .registry(let document): document.envelope
-        case .unreadable: nil
+        case .unreadable, .untrusted: nil
         }
     }
 
-    /// Number and hash; `nil` if the document is unreadable.
+    /// Number and hash; `nil` if the document is unreadable or not trusted.
     package var revision: DocumentRevision? { envelope?.revision }
 
     /// The layer; `nil` if it is none.
@@ -54,10 +60,16 @@ package struct StoredDocument: Equatable, Sendable {
     /// The groups of a device; `nil` if it is no such document.
     package var registry: RegistryDocument? { if case .registry(let document) = content { document } else { nil } }
 
-    /// Why the document is unreadable; `nil` if it is readable.
+    /// Why the document cannot be used: it is unreadable or not trusted; `nil` if it can.
     package var problem: ConfigurationProblem? {
-        if case .unreadable(let problem) = content { problem } else { nil }
+        switch content {
+        case .layer, .registry: nil
+        case .unreadable(let problem), .untrusted(let problem): problem
+        }
     }
+
+    /// Whether no trusted key has signed the document.
+    package var isUntrusted: Bool { if case .untrusted = content { true } else { false } }
 
     /// Whether it says what a draft says, whoever published it, when and why.
     package func hasContent(of draft: DocumentDraft) -> Bool {

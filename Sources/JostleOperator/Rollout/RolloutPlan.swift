@@ -180,7 +180,8 @@ extension RolloutError: CustomStringConvertible {
         switch self {
         case .groupsChange(let id):
             "\(id.text): groups cannot be changed step by step; apply registry.yaml alone first, with --document registry"
-        case .unreadable(let id): "\(id.text): the broker holds something that is no layer"
+        case .unreadable(let id):
+            "\(id.text): the broker holds something that is no layer, or that no trusted key has signed; replace it with jostle fleet apply, without --canary"
         case .otherRollout(let id, let percent, let by):
             "\(id.text): another change\(by.map { " by \($0)" } ?? "") is being rolled out, at \(RolloutPercents.text(percent))"
         case .differentSeeds(let one, let other):

@@ -57,10 +57,11 @@ extension FleetCommand {
         for id in Set(ids).sorted() {
             let document = FleetDocumentID.registry(id)
             if let problem = model.documents[document]?.problem {
-                throw CommandFailure(.badData, "\(document.text): the broker holds something else: \(problem)")
+                throw CommandFailure(
+                    .badData, "\(document.text): the broker holds a document that cannot be used: \(problem)")
             }
             let plan = RevisionPlan(for: document, in: model)
-            try FleetEdit.requireNothingLost(document, plan)
+            try FleetEdit.requireNothingLost(document, plan, isSigned: model.trust != nil)
             let present = model.groups(of: id)
             let groups = change(present, name)
             guard groups.count <= JostleSettings.Device.maximumGroups else {

@@ -57,7 +57,8 @@ extension FleetCommand {
     ) throws(CommandFailure) {
         var targets: [RolloutPlan.Target] = []
         for change in changes {
-            try FleetEdit.requireNothingLost(change.document, change.revision)
+            try FleetEdit.requireNothingLost(
+                change.document, change.revision, isSigned: connection.model.trust != nil)
             let content = change.draft.content
             targets.append(
                 RolloutPlan.Target(

@@ -37,11 +37,14 @@ struct FleetConnection {
             times.reading = max(times.reading, 30 * seconds)
         }
         let name = settings.forCommands.brokers(embeddedPort: nil).first.map { "\($0)" } ?? ""
+        let keys = settings.fleet.trustedKeys + [signer?.trustedKey].compactMap { $0 }
+        let trust = DocumentTrust(keys, topics: FleetTopics(prefix: settings.mqtt.prefix))
         let history = DocumentHistory(
-            stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix)
+            stateDirectory: Configuration.stateDirectory, broker: name, prefix: settings.mqtt.prefix, trust: trust)
         let session: FleetSession
         do throws(FleetSessionError) {
-            session = try FleetSession(settings: settings, interests: interests, times: times, signals: signals)
+            session = try FleetSession(
+                settings: settings, interests: interests, times: times, trust: trust, signals: signals)
             try session.connect()
         } catch {
             throw CommandFailure(error)

@@ -67,12 +67,12 @@ enum FleetEdit {
                 throw CommandFailure(
                     .badData,
                     lines: [
-                        "\(id.text): the broker holds something that is no layer: \(problem)",
+                        "\(id.text): the broker holds a document that cannot be used: \(problem)",
                         "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)",
                     ])
             }
             let plan = RevisionPlan(for: id, in: model)
-            try requireNothingLost(id, plan)
+            try requireNothingLost(id, plan, isSigned: model.trust != nil)
             let draft: DocumentDraft?
             do throws(ConfigurationProblem) {
                 draft = try edit.draft(
@@ -115,8 +115,12 @@ enum FleetEdit {
         }
     }
 
-    /// Refuses to build on a layer of which boards have a newer revision than the broker.
-    static func requireNothingLost(_ id: FleetDocumentID, _ plan: RevisionPlan) throws(CommandFailure) {
+    /// Refuses to build on a layer of which boards or this machine have seen a newer revision than the broker holds.
+    /// With signatures also on nothing, if there was a document: otherwise, somebody who takes it away at the broker would
+    /// have it replaced by one that contains only the change.
+    static func requireNothingLost(
+        _ id: FleetDocumentID, _ plan: RevisionPlan, isSigned: Bool
+    ) throws(CommandFailure) {
         guard plan.isHeldCredible else {
             throw CommandFailure(
                 .badData,
@@ -125,8 +129,18 @@ enum FleetEdit {
                     "To replace it: jostle fleet apply DIRECTORY, or jostle fleet rollback \(id.text)",
                 ])
         }
-        guard let highest = plan.ahead.last else { return }
         let held = plan.held.map { "holds only revision \($0)" } ?? "holds none"
+        if let seen = plan.seenNewer, plan.ahead.isEmpty, plan.held != nil || isSigned {
+            throw CommandFailure(
+                .badData,
+                lines: [
+                    "\(id.text): this machine has seen revision \(seen), but the broker \(held): it lost documents, or"
+                        + " somebody put an old one back",
+                    "To publish from your files: jostle fleet apply DIRECTORY",
+                    "To publish revision \(seen) again: jostle fleet rollback \(id.text) --to \(seen)",
+                ])
+        }
+        guard let highest = plan.ahead.last else { return }
         throw CommandFailure(
             .badData,
             lines: [

@@ -59,7 +59,7 @@ enum FleetRun {
                 )
             }
         }
-        connection.warnOfMissingSignatures(changes.map(\.document))
+        if !changes.isEmpty { try connection.checkSignatures(changes.map(\.document)) }
         if manner.isDryRun {
             for publication in publications {
                 Output.json(

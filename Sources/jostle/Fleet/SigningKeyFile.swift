@@ -22,14 +22,26 @@ enum SigningKeyFile {
                 .badData,
                 "--sign-key: \(path): has no private key of Ed25519 without a passphrase (jostle fleet keygen)")
         }
+        if let mode = DirectoryContents.permissions(path), mode & 0o077 != 0 {
+            let octal = String(mode, radix: 8)
+            Output.errors("jostle: --sign-key: others may read or write \(path) (mode \(octal)); chmod 600 \(path)")
+        }
         return signer
     }
 }
 
 extension FleetConnection {
-    /// Says which documents were signed and will not be.
-    func warnOfMissingSignatures(_ documents: [FleetDocumentID]) {
+    /// Refuses to publish without a signature where the configuration names keys, and says otherwise which documents were
+    /// signed and will not be.
+    ///
+    /// - Throws: status 64.
+    func checkSignatures(_ documents: [FleetDocumentID]) throws(CommandFailure) {
         guard signer == nil else { return }
+        if let key = settings.fleet.trustedKeys.first {
+            throw CommandFailure(
+                .usage,
+                "the configuration has fleet.trusted_keys: sign with --sign-key FILE, for example \(key.name).key")
+        }
         for id in documents where model.documents[id]?.envelope?.signature != nil {
             Output.errors(
                 "jostle: \(id.text) was signed, and the new revision is not: boards with trusted keys reject it (--sign-key)"

@@ -59,7 +59,7 @@ struct RolloutRun {
         let steps = RolloutStep.plan(percents: options.percents, for: plan, readers)
         report.plan(plan, steps, readers)
         warnOfLongTrials(readers)
-        connection.warnOfMissingSignatures(plan.layers.map(\.document))
+        try connection.checkSignatures(plan.layers.map(\.document))
         guard !isDryRun else { return }
         do throws(CommandFailure) {
             if reached > 0 { try take(RolloutStep(percent: reached, reached: 0, readers)) }
