@@ -33,4 +33,11 @@ package enum DirectoryContents {
         guard stat(path, &status) == 0 else { return nil }
         return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     }
+
+    /// The permissions of a file; `nil` if there is none.
+    package static func permissions(_ path: String) -> UInt32? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return UInt32(status.st_mode) & 0o7777
+    }
 }

@@ -13,7 +13,9 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    private func fleet(_ words: String...) async throws -> Outcome {
+    private func fleet(_ words: String...) async throws -> Outcome { try await run(words) }
+
+    private func run(_ words: [String]) async throws -> Outcome {
         let program = try JostleProgram(
             ["fleet"] + words, environment: ["STATE_DIRECTORY": directory.path("state"), "TZ": "UTC"])
         defer { program.kill() }
@@ -125,6 +127,47 @@ import Testing
         #expect(boards.boards.count == 1)
     }
 
+    /// A new password keeps what the board was enrolled with.
+    @Test func newPasswordKeepsTheConfiguration() async throws {
+        try directory.write("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", to: "ca.pem")
+        try directory.write("-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n", to: "ca.key")
+        try directory.write("fleet: { remote: [gestures] }\nmqtt: { broker: 'mqtts://b' }\n", to: "template.yaml")
+        let options = ["--to", enrolment, "--template", directory.path("template.yaml"), "--groups", "laundry"]
+        let key = try await run(["enroll", "a", "--ca", directory.path("ca.key")] + options)
+        #expect(key.status == 65 && key.errors.contains("contains a private key"), "\(key.errors)")
+        let first = try await run(["enroll", "a", "--ca", directory.path("ca.pem")] + options)
+        #expect(first.status == 0, "\(first.errors)")
+        let config = try String(contentsOfFile: "\(enrolment)/a/jostle.yaml", encoding: .utf8)
+        let old = try password("a")
+        let again = try await run(["enroll", "a", "--force", "--to", enrolment])
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try String(contentsOfFile: "\(enrolment)/a/jostle.yaml", encoding: .utf8) == config)
+        #expect(config.contains("laundry") && config.contains("ca_file") && config.contains("remote"), "\(config)")
+        #expect(try password("a") != old)
+        #expect(try String(contentsOfFile: "\(enrolment)/a/user-data", encoding: .utf8).contains("/etc/jostle/ca.pem"))
+    }
+
+    /// The password file of the broker can be changed in place: its other users, owner and permissions stay, and two
+    /// operators at once lose nobody.
+    @Test func passwordFileOfTheBrokerIsChangedInPlace() async throws {
+        try directory.write("operator:$7$101$AAAA$BBBB\r\nold:$7$101$AAAA$BBBB\r\n", to: "passwords")
+        let file = directory.path("passwords")
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
+        let options = ["--to", enrolment, "--passwords", file, "--board-broker", "mqtt://b"]
+        let ids = (1...6).map { "board-\($0)" }
+        try await withThrowingTaskGroup(of: Int32?.self) { group in
+            for id in ids { group.addTask { try await run(["enroll", id] + options).status } }
+            for try await status in group { #expect(status == 0) }
+        }
+        let revoke = try await run(["revoke", "old", "--to", enrolment, "--passwords", file])
+        #expect(revoke.status == 0 && !revoke.errors.contains("no user operator"), "\(revoke.errors)")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let users = text.split(separator: "\n").map { String($0.prefix { $0 != ":" }) }
+        #expect(Set(users) == Set(ids + ["operator"]), "\(text)")
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o640)
+        #expect(!FileManager.default.fileExists(atPath: "\(enrolment)/passwords"))
+    }
+
     @Test(arguments: [
         (["enroll", "operator"], Int32(64), "operator is the name of a user that is no device"),
         (["enroll", "a/b"], 64, "\"a/b\" is not a device id"),
@@ -133,6 +176,8 @@ import Testing
         (["enroll", "a", "--board-broker", "mqtt://b", "--groups", "x/y"], 64, "\"x/y\" is not a group"),
         (["enroll", "a", "--template", "/nowhere"], 66, "--template: /nowhere: No such file"),
         (["enroll", "a", "--board-broker", "mqtts://b", "--ca", "/nowhere"], 66, "--ca: /nowhere: No such file"),
+        (["enroll", "passwords"], 64, "passwords is the name of a file"),
+        (["enroll", "a", "--board-broker", "mqtts://b", "--ca", "/etc/hostname"], 65, "has no certificate (PEM)"),
         (["revoke", "a"], 69, "has no user a"),
         (["replace", "a", "a"], 64, "OLD and NEW are the same"),
     ])

@@ -15,6 +15,14 @@ package struct BoardEnrolment: Equatable, Sendable {
 
     private static let directory = "/etc/jostle"
 
+    /// What is wrong with a file of certificates; `nil` if it can be given to boards.
+    package static func problem(ofAuthority bytes: [UInt8]) -> String? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        // Next to the certificate, openssl leaves the key, and often both in one file.
+        if text.contains("PRIVATE KEY-----") { return "contains a private key, which boards must not get" }
+        return text.contains("-----BEGIN CERTIFICATE-----") ? nil : "has no certificate (PEM)"
+    }
+
     /// Prepares a board. The template is what all boards have in common, such as `mqtt.broker` and `fleet.trusted_keys`;
     /// `brokers` replaces its `mqtt.broker`, unless it is empty.
     package init(
@@ -109,6 +117,8 @@ package struct BoardEnrolment: Equatable, Sendable {
         lines += [
             "runcmd:", "  - [systemd-tmpfiles, --create, /etc/tmpfiles.d/jostle-password.conf]",
             "  - [systemctl, try-restart, jostle]",
+            "  # Everybody on the board can read its boot partition: the password must not stay there.",
+            "  - [sh, -c, 'for f in /boot/firmware/user-data /boot/user-data; do [ ! -e $f ] || echo \"#cloud-config\" > $f; done']",
         ]
         return lines.map { "\($0)\n" }.joined()
     }

@@ -10,9 +10,9 @@ package struct MosquittoPasswords: Equatable, Sendable {
     private static let saltLength = 12
     private static let hashLength = 64
 
-    /// Reads a file's contents. What is no user's line stays as it is.
+    /// Reads a file's contents, also one with CRLF. What is no user's line stays as it is.
     package init(_ text: String) {
-        lines = text.split(separator: "\n").map(String.init)
+        lines = text.split(whereSeparator: \.isNewline).map(String.init)
     }
 
     package var text: String { lines.map { "\($0)\n" }.joined() }

@@ -6,17 +6,21 @@ internal import LinuxSystem
 
 /// `jostle fleet enroll`, `revoke` and `replace`: boards as users of the broker.
 extension FleetCommand {
-    private static let directory = CommandUsage.Option(
-        name: "to", value: "DIR", help: "the directory of the files; enrolment by default")
-
-    private static let boardOptions = [
-        directory,
-        CommandUsage.Option(name: "template", value: "FILE", help: "the configuration that all boards have in common"),
+    private static let directoryOptions = [
+        CommandUsage.Option(name: "to", value: "DIR", help: "the directory of the files; enrolment by default"),
         CommandUsage.Option(
-            name: "board-broker", value: "URLS",
-            help: "the broker for the board, if the template has none: URL or URL,URL"),
-        CommandUsage.Option(name: "ca", value: "FILE", help: "the certificate authority of the broker, for mqtts"),
+            name: "passwords", value: "FILE", help: "the password file of the broker; DIR/passwords by default"),
     ]
+
+    private static let boardOptions =
+        directoryOptions + [
+            CommandUsage.Option(
+                name: "template", value: "FILE", help: "the configuration that all boards have in common"),
+            CommandUsage.Option(
+                name: "board-broker", value: "URLS",
+                help: "the broker for the board, if the template has none: URL or URL,URL"),
+            CommandUsage.Option(name: "ca", value: "FILE", help: "the certificate authority of the broker, for mqtts"),
+        ]
 
     private static let form = """
         The directory gets passwords, a password file for mosquitto, and for each board a directory ID with jostle.yaml and
@@ -29,18 +33,19 @@ extension FleetCommand {
         operands: [CommandUsage.Operand(name: "ID", help: "the id of the board, which is its user name too")],
         options: boardOptions + [
             CommandUsage.Option(name: "groups", value: "LIST", help: "the groups of the board: a,b"),
-            CommandUsage.Option(name: "force", help: "give a board that is enrolled a new password"),
+            CommandUsage.Option(
+                name: "force", help: "give a board that is enrolled a new password; its configuration stays"),
         ])
 
     static let revokeUsage = CommandUsage(
         name: "fleet revoke", summary: "take a board's user away, so that the broker admits it no longer",
-        operands: [CommandUsage.Operand(name: "ID", help: "the id of the board")], options: [directory])
+        operands: [CommandUsage.Operand(name: "ID", help: "the id of the board")], options: directoryOptions)
 
     static let replaceUsage = CommandUsage(
         name: "fleet replace", summary: "let a new board take the place of another one, with its groups and its layer",
         details: """
             Enrolls the new board, publishes the groups and the layer of the old one for it, and takes the user of the old
-            one away. For a new board with the same id: jostle fleet enroll ID --force.
+            one away. For a new board with the same id, use jostle fleet enroll ID --force.
 
             \(form)
             """,
@@ -56,24 +61,21 @@ extension FleetCommand {
         let id = try boardID(arguments, 0)
         let groups = arguments.value("groups")?.split(separator: ",").map(String.init) ?? []
         for group in groups { try FleetOptions.check(group: group) }
-        var files = try EnrolmentFiles(arguments.value("to") ?? "enrolment")
-        guard !files.passwords.has(id) || arguments.has("force") else {
-            throw CommandFailure(.cannotCreate, "\(id) is enrolled already; --force gives it a new password")
-        }
-        try files.add(try enrolment(id, groups, arguments))
+        let files = files(arguments)
+        let isAgain = arguments.has("force")
+        guard try !files.passwords().has(id) || isAgain else { throw EnrolmentFiles.isEnrolled(id) }
+        let former = isAgain ? files.directory(of: id) : nil
+        try files.add(try enrolment(id, groups, arguments, former: former), replacesUser: isAgain)
         Output.line("\(files.directory(of: id)): made")
-        describeBroker(files)
+        try describeBroker(files)
     }
 
     static func revoke(_ arguments: Arguments) throws(CommandFailure) {
         let id = try boardID(arguments, 0)
-        var files = try EnrolmentFiles(arguments.value("to") ?? "enrolment")
-        guard files.passwords.has(id) else {
-            throw CommandFailure(.unavailable, "\(files.passwordFile) has no user \(id)")
-        }
+        let files = files(arguments)
         try files.remove(id)
         Output.line("\(id): removed")
-        describeBroker(files)
+        try describeBroker(files)
         Output.line("then: jostle fleet forget \(id) --force")
     }
 
@@ -86,43 +88,94 @@ extension FleetCommand {
         }
         let manner = try FleetRun.Manner(arguments)
         let note = try FleetOptions.note(arguments) ?? "replaces \(old)"
-        var files = try EnrolmentFiles(arguments.value("to") ?? "enrolment")
-        guard files.passwords.has(old) else {
-            throw CommandFailure(.unavailable, "\(files.passwordFile) has no user \(old)")
-        }
-        guard !files.passwords.has(new) else { throw CommandFailure(.cannotCreate, "\(new) is enrolled already") }
+        let files = files(arguments)
+        let passwords = try files.passwords()
+        guard passwords.has(old) else { throw files.hasNoUser(old) }
+        guard !passwords.has(new) else { throw EnrolmentFiles.isEnrolled(new) }
         let connection = try FleetConnection.open(arguments)
         try connection.complete([.device(old), .registry(old), .device(new), .registry(new)])
         let model = connection.model
+        try requireUsable([.device(old), .registry(old), .device(new), .registry(new)], model)
         let groups = model.groups(of: old)
         let enrolment = try enrolment(new, groups, arguments)
-        var changes: [FleetRun.Change] = []
+        var drafts: [(FleetDocumentID, DocumentDraft)] = []
         let (author, now) = (FleetConnection.author, FleetConnection.now)
         if let layer = model.documents[.device(old)]?.layer {
-            let draft = DocumentDraft(
-                config: JSONValue(layer.config), ignoresUnknownKeys: layer.ignoresUnknownKeys, by: author, at: now,
-                note: note)
-            changes.append(
-                .init(document: .device(new), draft: draft, revision: RevisionPlan(for: .device(new), in: model)))
+            if let candidate = layer.candidate, candidate.percent > 0 {
+                throw CommandFailure(.badData, "device:\(old) is in a rollout: finish it, or withdraw it, first")
+            }
+            drafts.append(
+                (
+                    .device(new),
+                    DocumentDraft(
+                        config: JSONValue(layer.config), ignoresUnknownKeys: layer.ignoresUnknownKeys, by: author,
+                        at: now, note: note)
+                ))
         }
         if model.documents[.registry(old)]?.registry != nil {
-            let draft = DocumentDraft(groups: groups, by: author, at: now, note: note)
-            changes.append(
-                .init(document: .registry(new), draft: draft, revision: RevisionPlan(for: .registry(new), in: model)))
+            drafts.append((.registry(new), DocumentDraft(groups: groups, by: author, at: now, note: note)))
         }
-        try FleetRun.publish(changes, connection, manner)
+        let (changes, unchanged) = try changes(drafts, model)
+        try FleetRun.publish(changes, unchanged: unchanged, connection, manner)
         guard !manner.isDryRun else { return }
-        try files.add(enrolment)
+        try files.add(enrolment, replacesUser: false)
         try files.remove(old)
         Output.line("\(files.directory(of: new)): made; \(old): removed")
-        describeBroker(files)
+        try describeBroker(files)
         Output.line("then: jostle fleet forget \(old) --force")
     }
 
     // MARK: Parts
 
-    private static func describeBroker(_ files: EnrolmentFiles) {
-        Output.line("next: copy \(files.passwordFile) to the broker and reload it (systemctl reload mosquitto)")
+    private static func files(_ arguments: Arguments) -> EnrolmentFiles {
+        EnrolmentFiles(arguments.value("to") ?? "enrolment", passwordFile: arguments.value("passwords"))
+    }
+
+    /// Refuses to build on documents that cannot be used, or that are older than what boards or this machine have seen.
+    private static func requireUsable(_ documents: [FleetDocumentID], _ model: FleetModel) throws(CommandFailure) {
+        for id in documents {
+            if let problem = model.documents[id]?.problem {
+                throw CommandFailure(
+                    .badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
+            }
+            try FleetEdit.requireNothingLost(id, RevisionPlan(for: id, in: model), isSigned: model.trust != nil)
+        }
+    }
+
+    /// The drafts that are to be published, and the documents that the broker holds already.
+    ///
+    /// - Throws: status 65 if one of the new board's documents has something else.
+    private static func changes(
+        _ drafts: [(FleetDocumentID, DocumentDraft)], _ model: FleetModel
+    ) throws(CommandFailure) -> (changes: [FleetRun.Change], unchanged: [FleetDocumentID]) {
+        var changes: [FleetRun.Change] = []
+        var unchanged: [FleetDocumentID] = []
+        for (id, draft) in drafts {
+            let stored = model.documents[id]
+            if stored?.hasContent(of: draft) == true {
+                unchanged.append(id)
+                continue
+            }
+            let isEmpty = stored?.layer.map { JSONValue($0.config) == .object([]) } ?? stored?.registry?.groups.isEmpty
+            guard isEmpty != false else {
+                throw CommandFailure(
+                    .badData,
+                    "\(id.text) exists already, with something else than the old board's (jostle fleet get \(id.text))")
+            }
+            changes.append(.init(document: id, draft: draft, revision: RevisionPlan(for: id, in: model)))
+        }
+        return (changes, unchanged)
+    }
+
+    private static func describeBroker(_ files: EnrolmentFiles) throws(CommandFailure) {
+        if try !files.passwords().has("operator") {
+            Output.errors(
+                "jostle: \(files.passwordFile) has no user operator: if the broker has other users, begin with a copy of"
+                    + " its file")
+        }
+        Output.line(
+            "next, on the broker: give mosquitto \(files.passwordFile) as its password_file (owner root, group mosquitto,"
+                + " mode 640), and systemctl reload mosquitto")
     }
 
     private static func boardID(_ arguments: Arguments, _ index: Int) throws(CommandFailure) -> String {
@@ -133,14 +186,21 @@ extension FleetCommand {
         guard !BoardEnrolment.reservedNames.contains(id) else {
             throw CommandFailure(.usage, "\(id) is the name of a user that is no device")
         }
+        guard !EnrolmentFiles.reservedNames.contains(id) else {
+            throw CommandFailure(.usage, "\(id) is the name of a file in the directory of the enrolment")
+        }
         return id
     }
 
+    /// The enrolment of a board. What the options do not say is as in the directory `former` of an earlier enrolment.
     private static func enrolment(
-        _ id: String, _ groups: [String], _ arguments: Arguments
+        _ id: String, _ groups: [String], _ arguments: Arguments, former: String? = nil
     ) throws(CommandFailure) -> BoardEnrolment {
+        func formerFile(_ name: String) -> String? {
+            former.map { "\($0)/\(name)" }.flatMap { DirectoryContents.permissions($0) == nil ? nil : $0 }
+        }
         var template = JSONValue.object([])
-        if let path = arguments.value("template") {
+        if let path = arguments.value("template") ?? formerFile("jostle.yaml") {
             let content = try bytes(of: path, "template")
             do throws(ConfigurationProblem) {
                 template = JSONValue(yaml: try YAMLReader.read(content, source: .file(path)))
@@ -149,7 +209,13 @@ extension FleetCommand {
             }
         }
         let brokers = arguments.value("board-broker")?.split(separator: ",").map(String.init) ?? []
-        let authority = try arguments.value("ca").map { path throws(CommandFailure) in try bytes(of: path, "ca") }
+        let authority = try (arguments.value("ca") ?? formerFile("ca.pem")).map { path throws(CommandFailure) in
+            let content = try bytes(of: path, "ca")
+            if let problem = BoardEnrolment.problem(ofAuthority: content) {
+                throw CommandFailure(.badData, "--ca: \(path) \(problem)")
+            }
+            return content
+        }
         let enrolment = BoardEnrolment(
             id: id, groups: groups, template: template, brokers: brokers, authority: authority)
         do throws(ConfigurationErrors) {
