@@ -80,6 +80,11 @@ package struct RolloutWatch: Sendable {
         return count / uptime * 3600
     }
 
+    /// Occurrences an hour that a device may have had before. In a short run, many occurrences count, and few say nothing.
+    private static func rate(of count: Double?, _ uptime: Double?, usual: Double) -> Double {
+        rate(of: count, uptime) ?? max(usual, (count ?? 0) / max(uptime ?? 0, 1) * 3600)
+    }
+
     // MARK: Judging
 
     /// What is known of a device.
@@ -121,6 +126,10 @@ package struct RolloutWatch: Sendable {
         if !refusals.isEmpty { return .failed(refusals) }
         if let excess = excess(of: board) { return .failed([excess]) }
         guard board.isOnline == true else { return .failing(["it is offline"]) }
+        if let upgrade = board.health?.upgrade, upgrade != before[board.id]?.upgrade {
+            if upgrade.state == "failed" { return .failed([upgrade.text]) }
+            if upgrade.state != "installed" { return .failing([upgrade.text]) }
+        }
         let problems = newProblems(of: board)
         if !problems.isEmpty { return .failing(problems) }
         let applied = appliedAt[board.id] ?? board.reportArrival ?? now
@@ -157,13 +166,13 @@ package struct RolloutWatch: Sendable {
         func count(_ new: Double?, _ old: Double?) -> Double { max(0, (new ?? 0) - (isSameRun ? old ?? 0 : 0)) }
         if let eventRate {
             let gestures = count(new.gestures, old.gestures)
-            let limit = eventRate.perHour(before: RolloutWatch.rate(of: old.gestures, oldUptime) ?? usualRate)
+            let limit = eventRate.perHour(before: RolloutWatch.rate(of: old.gestures, oldUptime, usual: usualRate))
             if EventRateLimit.exceeds(gestures, perHour: limit, seconds: seconds) {
                 return "\(Int(gestures)) gestures in \(Int(seconds)) s, more than \(Int(limit)) an hour"
             }
         }
         let gaps = count(new.gaps, old.gaps)
-        let limit = RolloutWatch.gaps.perHour(before: RolloutWatch.rate(of: old.gaps, oldUptime) ?? 0)
+        let limit = RolloutWatch.gaps.perHour(before: RolloutWatch.rate(of: old.gaps, oldUptime, usual: 0))
         guard EventRateLimit.exceeds(gaps, perHour: limit, seconds: seconds) else { return nil }
         return "\(Int(gaps)) gaps between samples in \(Int(seconds)) s"
     }
