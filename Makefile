@@ -17,6 +17,8 @@ bashdir    ?= $(PREFIX)/share/bash-completion/completions
 docdir     ?= $(PREFIX)/share/doc/jostle
 sysconfdir ?= /etc
 
+units = jostle.service jostle@.service jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
+
 # The program to install. A cross build sets its own.
 BINARY ?= .build/release/jostle
 STRIP  ?= strip
@@ -66,12 +68,14 @@ docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
 	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(docdir) $(sysconfdir)/jostle)
-	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d)
+	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
-	for unit in jostle.service jostle@.service; do \
-	    sed 's|/usr/local/bin|$(bindir)|' deploy/systemd/$$unit > $(DESTDIR)$(libdir)/systemd/system/$$unit \
+	for unit in $(units); do \
+	    sed -e 's|/usr/local/bin|$(bindir)|' -e 's|/usr/local/lib|$(libdir)|' deploy/systemd/$$unit \
+	        > $(DESTDIR)$(libdir)/systemd/system/$$unit \
 	        && chmod 644 $(DESTDIR)$(libdir)/systemd/system/$$unit || exit 1; \
 	done
+	install -m 755 deploy/upgrade/jostle-upgrade $(DESTDIR)$(libdir)/jostle/
 	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
@@ -89,8 +93,9 @@ uninstall: ## Remove the installed files; keep configuration, state and user
 	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle $(docdir)/jostle.yaml)
 	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf acl)
 	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
-	rm -f $(addprefix $(DESTDIR)$(libdir)/,systemd/system/jostle.service systemd/system/jostle@.service \
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(addprefix systemd/system/,$(units)) jostle/jostle-upgrade \
 	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf)
+	@test ! -d $(DESTDIR)$(libdir)/jostle || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/jostle
 	@test ! -d $(DESTDIR)$(docdir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 
 clean: ## Remove all build products

@@ -15,6 +15,10 @@ struct Supervision {
     var nextCheck = WallClock.monotonic
     var sensor = SensorWatch()
     var storageFaults: [String] = []
+    /// The upgrade at the last check.
+    var upgrade: UpgradeStatus?
+    /// The activity that the service manager was last notified of.
+    var activity: [String] = []
     /// The sensor thread's iteration count at the last watchdog notification.
     var turns = -1
 
@@ -61,6 +65,8 @@ extension AgentLoop {
         guard now >= supervision.nextCheck else { return }
         supervision.nextCheck = now.advanced(bySeconds: SensorWatch.interval)
         checkStorage(at: now)
+        checkUpgrade(at: now)
+        reportActivity()
         if parts.sensor.resume() {
             log.info("the sensor answers again")
             supervision.sensingStarted()
@@ -69,6 +75,35 @@ extension AgentLoop {
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
             log.write(remark.isWarning ? .warning : .info, remark.text)
         }
+    }
+
+    /// Logs a change of the upgrade that the configuration asks for, and makes a health report due.
+    private func checkUpgrade(at now: Timestamp) {
+        let upgrade = upgradeStatus()
+        guard upgrade != supervision.upgrade else { return }
+        let isFirst = supervision.upgrade == nil
+        supervision.upgrade = upgrade
+        health.makeDue(at: now)
+        guard let upgrade, !(isFirst && upgrade.state == .installed) else { return }
+        log.write(upgrade.state == .failed ? .warning : .info, upgrade.text)
+    }
+
+    private func upgradeStatus() -> UpgradeStatus? {
+        settings.settings.device.version.map { UpgradeStatus.read(wanted: $0, at: parts.upgradeStatusPath) }
+    }
+
+    /// Notifies the service manager of what the service does, as its status text.
+    private func reportActivity() {
+        var words: [String] = []
+        if parts.sensor.isStopped {
+            words.append("stopped")
+        } else if parts.manager.lastSensorStatus?.state == .streaming {
+            words.append("measuring")
+        }
+        if parts.client.statistics.connection != nil { words.append("connected") }
+        guard words != supervision.activity else { return }
+        supervision.activity = words
+        parts.services.status(words)
     }
 
     /// Logs storage faults when they appear, and when all of them are gone.
@@ -112,6 +147,7 @@ extension AgentLoop {
         facts.storageFaults = storageFaults()
         facts.hasDuplicate = hasDuplicate
         facts.gestures = events.gestures
+        facts.upgrade = upgradeStatus()
         facts.connects = parts.client.statistics.connects
         facts.processorTime = ProcessUsage.processorTime
         facts.residentMemory = ProcessUsage.residentMemory

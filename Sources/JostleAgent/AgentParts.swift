@@ -17,6 +17,8 @@ struct AgentParts {
     let services: ServiceManager
     let embeddedBroker: EmbeddedBroker?
     let observer: Agent.Observer
+    /// Where the upgrade service reports.
+    let upgradeStatusPath = UpgradeStatus.path
 }
 
 /// What the participants need to know about the agent.

@@ -222,6 +222,10 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         #"{"uptime":\#(uptime),"gestures":\#(gestures),"gaps":\#(gaps),"problems":\#(problems),"sensor_fault":"gone"}"#
     }
 
+    private static func upgrade(_ state: String, wanted: String = "1.2", uptime: Int = 60) -> String {
+        #"{"uptime":\#(uptime),"problems":[],"upgrade":{"state":"\#(state)","wanted":"\#(wanted)","reason":"why"}}"#
+    }
+
     private static func applied(_ status: String = "applied", more: String = "") -> String {
         report(#""all":{"status":"\#(status)","revision":3,"candidate":true\#(more)}"#)
     }
@@ -261,6 +265,14 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
                 ("config/reported", Self.applied()),
                 ("health", Self.health(uptime: 3660, problems: #"["sensor"]"#)),
             ], "new problem: sensor (gone)"
+        ),
+        (
+            [("config/reported", Self.applied()), ("health", Self.upgrade("waiting"))],
+            "upgrade to 1.2: waiting: why"
+        ),
+        (
+            [("config/reported", Self.applied()), ("health", Self.upgrade("installing"))],
+            "upgrade to 1.2: installing: why"
         ),
     ])
     func deviceFailsIfItStaysSo(messages: [(String, String)], reason: String) throws {
@@ -309,6 +321,10 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
             [("config/reported", Self.applied()), ("health", Self.health(uptime: 3720, gaps: 15))],
             "15 gaps between samples in 120 s"
         ),
+        (
+            [("config/reported", Self.applied()), ("health", Self.upgrade("failed"))],
+            "upgrade to 1.2: failed: why"
+        ),
     ])
     func deviceHasFailedWhateverComes(messages: [(String, String)], reason: String) throws {
         #expect(try state(messages).failed == [.init(id: "d0", lines: [reason])])
@@ -319,6 +335,31 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
             ("config/reported", Self.applied()), ("health", Self.health(uptime: 3720, gestures: 14)),
         ])
         #expect(judgement.healthy == ["d0"])
+    }
+
+    @Test func installedUpgradeIsHealthyAndAnOldFailureDoesNotCount() throws {
+        let installed = try state([("config/reported", Self.applied()), ("health", Self.upgrade("installed"))])
+        #expect(installed.healthy == ["d0"])
+        var model = base
+        Self.tell(&model, "d0", "health", Self.upgrade("failed", uptime: 3600))
+        var watch = RolloutWatch(step, model, eventRate: nil)
+        watch.documents = [.all: try revision(.all, model)]
+        Self.tell(&model, "d0", "config/reported", Self.applied(), at: 1)
+        _ = watch.judge(model, at: Timestamp(nanoseconds: 1_000_000_000))
+        Self.tell(&model, "d0", "health", Self.upgrade("failed", uptime: 3660), at: 2)
+        #expect(watch.judge(model, at: Timestamp(nanoseconds: 3_000_000_000)).healthy == ["d0"])
+    }
+
+    /// A device that has just started may have recognised many gestures already.
+    @Test func gesturesOfAShortRunCount() throws {
+        var model = base
+        Self.tell(&model, "d0", "health", Self.health(uptime: 60, gestures: 20))
+        var watch = RolloutWatch(step, model, eventRate: .times(10))
+        watch.documents = [.all: try revision(.all, model)]
+        Self.tell(&model, "d0", "config/reported", Self.applied(), at: 1)
+        _ = watch.judge(model, at: Timestamp(nanoseconds: 1_000_000_000))
+        Self.tell(&model, "d0", "health", Self.health(uptime: 120, gestures: 60), at: 2)
+        #expect(watch.judge(model, at: Timestamp(nanoseconds: 3_000_000_000)).healthy == ["d0"])
     }
 
     @Test func oldProblemIsNoFailure() throws {

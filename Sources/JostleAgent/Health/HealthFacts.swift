@@ -18,6 +18,8 @@ struct HealthFacts {
     var outbox = Outbox.Statistics()
     /// Files that could not be written or are waiting for the disk, one phrase each.
     var storageFaults: [String] = []
+    /// The upgrade that the configuration asks for; `nil` if it asks for none.
+    var upgrade: UpgradeStatus?
     /// Whether another device uses the same id.
     var hasDuplicate = false
     var connects: UInt64 = 0

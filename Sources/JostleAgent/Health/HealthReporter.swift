@@ -65,7 +65,8 @@ struct HealthReporter {
             outbox.failure != nil || outbox.dropped > before.dropped || outbox.sentUnstored > before.sentUnstored
         let problems = HealthReporter.problems(
             measures: facts.isStopped || status.state == .streaming, hasTime: now.isSet, outboxFails: outboxFails,
-            storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate)
+            storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate,
+            upgradeFails: facts.upgrade?.state == .failed)
 
         var report = JSONObject()
         report.add("t", now.wall)
@@ -92,6 +93,7 @@ struct HealthReporter {
         report.add("connects", Int64(clamping: facts.connects))
         report.add("cpu_percent", 100 * (facts.processorTime - before.processorTime) / elapsed, decimals: 2)
         report.add("memory_mb", Double(facts.residentMemory) / 1_048_576, decimals: 1)
+        report.add("upgrade", facts.upgrade?.json)
         report.add("clock", facts.isClockSynchronised ? "synchronised" : "unsynchronised")
         return report
     }
@@ -137,11 +139,12 @@ struct HealthReporter {
 
     /// The problems that need attention.
     static func problems(
-        measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool, hasDuplicate: Bool = false
+        measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool, hasDuplicate: Bool = false,
+        upgradeFails: Bool = false
     ) -> [String] {
         let all = [
             (!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage"),
-            (hasDuplicate, "duplicate_id"),
+            (hasDuplicate, "duplicate_id"), (upgradeFails, "upgrade"),
         ]
         return all.filter(\.0).map(\.1)
     }

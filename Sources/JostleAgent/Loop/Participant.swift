@@ -89,4 +89,6 @@ enum StateFile: String, CaseIterable, Sendable {
     case fleetLayers = "fleet-layers.json"
     case announcedTopics = "announced-topics"
     case deviceNames = "device-names"
+    /// The version of the package that the configuration asks for, for jostle-upgrade.service.
+    case wantedVersion = "wanted-version"
 }

@@ -54,6 +54,8 @@ struct SettingsStore: Participant {
     private var stack: ConfigurationStack
     private var fleet: FleetLayers
     private var duplicates: DuplicateWatch
+    /// The version in the file for the upgrade service.
+    private var writtenVersion: String?
     /// Keys that were changed and are only read at the start.
     private var keysForRestart: [String] = []
     private var refusals: [SettingRefusal] = []
@@ -75,6 +77,7 @@ struct SettingsStore: Participant {
     init(_ opened: StoredConfiguration, topics: Topics, run: String) {
         stack = opened.stack
         fleet = opened.fleet
+        writtenVersion = opened.wantedVersion
         self.topics = topics
         self.run = run
         duplicates = DuplicateWatch(topic: topics.reported, run: run)
@@ -106,7 +109,15 @@ struct SettingsStore: Participant {
         // With the retain flag, a value that was retained by mistake is refused when it is published, not only when it is
         // delivered again after a reconnection. The empty message that clears it is not a value.
         [.subscribe(topics.set("+"), keepsRetainFlag: true), .subscribe(topics.reported)]
-            + effects(of: fleet.start(at: now.monotonic), at: now)
+            + effects(of: fleet.start(at: now.monotonic), at: now) + writeVersion()
+    }
+
+    /// Writes the version that the configuration asks for, for the upgrade service, if it has changed.
+    private mutating func writeVersion() -> Effects {
+        let version = settings.device.version
+        guard version != writtenVersion else { return [] }
+        writtenVersion = version
+        return [.write(.wantedVersion, Array((version.map { "\($0)\n" } ?? "").utf8))]
     }
 
     mutating func handle(_ event: ParticipantEvent<Token>, at now: ClockReading) -> Effects {
@@ -195,6 +206,7 @@ struct SettingsStore: Participant {
             case .apply(let changes):
                 guard !changes.isEmpty else { continue }
                 effects.append(.request(.apply(settings)))
+                effects += writeVersion()
                 let keys = changes.filter { $0.effect == .agentRestart }.map(\.key)
                 keysForRestart += keys.filter { !keysForRestart.contains($0) }
                 if !keys.isEmpty { effects.append(.request(.restart)) }

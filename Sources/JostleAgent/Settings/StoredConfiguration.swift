@@ -8,6 +8,8 @@ package import StateStorage
 package struct StoredConfiguration: Sendable {
     package let stack: ConfigurationStack
     let fleet: FleetLayers
+    /// The version in the file for the upgrade service; `nil` without one.
+    private(set) var wantedVersion: String?
 
     /// Why what is stored cannot be used, as far as `read` noticed.
     package private(set) var problems: [String] = []
@@ -32,7 +34,10 @@ package struct StoredConfiguration: Sendable {
         }
         let local = LocalLayer.load(from: directory)
         if let problem = local.problem { log.warning(problem) }
-        let configuration = StoredConfiguration(loaded, local.layer, stored, id: id)
+        var configuration = StoredConfiguration(loaded, local.layer, stored, id: id)
+        if case .text(let text) = directory.read(StateFile.wantedVersion.rawValue, limit: 100) {
+            configuration.wantedVersion = text.split(separator: "\n").first.map(String.init)
+        }
         configuration.log(to: log)
         return configuration
     }

@@ -23,6 +23,9 @@ struct ServiceManager {
     /// The agent is stopping.
     func stopping() { notify("STOPPING=1") }
 
+    /// What the service does at present, in words: shown by `systemctl status`, and read by the upgrade service.
+    func status(_ words: [String]) { notify("STATUS=\(words.joined(separator: " "))") }
+
     /// Resets the watchdog.
     func resetWatchdog() { notify("WATCHDOG=1") }
 

@@ -36,6 +36,10 @@ package enum ConfigurationSchema {
             .key(
                 "configuration_url", optional: \.device.configurationURL, .webAddress,
                 example: "http://washer-1.local/", "A web page about the device, to which Home Assistant links."),
+            .key(
+                "version", optional: \.device.version, .packageVersion, example: "0.5.0-1",
+                "The version of the Debian package that jostle-upgrade.service installs. Without it, nothing is upgraded."
+            ),
         ])
 
     private static let sensor = Section(
@@ -155,7 +159,7 @@ package enum ConfigurationSchema {
         "fleet", "The configuration of a fleet over MQTT.",
         [
             .key(
-                "remote", \.fleet.remote, .keyPatterns,
+                "remote", \.fleet.remote, .fleetKeyPatterns,
                 "The sections and keys that the fleet's layers may set; an empty list allows none."
             ).restartingAgent,
             .key(

@@ -15,6 +15,10 @@ package struct RemoteKeys: Equatable, Sendable {
         "mqtt", "device", "fleet", "settings", "commands", "actions", "page", "log.file",
     ]
 
+    /// The only one of these keys that a fleet can set, if the device's own file lists it in `fleet.remote`: what is
+    /// installed is signed by the device's apt repository.
+    static let version = "device.version"
+
     /// The longest path that is looked up, bytes.
     static let longest = 128
 
@@ -32,7 +36,7 @@ package struct RemoteKeys: Equatable, Sendable {
     static let anyLayer = RemoteKeys(patterns: ["*"], setting: "fleet.remote")
 
     /// Whether a key may be set only on the device itself.
-    static func isLocalOnly(_ key: String) -> Bool { localOnly.contains { matches($0, key) } }
+    static func isLocalOnly(_ key: String) -> Bool { key != version && localOnly.contains { matches($0, key) } }
 
     /// Whether a pattern names a key or a section that contains it.
     static func matches(_ pattern: String, _ key: String) -> Bool {
@@ -55,8 +59,9 @@ package struct RemoteKeys: Equatable, Sendable {
 
     /// Whether a key may be changed.
     func allows(_ key: String) -> Bool {
-        key.utf8.count <= RemoteKeys.longest && !RemoteKeys.isLocalOnly(key)
-            && patterns.contains { RemoteKeys.matches($0, key) }
+        guard key.utf8.count <= RemoteKeys.longest, !RemoteKeys.isLocalOnly(key) else { return false }
+        if key == RemoteKeys.version, self != RemoteKeys.anyLayer { return patterns.contains(key) }
+        return patterns.contains { RemoteKeys.matches($0, key) }
     }
 
     /// Whether any key of a section may be changed.

@@ -5,7 +5,10 @@ extension ValueFormat<[String]> {
     }
 
     /// Sections and keys that may be changed over MQTT; `*` stands for any characters of a key's name.
-    static var keyPatterns: ValueFormat { anyNumber(of: .keyPattern) }
+    static var keyPatterns: ValueFormat { anyNumber(of: .keyPattern(allowsVersion: false)) }
+
+    /// The same for a fleet, which can set the version of the program too.
+    static var fleetKeyPatterns: ValueFormat { anyNumber(of: .keyPattern(allowsVersion: true)) }
 }
 
 extension ValueFormat<[JostleSettings.TrustedKey]> {
@@ -42,7 +45,7 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
-    fileprivate static var keyPattern: ValueFormat {
+    fileprivate static func keyPattern(allowsVersion: Bool) -> ValueFormat {
         ValueFormat(
             allowed: "sections and keys, such as gestures, sensor.rate or sensor.*_range", wantsExample: false,
             constraints: [.init("type", "string"), .init("minLength", 1)],
@@ -50,7 +53,8 @@ extension ValueFormat<String> {
                 let text = try lineOfText(node, maximum: RemoteKeys.longest)
                 let keys = ConfigurationSchema.paths.filter { RemoteKeys.matches(text, $0) }
                 guard !keys.isEmpty else { throw ValueRefusal("is neither a section nor a key") }
-                guard !keys.contains(where: RemoteKeys.isLocalOnly) else {
+                let isVersion = text == RemoteKeys.version
+                guard !keys.contains(where: RemoteKeys.isLocalOnly), !isVersion || allowsVersion else {
                     throw ValueRefusal("can be set only on the device itself")
                 }
                 return text

@@ -48,6 +48,20 @@ extension ValueFormat<String> {
             write: { .string($0) })
     }
 
+    /// The version of a Debian package.
+    static var packageVersion: ValueFormat {
+        ValueFormat(
+            allowed: "the version of a package: at most 64 letters, digits and .+~:-, beginning with a digit",
+            wantsExample: true,
+            constraints: [.init("type", "string"), .init("pattern", "^[0-9][A-Za-z0-9.+~:-]{0,63}$")],
+            read: { node, _ throws(ValueRefusal) in
+                let text = try node.scalarText()
+                guard JostleSettings.Device.isVersion(text) else { throw ValueRefusal("is not a version") }
+                return text
+            },
+            write: { .string($0) })
+    }
+
     /// A device's id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`; it fits into topics and cannot look like a fleet topic.
     static var deviceID: ValueFormat {
         ValueFormat(

@@ -68,7 +68,18 @@ extension JostleSettings {
         /// The groups whose layers the device reads, lowest first, unless the fleet's registry has others. Default: none.
         package var groups: [String] = []
 
+        /// The version of the Debian package that the upgrade service installs. Default: none; nothing is upgraded.
+        package var version: String?
+
         package init() {}
+
+        /// Whether a text can be the version of a Debian package.
+        package static func isVersion(_ text: String) -> Bool {
+            guard let first = text.utf8.first, (0x30...0x39).contains(first), text.utf8.count <= 64 else {
+                return false
+            }
+            return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".+~:-".contains($0)) }
+        }
 
         /// The most groups of a device: each one is a subscription.
         package static let maximumGroups = 32

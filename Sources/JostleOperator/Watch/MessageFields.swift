@@ -42,6 +42,12 @@ struct MessageFields {
         }
     }
 
+    /// An object.
+    func object(_ name: String) -> MessageFields? {
+        guard let node = tree[name], case .mapping = node.value else { return nil }
+        return MessageFields(node)
+    }
+
     /// The first element of a list of objects.
     func firstObject(_ name: String) -> MessageFields? {
         guard case .sequence(let elements)? = tree[name]?.value, let first = elements.first,

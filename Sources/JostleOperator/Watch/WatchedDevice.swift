@@ -94,6 +94,8 @@ package struct WatchedDevice: Equatable, Sendable {
         package var sensorFault: String?
         package var isStopped: Bool
         package var version: String?
+        /// The upgrade that the configuration asks for.
+        package var upgrade: Upgrade?
         package var arrival: Timestamp
 
         init(_ fields: MessageFields, at now: Timestamp) {
@@ -113,8 +115,29 @@ package struct WatchedDevice: Equatable, Sendable {
             sensorFault = fields.text("sensor_fault")
             isStopped = fields.flag("stopped") ?? false
             version = fields.text("version")
+            upgrade = fields.object("upgrade").flatMap { Upgrade($0) }
             arrival = now
         }
+    }
+
+    /// An upgrade of a device's program.
+    package struct Upgrade: Equatable, Sendable {
+        /// `waiting`, `installing`, `installed` or `failed`.
+        package var state: String
+        /// The version that the configuration asks for.
+        package var wanted: String
+        /// Why it failed or has to wait.
+        package var reason: String?
+
+        init?(_ fields: MessageFields) {
+            guard let state = fields.text("state"), let wanted = fields.text("wanted") else { return nil }
+            self.state = state
+            self.wanted = wanted
+            reason = fields.text("reason")
+        }
+
+        /// `upgrade to 0.5.0-1: failed: it does not start`.
+        package var text: String { "upgrade to \(wanted): \(state)" + (reason.map { ": \($0)" } ?? "") }
     }
 
     init(id: String) {
