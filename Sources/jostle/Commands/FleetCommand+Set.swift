@@ -85,7 +85,8 @@ extension FleetCommand {
         for id in selection.layers {
             let stored = connection.model.documents[id]
             if let problem = stored?.problem {
-                throw CommandFailure(.badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
+                throw CommandFailure(
+                    .badData, "\(id.text): the broker holds a document that cannot be used: \(problem)")
             }
             let document = stored?.layer
             let values = document.map { leaves(of: JSONValue($0.config), path: "") } ?? []
