@@ -362,6 +362,28 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         #expect(watch.judge(model, at: Timestamp(nanoseconds: 3_000_000_000)).healthy == ["d0"])
     }
 
+    /// After an interruption, what a device with the change has already is not taken for what it had before.
+    @Test func devicesThatHadTheChangeAreNotComparedWithThemselves() throws {
+        for (health, reason) in [
+            (Self.health(uptime: 3720, gestures: 5, problems: #"["sensor"]"#), "new problem: sensor (gone)"),
+            (Self.health(uptime: 3720, gestures: 1020), "20 gestures in 120 s, more than 60 an hour"),
+        ] {
+            var model = base
+            Self.tell(&model, "d0", "config/reported", Self.applied())
+            let gestures = reason.contains("gestures") ? 1000 : 5
+            Self.tell(&model, "d0", "health", Self.health(uptime: 3600, gestures: gestures, problems: #"["sensor"]"#))
+            for isResumed in [true, false] {
+                var watch = RolloutWatch(step, model, eventRate: .times(10), isResumed: isResumed)
+                watch.documents = [.all: try revision(.all, model)]
+                var later = model
+                Self.tell(&later, "d0", "health", health, at: 2)
+                let judgement = watch.judge(later, at: Timestamp(nanoseconds: 3_000_000_000))
+                let found = (judgement.failing + judgement.failed).first { $0.id == "d0" }
+                #expect(found?.lines == (isResumed ? [reason] : nil))
+            }
+        }
+    }
+
     @Test func oldProblemIsNoFailure() throws {
         var model = base
         Self.tell(&model, "d0", "health", Self.health(uptime: 3600, problems: #"["clock"]"#))

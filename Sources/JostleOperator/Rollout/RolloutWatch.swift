@@ -55,6 +55,9 @@ package struct RolloutWatch: Sendable {
     private let before: [String: WatchedDevice.Health]
     /// The gestures an hour of a device that does not run for long.
     private let usualRate: Double
+    /// The devices that had the change before the watch began, because the rollout was interrupted. How they were before
+    /// the change is not known.
+    private let changed: Set<String>
     /// When each device first reported that it has the documents.
     private var appliedAt: [String: Timestamp] = [:]
 
@@ -64,13 +67,21 @@ package struct RolloutWatch: Sendable {
     /// The gaps an hour that need no explanation, and how many times as many as before do.
     private static let gaps = EventRateLimit.times(10)
 
-    /// Prepares the watch before the step's documents are published.
-    package init(_ step: RolloutStep, _ model: FleetModel, eventRate: EventRateLimit?) {
+    /// Prepares the watch before the step's documents are published. `isResumed`: devices have the change already, from
+    /// an earlier run.
+    package init(_ step: RolloutStep, _ model: FleetModel, eventRate: EventRateLimit?, isResumed: Bool = false) {
         self.step = step
         self.eventRate = eventRate
         documents = [:]
         before = model.boards.compactMapValues(\.health)
-        let rates = before.values.compactMap { RolloutWatch.rate(of: $0.gestures, $0.uptime) }.sorted()
+        let changed = Set(
+            step.online.filter { id in
+                isResumed && model.boards[id]?.statuses.contains(where: \.layer.isCandidate) == true
+            })
+        self.changed = changed
+        let rates = before.filter { !changed.contains($0.key) }.values.compactMap {
+            RolloutWatch.rate(of: $0.gestures, $0.uptime)
+        }.sorted()
         usualRate = rates.isEmpty ? 0 : rates[rates.count / 2]
     }
 
@@ -146,10 +157,12 @@ package struct RolloutWatch: Sendable {
         return new.uptime == nil || new.uptime != old.uptime
     }
 
-    /// The problems that a device has reported since, and not before.
+    /// The problems that a device has reported since, and not before. If the device had the change already, a sensor that
+    /// does not measure may be its effect.
     private func newProblems(of board: FleetBoard) -> [String] {
         guard let old = before[board.id], let new = board.health else { return [] }
-        return new.problems.filter { !old.problems.contains($0) }.map { problem in
+        let isChanged = changed.contains(board.id)
+        return new.problems.filter { !old.problems.contains($0) || isChanged && $0 == "sensor" }.map { problem in
             let fault = problem == "sensor" ? new.sensorFault.map { " (\($0))" } ?? "" : ""
             return "new problem: \(problem)\(fault)"
         }
@@ -166,7 +179,10 @@ package struct RolloutWatch: Sendable {
         func count(_ new: Double?, _ old: Double?) -> Double { max(0, (new ?? 0) - (isSameRun ? old ?? 0 : 0)) }
         if let eventRate {
             let gestures = count(new.gestures, old.gestures)
-            let limit = eventRate.perHour(before: RolloutWatch.rate(of: old.gestures, oldUptime, usual: usualRate))
+            let before =
+                changed.contains(board.id)
+                ? usualRate : RolloutWatch.rate(of: old.gestures, oldUptime, usual: usualRate)
+            let limit = eventRate.perHour(before: before)
             if EventRateLimit.exceeds(gestures, perHour: limit, seconds: seconds) {
                 return "\(Int(gestures)) gestures in \(Int(seconds)) s, more than \(Int(limit)) an hour"
             }

@@ -62,7 +62,7 @@ struct RolloutRun {
         try connection.checkSignatures(plan.layers.map(\.document))
         guard !isDryRun else { return }
         do throws(CommandFailure) {
-            if reached > 0 { try take(RolloutStep(percent: reached, reached: 0, readers)) }
+            if reached > 0 { try take(RolloutStep(percent: reached, reached: 0, readers), isResumed: true) }
             while let step = RolloutStep.next(
                 percents: options.percents, after: reached, plan.readers(in: connection.model))
             {
@@ -130,8 +130,9 @@ struct RolloutRun {
 
     // MARK: A step
 
-    private mutating func take(_ step: RolloutStep) throws(CommandFailure) {
-        var watch = RolloutWatch(step, connection.model, eventRate: options.limits.eventRate)
+    private mutating func take(_ step: RolloutStep, isResumed: Bool = false) throws(CommandFailure) {
+        var watch = RolloutWatch(
+            step, connection.model, eventRate: options.limits.eventRate, isResumed: isResumed)
         let stage = "\(RolloutPercents.text(step.percent)) of the devices"
         reached = step.percent
         try hold(.candidate(percent: step.percent), stage, note: note)
