@@ -15,6 +15,12 @@ package enum ForeignText {
         replacingControls(in: text) { "\\u{\(String($0.value, radix: 16))}" }
     }
 
+    /// The same, cut after `limit` characters (Unicode scalars): enough to recognise it. The rest is not even looked at.
+    package static func excerpt(_ text: String, limit: Int = 60) -> String {
+        let shown = text.unicodeScalars.prefix(limit)
+        return oneLine(String(shown)) + (shown.endIndex == text.unicodeScalars.endIndex ? "" : "…")
+    }
+
     /// The same for a text of several lines: line feeds are kept.
     package static func lines(_ text: String) -> String {
         replacingControls(in: text) { $0 == "\n" ? "\n" : "\\u{\(String($0.value, radix: 16))}" }

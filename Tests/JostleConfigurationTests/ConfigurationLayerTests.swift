@@ -131,6 +131,17 @@ import Testing
         }
     }
 
+    /// The depth of an argument is limited like that of a file, because the tree is walked recursively.
+    @Test func refusesKeysWithEndlessLevels() throws {
+        let key = Array(repeating: "a", count: 100_000).joined(separator: ".")
+        #expect {
+            try JostleSettings.load(file: nil, overrides: ["\(key)=1"])
+        } throws: { error in
+            let text = "\(error)"
+            return text.contains("more than 16 levels") && text.utf8.count < 300
+        }
+    }
+
     @Test func findsStandardFile() throws {
         let directory = try TemporaryDirectory()
         let system = try directory.write("", to: "jostle.yaml")

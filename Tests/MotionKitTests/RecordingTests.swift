@@ -45,6 +45,45 @@ final class TemporaryFile {
         }
     }
 
+    /// Lines that begin and end anywhere in the buffer.
+    @Test(arguments: ["\n", "\r\n"]) func readsLongFiles(ending: String) throws {
+        var content = "t_s,ax,ay,az,gx,gy,gz" + ending
+        for row in 1...9000 {
+            if row % 1000 == 0 { content += "#" + String(repeating: "x", count: row * 7) + ending }
+            content += "\(row),\(row % 97).125,0,9.75,0,0,0" + (row == 9000 ? "" : ending)
+        }
+        let samples = try read(content)
+        #expect(samples.count == 9000)
+        for (index, sample) in samples.enumerated() {
+            #expect(sample.timestamp == Timestamp(seconds: Double(index + 1)))
+            #expect(sample.acceleration == Vector3(Double((index + 1) % 97) + 0.125, 0, 9.75))
+        }
+    }
+
+    /// A line has a limit, so that the memory has one.
+    @Test func refusesLinesWithoutEnd() throws {
+        let longest = "#" + String(repeating: "x", count: 65_535)
+        #expect(try problem(in: longest + "\n" + Self.header) == nil)
+        for content in [longest + "x\n" + Self.header, longest + "x"] {
+            let found = try #require(try problem(in: content))
+            #expect(found.line == 1 && found.reason == "longer than 65536 bytes")
+        }
+        #expect(try problem(in: Self.header + longest + "x\n")?.line == 2)
+        #expect(throws: RecordingError.malformed(path: "/dev/zero", line: 1, reason: "longer than 65536 bytes")) {
+            _ = try RecordingReader(path: "/dev/zero").line
+        }
+    }
+
+    @Test func quotesOnlyTheBeginningOfLongFields() throws {
+        let long = String(repeating: "9x", count: 30_000)
+        for content in [
+            Self.header + "0,\(long),0,0,0,0,0\n", "\(long)\n", "# accelerometer_range_m_s2: \(long)\n",
+        ] {
+            let reason = try #require(try problem(in: content)).reason
+            #expect(reason.contains("9x9x…\"") && reason.utf8.count < 200, "\(reason)")
+        }
+    }
+
     @Test func readsEveryField() throws {
         let samples = try read(
             "t_s,ax,ay,az,gx,gy,gz,temp_c\n-0.5,1.5,-2.25,9.75,0.1,-0.2,0.3,23.5\n0.005,+1,2e0,.5,1e-3,0,-0,\n")

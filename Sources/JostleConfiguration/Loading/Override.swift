@@ -1,5 +1,10 @@
+internal import LinuxSystem
+
 /// The argument of `--set`: `key=value`.
 package enum Override {
+    /// The most names in a key's path: as deep as a file may be nested.
+    package static let deepestPath = ReaderLimits().depth
+
     /// The argument as a tree with this one key.
     ///
     /// A value that begins with a bracket, brace or quote is YAML. Any other value is plain text, so that users of a
@@ -7,11 +12,16 @@ package enum Override {
     static func parse(_ argument: String) throws(ConfigurationProblem) -> ConfigurationNode {
         guard let separator = argument.firstIndex(of: "=") else {
             throw ConfigurationProblem(
-                at: ConfigurationPosition(.argument(argument)), "has no value; write key=value")
+                at: ConfigurationPosition(.argument(ForeignText.excerpt(argument))), "has no value; write key=value")
         }
         let path = String(argument[..<separator])
         let position = ConfigurationPosition(.argument(path))
         let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard names.count <= deepestPath else {
+            throw ConfigurationProblem(
+                at: ConfigurationPosition(.argument(ForeignText.excerpt(path))),
+                "is not a key: more than \(deepestPath) levels")
+        }
         guard names.allSatisfy({ !$0.isEmpty }) else {
             throw ConfigurationProblem(
                 at: position, "\(ConfigurationProblem.quoted(path)) is not a key; write section.key=value")

@@ -1,5 +1,6 @@
 package import JostleConfiguration
 package import JostleMessages
+internal import LinuxSystem
 
 /// A change of a layer's configuration: what `jostle fleet set` and `unset` do.
 package struct LayerEdit: Equatable, Sendable {
@@ -27,12 +28,12 @@ package struct LayerEdit: Equatable, Sendable {
     package static func set(_ argument: String) throws(ConfigurationProblem) -> Change {
         guard let separator = argument.firstIndex(of: "=") else {
             throw ConfigurationProblem(
-                at: ConfigurationPosition(.layer(ConfigurationProblem.escaped(argument))),
+                at: ConfigurationPosition(.layer(ForeignText.excerpt(argument))),
                 "has no value; write KEY=VALUE")
         }
         let key = String(argument[..<separator])
         let path = try path(key)
-        let position = ConfigurationPosition(.layer(ConfigurationProblem.escaped(key)))
+        let position = ConfigurationPosition(.layer(ForeignText.excerpt(key)))
         let node = try Override.value(String(argument[argument.index(after: separator)...]), at: position)
         return .set(path: path, JSONValue(yaml: node))
     }
@@ -44,9 +45,9 @@ package struct LayerEdit: Equatable, Sendable {
 
     private static func path(_ key: String) throws(ConfigurationProblem) -> [String] {
         let path = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard path.allSatisfy({ !$0.isEmpty }) else {
+        guard path.count <= Override.deepestPath, path.allSatisfy({ !$0.isEmpty }) else {
             throw ConfigurationProblem(
-                at: ConfigurationPosition(.layer(ConfigurationProblem.escaped(key))), "is not a key; write section.key")
+                at: ConfigurationPosition(.layer(ForeignText.excerpt(key))), "is not a key; write section.key")
         }
         return path
     }

@@ -105,12 +105,5 @@ struct MessageFields {
     }
 
     /// A text on one line, cut to `longestText`.
-    static func bounded(_ text: String) -> String {
-        // Measured in scalars, because a single character may consist of any number of them.
-        let scalars = text.unicodeScalars
-        guard scalars.count > longestText else { return ForeignText.oneLine(text) }
-        var short = String.UnicodeScalarView()
-        short.append(contentsOf: scalars.prefix(longestText))
-        return ForeignText.oneLine(String(short)) + "…"
-    }
+    static func bounded(_ text: String) -> String { ForeignText.excerpt(text, limit: longestText) }
 }

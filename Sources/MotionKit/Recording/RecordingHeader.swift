@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// The fixed texts of a recording's header.
 enum RecordingFormat {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
@@ -21,6 +23,8 @@ struct RecordingHeader {
             switch reader.next({ String(decoding: UnsafeRawBufferPointer($0), as: UTF8.self) }) {
             case .failed(let failure):
                 throw .system(path: path, failure)
+            case .tooLong:
+                throw .malformed(path: path, line: lines, reason: LineReader.tooLongReason)
             case .end:
                 throw .malformed(path: path, line: lines, reason: "no header; expected \(RecordingFormat.header)")
             case .line(var text):
@@ -51,7 +55,7 @@ struct RecordingHeader {
         guard name == RecordingFormat.accelerometerRange || name == RecordingFormat.gyroscopeRange else { return }
         let number = body[body.index(after: colon)...].drop { $0 == " " }.prefix { $0 != " " }
         guard let range = Double(number), range > 0, range.isFinite else {
-            throw Malformed(reason: "\(name) is \"\(number)\", not a positive number")
+            throw Malformed(reason: "\(name) is \"\(ForeignText.excerpt(String(number)))\", not a positive number")
         }
         if name == RecordingFormat.accelerometerRange { accelerometerRange = range } else { gyroscopeRange = range }
     }
@@ -62,7 +66,9 @@ struct RecordingHeader {
         if names.isEmpty { return false }
         guard names == RecordingFormat.header || names == RecordingFormat.header + ",temp_c" else {
             throw Malformed(
-                reason: "the header is \"\(text)\"; expected \(RecordingFormat.header) and optionally ,temp_c")
+                reason:
+                    "the header is \"\(ForeignText.excerpt(text))\"; expected \(RecordingFormat.header) and optionally ,temp_c"
+            )
         }
         hasTemperature = names.hasSuffix("temp_c")
         return true

@@ -65,6 +65,8 @@ package struct RecordingReader: ~Copyable {
                 return nil
             case .failed(let failure):
                 throw .system(path: path, failure)
+            case .tooLong:
+                throw .malformed(path: path, line: line, reason: LineReader.tooLongReason)
             case .line(.skipped):
                 continue
             case .line(.malformed(let reason)):

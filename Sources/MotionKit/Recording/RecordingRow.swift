@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LinuxSystem
 internal import MotionCore
 
 /// The values of one row.
@@ -40,7 +41,7 @@ enum Row {
                 let field = String(
                     decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[start..<end]), as: UTF8.self
                 )
-                self = .malformed("\(Row.names[column]) is \"\(field)\", not a finite number")
+                self = .malformed("\(Row.names[column]) is \"\(ForeignText.excerpt(field))\", not a finite number")
                 return
             case .empty:
                 guard column >= 4 else {

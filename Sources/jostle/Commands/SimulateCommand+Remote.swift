@@ -37,10 +37,16 @@ extension SimulateCommand {
             throw CommandFailure(error)
         }
         guard answer.isAccepted else { throw CommandFailure(refusal: answer) }
-        let seconds = answer.number("seconds") ?? 0
+        let seconds = waitingTime(announced: answer.number("seconds"))
         Output.line("\(id): \(answer.text("movement") ?? movement), takes \(decimal(seconds, 1)) s")
         Output.flush()
         printEvents(of: device, for: seconds, signals)
+    }
+
+    /// The duration that the device announces, within what a movement can take: an answer may contain anything.
+    static func waitingTime(announced seconds: Double?) -> Double {
+        guard let seconds, seconds > 0 else { return 0 }
+        return min(seconds, SimulatedMovement.maximumDuration)
     }
 
     /// Prints the events until the movement is over and every open gesture has ended.
