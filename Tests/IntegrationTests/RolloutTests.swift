@@ -243,6 +243,88 @@ import Testing
         #expect(document["config"] as? NSDictionary == ["sensor": ["rate": "50 Hz"]])
     }
 
+    /// The tool ends, and then the devices that got the change: that is no step that has passed.
+    @Test func devicesThatWentDarkWithTheChangeStopTheResumedRollout() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(8))
+        let observer = try await Observer(broker.port)
+        boards.publish(
+            "jostle/_all/config",
+            #"{"schema":1,"revision":4,"config":{},"candidate":{"config":{"gestures":{"shake":{"sensitivity":9}}},"percent":80,"seed":"s"}}"#
+        )
+        #expect(await eventually { boards.boards.allSatisfy { $0.layers["all"]?.contains("\"revision\":4") == true } })
+        let dark = boards.boards.map(\.id).filter { LayerDocument.Candidate.place(of: $0, seed: "s") < 0.8 }
+        try #require(!dark.isEmpty)
+        for id in dark {
+            boards.publish(
+                "jostle/\(id)/config/reported",
+                #"{"run":"1","layers":{"all":{"status":"applied","revision":4,"candidate":true}}}"#)
+            boards.publish("jostle/\(id)/availability", "offline")
+            #expect(await observer.sees { $0.texts("availability", of: id).last == "offline" })
+        }
+        let resume = try await run(broker.port, ["rollout", "resume", "--wait", "2s"])
+        #expect(resume.status == 65, "\(resume.errors)\(resume.output)")
+        #expect(resume.errors.contains("it is offline"), "\(resume.errors)")
+        #expect(try shares(observer) == [80, 100])
+        #expect(try sensitivity(observer) == nil)
+        // Without such a report, nobody knows: nothing goes on.
+        boards.publish(
+            "jostle/_all/config",
+            #"{"schema":1,"revision":9,"config":{},"candidate":{"config":{"gestures":{"shake":{"sensitivity":9}}},"percent":0.0001,"seed":"s"}}"#
+        )
+        let nobody = try await run(broker.port, ["rollout", "resume", "--wait", "2s"])
+        #expect(nobody.status == 75 && nobody.errors.contains("none of the devices with the change is online"))
+    }
+
+    /// The candidate contains the whole layer: at the end it would undo what was set since.
+    @Test func changeBelowARolloutIsNotUndone() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, Self.boards(9) + [.init(id: "quiet", behaviour: .isSilent)])
+        let observer = try await Observer(broker.port)
+        let first = try start(
+            broker.port, Self.change + ["--canary", "40%", "--abort-above", "50%", "--wait", "100s"])
+        defer { first.kill() }
+        #expect(await eventually { first.output.contains("published all 1") }, "\(first.output)")
+        first.kill()
+        let set = try await run(broker.port, ["set", "--all", "gestures.tap.enabled=false", "--no-wait"], state: "bob")
+        #expect(
+            set.status == 0 && set.errors.contains("all is being rolled out to 40 % of the devices"), "\(set.errors)")
+        let resume = try await run(broker.port, ["rollout", "resume", "--wait", "2s"], state: "bob")
+        #expect(resume.status == 65 && resume.errors.contains("has changed since the rollout"), "\(resume.errors)")
+        let back = try start(broker.port, ["rollout", "withdraw"], state: "bob")
+        defer { back.kill() }
+        #expect(await eventually { back.output.contains("withdrawn: published all 3") }, "\(back.errors)")
+        let document = try commands.document(observer, "_all/config")
+        #expect(document["config"] as? NSDictionary == ["gestures": ["tap": ["enabled": false]]])
+        #expect(document["candidate"] == nil && boards.boards.count == 10)
+    }
+
+    /// The broker lost the candidate while no tool was running, or got an older one back.
+    @Test func rolloutThatTheBrokerHasLostIsNamed() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, [.init(id: "door", behaviour: .isSilent)])
+        boards.publish(
+            "jostle/_all/config",
+            #"{"schema":1,"revision":3,"config":{},"candidate":{"config":{"sensor":{"rate":"50 Hz"}},"percent":20,"seed":"s"}}"#
+        )
+        boards.publish(
+            "jostle/door/config/reported",
+            #"{"run":"1","layers":{"all":{"status":"stale","revision":3,"in_force":6,"candidate":true}}}"#)
+        try await Task.sleep(for: .milliseconds(500))
+        for words in [Self.change, Self.change + ["--canary", "5%"], ["rollout", "resume"], ["rollout", "withdraw"]] {
+            let refused = try await run(broker.port, words)
+            #expect(refused.status == 65, "\(words): \(refused.errors)")
+            #expect(refused.errors.contains("boards have revision 6, but the broker holds only revision 3"))
+            #expect(refused.errors.contains("It was being rolled out. To go on, on the machine that published it: "))
+        }
+        let list = try await run(broker.port, ["rollout", "list"])
+        #expect(
+            list.errors.contains("all: the broker has lost revision 6, which was being rolled out"), "\(list.errors)")
+    }
+
     @Test func stopsForAnotherOperator() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }

@@ -140,6 +140,30 @@ import Testing
         #expect(unsigned.status == 64 && unsigned.errors.contains("sign with --sign-key"), "\(unsigned.errors)")
     }
 
+    /// Boards reject an unsigned withdrawal and keep the candidate, and the rollout is gone.
+    @Test func rolloutIsNotWithdrawnWithoutASignature() async throws {
+        let (path, trusted) = try await key("ops-1")
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let candidate =
+            #"{"schema":1,"revision":3,"config":{},"candidate":{"config":{"sensor":{"rate":"50 Hz"}},"percent":20,"seed":"s"}}"#
+        let signer = try #require(
+            DocumentSigner(reading: try String(contentsOfFile: path, encoding: .utf8), otherName: "x"))
+        let envelope = try LayerDocument(reading: Array(candidate.utf8), layer: "all").envelope
+        let signature = try #require(try signer.sign(envelope, topic: "jostle/_all/config"))
+        let text = candidate.dropLast() + #","signature":{"key":"ops-1","value":"\#(signature.value)"}}"#
+        try observer.publish(
+            MQTTMessage(topic: "jostle/_all/config", payload: Array(text.utf8), qos: .atLeastOnce, retain: true))
+        let options = [
+            "--broker", "mqtt://127.0.0.1:\(broker.port)", "--set", "fleet.trusted_keys=[\"\(trusted)\"]",
+        ]
+        let unsigned = try await run(["rollout", "withdraw"] + options)
+        #expect(unsigned.status == 64 && unsigned.errors.contains("sign with --sign-key"), "\(unsigned.errors)")
+        let withdrawn = try await run(["rollout", "withdraw", "--sign-key", path] + options)
+        #expect(withdrawn.status == 0 && withdrawn.output.contains("withdrawn: published all 4"), "\(withdrawn.errors)")
+    }
+
     @Test func onlySignedDocumentsReachTheBoards() async throws {
         let (path, trusted) = try await key("ops-1")
         let stranger = try await key("ops-2")

@@ -48,15 +48,48 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         }
     }
 
-    @Test func unknownKeysAreLeftOutUntilTheEndIfEitherConfigurationNeedsIt() throws {
+    /// Nothing in the documents would say what the rule was before.
+    @Test func ruleForUnknownKeysCannotChange() throws {
         let model = fleet(["_all/config": layer(3, usual, more: #","unknown":"ignore""#)])
-        let plan = try RolloutPlan([target(.all, sensitive)], in: model, newSeed: "s")
-        func ignores(_ stage: RolloutPlan.Stage) throws -> Bool {
-            let bytes = try #require(plan.drafts(stage, nobody)[.all]).bytes(revision: 4)
-            return try LayerDocument(reading: bytes, layer: "all").ignoresUnknownKeys
+        #expect(throws: RolloutError.unknownKeysChange(.all)) {
+            try RolloutPlan([target(.all, sensitive)], in: model, newSeed: "s")
         }
-        #expect(try ignores(.candidate(percent: 5)) && ignores(.withdrawn))
-        #expect(try !ignores(.complete))
+        let same = RolloutPlan.Target(.all, config: try value(sensitive), ignoresUnknownKeys: true)
+        let plan = try RolloutPlan([same], in: model, newSeed: "s")
+        for stage in [RolloutPlan.Stage.candidate(percent: 5), .complete, .withdrawn] {
+            let bytes = try #require(plan.drafts(stage, nobody)[.all]).bytes(revision: 4)
+            #expect(try LayerDocument(reading: bytes, layer: "all").ignoresUnknownKeys)
+        }
+    }
+
+    /// The candidate contains the whole configuration: what somebody changed below it would be lost.
+    @Test func noticesThatTheConfigurationChangedBelowIt() throws {
+        let name = "2026-11-22T10:00-a1b2c3"
+        let targets = [try target(.all, sensitive), try target(.group("g"), usual)]
+        let plan = try RolloutPlan(targets, in: fleet(["_all/config": layer(3, usual)]), newSeed: name, marksBase: true)
+        #expect(plan.seed.hasPrefix(name + "-") && !plan.isBaseChanged)
+        func model(_ base: String, hasGroup: Bool = true) -> FleetModel {
+            let all = layer(4, base, more: candidate(sensitive, "5", seed: plan.seed))
+            guard hasGroup else { return fleet(["_all/config": all]) }
+            let group = layer(1, "{}", more: candidate(usual, "5", seed: plan.seed))
+            return fleet(["_all/config": all, "_group/g/config": group])
+        }
+        #expect(try #require(RolloutPlan(runningIn: model(usual), seed: plan.seed)).isBaseChanged == false)
+        for other in [model("{}"), model(usual, hasGroup: false)] {
+            #expect(try #require(RolloutPlan(runningIn: other, seed: plan.seed)).isBaseChanged)
+        }
+        // The same command goes on with an interrupted first publication, and with no other layers.
+        let again = try RolloutPlan(targets, in: model(usual, hasGroup: false), newSeed: "other")
+        #expect(again.seed == plan.seed && again.reached == 5)
+        #expect(throws: RolloutError.otherLayers(plan.seed, .device("a"))) {
+            try RolloutPlan(targets + [target(.device("a"), usual)], in: model(usual), newSeed: "other")
+        }
+        #expect(throws: RolloutError.otherLayers(plan.seed, .group("g"))) {
+            try RolloutPlan([targets[0]], in: model(usual), newSeed: "other")
+        }
+        #expect(throws: RolloutError.seedInUse(plan.seed)) {
+            try RolloutPlan([target(.device("a"), usual)], in: model(usual), newSeed: plan.seed)
+        }
     }
 
     @Test func sameChangeGoesOnWithItsSeedFromTheLargestShare() throws {
@@ -212,7 +245,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         _ model: inout FleetModel, _ id: String, _ topic: String, _ text: String, at second: Int = 0
     ) {
         model.update(
-            with: MQTTMessage(topic: "jostle/\(id)/\(topic)", text: text, retain: true),
+            with: MQTTMessage(topic: "jostle/\(id)/\(topic)", text: text, retain: second == 0),
             at: Timestamp(nanoseconds: Int64(second) * 1_000_000_000))
     }
 
@@ -250,9 +283,20 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         var messages = [("config/reported", Self.applied(more: #","probation":true"#))]
         #expect(try state(messages).unproven == [.init(id: "d0", lines: ["on trial"])])
         messages.append(("config/reported", Self.applied()))
-        #expect(try state(messages).unproven == [.init(id: "d0", lines: ["no health report since"])])
+        #expect(try state(messages).failing.first == .init(id: "d0", lines: ["no health report since"]))
         messages.append(("health", Self.health(uptime: 3660, gestures: 5)))
         #expect(try state(messages).healthy == ["d0"])
+        // A report from the time of the trial is none of the time after it.
+        messages.swapAt(1, 2)
+        #expect(try state(messages).failing.first == .init(id: "d0", lines: ["no health report since"]))
+        // What the broker holds when it comes back is no new report.
+        var model = base
+        Self.tell(&model, "d0", "health", Self.health(uptime: 3660, gestures: 5), at: 1)
+        let health = model.boards["d0"]?.health
+        model.update(
+            with: MQTTMessage(topic: "jostle/d0/health", text: Self.health(uptime: 3600), retain: true),
+            at: Timestamp(nanoseconds: 9_000_000_000))
+        #expect(model.boards["d0"]?.health == health)
     }
 
     @Test(arguments: [
@@ -341,7 +385,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         let installed = try state([("config/reported", Self.applied()), ("health", Self.upgrade("installed"))])
         #expect(installed.healthy == ["d0"])
         var model = base
-        Self.tell(&model, "d0", "health", Self.upgrade("failed", uptime: 3600))
+        Self.tell(&model, "d0", "health", Self.upgrade("failed", uptime: 3600), at: 1)
         var watch = RolloutWatch(step, model, eventRate: nil)
         watch.documents = [.all: try revision(.all, model)]
         Self.tell(&model, "d0", "config/reported", Self.applied(), at: 1)
@@ -353,7 +397,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
     /// A device that has just started may have recognised many gestures already.
     @Test func gesturesOfAShortRunCount() throws {
         var model = base
-        Self.tell(&model, "d0", "health", Self.health(uptime: 60, gestures: 20))
+        Self.tell(&model, "d0", "health", Self.health(uptime: 60, gestures: 20), at: 1)
         var watch = RolloutWatch(step, model, eventRate: .times(10))
         watch.documents = [.all: try revision(.all, model)]
         Self.tell(&model, "d0", "config/reported", Self.applied(), at: 1)
@@ -362,16 +406,78 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
         #expect(watch.judge(model, at: Timestamp(nanoseconds: 3_000_000_000)).healthy == ["d0"])
     }
 
+    /// A device that never reported its health before has nothing to be compared with, and is not trusted for that.
+    @Test func deviceWithoutEarlierHealthIsJudged() throws {
+        var model = fleet(["_all/config": layer(3, usual, more: candidate(sensitive, "50"))])
+        Self.tell(&model, "d0", "availability", "online")
+        let settings = #","settings":{"publish":{"health":{"interval":"5 s"}}}}"#
+        for (health, reason) in [
+            (nil, "no health report since"),
+            (Self.health(uptime: 60, problems: #"["sensor"]"#), "new problem: sensor (gone)"),
+            (Self.health(uptime: 60, gaps: 5000), "5000 gaps between samples in 60 s"), (Self.health(uptime: 60), nil),
+        ] as [(String?, String?)] {
+            var model = model
+            let step = RolloutStep(percent: 50, reached: 0, [RolloutReader(id: "d0", place: 0.1, isOnline: true)])
+            var watch = RolloutWatch(step, model, eventRate: .times(10))
+            watch.documents = [.all: try revision(.all, model)]
+            Self.tell(&model, "d0", "config/reported", Self.applied().dropLast() + settings, at: 1)
+            _ = watch.judge(model, at: Timestamp(nanoseconds: 1_000_000_000))
+            if let health { Self.tell(&model, "d0", "health", health, at: 2) }
+            let judgement = watch.judge(model, at: Timestamp(nanoseconds: 3_000_000_000))
+            #expect((judgement.failing + judgement.failed).first?.lines == reason.map { [$0] })
+            #expect(judgement.healthy.isEmpty == (reason != nil))
+        }
+    }
+
+    /// A failure that was tolerated in one step still counts in the next one.
+    @Test func healthBeforeTheChangeIsKeptFromStepToStep() throws {
+        var model = base
+        let first = RolloutWatch(step, model, eventRate: nil)
+        Self.tell(&model, "d0", "config/reported", Self.applied(), at: 1)
+        Self.tell(&model, "d0", "health", Self.health(uptime: 3660, problems: #"["sensor"]"#), at: 2)
+        var next = RolloutWatch(step, model, eventRate: nil, earlier: first.before)
+        next.documents = [.all: try revision(.all, model)]
+        _ = next.judge(model, at: Timestamp(nanoseconds: 2_000_000_000))
+        Self.tell(&model, "d0", "health", Self.health(uptime: 3720, problems: #"["sensor"]"#), at: 3)
+        let failing = next.judge(model, at: Timestamp(nanoseconds: 3_000_000_000)).failing
+        #expect(failing.first == .init(id: "d0", lines: ["new problem: sensor (gone)"]))
+    }
+
+    /// A device that has the change and went dark may have done so because of it.
+    @Test func devicesWithTheCandidateCountAfterAnInterruption() throws {
+        var model = base
+        let revision = try #require(model.documents[.all]?.number)
+        Self.tell(
+            &model, "d0", "config/reported",
+            report(#""all":{"status":"applied","revision":\#(revision),"candidate":true}"#))
+        Self.tell(&model, "d0", "availability", "offline")
+        Self.tell(&model, "d1", "availability", "offline")
+        let online = plan.readers(in: model).filter(\.isOnline).map(\.id)
+        let counted = plan.readers(in: model, countsChanged: true).filter(\.isOnline).map(\.id)
+        #expect(Set(counted).subtracting(online) == ["d0"])
+    }
+
     /// After an interruption, what a device with the change has already is not taken for what it had before.
     @Test func devicesThatHadTheChangeAreNotComparedWithThemselves() throws {
-        for (health, reason) in [
-            (Self.health(uptime: 3720, gestures: 5, problems: #"["sensor"]"#), "new problem: sensor (gone)"),
-            (Self.health(uptime: 3720, gestures: 1020), "20 gestures in 120 s, more than 60 an hour"),
+        for (old, health, reason) in [
+            (
+                Self.health(uptime: 3600, gestures: 5, problems: #"["sensor"]"#),
+                Self.health(uptime: 3720, gestures: 5, problems: #"["sensor"]"#), "new problem: sensor (gone)"
+            ),
+            (
+                Self.health(uptime: 3600, gestures: 1000), Self.health(uptime: 3720, gestures: 1020),
+                "20 gestures in 120 s, more than 60 an hour"
+            ),
+            (
+                Self.health(uptime: 3600, gaps: 1000), Self.health(uptime: 3720, gaps: 1020),
+                "20 gaps between samples in 120 s"
+            ),
         ] {
+            // The broker has it under this revision.
             var model = base
             Self.tell(&model, "d0", "config/reported", Self.applied())
-            let gestures = reason.contains("gestures") ? 1000 : 5
-            Self.tell(&model, "d0", "health", Self.health(uptime: 3600, gestures: gestures, problems: #"["sensor"]"#))
+            model.update(
+                with: MQTTMessage(topic: "jostle/d0/health", text: old), at: Timestamp(nanoseconds: 0))
             for isResumed in [true, false] {
                 var watch = RolloutWatch(step, model, eventRate: .times(10), isResumed: isResumed)
                 watch.documents = [.all: try revision(.all, model)]
@@ -386,7 +492,7 @@ private let nobody = ApplyPlan.Author(by: "ada@desk", at: 5, note: nil)
 
     @Test func oldProblemIsNoFailure() throws {
         var model = base
-        Self.tell(&model, "d0", "health", Self.health(uptime: 3600, problems: #"["clock"]"#))
+        Self.tell(&model, "d0", "health", Self.health(uptime: 3600, problems: #"["clock"]"#), at: 1)
         var watch = RolloutWatch(step, model, eventRate: nil)
         watch.documents = [.all: try revision(.all, model)]
         Self.tell(&model, "d0", "config/reported", Self.applied(), at: 1)

@@ -9,10 +9,10 @@ package struct StoredConfiguration: Sendable {
     package let stack: ConfigurationStack
     let fleet: FleetLayers
     /// The version in the file for the upgrade service; `nil` without one.
-    private(set) var wantedVersion: String?
+    let wantedVersion: String?
 
     /// Why what is stored cannot be used, as far as `read` noticed.
-    package private(set) var problems: [String] = []
+    package let problems: [String]
 
     /// Reads what is stored for the device `id`, for an agent that starts now: if new layers are on probation, the start
     /// counts. What cannot be applied is logged.
@@ -34,10 +34,8 @@ package struct StoredConfiguration: Sendable {
         }
         let local = LocalLayer.load(from: directory)
         if let problem = local.problem { log.warning(problem) }
-        var configuration = StoredConfiguration(loaded, local.layer, stored, id: id)
-        if case .text(let text) = directory.read(StateFile.wantedVersion.rawValue, limit: 100) {
-            configuration.wantedVersion = text.split(separator: "\n").first.map(String.init)
-        }
+        let configuration = StoredConfiguration(
+            loaded, local.layer, stored, id: id, wantedVersion: wantedVersion(in: directory))
         configuration.log(to: log)
         return configuration
     }
@@ -48,12 +46,22 @@ package struct StoredConfiguration: Sendable {
     ) -> StoredConfiguration {
         let local = LocalLayer.load(from: directory, setsAside: false)
         let stored = StoredFleet.load(from: directory, setsAside: false)
-        var configuration = StoredConfiguration(loaded, local.layer, stored.fleet, id: id)
-        configuration.problems = [local.problem, stored.problem].compactMap { $0 }
-        return configuration
+        return StoredConfiguration(
+            loaded, local.layer, stored.fleet, id: id,
+            problems: [local.problem, stored.problem].compactMap { $0 })
     }
 
-    init(_ loaded: LoadedConfiguration, _ local: ConfigurationLayer, _ stored: StoredFleet, id: String) {
+    private static func wantedVersion(in directory: StateDirectory) -> String? {
+        guard case .text(let text) = directory.read(StateFile.wantedVersion.rawValue, limit: 100) else { return nil }
+        return text.split(separator: "\n").first.map(String.init)
+    }
+
+    init(
+        _ loaded: LoadedConfiguration, _ local: ConfigurationLayer, _ stored: StoredFleet, id: String,
+        wantedVersion: String? = nil, problems: [String] = []
+    ) {
+        self.wantedVersion = wantedVersion
+        self.problems = problems
         fleet = FleetLayers(stored, id: id, settings: loaded.settings)
         stack = ConfigurationStack(loaded, layers: [local], patches: fleet.patches)
     }

@@ -138,6 +138,20 @@ package struct BoardReport: Equatable, Sendable {
         package var origins: [String: String] = [:]
 
         package init() {}
+
+        /// A time in seconds, which is written as `60 s` or as a number; `nil` if there is none.
+        package func seconds(_ key: String) -> Double? {
+            switch values.first(where: { $0.key == key })?.value {
+            case .number(let text)?: return Double(text)
+            case .string(let text)?:
+                let parts = text.split(separator: " ")
+                guard let number = parts.first.flatMap({ Double($0) }) else { return nil }
+                guard parts.count > 1 else { return number }
+                let units = ["ms": 1e-3, "s": 1, "min": 60, "h": 3600]
+                return units[String(parts[1])].map { $0 * number }
+            default: return nil
+            }
+        }
     }
 
     /// The settings in force. Parsed at each call, so that the reports of thousands of devices do not fill the memory.

@@ -108,7 +108,10 @@ package struct FleetModel: Sendable {
                 board.reportArrival = now
                 bytes = size
             case "health":
-                board.health = WatchedDevice.Health(try MessageFields(message.payload, topic: topic), at: now)
+                let health = WatchedDevice.Health(try MessageFields(message.payload, topic: topic), at: now)
+                // What the broker still holds when it comes back may be older than what was seen.
+                if message.retain, let old = board.health, (health.uptime ?? 0) <= (old.uptime ?? 0) { return }
+                board.health = health
             case "state": board.state = WatchedDevice.State(try MessageFields(message.payload, topic: topic))
             default:
                 guard let event = WatchedEvent(try MessageFields(message.payload, topic: topic), at: now) else {

@@ -21,6 +21,9 @@ package struct RevisionPlan: Equatable, Sendable {
     /// The devices that have a newer document than the broker: the broker lost it, or got an older state back.
     package let ahead: [Claim]
 
+    /// Whether some of these devices have the candidate of the newer document: the broker lost a rollout.
+    package let isAheadWithCandidate: Bool
+
     /// The highest number that this machine has seen, if the broker holds a lower one or none: the broker lost the
     /// document, got an older one back, or the document was removed.
     package let seenNewer: Int64?
@@ -60,19 +63,24 @@ package struct RevisionPlan: Equatable, Sendable {
         }.filter { $0.number > 0 }.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
         // A number that somebody published need not be one that devices accept, and a single device may claim anything.
         let usual = claims.isEmpty ? nil : claims[(claims.count - 1) / 2].number
-        let base = [stored?.revision?.number, usual].compactMap { $0 }.min() ?? 0
-        let limit = min(base + DocumentRevision.maximumStep, DocumentRevision.maximum) - 1
+        let known = [stored?.revision?.number, usual].compactMap { $0 }.min() ?? 0
+        let limit = min(known + DocumentRevision.maximumStep, DocumentRevision.maximum) - 1
         let isHeldCredible = held.map { $0 <= limit } ?? true
         let credible = claims.filter { $0.number <= limit }
         // What this machine has seen may be all that is left of the numbers of a device that was forgotten.
         let seen = model.seenNumbers[document] ?? 0
-        let isSeenCredible = seen <= limit || base == 0 && seen < DocumentRevision.maximum
+        let isSeenCredible = seen <= limit || known == 0 && seen < DocumentRevision.maximum
         let counted = [isHeldCredible ? held : nil, credible.last?.number, isSeenCredible ? seen : nil]
         self.held = held
         self.isHeldCredible = isHeldCredible
         next = (counted.compactMap { $0 }.max() ?? 0) + 1
         seenNewer = isSeenCredible && seen > (isHeldCredible ? held ?? 0 : 0) ? seen : nil
-        ahead = credible.filter { $0.number > (isHeldCredible ? held ?? 0 : 0) }
+        let base = isHeldCredible ? held ?? 0 : 0
+        ahead = credible.filter { $0.number > base }
+        isAheadWithCandidate = boards.contains { board in
+            guard let layer = board.status(of: document), layer.isCandidate else { return false }
+            return (layer.acceptedNumber ?? 0) > base && (layer.acceptedNumber ?? 0) <= limit
+        }
         implausible = claims.filter { $0.number > limit }
         isOlderElsewhere = boards.contains { board in
             guard let held, let layer = board.status(of: document), layer.status == .stale else { return false }

@@ -25,12 +25,16 @@ package struct MaintenanceWindow: Equatable, Sendable {
     /// The length, s.
     package var length: Double { Double((end - start + MaintenanceWindow.day) % MaintenanceWindow.day) * 60 }
 
-    /// Whether a step that takes `duration` seconds may begin at a time of day, seconds since midnight: it must end in the
-    /// window too.
-    package func admits(secondsSinceMidnight now: Double, duration: Double) -> Bool {
+    /// Whether a step that takes `duration` seconds may begin at a time of day, seconds since midnight, and end at another
+    /// one: both must be in the window. In a night in which the clock is set, they are not `duration` apart.
+    package func admits(secondsSinceMidnight now: Double, duration: Double, end: Double? = nil) -> Bool {
+        elapsed(at: now) + duration <= length && end.map { elapsed(at: $0) <= length } != false
+    }
+
+    /// Seconds since the beginning of the window, at a time of day.
+    private func elapsed(at time: Double) -> Double {
         let day = Double(MaintenanceWindow.day) * 60
-        let elapsed = (now - Double(start) * 60 + day).truncatingRemainder(dividingBy: day)
-        return elapsed + duration <= length
+        return (time - Double(start) * 60 + day).truncatingRemainder(dividingBy: day)
     }
 
     /// `02:00-05:00`.

@@ -1,3 +1,4 @@
+internal import Cryptography
 package import JostleConfiguration
 package import JostleMessages
 
@@ -13,8 +14,7 @@ package struct RolloutPlan: Equatable, Sendable {
         package let base: JSONValue
         /// The configuration after the change.
         package let candidate: JSONValue
-        /// Whether devices leave out keys that they do not know, before and after the change.
-        package let ignoredUnknownKeys: Bool
+        /// Whether devices leave out keys that they do not know, which a rollout does not change.
         package let ignoresUnknownKeys: Bool
     }
 
@@ -43,7 +43,11 @@ package struct RolloutPlan: Equatable, Sendable {
     /// Plans a change, or goes on with it if the broker holds candidates of it.
     ///
     /// - Throws: if a layer cannot be changed in this way, or is part of another rollout.
-    package init(_ targets: [Target], in model: FleetModel, newSeed: String) throws(RolloutError) {
+    ///
+    /// With `marksBase`, a new seed also gets a mark of the configurations before the change: see `isBaseChanged`.
+    package init(
+        _ targets: [Target], in model: FleetModel, newSeed: String, marksBase: Bool = false
+    ) throws(RolloutError) {
         var layers: [Layer] = []
         var running: [(document: FleetDocumentID, candidate: LayerDocument.Candidate)] = []
         for target in targets.sorted(by: { $0.document < $1.document }) {
@@ -57,18 +61,34 @@ package struct RolloutPlan: Equatable, Sendable {
                 }
                 running.append((target.document, candidate))
             }
+            guard target.ignoresUnknownKeys == layer?.ignoresUnknownKeys ?? false else {
+                throw .unknownKeysChange(target.document)
+            }
             layers.append(
                 Layer(
                     document: target.document, base: layer.map { JSONValue($0.config) } ?? .object([]),
-                    candidate: target.config, ignoredUnknownKeys: layer?.ignoresUnknownKeys ?? false,
-                    ignoresUnknownKeys: target.ignoresUnknownKeys))
+                    candidate: target.config, ignoresUnknownKeys: target.ignoresUnknownKeys))
         }
         self.layers = layers
         if let first = running.first, let other = running.first(where: { $0.candidate.seed != first.candidate.seed }) {
             throw .differentSeeds(first.document, other.document)
         }
-        seed = running.first?.candidate.seed ?? newSeed
+        let present = RolloutPlan.seeds(in: model)
+        guard let seed = running.first?.candidate.seed else {
+            guard !present.contains(newSeed) else { throw .seedInUse(newSeed) }
+            self.seed = marksBase ? "\(newSeed)-\(RolloutPlan.mark(of: layers))" : newSeed
+            reached = 0
+            return
+        }
+        self.seed = seed
         reached = running.map(\.candidate.percent).max() ?? 0
+        // A layer that joined would skip the canary; one that was left out would keep its candidate.
+        let all = Set(
+            model.documents.filter { $0.value.layer?.candidate.map { $0.percent > 0 && $0.seed == seed } == true }.keys)
+        let targeted = Set(layers.map(\.document))
+        let joining = targeted.subtracting(running.map(\.document))
+        if let document = all.subtracting(targeted).min() { throw .otherLayers(seed, document) }
+        if let document = joining.min(), !isMarked || isBaseChanged { throw .otherLayers(seed, document) }
     }
 
     /// Goes on with a rollout that the broker holds: all layers whose candidates have this seed.
@@ -84,10 +104,37 @@ package struct RolloutPlan: Equatable, Sendable {
             Layer(
                 document: id, base: JSONValue(layer.config),
                 candidate: layer.candidate.map { JSONValue($0.config) } ?? .object([]),
-                ignoredUnknownKeys: layer.ignoresUnknownKeys, ignoresUnknownKeys: layer.ignoresUnknownKeys)
+                ignoresUnknownKeys: layer.ignoresUnknownKeys)
         }
         self.seed = seed
         reached = running.compactMap(\.1.candidate?.percent).max() ?? 0
+    }
+
+    /// Whether the layers are others than at the beginning, or their configurations: somebody has changed them since, or
+    /// not all of them were published. Going on would undo that. Not known, and false, for a seed that somebody chose.
+    package var isBaseChanged: Bool { isMarked && !seed.hasSuffix("-\(RolloutPlan.mark(of: layers))") }
+
+    private var isMarked: Bool { seed.contains(RolloutPlan.markedSeed) }
+
+    /// A seed with a mark, such as `2026-11-22T10:00-a1b2c3-0f3a41d2`. Not a constant: a `Regex` cannot be sent between
+    /// threads.
+    private static var markedSeed: Regex<Substring> {
+        /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}-[0-9a-f]{6}-[0-9a-f]{8}$/
+    }
+
+    /// The first eight hexadecimal digits of a hash of the layers before the change.
+    private static func mark(of layers: [Layer]) -> String {
+        var text = ""
+        for layer in layers {
+            let node = ConfigurationNode(of: layer.base, at: ConfigurationPosition(.layer(layer.document.text)))
+            do throws(ConfigurationProblem) {
+                text += "\(layer.document.text) \(try CanonicalJSON.text(of: node))\n"
+            } catch {
+                // A document with such a value cannot be published either.
+                text += "\(layer.document.text)\n"
+            }
+        }
+        return String(SHA256Digest(of: text.utf8).hexadecimal.prefix(8))
     }
 
     /// The seeds of the rollouts that the broker holds.
@@ -102,13 +149,21 @@ package struct RolloutPlan: Equatable, Sendable {
     // MARK: Devices
 
     /// The devices that read one of the layers, in the order in which a growing percentage reaches them.
-    package func readers(in model: FleetModel) -> [RolloutReader] {
+    ///
+    /// With `countsChanged`, devices that have the candidates count as online even if they are not: the change may be why.
+    package func readers(in model: FleetModel, countsChanged: Bool = false) -> [RolloutReader] {
         let documents = Set(layers.map(\.document))
+        func isChanged(_ board: FleetBoard) -> Bool {
+            documents.contains { id in
+                guard let status = board.status(of: id), status.isCandidate else { return false }
+                return status.revision == model.documents[id]?.number
+            }
+        }
         return model.allBoards.filter { !documents.isDisjoint(with: model.documents(of: $0.id)) }
             .map { board in
                 RolloutReader(
                     id: board.id, place: LayerDocument.Candidate.place(of: board.id, seed: seed),
-                    isOnline: board.isOnline == true)
+                    isOnline: board.isOnline == true || countsChanged && isChanged(board))
             }
             .sorted { ($0.place, $0.id) < ($1.place, $1.id) }
     }
@@ -131,7 +186,6 @@ package struct RolloutPlan: Equatable, Sendable {
         for layer in layers {
             let candidate: JSONValue?
             let config: JSONValue
-            let ignores: Bool
             switch stage {
             case .candidate(let percent):
                 config = layer.base
@@ -139,13 +193,12 @@ package struct RolloutPlan: Equatable, Sendable {
                     .init("config", layer.candidate), .init("percent", .number(percent)),
                     .init("seed", .string(seed)),
                 ])
-                // Until the end, neither configuration may be refused for a key that the other rule would leave out.
-                ignores = layer.ignoredUnknownKeys || layer.ignoresUnknownKeys
-            case .complete: (config, candidate, ignores) = (layer.candidate, nil, layer.ignoresUnknownKeys)
-            case .withdrawn: (config, candidate, ignores) = (layer.base, nil, layer.ignoredUnknownKeys)
+            case .complete: (config, candidate) = (layer.candidate, nil)
+            case .withdrawn: (config, candidate) = (layer.base, nil)
             }
             drafts[layer.document] = DocumentDraft(
-                config: config, candidate: candidate, ignoresUnknownKeys: ignores, by: author.by, at: author.at,
+                config: config, candidate: candidate, ignoresUnknownKeys: layer.ignoresUnknownKeys, by: author.by,
+                at: author.at,
                 note: author.note)
         }
         return drafts
@@ -168,6 +221,12 @@ package enum RolloutError: Error, Equatable, Sendable {
     case unreadable(FleetDocumentID)
     /// The layer has a candidate of another change.
     case otherRollout(FleetDocumentID, percent: Double, by: String?)
+    /// The rollout that is under way has other layers: this one only here, or only there.
+    case otherLayers(String, FleetDocumentID)
+    /// Another rollout has this seed.
+    case seedInUse(String)
+    /// What devices do with unknown keys would change with the layer.
+    case unknownKeysChange(FleetDocumentID)
     /// Two layers have the candidates of this change in different rollouts.
     case differentSeeds(FleetDocumentID, FleetDocumentID)
     /// No device that reads the layers is online.
@@ -184,6 +243,11 @@ extension RolloutError: CustomStringConvertible {
             "\(id.text): the broker holds something that is no layer, or that no trusted key has signed; replace it with jostle fleet apply, without --canary"
         case .otherRollout(let id, let percent, let by):
             "\(id.text): another change\(by.map { " by \($0)" } ?? "") is being rolled out, at \(RolloutPercents.text(percent))"
+        case .otherLayers(let seed, let id):
+            "the rollout \(seed) of this change is under way, but it and these files do not both change \(id.text); finish it with jostle fleet rollout resume, or take it back with jostle fleet rollout withdraw, first"
+        case .seedInUse(let seed): "the rollout \(seed) is under way; two rollouts cannot have the same seed"
+        case .unknownKeysChange(let id):
+            "\(id.text): --unknown cannot change step by step; change it before, without --canary"
         case .differentSeeds(let one, let other):
             "\(one.text) and \(other.text) are parts of two different rollouts of this change; withdraw one of them"
         case .noDevice: "no device that reads this is online, so a rollout would show nothing"

@@ -51,15 +51,19 @@ package struct RolloutWatch: Sendable {
     private let eventRate: EventRateLimit?
     /// The documents that the devices should have. They change if they have to be published again.
     package var documents: [FleetDocumentID: DocumentRevision]
-    /// The devices' health before the step.
-    private let before: [String: WatchedDevice.Health]
-    /// The gestures an hour of a device that does not run for long.
-    private let usualRate: Double
+    /// The devices' health before they got the change.
+    package let before: [String: WatchedDevice.Health]
+    /// The gestures an hour of the median device that did not have the change; `nil` if it is not known.
+    private let usualRate: Double?
     /// The devices that had the change before the watch began, because the rollout was interrupted. How they were before
     /// the change is not known.
     private let changed: Set<String>
-    /// When each device first reported that it has the documents.
-    private var appliedAt: [String: Timestamp] = [:]
+    /// The problems that other devices had.
+    private let othersProblems: Set<String>
+    /// When each device first reported that it has the documents and that its trial is over.
+    private var provenAt: [String: Timestamp] = [:]
+    /// Whether devices send health reports with the change, as of their last configuration report.
+    private var sendsHealth: [String: (report: Timestamp, answer: Bool)] = [:]
 
     /// Seconds that a device must have run for its own rate of gestures to be known.
     private static let shortestRun = 600.0
@@ -68,12 +72,15 @@ package struct RolloutWatch: Sendable {
     private static let gaps = EventRateLimit.times(10)
 
     /// Prepares the watch before the step's documents are published. `isResumed`: devices have the change already, from
-    /// an earlier run.
-    package init(_ step: RolloutStep, _ model: FleetModel, eventRate: EventRateLimit?, isResumed: Bool = false) {
+    /// an earlier run. `earlier` is the health before the change of devices that got it in an earlier step of this run.
+    package init(
+        _ step: RolloutStep, _ model: FleetModel, eventRate: EventRateLimit?, isResumed: Bool = false,
+        earlier: [String: WatchedDevice.Health] = [:]
+    ) {
         self.step = step
         self.eventRate = eventRate
         documents = [:]
-        before = model.boards.compactMapValues(\.health)
+        before = model.boards.compactMapValues(\.health).merging(earlier) { _, earlier in earlier }
         let changed = Set(
             step.online.filter { id in
                 isResumed && model.boards[id]?.statuses.contains(where: \.layer.isCandidate) == true
@@ -82,7 +89,8 @@ package struct RolloutWatch: Sendable {
         let rates = before.filter { !changed.contains($0.key) }.values.compactMap {
             RolloutWatch.rate(of: $0.gestures, $0.uptime)
         }.sorted()
-        usualRate = rates.isEmpty ? 0 : rates[rates.count / 2]
+        usualRate = rates.isEmpty ? nil : rates[rates.count / 2]
+        othersProblems = Set(before.filter { !changed.contains($0.key) }.values.flatMap(\.problems))
     }
 
     /// Occurrences an hour; `nil` if they are not known, or the run is too short.
@@ -143,26 +151,45 @@ package struct RolloutWatch: Sendable {
         }
         let problems = newProblems(of: board)
         if !problems.isEmpty { return .failing(problems) }
-        let applied = appliedAt[board.id] ?? board.reportArrival ?? now
-        appliedAt[board.id] = applied
-        if layers.contains(where: \.isOnProbation) { return .unproven("on trial") }
-        return hasReportedHealth(board, since: applied) ? .healthy : .unproven("no health report since")
+        if layers.contains(where: \.isOnProbation) {
+            provenAt[board.id] = nil
+            return .unproven("on trial")
+        }
+        let proven = provenAt[board.id] ?? board.reportArrival ?? now
+        provenAt[board.id] = proven
+        guard hasReportedHealth(board, since: proven) || !sendsHealth(board) else {
+            return .failing(["no health report since"])
+        }
+        return .healthy
+    }
+
+    /// Whether a device sends health reports, by the settings that it reports, or because it has sent some.
+    private mutating func sendsHealth(_ board: FleetBoard) -> Bool {
+        guard let report = board.report, let arrival = board.reportArrival else { return before[board.id] != nil }
+        if let known = sendsHealth[board.id], known.report == arrival { return known.answer }
+        let answer = report.settings().seconds("publish.health.interval").map { $0 > 0 } ?? (before[board.id] != nil)
+        sendsHealth[board.id] = (arrival, answer)
+        return answer
+    }
+
+    /// Whether it is known how a device was before the change.
+    private func isComparable(_ board: FleetBoard) -> Bool {
+        before[board.id] != nil && !changed.contains(board.id)
     }
 
     /// Whether a device that reports its health has done so since a time.
     private func hasReportedHealth(_ board: FleetBoard, since time: Timestamp) -> Bool {
-        guard let old = before[board.id] else { return true }
         guard let new = board.health, new.arrival >= time else { return false }
         // A message that the broker sends again is no new report.
-        return new.uptime == nil || new.uptime != old.uptime
+        return new.uptime == nil || new.uptime != before[board.id]?.uptime
     }
 
-    /// The problems that a device has reported since, and not before. If the device had the change already, a sensor that
-    /// does not measure may be its effect.
+    /// The problems that a device has reported since, and not before. If the device had the change already, they may be its
+    /// effect, unless other devices have them too.
     private func newProblems(of board: FleetBoard) -> [String] {
-        guard let old = before[board.id], let new = board.health else { return [] }
-        let isChanged = changed.contains(board.id)
-        return new.problems.filter { !old.problems.contains($0) || isChanged && $0 == "sensor" }.map { problem in
+        guard let new = board.health else { return [] }
+        let excused = isComparable(board) ? Set(before[board.id]?.problems ?? []) : othersProblems
+        return new.problems.filter { !excused.contains($0) }.map { problem in
             let fault = problem == "sensor" ? new.sensorFault.map { " (\($0))" } ?? "" : ""
             return "new problem: \(problem)\(fault)"
         }
@@ -170,25 +197,26 @@ package struct RolloutWatch: Sendable {
 
     /// Says if there are many more gestures or gaps than before; `nil` if there are not.
     private func excess(of board: FleetBoard) -> String? {
-        guard let old = before[board.id], let new = board.health, let uptime = new.uptime, let oldUptime = old.uptime,
-            uptime != oldUptime
-        else { return nil }
+        guard let new = board.health, let uptime = new.uptime else { return nil }
+        let old = before[board.id]
+        guard let oldUptime = old?.uptime ?? (old == nil ? 0 : nil), uptime != oldUptime else { return nil }
         // A program that was started again counts from zero.
         let isSameRun = uptime > oldUptime
         let seconds = isSameRun ? uptime - oldUptime : uptime
         func count(_ new: Double?, _ old: Double?) -> Double { max(0, (new ?? 0) - (isSameRun ? old ?? 0 : 0)) }
+        let isComparable = isComparable(board)
         if let eventRate {
-            let gestures = count(new.gestures, old.gestures)
-            let before =
-                changed.contains(board.id)
-                ? usualRate : RolloutWatch.rate(of: old.gestures, oldUptime, usual: usualRate)
+            let gestures = count(new.gestures, old?.gestures)
+            let own = RolloutWatch.rate(of: old?.gestures, oldUptime, usual: usualRate ?? 0)
+            let before = isComparable ? own : usualRate ?? own
             let limit = eventRate.perHour(before: before)
             if EventRateLimit.exceeds(gestures, perHour: limit, seconds: seconds) {
                 return "\(Int(gestures)) gestures in \(Int(seconds)) s, more than \(Int(limit)) an hour"
             }
         }
-        let gaps = count(new.gaps, old.gaps)
-        let limit = RolloutWatch.gaps.perHour(before: RolloutWatch.rate(of: old.gaps, oldUptime, usual: 0))
+        let gaps = count(new.gaps, old?.gaps)
+        let before = isComparable ? RolloutWatch.rate(of: old?.gaps, oldUptime, usual: 0) : 0
+        let limit = RolloutWatch.gaps.perHour(before: before)
         guard EventRateLimit.exceeds(gaps, perHour: limit, seconds: seconds) else { return nil }
         return "\(Int(gaps)) gaps between samples in \(Int(seconds)) s"
     }

@@ -67,7 +67,9 @@ extension FleetCommand {
         }
         let plan: RolloutPlan
         do throws(RolloutError) {
-            plan = try RolloutPlan(targets, in: connection.model, newSeed: options.seed ?? RolloutRun.newSeed())
+            plan = try RolloutPlan(
+                targets, in: connection.model, newSeed: options.seed ?? RolloutRun.newSeed(),
+                marksBase: options.seed == nil)
         } catch {
             throw CommandFailure(.badData, "\(error)")
         }
@@ -85,6 +87,7 @@ extension FleetCommand {
         let model = connection.model
         let plans = RolloutPlan.seeds(in: model).compactMap { RolloutPlan(runningIn: model, seed: $0) }
         if plans.isEmpty, !arguments.has("json") { Output.line("no rollout is under way") }
+        Output.errors(lostRollouts(model))
         for plan in plans {
             let readers = plan.readers(in: model)
             let chosen = readers.filter { $0.place < plan.reached / 100 }
@@ -132,6 +135,21 @@ extension FleetCommand {
         try run.withdraw()
     }
 
+    /// Names the documents whose candidates devices have, but not the broker any more.
+    private static func lostRollouts(_ model: FleetModel) -> [String] {
+        var documents: Set<FleetDocumentID> = []
+        for board in model.boards.values {
+            for (document, layer) in board.statuses where layer.isCandidate { documents.insert(document) }
+        }
+        return documents.sorted().compactMap { id in
+            let plan = RevisionPlan(for: id, in: model)
+            guard plan.isAheadWithCandidate, let highest = plan.ahead.last else { return nil }
+            return
+                "jostle: \(id.text): the broker has lost revision \(highest.number), which was being rolled out. To go on,"
+                + " on the machine that published it: jostle fleet rollback \(id.text) --to \(highest.number)"
+        }
+    }
+
     /// The rollout that is named, or the only one.
     private static func plan(
         _ arguments: Arguments, _ connection: FleetConnection
@@ -142,10 +160,17 @@ extension FleetCommand {
             guard seeds.isEmpty else {
                 throw CommandFailure(.usage, lines: ["there are several rollouts; name one:"] + seeds.map { "  \($0)" })
             }
-            throw CommandFailure(.unavailable, "no rollout is under way")
+            throw CommandFailure(
+                .unavailable, lines: ["no rollout is under way"] + lostRollouts(connection.model))
         }
         guard let plan = RolloutPlan(runningIn: connection.model, seed: seed) else {
             throw CommandFailure(.unavailable, "there is no rollout \(seed) at the broker")
+        }
+        // A broker that was set back may hold a rollout that has ended since.
+        for layer in plan.layers {
+            try FleetEdit.requireNothingLost(
+                layer.document, RevisionPlan(for: layer.document, in: connection.model),
+                isSigned: connection.model.trust != nil)
         }
         return plan
     }

@@ -141,12 +141,22 @@ enum FleetEdit {
                 ])
         }
         guard let highest = plan.ahead.last else { return }
+        let boards = [
+            "\(id.text): boards have revision \(highest.number), but the broker \(held): it lost documents",
+            "Boards: \(FleetText.names(plan.ahead.map(\.id)))",
+        ]
+        let rollback = "jostle fleet rollback \(id.text) --to \(highest.number)"
+        guard plan.isAheadWithCandidate else {
+            throw CommandFailure(
+                .badData, lines: boards + ["To publish everything again from your files: jostle fleet apply DIRECTORY"])
+        }
+        // The files may contain what was being tried.
+        let place = plan.seenNewer == highest.number ? "" : ", on the machine that published it"
         throw CommandFailure(
             .badData,
-            lines: [
-                "\(id.text): boards have revision \(highest.number), but the broker \(held): it lost documents",
-                "Boards: \(FleetText.names(plan.ahead.map(\.id)))",
-                "To publish everything again from your files: jostle fleet apply DIRECTORY",
+            lines: boards + [
+                "It was being rolled out. To go on\(place): \(rollback), then jostle fleet rollout resume",
+                "To give it up: jostle fleet apply DIRECTORY with the files from before",
             ])
     }
 }

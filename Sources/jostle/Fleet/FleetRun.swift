@@ -60,6 +60,14 @@ enum FleetRun {
             }
         }
         if !changes.isEmpty { try connection.checkSignatures(changes.map(\.document)) }
+        for change in changes {
+            guard let candidate = connection.model.documents[change.document]?.layer?.candidate, candidate.percent > 0
+            else { continue }
+            Output.errors(
+                "jostle: \(change.document.text) is being rolled out to \(RolloutPercents.text(candidate.percent)) of the"
+                    + " devices: these keep what they have, and the rollout cannot go on after this change, only be withdrawn"
+            )
+        }
         if manner.isDryRun {
             for publication in publications {
                 Output.json(

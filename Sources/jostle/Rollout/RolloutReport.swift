@@ -18,7 +18,7 @@ struct RolloutReport {
     // MARK: Events
 
     /// The devices that each step will choose.
-    mutating func plan(_ plan: RolloutPlan, _ steps: [RolloutStep], _ readers: [RolloutReader]) {
+    mutating func plan(_ plan: RolloutPlan, _ steps: [RolloutStep], _ readers: [RolloutReader], isDryRun: Bool) {
         let offline = readers.filter { !$0.isOnline }.map(\.id)
         guard !isJSON else {
             let list = steps.map { step in
@@ -38,9 +38,19 @@ struct RolloutReport {
             let more = number == 0 ? "" : " more"
             line(
                 "  step \(number + 1), \(RolloutPercents.text(step.percent)): "
-                    + "\(step.added.count)\(more): \(FleetText.names(step.added))")
+                    + "\(step.added.count)\(more): "
+                    + (isDryRun ? step.added.joined(separator: ", ") : FleetText.names(step.added)))
         }
         if !offline.isEmpty { line("offline, not counted, will follow: \(FleetText.names(offline))") }
+    }
+
+    /// A step with other devices than were announced: some have come or gone.
+    mutating func step(_ step: RolloutStep) {
+        guard !isJSON else {
+            event("step", [.init("percent", .number(step.percent)), .init("added", names(step.added))])
+            return
+        }
+        line("  now, \(RolloutPercents.text(step.percent)): \(step.added.count) more: \(FleetText.names(step.added))")
     }
 
     mutating func published(_ revisions: [FleetDocumentID: DocumentRevision], _ stage: String) {
@@ -69,13 +79,17 @@ struct RolloutReport {
     }
 
     /// What became of a step.
-    mutating func judged(_ judgement: RolloutJudgement, of step: RolloutStep, verdict: RolloutJudgement.Verdict) {
-        let failures = judgement.failures(isEnd: true)
+    mutating func judged(
+        _ judgement: RolloutJudgement, of step: RolloutStep, verdict: RolloutJudgement.Verdict, isEnd: Bool
+    ) {
+        let failures = judgement.failures(isEnd: isEnd)
+        let waiting = isEnd ? [] : judgement.failing
         guard !isJSON else {
             var members: [JSONValue.Member] = [
                 .init("percent", .number(step.percent)), .init("online", .number("\(step.online.count)")),
                 .init("failed", RolloutReport.reasons(failures)),
             ]
+            if !waiting.isEmpty { members.append(.init("waiting", RolloutReport.reasons(waiting))) }
             if case .stop(let reason) = verdict { members.append(.init("stopped", .string(reason))) }
             event("judged", members)
             return
@@ -83,6 +97,7 @@ struct RolloutReport {
         let works = judgement.healthy.count + judgement.unproven.count
         var text = "  \(works) of \(FleetText.count(step.online.count, "device")) have it and work"
         if !judgement.unproven.isEmpty { text += " (\(judgement.unproven.count) still on trial)" }
+        if !waiting.isEmpty { text += ", \(waiting.count) not yet" }
         line(text)
         for (ids, reason) in grouped(failures) { line("  failed: \(FleetText.names(ids)): \(reason)") }
     }

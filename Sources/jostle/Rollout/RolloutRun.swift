@@ -10,7 +10,7 @@ internal import MotionCore
 struct RolloutRun {
     private let connection: FleetConnection
     private let plan: RolloutPlan
-    private let options: RolloutOptions
+    private var options: RolloutOptions
     private let note: String?
     private var report: RolloutReport
     /// The documents that the broker should hold; until the first publication, those that it held.
@@ -21,11 +21,19 @@ struct RolloutRun {
     private var reached: Double
     /// Whether the broker holds candidates.
     private var isUnderWay: Bool
+    /// The devices' health before they got the change.
+    private var healthBefore: [String: WatchedDevice.Health] = [:]
+    /// The steps as they were announced.
+    private var announced: [RolloutStep] = []
+    /// Why the change is being withdrawn; `nil` as long as it is not.
+    private var failure: String?
 
     /// Seconds between looks at the devices.
     private static let interval = 0.25
     /// Seconds that the broker may be away, unless a step takes longer.
     private static let longestOutage = 120.0
+    /// Seconds that devices have to come back after the broker was away.
+    private static let returning = 30.0
     /// Seconds that devices have to take over the end of a rollout.
     private static let ending = 60.0
 
@@ -56,21 +64,24 @@ struct RolloutRun {
     mutating func run(isDryRun: Bool) throws(CommandFailure) {
         let readers = plan.readers(in: connection.model)
         guard readers.contains(where: \.isOnline) else { throw CommandFailure(.temporary, "\(RolloutError.noDevice)") }
-        let steps = RolloutStep.plan(percents: options.percents, for: plan, readers)
-        report.plan(plan, steps, readers)
-        warnOfLongTrials(readers)
+        announced = RolloutStep.plan(percents: options.percents, for: plan, readers)
+        report.plan(plan, announced, readers, isDryRun: isDryRun)
+        try extendWait(readers)
         try connection.checkSignatures(plan.layers.map(\.document))
         guard !isDryRun else { return }
         do throws(CommandFailure) {
-            if reached > 0 { try take(RolloutStep(percent: reached, reached: 0, readers), isResumed: true) }
-            while let step = RolloutStep.next(
-                percents: options.percents, after: reached, plan.readers(in: connection.model))
-            {
-                try awaitWindow()
+            if reached > 0 { try watchReached() }
+            let present = readers.filter(\.isOnline).map(\.id)
+            while let step = try nextStep(present) {
+                guard try awaitWindow(for: options.wait) else {
+                    try take(step)
+                    continue
+                }
                 // Devices may have come or gone in the meantime.
-                let now = plan.readers(in: connection.model)
-                try take(RolloutStep.next(percents: options.percents, after: reached, now) ?? step)
+                if let step = try nextStep(present) { try take(step) }
             }
+            guard reached > 0 else { throw CommandFailure(.temporary, "\(RolloutError.noDevice)") }
+            _ = try awaitWindow(for: 0)
             try complete()
         } catch {
             report.endLine()
@@ -78,8 +89,51 @@ struct RolloutRun {
         }
     }
 
+    /// The next step. If the devices that are left were online at the beginning and are offline now, they get the time of a
+    /// step to come back.
+    ///
+    /// - Returns: `nil` if all that are online have the change.
+    /// - Throws: status 75 if none of those that were there at the beginning comes back.
+    private mutating func nextStep(_ present: [String]) throws(CommandFailure) -> RolloutStep? {
+        let deadline = WallClock.monotonic.advanced(bySeconds: options.wait)
+        while true {
+            let readers = plan.readers(in: connection.model)
+            if let step = RolloutStep.next(percents: options.percents, after: reached, readers) { return step }
+            let rest = readers.filter { $0.place >= reached / 100 && present.contains($0.id) }.map(\.id)
+            if rest.isEmpty { return nil }
+            guard WallClock.monotonic < deadline else {
+                throw CommandFailure(
+                    .temporary, "\(FleetText.names(rest)): offline, but online when the rollout began")
+            }
+            report.waiting(for: "\(FleetText.count(rest.count, "device")) that went offline")
+            try listen(for: 1)
+        }
+    }
+
+    /// Watches the devices that have the change since an earlier run.
+    private mutating func watchReached() throws(CommandFailure) {
+        guard !plan.isBaseChanged else {
+            let layers = plan.layers.map(\.document.text).joined(separator: ", ")
+            throw CommandFailure(
+                .badData,
+                lines: [
+                    "the configuration of \(layers) has changed since the rollout \(plan.seed) began, or not all of its"
+                        + " layers were published",
+                    "To take it back, with what was changed since: jostle fleet rollout withdraw. Then begin again",
+                ])
+        }
+        let readers = plan.readers(in: connection.model, countsChanged: true)
+        let step = RolloutStep(percent: reached, reached: 0, readers)
+        guard !step.online.isEmpty else {
+            throw CommandFailure(
+                .temporary, "none of the devices with the change is online, so nothing shows whether it works")
+        }
+        try take(step, isResumed: true)
+    }
+
     /// Takes the change back everywhere.
     mutating func withdraw() throws(CommandFailure) {
+        try connection.checkSignatures(plan.layers.map(\.document))
         do throws(CommandFailure) {
             let summary = try end(.withdrawn, "withdrawn", note: note)
             guard summary.isComplete else {
@@ -93,36 +147,61 @@ struct RolloutRun {
 
     /// What to do with a rollout that has stopped before its end.
     private func unfinished(_ error: CommandFailure) -> CommandFailure {
-        guard isUnderWay || error.status == .temporary && connection.session.hasSent else { return error }
+        guard isUnderWay else { return error }
+        let stays = "The candidate stays with \(RolloutPercents.text(reached)) of the devices (rollout \(plan.seed))"
+        if let failure {
+            return CommandFailure(
+                error.status,
+                lines: ["the change has failed, but could not be withdrawn: \(failure)"] + error.lines
+                    + [stays, "To take it back: jostle fleet rollout withdraw"])
+        }
         return CommandFailure(
-            .temporary,
+            error.status,
             lines: error.lines + [
-                "The candidate stays with \(RolloutPercents.text(reached)) of the devices (rollout \(plan.seed))",
-                "To go on: the same command again, or jostle fleet rollout resume. To take it back: "
-                    + "jostle fleet rollout withdraw",
+                stays,
+                "To go on: the same command again, or jostle fleet rollout resume with the same options. To take it back:"
+                    + " jostle fleet rollout withdraw",
             ])
     }
 
-    private func warnOfLongTrials(_ readers: [RolloutReader]) {
-        let longest = readers.filter(\.isOnline).prefix(100).compactMap { reader -> Double? in
-            let settings = connection.model.boards[reader.id]?.report?.settings().values
-            guard case .number(let text)? = settings?.first(where: { $0.key == "fleet.probation" })?.value else {
-                return nil
-            }
-            return Double(text)
-        }.max()
-        guard let longest, longest > options.wait else { return }
+    /// Makes the steps long enough for a trial and a health report after it.
+    ///
+    /// - Throws: status 64 if they do not fit into the window then.
+    private mutating func extendWait(_ readers: [RolloutReader]) throws(CommandFailure) {
+        var needed = 0.0
+        for reader in readers.filter(\.isOnline).prefix(100) {
+            guard let settings = connection.model.boards[reader.id]?.report?.settings(),
+                let trial = settings.seconds("fleet.probation")
+            else { continue }
+            // The report itself takes some time too.
+            needed = max(needed, trial + (settings.seconds("publish.health.interval") ?? 0) + 5)
+        }
+        guard needed > options.wait else { return }
+        func text(_ seconds: Double) -> String { formatted(seconds, "%.15g") }
         Output.errors(
-            "jostle: devices are on trial for \(formatted(longest, "%.15g")) s after a change, and --wait is only "
-                + "\(formatted(options.wait, "%.15g")) s: a step can end before they have shown that they work")
+            "jostle: a step can take \(text(needed)) s, not --wait \(text(options.wait)) s: the devices' trial of a change"
+                + " and their next health report take so long")
+        options.wait = needed
+        if let window = options.window, window.length < needed {
+            throw CommandFailure(
+                .usage, "--only \(window.text) is shorter than that, so that no step would fit into it")
+        }
     }
 
-    /// Waits until steps may begin.
-    private mutating func awaitWindow() throws(CommandFailure) {
-        guard let window = options.window else { return }
+    /// Waits until something that takes `duration` seconds may begin.
+    ///
+    /// - Returns: whether it had to wait.
+    private mutating func awaitWindow(for duration: Double) throws(CommandFailure) -> Bool {
+        guard let window = options.window else { return false }
+        var hasWaited = false
         while true {
-            let time = WallClock.secondsSinceMidnight(milliseconds: FleetConnection.now)
-            if window.admits(secondsSinceMidnight: time, duration: options.wait) { return }
+            let now = FleetConnection.now
+            let end = now + Int64(duration * 1000)
+            let (time, endTime) = (
+                WallClock.secondsSinceMidnight(milliseconds: now), WallClock.secondsSinceMidnight(milliseconds: end)
+            )
+            if window.admits(secondsSinceMidnight: time, duration: duration, end: endTime) { return hasWaited }
+            hasWaited = true
             report.waiting(for: window.text)
             try listen(for: 1)
         }
@@ -131,12 +210,13 @@ struct RolloutRun {
     // MARK: A step
 
     private mutating func take(_ step: RolloutStep, isResumed: Bool = false) throws(CommandFailure) {
+        if !isResumed, !announced.contains(step) { report.step(step) }
         var watch = RolloutWatch(
-            step, connection.model, eventRate: options.limits.eventRate, isResumed: isResumed)
+            step, connection.model, eventRate: options.limits.eventRate, isResumed: isResumed, earlier: healthBefore)
+        if !isResumed { for id in step.online { healthBefore[id] = watch.before[id] } }
         let stage = "\(RolloutPercents.text(step.percent)) of the devices"
         reached = step.percent
         try hold(.candidate(percent: step.percent), stage, note: note)
-        isUnderWay = true
         watch.documents = held
         var rest = options.wait
         var outage = 0.0
@@ -154,18 +234,21 @@ struct RolloutRun {
             }
             last = now
             if mustPublishAgain {
+                // The devices come back to a broker later than this program.
+                if connection.session.connections != connections { rest = max(rest, RolloutRun.returning) }
                 try hold(.candidate(percent: step.percent), stage, note: note)
                 watch.documents = held
+                last = WallClock.monotonic
             }
             let judgement = watch.judge(connection.model, at: now)
             let verdict = judgement.verdict(options.limits, isEnd: rest <= 0)
             switch verdict {
             case .wait: report.progress(judgement, of: step)
             case .goOn:
-                report.judged(judgement, of: step, verdict: verdict)
+                report.judged(judgement, of: step, verdict: verdict, isEnd: true)
                 return
             case .stop(let reason):
-                report.judged(judgement, of: step, verdict: verdict)
+                report.judged(judgement, of: step, verdict: verdict, isEnd: rest <= 0)
                 try stop(reason, judgement.failures(isEnd: rest <= 0))
             }
         }
@@ -175,12 +258,19 @@ struct RolloutRun {
     private mutating func stop(
         _ reason: String, _ failures: [RolloutJudgement.Reasons]
     ) throws(CommandFailure) -> Never {
+        failure = reason
         let text = MessageText.line("withdrawn: \(reason)", maximum: 1000)
-        let summary = try end(.withdrawn, "withdrawn", note: text)
+        var isComplete = false
+        do throws(CommandFailure) {
+            isComplete = try end(.withdrawn, "withdrawn", note: text).isComplete
+        } catch {
+            // Once it is published, only the devices' answers are missing.
+            guard !isUnderWay else { throw error }
+        }
         let reasons = failures.flatMap { entry in entry.lines.map { (id: entry.id, reason: $0) } }
         var lines = ["the change was withdrawn: \(reason)"]
         lines += FleetText.grouped(reasons).map { "\(FleetText.names($0.ids)): \($0.reason)" }
-        if !summary.isComplete { lines.append("not all devices have taken the withdrawal over yet: jostle fleet wait") }
+        if !isComplete { lines.append("not all devices have taken the withdrawal over yet: jostle fleet wait") }
         throw CommandFailure(.badData, lines: lines)
     }
 
@@ -188,7 +278,6 @@ struct RolloutRun {
         let summary = try end(.complete, "complete", note: note)
         let failures = summary.refused.count + summary.waiting.count
         let online = failures + summary.applied.count
-        isUnderWay = false
         guard failures > 0 else { return }
         guard Double(failures) * 100 <= options.limits.abortAbove * Double(online) else {
             throw CommandFailure(
@@ -201,6 +290,7 @@ struct RolloutRun {
         _ stage: RolloutPlan.Stage, _ word: String, note: String?
     ) throws(CommandFailure) -> WaitSummary {
         try hold(stage, word, note: note)
+        isUnderWay = false
         let deadline = WallClock.monotonic.advanced(bySeconds: min(options.wait, RolloutRun.ending))
         var summary = WaitSummary([])
         repeat {
@@ -230,15 +320,18 @@ struct RolloutRun {
         let author = ApplyPlan.Author(by: FleetConnection.author, at: FleetConnection.now, note: note)
         let drafts = plan.drafts(stage, author)
         let deadline = WallClock.monotonic.advanced(bySeconds: max(options.wait, RolloutRun.longestOutage))
+        var isRepeated = false
         while true {
             var failure: CommandFailure?
             do throws(FleetSessionError) {
                 try reconnect(until: deadline)
-                switch try publishMissing(drafts) {
+                switch try publishMissing(drafts, isRepeated: isRepeated) {
                 case .complete:
                     report.published(held, title)
                     return
-                case .again: break
+                case .again:
+                    guard WallClock.monotonic < deadline else { throw .notConnected("it does not keep the documents") }
+                    isRepeated = true
                 case .failed(let reason): failure = reason
                 }
             } catch {
@@ -273,20 +366,22 @@ struct RolloutRun {
         case failed(CommandFailure)
     }
 
-    /// Publishes the documents that the broker does not hold.
+    /// Publishes the documents that the broker does not hold. `isRepeated`: it was published a moment ago; whether a device
+    /// reports another one does not matter then, or a device that does not get any would make this endless.
     private mutating func publishMissing(
-        _ drafts: [FleetDocumentID: DocumentDraft]
+        _ drafts: [FleetDocumentID: DocumentDraft], isRepeated: Bool
     ) throws(FleetSessionError) -> Attempt {
         let model = connection.model
         var publications: [FleetPublication] = []
         for (id, draft) in drafts.sorted(by: { $0.key < $1.key }) {
             let stored = model.documents[id]
             let revision = RevisionPlan(for: id, in: model)
-            if let stored, let number = stored.revision, stored.hasContent(of: draft), revision.isUpToDate {
+            let isHeld = isRepeated ? stored?.revision == held[id] : revision.isUpToDate
+            if let stored, let number = stored.revision, stored.hasContent(of: draft), isHeld {
                 held[id] = number
                 continue
             }
-            if let stored, isForeign(stored, id) { return .failed(RolloutRun.foreign(id, stored)) }
+            if let stored, isForeign(stored, id) { return .failed(foreign(id, stored)) }
             do throws(ConfigurationProblem) {
                 publications.append(try connection.publication(draft, of: id, revision: revision.next))
             } catch {
@@ -294,7 +389,11 @@ struct RolloutRun {
             }
         }
         guard !publications.isEmpty else { return .complete }
+        // The devices may have the candidates from now on, even if the broker's answer is lost.
+        let wasUnderWay = isUnderWay
+        isUnderWay = isUnderWay || drafts.values.contains { $0.content.contains { $0.name == "candidate" } }
         let outcomes = try connection.session.publish(publications)
+        if !outcomes.values.contains(.stored) { isUnderWay = wasUnderWay }
         connection.keepDocuments()
         for publication in publications {
             let id = publication.document
@@ -304,7 +403,7 @@ struct RolloutRun {
                 return .failed(CommandFailure(.permission, "\(id.text): the broker refused the document: \(reason)"))
             case .replaced(let stored):
                 if (stored.number ?? 0) >= publication.revision.number {
-                    return .failed(RolloutRun.foreign(id, stored))
+                    return .failed(foreign(id, stored))
                 }
             case .lost, nil:
                 guard !connection.session.isConnected || connection.session.connections != connections else {
@@ -323,10 +422,11 @@ struct RolloutRun {
         return stored.revision != known && (stored.number ?? 0) >= known.number
     }
 
-    private static func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> CommandFailure {
+    private mutating func foreign(_ id: FleetDocumentID, _ stored: StoredDocument) -> CommandFailure {
+        isUnderWay = stored.layer?.candidate?.seed == plan.seed
         let what = stored.envelope.map { "revision \($0.revision.number) \(FleetText.origin($0))" }
         return CommandFailure(
-            .temporary, "\(id.text): another operator has published it: \(what ?? "an unreadable document")")
+            .temporary, "\(id.text): another operator has published it: \(what ?? "a document that cannot be used")")
     }
 
     private func listen(for seconds: Double) throws(CommandFailure) {
