@@ -71,7 +71,7 @@ struct RolloutRun {
         guard !isDryRun else { return }
         do throws(CommandFailure) {
             if reached > 0 { try watchReached() }
-            let present = readers.filter(\.isOnline).map(\.id)
+            let present = Set(readers.filter(\.isOnline).map(\.id))
             while let step = try nextStep(present) {
                 guard try awaitWindow(for: options.wait) else {
                     try take(step)
@@ -94,7 +94,7 @@ struct RolloutRun {
     ///
     /// - Returns: `nil` if all that are online have the change.
     /// - Throws: status 75 if none of those that were there at the beginning comes back.
-    private mutating func nextStep(_ present: [String]) throws(CommandFailure) -> RolloutStep? {
+    private mutating func nextStep(_ present: Set<String>) throws(CommandFailure) -> RolloutStep? {
         let deadline = WallClock.monotonic.advanced(bySeconds: options.wait)
         while true {
             let readers = plan.readers(in: connection.model)
