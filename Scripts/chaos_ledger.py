@@ -15,7 +15,8 @@ broker_loss = (-1.0, 3.0)
 # accepts no device, and 10 s until a broker that does not answer is given up.
 longest_return = 32
 memory_limit = 64
-# Seconds until the broker publishes a will, and until a health report is late.
+# Seconds until the broker publishes a will, and until a health report is late; and by which this script may be late.
+starvation = 1.0
 will_time = 1.5 * keep_alive + 5
 health_patience = 5 * health_interval
 
@@ -79,6 +80,8 @@ class Ledger:
         self.published_layers = self.failed_layers = 0
         self.commands, self.results = collections.Counter(), collections.Counter()
         self.trace = None
+        # When this machine was too busy for this script, and when `watch` was called last.
+        self.starvations, self.watched = [], None
         # Why the run cannot go on.
         self.failure = None
 
@@ -111,6 +114,9 @@ class Ledger:
         account, event = self.event(name, payload)
         now, agent = time.time(), self.agents[name]
         account.passed.setdefault(event["id"], now)
+        # By one of the clocks that the agent had, the event happened while this script ran.
+        if not any(self.start - 5 < event["t"] / 1000 - offset < now + 1 for _, offset in agent.clocks):
+            self.violation(name, f"{event['id']} has an impossible time", event, agent.clocks)
         # Only agents whose clock never steps, so that `t` is the time of this script.
         if agent.clock or "clock" in event:
             return
@@ -209,7 +215,8 @@ class Ledger:
         reason, kills = entry.get("reason", ""), sum(life.was_killed for life in agent.lives)
         if ("unexpectedly" in reason and kills >= 3) or ("no samples" in reason and agent.is_on_bus):
             self.notes[f"layers rolled back: {reason}"] += 1
-        elif "keep up" in reason and any(life.pauses for life in agent.lives):
+        elif "keep up" in reason and (
+                any(life.pauses for life in agent.lives) or any(time.time() - each < 60 for each in self.starvations)):
             self.notes[f"layers rolled back: {reason}"] += 1
         else:
             self.violation(name, f"the layer {layer} was rolled back without a cause", entry)
@@ -242,12 +249,17 @@ class Ledger:
     def watch(self):
         """Checks what has to hold at any time: availability and health."""
         now = time.time()
+        if self.watched and now - self.watched > starvation:
+            self.starvations.append(now)
+        self.watched = now
+        starved = max(self.starvations, default=0)
         for name, agent in self.agents.items():
             account = self.accounts[name]
             agent.measure()
             working = agent.since and self.broker.since and agent.link.works
-            calm = now - max(agent.since, self.broker.since, agent.link.since) if working else 0
-            late = calm > longest_return and account.availability != "online"
+            calm = now - max(agent.since, self.broker.since, agent.link.since, starved) if working else 0
+            # A broker that was frozen or starved may say offline before the agent can know it.
+            late = min(calm, now - account.availability_time) > longest_return and account.availability != "online"
             if late and not account.late:
                 self.violation(name, f"not online after {calm:.0f} s without a fault", agent.last_lines())
             account.late = late
