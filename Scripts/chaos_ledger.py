@@ -36,6 +36,11 @@ def magnitude(tree, key):
     return found
 
 
+def shortened(evidence):
+    text = str(evidence)
+    return text if len(text) <= 1200 else f"{text[:300]} … {text[-900:]}"
+
+
 def number(identifier):
     return int(identifier.rsplit("-", 1)[1])
 
@@ -84,12 +89,14 @@ class Ledger:
         self.starvations, self.watched = [], None
         # Why the run cannot go on.
         self.failure = None
+        # What is known of a row of lost events, by the id of each.
+        self.lost = {}
 
     def add(self, agent):
         self.agents[agent.name], self.accounts[agent.name] = agent, Account()
 
     def violation(self, agent, text, *evidence, at=None):
-        self.violations.append((at or time.time(), agent, text, [str(each)[:600] for each in evidence]))
+        self.violations.append((at or time.time(), agent, text, [shortened(each) for each in evidence]))
 
     def elapsed(self, moment):
         return moment - self.start
@@ -368,11 +375,19 @@ class Ledger:
         else:
             row["lost"] += 1
             facts = {"stored": account.stored, "passed the link": account.passed, "acknowledged": account.acknowledged}
-            self.violation(
-                name, f"the event {identifier} is lost", account.events.get(identifier, "its content is unknown"),
+            # Events that were lost in a row are one violation.
+            previous = self.lost.get(f"{run_of(identifier)}-{number(identifier) - 1}")
+            if previous:
+                self.lost[identifier] = previous
+                previous[3:] = [f"and all events to {identifier}"]
+                return
+            evidence = [
+                account.events.get(identifier, "its content is unknown"),
                 {key: f"{self.elapsed(each[identifier]):.2f} s" for key, each in facts.items() if identifier in each},
                 f"life {life.number}, {self.elapsed(life.start):.2f} s … {self.elapsed(life.end):.2f} s, "
-                f"signal {life.signal}", at=life.end)
+                f"signal {life.signal}"]
+            self.lost[identifier] = evidence
+            self.violations.append((life.end, name, f"the event {identifier} is lost", evidence))
 
     def pair(self, name, event, state, agent, life, row):
         phase, reason = event["phase"], event.get("reason")

@@ -495,6 +495,6 @@ class Agent:
             with open(f"/proc/{self.process.pid}/statm") as file:
                 self.memory = max(self.memory, int(file.read().split()[1]) * 4096 / 1e6)
 
-    def last_lines(self, count=12):
+    def last_lines(self, count=8):
         with open(self.log, errors="replace") as file:
             return "".join(collections.deque(file, count))
