@@ -279,16 +279,19 @@ class Ledger:
 
     def watch_will(self, name, agent, account, now):
         life = agent.life
-        if not life.end or getattr(life, "will_judged", False):
+        if not life.end or life.is_judged:
             return
         accepted, broker = agent.accepted_at_end, self.broker
         # Without a connection there is no will, and a broker that was killed has forgotten it.
         if not accepted or not broker.since or broker.started > accepted or broker.since > life.end:
             return
-        if agent.link.freezes or now - max(life.end, agent.link.since) <= will_time:
+        # The broker notices at once that a process has ended, unless the link was broken.
+        is_told = agent.link.works and agent.link.since < life.end
+        starved = max(self.starvations, default=0)
+        if agent.link.freezes or now - max(life.end, agent.link.since, starved) <= (4 if is_told else will_time):
             return
-        life.will_judged = True
-        self.notes["wills that were due"] += 1
+        life.is_judged = True
+        self.notes["ends of agents after which offline was due"] += 1
         if account.availability != "offline":
             self.violation(name, f"{now - life.end:.1f} s after its end ({life.signal}) it is still "
                            f"{account.availability}")

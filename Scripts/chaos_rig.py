@@ -360,6 +360,8 @@ class Life:
         # Whether the disk did not work at the start, and whether it did not at the end.
         self.started_without_disk = self.ended_without_disk = False
         self.pauses = 0
+        # Whether it was checked that the agent was offline after it.
+        self.is_judged = False
 
     @property
     def was_killed(self):
