@@ -322,12 +322,15 @@ class Ledger:
         # Each open gesture with the event that began it; `None` is an unknown state.
         state = collections.defaultdict(lambda: False)
         unknown = False
+        # Gestures that were open when the agent died without a disk: they may have no end.
+        doubtful = {}
         for run in runs:
             life = agent.lives[account.lives[run]]
             is_excused = life.ended_without_disk or life.started_without_disk
             if life.number and agent.lives[life.number - 1].ended_without_disk:
                 unknown = True
             if unknown:
+                doubtful.update({key: began for key, began in state.items() if began})
                 state, unknown = collections.defaultdict(lambda: None), False
             for index in range(1, known[run] + 1):
                 identifier = f"{run}-{index}"
@@ -335,8 +338,13 @@ class Ledger:
                 if identifier not in account.got:
                     self.judge_loss(name, account, identifier, life, is_excused, row)
                 if identifier in account.events:
-                    self.pair(name, account.events[identifier], state, agent, life, row)
+                    event = account.events[identifier]
+                    key = event["gesture"], bool(event.get("simulated"))
+                    if doubtful.pop(key, None) and event["phase"] == "began":
+                        self.notes["gestures without an end, because the agent was killed while its disk failed"] += 1
+                    self.pair(name, event, state, agent, life, row)
                 else:
+                    # The unknown event may have begun or ended any gesture.
                     state = collections.defaultdict(lambda: None)
             if life.ended_without_disk:
                 unknown = True
