@@ -161,6 +161,24 @@ import VirtualIMU
         #expect(phases == [.began])
     }
 
+    /// A tilt begins beyond the angle, but ends only when the body is put back farther: beyond the hysteresis.
+    @Test func tiltEndsBelowHysteresisOnly() {
+        var feed = TrajectoryFeed()
+        feed.rest(3)
+        var last = 0.0
+        for (degrees, expected) in [
+            (28.5, []), (31.5, [GesturePhase.began]), (28.5, [.began]), (26.5, [.began]), (33, [.began]),
+            (23.5, [.began, .ended]), (28.5, [.began, .ended]), (31.5, [.began, .ended, .began]),
+        ] {
+            let angle = (degrees - last) * radiansPerDegree
+            feed.follow(Turn(axis: Vector3(0.8, -0.6, 0), angle: angle, duration: 0.8))
+            feed.rest(1.5)
+            last = degrees
+            let phases = feed.events(of: .tilt).map(\.phase)
+            #expect(phases == expected, "\(degrees)°")
+        }
+    }
+
     @Test func newReferenceEndsTilt() {
         var feed = TrajectoryFeed()
         feed.rest(3)

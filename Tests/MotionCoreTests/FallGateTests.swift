@@ -1,0 +1,182 @@
+import Foundation
+import MotionCore
+import Testing
+
+/// Each gate of falls with movements that differ in nothing else: one that it lets pass and one that only it refuses.
+@Suite struct FallGateTests {
+    /// A board whose force is given directly: in g, along an axis that is not one of the board's.
+    private struct Feed: ~Copyable {
+        var feed = TrajectoryFeed(accelerationNoise: 0.01)
+        static let direction = Vector3(0.48, -0.6, 0.64)
+
+        init(rest seconds: Double = 3) {
+            force(1, seconds)
+        }
+
+        mutating func force(_ force: Double, _ seconds: Double, rotationRate: Vector3 = .zero) {
+            for _ in 0..<Int((seconds * 200).rounded()) {
+                feed.take(Self.direction * (force * standardGravity), rotationRate)
+            }
+        }
+
+        /// Up and down once a second.
+        mutating func sway(_ force: Double, _ seconds: Double) {
+            for index in 0..<Int((seconds * 200).rounded()) {
+                feed.take(
+                    Self.direction * (standardGravity * (1 + force * sin(2 * .pi * Double(index) / 200))), .zero)
+            }
+        }
+
+        mutating func free(_ seconds: Double) { force(0.03, seconds) }
+
+        var phases: [GesturePhase] { feed.events(of: .fall).map(\.phase) }
+    }
+
+    /// What the centrifugal force of a spinning board feels like is still free fall.
+    @Test func boardThatSpinsInTheAirFalls() {
+        for (rate, isFall) in [(14.0, true), (2, false)] {
+            var board = Feed()
+            board.force(0.6, 0.3, rotationRate: Vector3(0, 0.6 * rate, -0.8 * rate))
+            board.force(6, 0.02)
+            board.force(1, 1)
+            let phases = board.phases
+            #expect(phases == (isFall ? [.began, .ended] : []), "\(rate) rad/s")
+        }
+    }
+
+    /// A board that brushes a hand or an edge for a moment continues to fall; one that is held does not.
+    @Test func brushDoesNotInterruptFall() {
+        for (seconds, isFall) in [(0.01, true), (0.1, false)] {
+            for offset in 0..<4 {
+                var board = Feed(rest: 3 + 0.005 * Double(offset))
+                board.free(0.14)
+                board.force(seconds > 0.05 ? 0.9 : 1.2, seconds)
+                board.free(0.14)
+                board.force(2, 0.02)
+                board.force(1, 1)
+                let phases = board.phases
+                #expect(phases == (isFall ? [.began, .ended] : []), "\(seconds) s, \(offset)")
+            }
+        }
+    }
+
+    /// After a push it may be a jump, which must last longer.
+    @Test func flightAfterPushMustBeLonger() {
+        for (push, seconds, isFall) in [(1.8, 0.28, false), (1.4, 0.28, true), (1.8, 0.42, true)] {
+            var board = Feed()
+            board.force(push, 0.1)
+            board.free(seconds)
+            board.force(2, 0.04)
+            board.force(1, 1)
+            let phases = board.phases
+            #expect(phases == (isFall ? [.began, .ended] : []), "\(push) g, \(seconds) s")
+        }
+    }
+
+    @Test func fallDoesNotFollowVigorousMovement() {
+        for (sway, isFall) in [(0.9, true), (1.3, false)] {
+            var board = Feed()
+            board.sway(sway, 4)
+            board.force(1, 0.5)
+            board.free(0.3)
+            board.force(2, 0.04)
+            board.force(1, 1)
+            let phases = board.phases
+            #expect(phases == (isFall ? [.began, .ended] : []), "\(sway) g")
+        }
+    }
+
+    // MARK: - Falls known by their impact
+
+    /// The weaker the impact, the longer the short fall before it must be.
+    @Test func weakImpactNeedsLongerFall() {
+        for (impact, seconds, isFall) in [(6.0, 0.07, true), (3.3, 0.07, false), (3.3, 0.13, true)] {
+            var board = Feed()
+            board.free(seconds)
+            board.force(impact, 0.04)
+            board.force(1, 1)
+            let phases = board.phases
+            #expect(phases == (isFall ? [.began, .ended] : []), "\(impact) g, \(seconds) s")
+        }
+    }
+
+    @Test func impactAfterPushOrMovementRevealsNoFall() {
+        for (push, sway, isFall) in [(1.0, 0.1, true), (1.9, 0.1, false), (1.0, 0.7, false)] {
+            var board = Feed()
+            board.sway(sway, 3)
+            board.force(1, 0.3)
+            board.force(push, 0.1)
+            board.force(1, 0.1)
+            board.free(0.1)
+            board.force(6, 0.04)
+            board.force(1, 1)
+            let phases = board.phases
+            #expect(phases == (isFall ? [.began, .ended] : []), "\(push) g, \(sway) g")
+        }
+    }
+
+    // MARK: - Struck and bouncing boards
+
+    /// Struck from rest, a board that flies and is caught softly has fallen; one that is being handled has not.
+    @Test func struckBoardFallsIfItWasAtRest() {
+        for (blow, sway, isFall) in [(5.0, 0.1, true), (2.5, 0.1, false), (5.0, 0.7, false)] {
+            var board = Feed()
+            board.sway(sway, 3)
+            board.force(1, 0.5)
+            board.force(blow, 0.04)
+            board.free(0.14)
+            board.force(1, 1.5)
+            let phases = board.phases
+            #expect(phases == (isFall ? [.began, .ended] : []), "\(blow) g, \(sway) g")
+        }
+    }
+
+    /// Within a second only what flies off a hard impact, for as long as a fall, is another fall.
+    @Test func onlyLongFlightsAfterImpactsAreBounces() {
+        for (impact, flight, count) in [(6.0, 0.25, 2), (2.0, 0.25, 1), (6.0, 0.13, 1)] {
+            var board = Feed()
+            board.free(0.3)
+            board.force(impact, 0.04)
+            if impact < 3 { board.force(1, 0.16) }
+            board.free(flight)
+            board.force(2, 0.04)
+            board.force(1, 2)
+            let began = board.phases.filter { $0 == .began }.count
+            #expect(began == count, "\(impact) g, \(flight) s")
+        }
+    }
+
+    /// A drop with several bounces: each that flies long enough is a fall of its own, and no other is.
+    @Test func countsEachLongBounceOnce() {
+        var board = Feed()
+        var flight = 0.5
+        board.free(flight)
+        var expected = 1
+        for _ in 0..<5 {
+            board.force(7, 0.04)
+            flight *= 0.75
+            board.free(flight)
+            if flight > 0.21 { expected += 1 }
+        }
+        board.force(4, 0.04)
+        board.force(1, 2)
+        let phases = board.phases
+        #expect(expected == 4)
+        #expect(phases == [GesturePhase](repeating: .began, count: expected).flatMap { [$0, .ended] })
+    }
+
+    /// An impact within that second reveals no short fall before it.
+    @Test func impactSoonAfterFallRevealsNoOther() {
+        for (pause, count) in [(0.44, 1), (3, 2)] {
+            var board = Feed()
+            board.free(0.23)
+            board.force(1.7, 0.005)
+            board.force(1, pause)
+            board.free(0.12)
+            board.force(6, 0.04)
+            board.force(1, 1)
+            let began = board.phases.filter { $0 == .began }.count
+            #expect(began == count, "\(pause) s")
+        }
+    }
+}
