@@ -106,6 +106,75 @@ import VirtualIMU
         #expect(fit.turns.isEmpty)
     }
 
+    /// A full turn must end in the attitude in which it began, to 3°.
+    @Test(arguments: [(2.9, true), (3.1, false)])
+    func fullTurnMustEndWhereItBegan(degrees: Double, isAccepted: Bool) throws {
+        let there = round(1)
+        let end = Quaternion(angle: degrees * radiansPerDegree, axis: Vector3(0.6, -0.8, 0))
+        var recorder = TurnRecorder(from: RestingPose(force: Vector3(0, 0, standardGravity)))
+        for index in 0...Int(there.duration * 500) {
+            let motion = there.motion(at: Double(index) / 500)
+            recorder.take(
+                MotionSample(
+                    timestamp: Timestamp(seconds: 10 + Double(index) / 500), acceleration: motion.specificForce,
+                    rotationRate: motion.rotationRate))
+        }
+        let rest = RestingPose(force: end.unrotate(Vector3(0, 0, standardGravity)))
+        let turn = try #require(recorder.finished(at: rest, fullTurns: 1))
+        var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
+        if isAccepted {
+            try fit.add(turn)
+        } else {
+            #expect { try fit.add(turn) } throws: {
+                guard case .notBack(let angle) = $0 as? GyroscopeFitError else { return false }
+                return abs(angle - degrees * radiansPerDegree) < 1e-6
+            }
+        }
+        #expect(fit.turns.count == (isAccepted ? 1 : 0))
+    }
+
+    /// The gyroscope may be wrong by 15 % about the number of full turns, but not by more.
+    @Test(arguments: [(1.13, true), (1.18, false), (0.88, true), (0.83, false)])
+    func fullTurnMustNearlyBeMeasured(scale: Double, isAccepted: Bool) throws {
+        var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
+        let read = try turn(round(2), matrix: Matrix3(Self.x, Self.y, Vector3(0, 0, 1 / scale)), fullTurns: 2)
+        if isAccepted {
+            try fit.add(read)
+        } else {
+            #expect(throws: GyroscopeFitError.self) { try fit.add(read) }
+        }
+        #expect(fit.turns.count == (isAccepted ? 1 : 0))
+    }
+
+    /// Turns that contradict each other, because gravity is not where the gyroscope says, give no calibration.
+    @Test func rejectsContradictoryTurns() throws {
+        let axes = [Self.x, -Self.x, Self.y, -Self.y, Self.z, -Self.z]
+        var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
+        let edge = Quaternion(angle: 0.5 * .pi, axis: Self.x)
+        for axis in axes {
+            let pose = abs(axis.z) > 0.5 ? edge : .identity
+            let good = try turn(quarter(axis), from: pose, matrix: .identity)
+            let off = Quaternion(angle: 6 * radiansPerDegree, axis: Vector3(0.6, 0.48, 0.64))
+            let end = RestingPose(force: off.rotate(good.end.force), rate: good.end.rate)
+            var recorder = TurnRecorder(from: good.start)
+            let movement = quarter(axis)
+            for index in 0...Int(movement.duration * 500) {
+                recorder.take(
+                    MotionSample(
+                        timestamp: Timestamp(seconds: 10 + Double(index) / 500), acceleration: good.start.force,
+                        rotationRate: movement.motion(at: Double(index) / 500, from: pose).rotationRate
+                            + good.start.rate))
+            }
+            try fit.add(try #require(recorder.finished(at: end)))
+        }
+        #expect {
+            try fit.solve()
+        } throws: { error in
+            guard case .residualTooLarge(let residual) = error as? GyroscopeFitError else { return false }
+            return residual > 2 * radiansPerDegree
+        }
+    }
+
     @Test func rejectsImplausibleGyroscope() throws {
         var fit = GyroscopeFit(accelerometer: AccelerometerCalibration())
         let broken = Matrix3(1.3 * Self.x, 1.3 * Self.y, 1.3 * Self.z)
