@@ -1,3 +1,4 @@
+import Foundation
 import MotionCore
 import Testing
 
@@ -108,6 +109,42 @@ import Testing
         rest(&filter, in: tipped, seconds: 3, rate: bias)
         #expect(filter.attitude.inclination(to: tipped) < radiansPerDegree)
         #expect((filter.gyroscopeBias - learnt).length < 0.2 * radiansPerDegree)
+    }
+
+    /// Shorter gaps do not restart the filter: the tilt of the board meanwhile is corrected once the filter is free to.
+    @Test(arguments: [(0.2, 3.0), (0.4, 4), (0.9, 8)])
+    func correctsTiltMissedInGap(gap: Double, degrees: Double) {
+        var filter = AttitudeFilter()
+        rest(&filter, in: .identity, seconds: 5)
+        let tipped = Quaternion(angle: degrees * radiansPerDegree, axis: Vector3(0.6, -0.8, 0))
+        filter.update(sample(tipped), interval: gap)
+        rest(&filter, in: tipped, seconds: 2)
+        #expect(filter.attitude.inclination(to: tipped) < 0.5 * radiansPerDegree)
+    }
+
+    /// After a long gap the filter starts again, so that the vertical is right at once.
+    @Test(arguments: [(1.5, 3.0), (3, 15), (3, 100)])
+    func findsVerticalAtOnceAfterLongGap(gap: Double, degrees: Double) {
+        var filter = AttitudeFilter()
+        rest(&filter, in: .identity, seconds: 5)
+        let tipped = Quaternion(angle: degrees * radiansPerDegree, axis: Vector3(0.6, -0.8, 0))
+        filter.update(sample(tipped), interval: gap)
+        rest(&filter, in: tipped, seconds: 0.3)
+        #expect(filter.attitude.inclination(to: tipped) < 0.1 * radiansPerDegree)
+    }
+
+    /// Vibration is no movement.
+    @Test(arguments: [(0.45, true), (1.0, false)])
+    func boardOnIdlingEngineIsAtRest(rms: Double, isAtRest: Bool) {
+        var filter = AttitudeFilter()
+        let amplitude = rms * 2.0.squareRoot()
+        let peak = Vector3(0.6, 0.48, -0.64) * amplitude
+        for index in 0..<1000 {
+            var next = sample(.identity)
+            next.acceleration += peak * sin(2 * .pi * 27 * Double(index) * interval)
+            filter.update(next, interval: interval)
+        }
+        #expect(filter.isAtRest == isAtRest)
     }
 
     @Test(arguments: [25.0, 50, 95, 286, 1000])

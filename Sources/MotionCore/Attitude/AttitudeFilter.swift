@@ -110,6 +110,16 @@ package struct AttitudeFilter: ~Copyable {
             .squareRoot()
     }
 
+    /// Whether the variance of every error is positive and finite: a wrong covariance shows here first.
+    package var hasSoundVariances: Bool {
+        for state in 0..<ErrorState.count {
+            let variance = covariance.variance(state)
+            // The heading is exact by definition when a start begins.
+            guard variance.isFinite, variance > 0 || state == ErrorState.heading && variance == 0 else { return false }
+        }
+        return true
+    }
+
     /// Whether the sensor has been at rest for `restDuration`.
     package var isAtRest: Bool { rest.quietTime >= parameters.restDuration }
 
