@@ -44,6 +44,10 @@ package enum TLSFault: Equatable, Sendable {
     case wrongHost
     /// The certificate is not signed by a trusted authority.
     case untrusted
+    /// The certificate may not be used by a server, such as one for clients.
+    case wrongPurpose
+    /// The answer is not TLS.
+    case notTLS
     /// The broker aborted the handshake: the description of its TLS alert (RFC 8446 6.2).
     case alert(String)
     /// This client's own certificate or key cannot be used, in libmosquitto's words.
@@ -105,6 +109,8 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.expired): "the broker's certificate has expired"
         case .tls(.wrongHost): "the broker's certificate is for another host name"
         case .tls(.untrusted): "the broker's certificate is not from a trusted authority"
+        case .tls(.wrongPurpose): "the broker's certificate is not one for servers"
+        case .tls(.notTLS): "the answer is not TLS"
         case .tls(.alert(let reason)): "the broker aborted the TLS handshake: \(reason)"
         case .tls(.clientCertificate(let text)): text
         case .tls(.other(let text)): "TLS: \(text)"
@@ -138,6 +144,8 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.expired): "renew the broker's certificate, or check this board's clock"
         case .tls(.wrongHost): "use the name that is in the certificate, or a certificate for this name"
         case .tls(.untrusted): "set the CA file to the authority that signed the broker's certificate"
+        case .tls(.wrongPurpose): "use a certificate with the extended key usage serverAuth, or without any"
+        case .tls(.notTLS): "check that this is the broker's TLS port; a port without TLS needs mqtt://"
         case .tls(.alert("no application protocol")): "check the application protocol"
         case .tls(.alert): "check the client certificate and key: the broker requires one, or does not trust this one"
         case .tls(.clientCertificate): "certificate and key must be PEM and fit together, the key without a passphrase"

@@ -120,12 +120,20 @@ extension TLSFault {
         let reason = isOpenSSL ? words.split(separator: ":").last.map(String.init) ?? words : words
         if let alert = reason.firstRange(of: " alert ") {
             self = .alert(String(reason[alert.upperBound...]))
+        } else if isOpenSSL, TLSFault.reasonsOfOtherProtocols.contains(reason) {
+            self = .notTLS
         } else if !isOpenSSL, reason.contains("client key") || reason.contains("lient certificate") {
             self = .clientCertificate(reason)
         } else {
             self = .other(reason)
         }
     }
+
+    /// What OpenSSL says of an answer that does not begin with a record of TLS.
+    private static let reasonsOfOtherProtocols = [
+        "wrong version number", "packet length too long", "http request", "https proxy request", "bad record type",
+        "unexpected message", "record layer failure", "unknown protocol",
+    ]
 
     /// Reads OpenSSL's reason for refusing a certificate (`SSL_get_verify_result`); `nil` if it gives none.
     ///
@@ -140,6 +148,7 @@ extension TLSFault {
         case 10: self = .expired
         case 62, 64: self = .wrongHost
         case 2, 18, 19, 20, 21: self = .untrusted
+        case 26: self = .wrongPurpose
         default: return nil
         }
     }
