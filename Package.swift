@@ -37,8 +37,9 @@ let package = Package(
             dependencies: [
                 "CLinuxSystem", "IMUDrivers", "LinuxSensors", "LinuxSystem", "MotionCore", "StateStorage", "VirtualIMU",
             ]),
-        // Defines __assert_fail: for programs, of which each has one.
-        .target(name: "CMosquittoGuard", dependencies: ["CMosquitto"]),
+        // Defines __assert_fail, read and SSL_read: for programs, of which each has one.
+        .target(
+            name: "CMosquittoGuard", dependencies: ["CMosquitto"], linkerSettings: [.linkedLibrary("ssl")]),
         .target(name: "MosquittoClient", dependencies: ["CMosquitto", "CMosquittoGuard", "LinuxSystem"]),
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),

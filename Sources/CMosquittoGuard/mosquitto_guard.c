@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "mosquitto_guard.h"
 
+#include "packet_limit.h"
+
 #include <dlfcn.h>
 #include <mosquitto.h>
 #include <setjmp.h>
@@ -64,8 +66,15 @@ void mosquitto_guard_resume(void *suspended) { guard = suspended; }
         return code;                                              \
     } while (0)
 
-int mosquitto_guard_loop_read(struct mosquitto *client, int packets) {
+static int guarded_loop_read(struct mosquitto *client, int packets) {
     RETURN_GUARDED(mosquitto_loop_read(client, packets));
+}
+
+int mosquitto_guard_loop_read(struct mosquitto *client, int packets, struct mosquitto_packet_limit *limit) {
+    mosquitto_limit_begin(client, limit);
+    const int code = guarded_loop_read(client, packets);
+    mosquitto_limit_end();
+    return code;
 }
 
 int mosquitto_guard_loop_write(struct mosquitto *client, int packets) {

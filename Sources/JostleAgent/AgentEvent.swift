@@ -68,7 +68,7 @@ extension ParticipantEvent {
         switch event {
         case .connected: self = .connected
         case .subscribed(let filter, _): self = .subscriptionAnswered(filter: filter, isGranted: true)
-        case .subscriptionRefused(let filter, _), .subscriptionLeftOut(let filter):
+        case .subscriptionRefused(let filter, _), .subscriptionLeftOut(let filter, _):
             self = .subscriptionAnswered(filter: filter, isGranted: false)
         case .message(let message): self = .message(message)
         case .acknowledged(let token):

@@ -10,8 +10,8 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case subscribed(filter: String, qos: MQTTQoS)
     /// The broker refused a subscription. The client requests it again on the next connection.
     case subscriptionRefused(filter: String, MQTTReason)
-    /// An optional filter is not requested for now, because the broker ended a connection instead of answering.
-    case subscriptionLeftOut(filter: String)
+    /// A filter is not requested for now.
+    case subscriptionLeftOut(filter: String, MQTTOmission)
     case message(MQTTMessage)
     /// The broker has received the message (QoS 1), or the socket has accepted it (QoS 0).
     case acknowledged(Token)
@@ -23,6 +23,31 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case disconnected(MQTTDisconnection<Token>)
     /// The client has ended; this is the last event. The outcome of the listed messages is unknown.
     case stopped(undelivered: [Token])
+}
+
+/// Why a filter is not requested for now. It is requested again on a connection that has lasted.
+package enum MQTTOmission: Equatable, Sendable {
+    /// The filter is optional, and the broker ended a connection instead of answering.
+    case noAnswer
+    /// A message to this topic was larger than `MQTTOptions.maximumPacketSize`, which ended a connection.
+    case messageTooLarge(topic: String)
+
+    /// The reason code that is closest to it.
+    package var reason: MQTTReason {
+        switch self {
+        case .noAnswer: .unspecified
+        case .messageTooLarge: .packetTooLarge
+        }
+    }
+}
+
+extension MQTTOmission: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noAnswer: "the broker ended a connection instead of answering"
+        case .messageTooLarge(let topic): "a message to \(topic) is larger than this client takes"
+        }
+    }
 }
 
 /// A version of MQTT.

@@ -21,8 +21,8 @@ package enum MQTTFailure: Error, Equatable, Sendable {
     case protocolError
     /// The broker sent data that made an assertion in libmosquitto fail. The connection was abandoned.
     case unreadable
-    /// The broker sent a packet larger than `MQTTOptions.maximumPacketSize`.
-    case packetTooLarge
+    /// The broker sent a packet larger than `MQTTOptions.maximumPacketSize`. If it was a message, `topic` is its topic.
+    case packetTooLarge(topic: String?)
     /// The broker did not answer the subscription to this filter within `MQTTOptions.subscribeTimeout`.
     case subscriptionUnanswered(String)
     /// Nothing was received for the keep-alive time plus the response timeout.
@@ -48,6 +48,8 @@ package enum TLSFault: Equatable, Sendable {
     case wrongPurpose
     /// The answer is not TLS.
     case notTLS
+    /// The connection was closed during the handshake.
+    case interrupted
     /// The broker aborted the handshake: the description of its TLS alert (RFC 8446 6.2).
     case alert(String)
     /// This client's own certificate or key cannot be used, in libmosquitto's words.
@@ -111,6 +113,7 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.untrusted): "the broker's certificate is not from a trusted authority"
         case .tls(.wrongPurpose): "the broker's certificate is not one for servers"
         case .tls(.notTLS): "the answer is not TLS"
+        case .tls(.interrupted): "the connection was closed during the TLS handshake"
         case .tls(.alert(let reason)): "the broker aborted the TLS handshake: \(reason)"
         case .tls(.clientCertificate(let text)): text
         case .tls(.other(let text)): "TLS: \(text)"
@@ -119,7 +122,8 @@ extension MQTTFailure: CustomStringConvertible {
         case .closed: "the connection was closed"
         case .protocolError: "the broker's answer is not valid MQTT of this version"
         case .unreadable: "the broker sent data that libmosquitto cannot read"
-        case .packetTooLarge: "the broker sent a packet larger than this client takes"
+        case .packetTooLarge(nil): "the broker sent a packet larger than this client takes"
+        case .packetTooLarge(let topic?): "the broker sent a larger message than this client takes, to \(topic)"
         case .subscriptionUnanswered(let filter): "the broker did not answer the subscription to \(filter) in time"
         case .silent: "the broker no longer answers"
         case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
@@ -145,7 +149,10 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.wrongHost): "use the name that is in the certificate, or a certificate for this name"
         case .tls(.untrusted): "set the CA file to the authority that signed the broker's certificate"
         case .tls(.wrongPurpose): "use a certificate with the extended key usage serverAuth, or without any"
-        case .tls(.notTLS): "check that this is the broker's TLS port; a port without TLS needs mqtt://"
+        case .packetTooLarge(_?):
+            "if the message is retained, remove it: publish an empty retained message to its topic"
+        case .tls(.notTLS), .tls(.interrupted):
+            "check that this is the broker's TLS port; a port without TLS needs mqtt://"
         case .tls(.alert("no application protocol")): "check the application protocol"
         case .tls(.alert): "check the client certificate and key: the broker requires one, or does not trust this one"
         case .tls(.clientCertificate): "certificate and key must be PEM and fit together, the key without a passphrase"

@@ -57,9 +57,11 @@ package struct TestCertificates {
         }
     }
 
-    /// Creates `server.pem` and `server.key`, replacing earlier ones.
-    package func makeServerCertificate(name: String, _ validity: Validity = .now) throws {
-        try makeCertificate("server", name: name, ["-addext", "subjectAltName=DNS:\(name)"], validity)
+    /// Creates `server.pem` and `server.key`, replacing earlier ones. The extended key usage, such as `clientAuth`, is
+    /// what the certificate may be used for; by default for everything.
+    package func makeServerCertificate(name: String, _ validity: Validity = .now, use: String? = nil) throws {
+        let usage = use.map { ["-addext", "extendedKeyUsage=\($0)"] } ?? []
+        try makeCertificate("server", name: name, ["-addext", "subjectAltName=DNS:\(name)"] + usage, validity)
     }
 
     /// Creates `USER.pem` and `USER.key` for a client, with the user as the common name. Only the owner can read the key.

@@ -31,7 +31,7 @@ import Testing
         let refused = log.line(for: Event.subscriptionRefused(filter: "a", .notAuthorised))
         #expect(
             refused?.level == .warning && refused?.text.hasPrefix("the broker refused the subscription to a: ") == true)
-        let leftOut = log.line(for: Event.subscriptionLeftOut(filter: "a"))
+        let leftOut = log.line(for: Event.subscriptionLeftOut(filter: "a", .noAnswer))
         #expect(leftOut?.level == .warning && leftOut?.text.hasPrefix("not subscribed to a for now: ") == true)
     }
 

@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "A broker that does not support MQTT 5 is tried with 3.1.1 at once, and the version is remembered",
+        "A broker that does not support MQTT 5 is tried with 3.1.1 at once, on every connection",
         arguments: [MQTTFailure.refused(.unsupportedProtocolVersion), .protocolError])
     func fallback(failure: MQTTFailure) {
         var machine = Self.machine(brokers: 2)
@@ -147,7 +147,9 @@ import Testing
         #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
         machine.accepted(now: Self.now)
         _ = Self.costly(&machine, .closed, at: Self.now + .seconds(60))
-        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v311))
+        // It may have been upgraded.
+        #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+        #expect(Self.costly(&machine, failure, at: Self.now) == Self.attempt(0, .v311))
         // The other broker is unaffected.
         _ = Self.costly(&machine, Self.reset, at: Self.now)
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(1, .v5))
@@ -163,20 +165,47 @@ import Testing
         #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
     }
 
-    @Test("A broker that closes the connection on an MQTT 5 CONNECT is tried with both versions alternately")
+    @Test("A broker that twice closes the connection on an MQTT 5 CONNECT is tried with 3.1.1 at once")
     func hangUp() {
         var machine = Self.machine()
         _ = machine.start()
-        for version in [MQTTVersion.v311, .v5, .v311] {
+        // One that closes whatever the version.
+        for _ in 0..<2 {
             #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
-            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, version))
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
         }
-        machine.accepted(now: Self.now)
-        // Now the version is known, and a closed connection does not change it.
-        _ = Self.costly(&machine, .closed, at: Self.now)
+        // One that speaks 3.1.1: from now on, one closed connection is enough.
+        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
         _ = machine.timerFired(now: Self.now + .seconds(100))
-        _ = Self.costly(&machine, .closed, at: Self.now)
-        #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v311))
+        #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
+        for _ in 0..<2 {
+            machine.accepted(now: Self.now)
+            _ = Self.costly(&machine, .closed, at: Self.now)
+            #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
+            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
+        }
+    }
+
+    @Test("A broker of MQTT 5 that closes one connection, as when it starts, is never tried with 3.1.1")
+    func closedOnce() {
+        var machine = Self.machine()
+        _ = machine.start()
+        for _ in 0..<3 {
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+            machine.accepted(now: Self.now)
+            _ = Self.costly(&machine, .closed, at: Self.now)
+            #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
+        }
+        // Another failure in between also shows that the closed connection said nothing of the version.
+        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
+        _ = machine.timerFired(now: Self.now + .seconds(100))
+        #expect(Self.wait(Self.costly(&machine, Self.reset, at: Self.now)) != nil)
+        _ = machine.timerFired(now: Self.now + .seconds(100))
+        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
     }
 
     @Test("A fixed version never changes")

@@ -38,7 +38,8 @@ final class RecordedClient: Sendable {
     var subscriptionRefusals: [MQTTReason] {
         log.all { if case .subscriptionRefused(_, let it) = $0 { it } else { nil } }
     }
-    var leftOut: [String] { log.all { if case .subscriptionLeftOut(let it) = $0 { it } else { nil } } }
+    var leftOut: [String] { log.all { if case .subscriptionLeftOut(let it, _) = $0 { it } else { nil } } }
+    var omissions: [MQTTOmission] { log.all { if case .subscriptionLeftOut(_, let it) = $0 { it } else { nil } } }
     var stopped: [[Int]] { log.all { if case .stopped(let it) = $0 { it } else { nil } } }
 }
 

@@ -17,7 +17,8 @@ import Testing
         let client = try await RecordedClient.connected(.local(broker.port, id: "old"))
         #expect(client.connections.first?.version == .v311)
         // More often if a busy machine let an attempt time out.
-        #expect(Array(client.versionsTried.prefix(2)) == [.v5, .v311])
+        let versions: [MQTTVersion] = answer == nil ? [.v5, .v5, .v311] : [.v5, .v311]
+        #expect(Array(client.versionsTried.prefix(versions.count)) == versions)
         #expect(client.refusals.count + client.disconnections.count >= 1)
         _ = client.client.stop()
     }

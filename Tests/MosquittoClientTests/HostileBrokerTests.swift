@@ -41,6 +41,11 @@ import Testing
         #expect(mosquitto_guard_works())
     }
 
+    @Test("What the library reads from a connection passes through this program")
+    func readsAreFollowed() {
+        #expect(mosquitto_limit_works())
+    }
+
     @Test(
         "A packet beyond the limit ends the connection, both while it is being received and if it came at once",
         arguments: [24, 0])
@@ -56,7 +61,7 @@ import Testing
         let client = try RecordedClient(options)
         try client.client.start()
         #expect(await eventually { client.disconnections.count >= 2 })
-        #expect(client.disconnections.allSatisfy { $0.failure == .packetTooLarge && $0.wasConnected })
+        #expect(client.disconnections.allSatisfy { $0.failure == .packetTooLarge(topic: "a") && $0.wasConnected })
         #expect(client.messages.isEmpty)
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }

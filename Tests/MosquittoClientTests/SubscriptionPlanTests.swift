@@ -38,7 +38,7 @@ import Testing
         #expect(plan.hasChanges && sent(&plan) == ["a", "b", "x", "y"])
         #expect(!plan.hasChanges && sent(&plan).isEmpty)
         for filter in ["b", "y", "a", "x"] { plan.answered(filter) }
-        #expect(!plan.hasChanges && plan.leftOut.isEmpty && !plan.awaitsStability)
+        #expect(!plan.hasChanges && plan.leftOut.isEmpty && plan.nextRequest == nil)
     }
 
     @Test func repeatsRequestForSubscribedFilter() {
@@ -53,6 +53,48 @@ import Testing
         #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
         plan.connected()
         #expect(sent(&plan) == ["a", "x"])
+    }
+
+    /// A retained message that is too large would end every connection.
+    @Test func leavesOutFiltersOfTooLargeMessages() {
+        var plan = plan()
+        _ = answerAll(&plan)
+        plan.change(subscribe("a/#"))
+        _ = answerAll(&plan)
+        plan.receivedTooLarge(topic: "a")
+        #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
+        plan.connected()
+        #expect(plan.leftOut == ["a", "a/#"] && plan.nextRequest == 1)
+        #expect(answerAll(&plan) == ["b", "x", "y"])
+        let reasons = plan.takeLeftOut()
+        #expect(reasons.map(\.filter) == ["a", "a/#"])
+        #expect(reasons.allSatisfy { $0.reason == .messageTooLarge(topic: "a") })
+
+        // Requested again one after another, and one still ends the connection: the next time, it is requested later.
+        for time in [1, 6, 36, 360, 360] {
+            plan.connectionHasLasted(time - 1)
+            #expect(sent(&plan).isEmpty && plan.nextRequest == min(time, 360))
+            plan.connectionHasLasted(time)
+            #expect(sent(&plan) == ["a"])
+            plan.answered("a")
+            plan.receivedTooLarge(topic: "a")
+            #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
+            plan.connected()
+            #expect(plan.leftOut == ["a", "a/#"])
+            #expect(answerAll(&plan) == ["b", "x", "y"])
+        }
+
+        // A connection that ends too early changes nothing.
+        #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
+        plan.connected()
+        #expect(plan.leftOut == ["a", "a/#"] && answerAll(&plan) == ["b", "x", "y"] && plan.nextRequest == 360)
+
+        // The message is gone.
+        plan.connectionHasLasted(360)
+        #expect(answerAll(&plan) == ["a"] && answerAll(&plan) == ["a/#"] && plan.leftOut.isEmpty)
+        #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
+        plan.connected()
+        #expect(answerAll(&plan) == ["a", "a/#", "b", "x", "y"] && plan.takeLeftOut().isEmpty)
     }
 
     /// Several filters were unanswered: any of the optional ones may be the reason, so they are requested alone.
@@ -83,17 +125,17 @@ import Testing
         #expect(plan.ended(isByBroker: true, wasStable: false) == "x")
         #expect(plan.takeLeftOut().isEmpty)
         plan.connected()
-        #expect(plan.takeLeftOut() == ["x"] && plan.takeLeftOut().isEmpty && plan.leftOut == ["x"])
+        #expect(plan.takeLeftOut().map(\.filter) == ["x"] && plan.takeLeftOut().isEmpty && plan.leftOut == ["x"])
         #expect(answerAll(&plan) == ["a", "b", "y"])
-        #expect(!plan.hasChanges && plan.awaitsStability)
+        #expect(!plan.hasChanges && plan.nextRequest == 1)
         return plan
     }
 
     /// The broker may have ended the connection for another reason, such as a restart.
     @Test func requestsWhatWasLeftOutOnceMore() {
         var plan = planWithoutX()
-        plan.connectionIsStable()
-        #expect(!plan.awaitsStability && answerAll(&plan) == ["x"] && plan.leftOut.isEmpty)
+        plan.connectionHasLasted(1)
+        #expect(plan.nextRequest == nil && answerAll(&plan) == ["x"] && plan.leftOut.isEmpty)
         #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
         plan.connected()
         #expect(sent(&plan) == ["a", "b", "x", "y"])
@@ -102,18 +144,18 @@ import Testing
     /// A broker that ends the connection at each request costs one connection in the life of a stable one.
     @Test func leavesOutFilterThatEndsConnectionsAgain() {
         var plan = planWithoutX()
-        plan.connectionIsStable()
+        plan.connectionHasLasted(1)
         #expect(sent(&plan) == ["x"])
         #expect(plan.ended(isByBroker: true, wasStable: true) == "x")
         for wasStable in [false, true] {
             plan.connected()
-            #expect(plan.leftOut == ["x"] && !plan.awaitsStability)
-            plan.connectionIsStable()
+            #expect(plan.leftOut == ["x"] && plan.nextRequest == nil)
+            plan.connectionHasLasted(1)
             #expect(answerAll(&plan) == ["a", "b", "y"])
             #expect(plan.ended(isByBroker: true, wasStable: wasStable) == nil)
         }
         plan.connected()
-        #expect(answerAll(&plan) == ["a", "b", "y"] && plan.awaitsStability)
+        #expect(answerAll(&plan) == ["a", "b", "y"] && plan.nextRequest == 1)
     }
 
     @Test func leavesOutNothingForOtherReasons() {
@@ -133,10 +175,10 @@ import Testing
         var plan = planWithoutX()
         plan.change(.unsubscribe("x"))
         plan.change(subscribe("x"))
-        #expect(plan.takeLeftOut() == ["x"] && sent(&plan) == ["-x"])
+        #expect(plan.takeLeftOut().map(\.filter) == ["x"] && sent(&plan) == ["-x"])
         plan.change(.unsubscribe("x"))
         _ = sent(&plan)
-        plan.connectionIsStable()
+        plan.connectionHasLasted(1)
         #expect(!plan.hasChanges, "nobody wants it any more")
     }
 }

@@ -88,6 +88,50 @@ import Testing
         #expect(client.connections.count == ends + 1 && client.subscriptionRefusals.isEmpty)
     }
 
+    @Test(
+        "A retained message that is too large costs only its own filter, until it is removed",
+        .enabled(if: TestBroker.isAvailable && TestCertificates.isAvailable, "mosquitto or openssl is not installed"),
+        arguments: [false, true])
+    func tooLargeMessage(overTLS: Bool) async throws {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost")
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: overTLS ? certificates.listenerLines : "")
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "operator", host: "localhost", tls: overTLS)
+        options.tls.caFile = overTLS ? certificates.caFile : nil
+        options.maximumPacketSize = 100 << 20
+        let publisher = try await RecordedClient.connected(options)
+        let giant = MQTTMessage(
+            topic: "do/it", payload: [UInt8](repeating: 0x61, count: 20 << 20), qos: .atLeastOnce, retain: true)
+        try publisher.client.publish(giant, token: 1)
+        #expect(await eventually { publisher.acknowledged == [1] })
+
+        // MQTT 3.1.1 has no limit that the broker would know. The session stays at the broker, with the subscriptions.
+        options.clientID = "device"
+        options.versions = .only(.v311)
+        options.maximumPacketSize = 10_000
+        options.sessionExpiry = .seconds(100)
+        options.backoff.stableAfter = .milliseconds(500)
+        let client = try RecordedClient(options)
+        for filter in ["do/it", "do/+/now", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
+        try client.client.start()
+        // Requested again when the connection was stable, and then later.
+        #expect(await eventually { client.leftOut == ["do/it", "do/it"] && client.connections.count == 3 })
+        #expect(client.omissions.allSatisfy { $0 == .messageTooLarge(topic: "do/it") })
+        #expect(
+            client.disconnections.map(\.failure) == [.packetTooLarge(topic: "do/it"), .packetTooLarge(topic: "do/it")])
+        #expect(client.disconnections.allSatisfy { $0.advice?.contains("retained") == true })
+        try publisher.client.publish(MQTTMessage(topic: "else", text: "ok", qos: .atLeastOnce))
+        #expect(await eventually { client.messages.map(\.text) == ["ok"] })
+
+        try publisher.client.publish(MQTTMessage(topic: "do/it", text: "", qos: .atLeastOnce, retain: true), token: 2)
+        #expect(await eventually { publisher.acknowledged.contains(2) })
+        #expect(await eventually { client.subscribed.suffix(1) == ["do/it"] })
+        #expect(client.connections.count == 3)
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+    }
+
     /// Found with a broker that was killed: its only unanswered filter was then left out for good.
     @Test("A filter that was unanswered when the broker ended is requested again on the next connection")
     func unansweredFilter() async throws {

@@ -141,7 +141,23 @@ struct TLSTests {
         #expect(await eventually { client.connections.count == 1 })
     }
 
-    @Test("Reports a plain port as not a TLS port")
+    @Test("Names a certificate that only clients may use")
+    func certificateForClients() async throws {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost", use: "clientAuth")
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: certificates.listenerLines)
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "purpose", host: "localhost", tls: true)
+        options.tls.caFile = certificates.caFile
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(Self.failures(client).allSatisfy { $0 == .tls(.wrongPurpose) }, "\(Self.failures(client))")
+        #expect(MQTTFailure.tls(.wrongPurpose).advice?.contains("serverAuth") == true)
+    }
+
+    @Test("Does not connect over TLS to a plain port")
     func plainPort() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
@@ -150,7 +166,35 @@ struct TLSTests {
         let client = try RecordedClient(options)
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(Self.failures(client).allSatisfy { $0 == .tls(.interrupted) }, "\(Self.failures(client))")
+        #expect(MQTTFailure.tls(.interrupted).advice?.contains("mqtt://") == true)
         #expect(client.connections.isEmpty)
+    }
+
+    @Test(
+        "Reports a port that answers in another protocol as not a TLS port",
+        arguments: [
+            "HTTP/1.1 400 Bad Request\r\n\r\n", "220 mail.example ESMTP ready\r\n", "SSH-2.0-OpenSSH_9.2p1\r\n",
+            "RFB 003.008\n", "\u{20}\u{2}\0\0, a CONNACK", String(repeating: "\0", count: 40),
+        ])
+    func otherProtocol(answer: String) async throws {
+        let server = try AnsweringServer(answer)
+        let client = try RecordedClient(MQTTOptions.local(server.port, id: "other", host: "127.0.0.1", tls: true))
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 2 })
+        #expect(
+            client.disconnections.allSatisfy { $0.failure == .tls(.notTLS) }, "\(client.disconnections.map(\.failure))")
+        #expect(MQTTFailure.tls(.notTLS).advice?.contains("mqtt://") == true)
+    }
+
+    @Test("Reports a broker that ends the connection without a word as an ordinary end, not as a fault of TLS")
+    func brokerDies() async throws {
+        let (broker, _, options) = try await Self.broker()
+        let client = try await RecordedClient.connected(options)
+        broker.kill()
+        #expect(await eventually { !client.disconnections.isEmpty })
+        let failures: [MQTTFailure] = [.closed, .network(code: 104)]
+        #expect(client.disconnections.first.map { failures.contains($0.failure) && $0.wasConnected } == true)
     }
 
     @Test("Finds authorities in a directory")

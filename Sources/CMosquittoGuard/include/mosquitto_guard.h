@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct mosquitto;
+struct mosquitto_packet_limit;
 struct mqtt5__property;
 
 // Returned by a call whose assertion failed; not one of the MOSQ_ERR_ codes.
@@ -30,8 +31,8 @@ bool mosquitto_guard_works(void);
 void *mosquitto_guard_suspend(void);
 void mosquitto_guard_resume(void *suspended);
 
-// The library's functions of the same names.
-int mosquitto_guard_loop_read(struct mosquitto *client, int packets);
+// The library's functions of the same names; the first one applies a limit to what it reads.
+int mosquitto_guard_loop_read(struct mosquitto *client, int packets, struct mosquitto_packet_limit *limit);
 int mosquitto_guard_loop_write(struct mosquitto *client, int packets);
 int mosquitto_guard_loop_misc(struct mosquitto *client);
 int mosquitto_guard_publish_v5(

@@ -31,8 +31,7 @@ struct ConnectionLog {
         case .refused(let end), .disconnected(let end): return line(for: end)
         case .subscriptionRefused(let filter, let reason):
             return Line(level: .warning, text: "the broker refused the subscription to \(filter): \(reason)")
-        case .subscriptionLeftOut(let filter):
-            let reason = "the broker ended a connection instead of answering"
+        case .subscriptionLeftOut(let filter, let reason):
             return Line(level: .warning, text: "not subscribed to \(filter) for now: \(reason)")
         case .rejected(_, let topic, let failure): return line(forRejectionOf: topic, failure)
         case .connecting(let broker, let version):

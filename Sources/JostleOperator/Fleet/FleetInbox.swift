@@ -81,8 +81,8 @@ final class FleetInbox: Sendable {
             case .subscriptionRefused(let filter, let reason):
                 state.status.refused[filter] = reason
                 state.status.pending.remove(filter)
-            case .subscriptionLeftOut(let filter):
-                state.status.refused[filter] = .unspecified
+            case .subscriptionLeftOut(let filter, let omission):
+                state.status.refused[filter] = omission.reason
                 state.status.pending.remove(filter)
             case .message(let message):
                 let size = message.payload.count + message.topic.utf8.count

@@ -170,7 +170,7 @@ final class RemoteInbox: Sendable {
                 seen.hasProperties = connection.version == .v5
             case .subscribed(let filter, _): seen.granted.insert(filter)
             case .subscriptionRefused(let filter, let reason): seen.refused = (filter, reason)
-            case .subscriptionLeftOut(let filter): seen.refused = (filter, .unspecified)
+            case .subscriptionLeftOut(let filter, let omission): seen.refused = (filter, omission.reason)
             case .message(let message): handle(message, &seen)
             case .refused(let end), .disconnected(let end):
                 seen.isConnected = false

@@ -161,8 +161,8 @@ package final class WatchListener: Sendable {
             case .subscriptionRefused(let filter, let reason):
                 add(.refused(filter: filter, reason: "\(reason)"), &state)
                 settle(filter, &state)
-            case .subscriptionLeftOut(let filter):
-                add(.refused(filter: filter, reason: "\(MQTTReason.unspecified)"), &state)
+            case .subscriptionLeftOut(let filter, let omission):
+                add(.refused(filter: filter, reason: "\(omission)"), &state)
                 settle(filter, &state)
             case .message(let message):
                 let size = message.payload.count + message.topic.utf8.count

@@ -1,6 +1,9 @@
 /// Decides which broker to connect to, how and when. A value type that takes events and returns actions.
 ///
 /// It neither reads a clock nor accesses the network, so every kind of broker failure can be unit-tested.
+///
+/// If the version is automatic, every connection first asks for MQTT 5, and for 3.1.1 only if the broker then refuses
+/// it. So nobody stays with the older version because of one broken answer, or after the broker was upgraded.
 struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     typealias Instant = ContinuousClock.Instant
 
@@ -30,8 +33,8 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
 
     /// What earlier attempts revealed about a broker.
     private struct BrokerKnowledge {
-        var version: MQTTVersion
-        var versionIsKnown = false
+        /// Whether the broker closed the connection when it was last asked for MQTT 5.
+        var closedOnV5 = false
         var forcesIPv4 = false
     }
 
@@ -66,12 +69,7 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         self.versions = versions
         self.backoff = backoff
         self.generator = generator
-        let version: MQTTVersion =
-            switch versions {
-            case .automatic: .v5
-            case .only(let version): version
-            }
-        brokers = Array(repeating: BrokerKnowledge(version: version), count: max(brokerCount, 1))
+        brokers = Array(repeating: BrokerKnowledge(), count: max(brokerCount, 1))
     }
 
     /// Starts with an immediate first attempt.
@@ -89,20 +87,21 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     /// The broker accepted the connection.
     mutating func accepted(now: Instant) {
         guard case .connecting(let attempt) = state else { return }
-        brokers[attempt.broker].versionIsKnown = true
+        // A broker that accepts 3.1.1 closed because of MQTT 5, and will close again.
+        if attempt.version == .v5 { brokers[attempt.broker].closedOnV5 = false }
         brokers[attempt.broker].forcesIPv4 = attempt.forcesIPv4
         lastFailure = nil
         state = .connected(attempt, since: now)
     }
 
-    /// When the present connection has lasted, or will have lasted, long enough for the delays to start over.
-    var stableTime: Instant? {
+    /// When the present connection has lasted, or will have lasted, for a multiple of the time after which it is stable.
+    func time(ofLasting multiple: Int) -> Instant? {
         guard case .connected(_, let since) = state else { return nil }
-        return since + backoff.stableAfter
+        return since + backoff.stableAfter * multiple
     }
 
     /// Whether the present connection has lasted long enough for the delays to start over.
-    func isStable(at now: Instant) -> Bool { stableTime.map { now >= $0 } ?? false }
+    func isStable(at now: Instant) -> Bool { time(ofLasting: 1).map { now >= $0 } ?? false }
 
     /// Whether this host's network may be the reason why there is no connection.
     var awaitsNetwork: Bool {
@@ -131,12 +130,14 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
         lastFailure = failure
         switch state {
         case .connecting(let attempt):
-            if let other = attempt.alternative(after: failure, overIPv6: overIPv6, versions: versions) {
-                brokers[attempt.broker].version = other.version
+            if let other = alternative(to: attempt, after: failure, overIPv6: overIPv6) {
                 state = .connecting(other)
                 return .connect(other)
             }
-            updateParameters(attempt, after: failure)
+            // Some MQTT 3 brokers close the connection on a CONNECT that they do not understand. But most closed
+            // connections have another reason, so the second one counts.
+            brokers[attempt.broker].closedOnV5 = attempt.version == .v5 && failure == .closed
+            brokers[attempt.broker].forcesIPv4 = false
             isCheap = !hasReached && failure != .unreadable
             if !isCheap { failures += 1 }
             next = (attempt.broker + 1) % brokers.count
@@ -184,25 +185,29 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     }
 
     private mutating func connect(to broker: Int) -> Action {
-        let knowledge = brokers[broker]
-        let attempt = Attempt(broker: broker, version: knowledge.version, forcesIPv4: knowledge.forcesIPv4)
+        let version: MQTTVersion =
+            switch versions {
+            case .automatic: .v5
+            case .only(let version): version
+            }
+        let attempt = Attempt(broker: broker, version: version, forcesIPv4: brokers[broker].forcesIPv4)
         state = .connecting(attempt)
         return .connect(attempt)
     }
 
-    /// Changes the parameters of the next attempt with the same broker.
-    private mutating func updateParameters(_ attempt: Attempt, after failure: MQTTFailure) {
-        brokers[attempt.broker].forcesIPv4 = false
-        guard case .automatic = versions else { return }
-        switch (attempt.version, failure) {
-        case (.v5, .closed) where !brokers[attempt.broker].versionIsKnown:
-            // Some MQTT 3 brokers close the connection on a CONNECT that they do not understand.
-            brokers[attempt.broker].version = .v311
-        case (.v311, .closed) where !brokers[attempt.broker].versionIsKnown,
-            (.v311, .refused(.unsupportedProtocolVersion)), (.v311, .protocolError):
-            brokers[attempt.broker].version = .v5
-            brokers[attempt.broker].versionIsKnown = false
-        default: break
+    /// The attempt to make immediately with the same broker; `nil` if there is none.
+    private func alternative(to attempt: Attempt, after failure: MQTTFailure, overIPv6: Bool) -> Attempt? {
+        switch failure {
+        case .refused(.unsupportedProtocolVersion), .protocolError, .closed:
+            // libmosquitto 2.0.21 cannot parse an MQTT 3 refusal of an MQTT 5 CONNECT; a protocol error means the same.
+            guard case .automatic = versions, attempt.version == .v5 else { return nil }
+            if failure == .closed, !brokers[attempt.broker].closedOnV5 { return nil }
+            return Attempt(broker: attempt.broker, version: .v311, forcesIPv4: attempt.forcesIPv4)
+        case .network, .timedOut:
+            guard overIPv6, !attempt.forcesIPv4 else { return nil }
+            return Attempt(broker: attempt.broker, version: attempt.version, forcesIPv4: true)
+        default:
+            return nil
         }
     }
 }
@@ -213,25 +218,6 @@ extension MQTTFailure {
         switch self {
         case .unreadable, .subscriptionUnanswered: false
         default: true
-        }
-    }
-}
-
-extension ConnectionStateMachine.Attempt {
-    /// The attempt to make immediately with the same broker; `nil` if there is none.
-    fileprivate func alternative(
-        after failure: MQTTFailure, overIPv6: Bool, versions: MQTTOptions.Versions
-    ) -> Self? {
-        switch failure {
-        case .refused(.unsupportedProtocolVersion), .protocolError:
-            // libmosquitto 2.0.21 cannot parse an MQTT 3 refusal of an MQTT 5 CONNECT; a protocol error means the same.
-            guard case .automatic = versions, version == .v5 else { return nil }
-            return Self(broker: broker, version: .v311, forcesIPv4: forcesIPv4)
-        case .network, .timedOut:
-            guard overIPv6, !forcesIPv4 else { return nil }
-            return Self(broker: broker, version: version, forcesIPv4: true)
-        default:
-            return nil
         }
     }
 }

@@ -28,6 +28,8 @@ final class PolledConnection {
     private var pacer: TopicPacer
     private var nextMessage: Instant?
     private var subscriptions = SubscriptionPlan()
+    /// Whether the next connection begins without the session that the broker has kept.
+    private var needsCleanStart: Bool
     private var stop: StopRequest?
     private var farewell: Int32?
     private var events: [MQTTEvent<MessageMark>] = []
@@ -45,6 +47,7 @@ final class PolledConnection {
     /// Creates a client; the options must be valid.
     init(options: MQTTOptions) {
         self.options = options
+        needsCleanStart = options.cleanStart
         machine = ConnectionStateMachine(
             brokerCount: options.brokers.count, versions: options.versions, backoff: options.backoff,
             generator: SystemRandomNumberGenerator())
@@ -76,7 +79,7 @@ final class PolledConnection {
         // Once the session is disconnecting, it has a deadline of its own.
         if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
-        if subscriptions.awaitsStability, let stable = machine.stableTime { deadline = min(deadline, stable) }
+        if let nextRequest { deadline = min(deadline, nextRequest.time) }
         return deadline
     }
 
@@ -114,7 +117,9 @@ final class PolledConnection {
     }
 
     private func reportLeftOut() {
-        for filter in subscriptions.takeLeftOut() { events.append(.subscriptionLeftOut(filter: filter)) }
+        for (filter, reason) in subscriptions.takeLeftOut() {
+            events.append(.subscriptionLeftOut(filter: filter, reason))
+        }
     }
 
     /// Whether this host's network may be the reason why there is no connection, so that `networkReturned` is of use.
@@ -184,7 +189,7 @@ final class PolledConnection {
         do throws(MQTTFailure) {
             let session = try Session.begin(
                 options: options, broker: options.brokers[attempt.broker], version: attempt.version,
-                forcesIPv4: attempt.forcesIPv4, isFirst: counters.connects == 0)
+                forcesIPv4: attempt.forcesIPv4, cleanStart: needsCleanStart)
             current = (attempt, session)
         } catch {
             ended(attempt, nil, error)
@@ -207,6 +212,13 @@ final class PolledConnection {
         if current != nil, session.isAccepted, !session.isDisconnecting, subscriptions.hasChanges { isDue = true }
     }
 
+    /// When filters that were left out are requested again, also in multiples of the time after which a connection is
+    /// stable.
+    private var nextRequest: (time: Instant, multiple: Int)? {
+        guard let multiple = subscriptions.nextRequest, let time = machine.time(ofLasting: multiple) else { return nil }
+        return (time, multiple)
+    }
+
     /// Whether a message may be sent now.
     private var hasMessage: Bool {
         queue.isEmpty ? stop?.farewell != nil && farewell == nil : nextMessage == nil
@@ -215,7 +227,7 @@ final class PolledConnection {
     /// Passes subscription changes and messages to libmosquitto, as far as the window allows.
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
-        if subscriptions.awaitsStability, machine.isStable(at: now) { subscriptions.connectionIsStable() }
+        if let nextRequest, now >= nextRequest.time { subscriptions.connectionHasLasted(nextRequest.multiple) }
         for change in subscriptions.takeChanges() { session.change(change) }
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
@@ -278,6 +290,7 @@ final class PolledConnection {
             broker: options.brokers[attempt.broker], version: attempt.version, sessionPresent: sessionPresent)
         counters.connection = connection
         counters.connects += 1
+        needsCleanStart = false
         events.append(.connected(connection))
         subscriptions.connected()
         reportLeftOut()
@@ -298,8 +311,13 @@ final class PolledConnection {
         // The attempt may have blocked, so the time is read again.
         let now = ContinuousClock.now
         let wasStable = machine.isStable(at: now)
+        if case .packetTooLarge(let topic?) = failure {
+            // A session that the broker has kept would still have the subscription, and maybe the message.
+            needsCleanStart = true
+            subscriptions.receivedTooLarge(topic: topic)
+        }
         if let filter = subscriptions.ended(isByBroker: failure.isByBroker, wasStable: wasStable) {
-            events.append(.subscriptionLeftOut(filter: filter))
+            events.append(.subscriptionLeftOut(filter: filter, .noAnswer))
         }
         let action = machine.failed(
             failure, hasReached: session?.hasReached ?? false, overIPv6: session?.isOverIPv6 ?? false, now: now)

@@ -33,7 +33,6 @@ final class Session {
 
     private var tcpIsUp = false
     private var hasMoreToRead = false
-    private var partial: PartialPacket
     private var lastStep: Instant
     private var lastReceived: Instant
     private var silenceLimit: Duration
@@ -52,6 +51,9 @@ final class Session {
     private var subscribing: [Int32: (filter: String, since: Instant)] = [:]
     private var gracefulDisconnect: GracefulDisconnect?
 
+    /// Whether the TLS handshake is complete.
+    private var isEncrypted = false
+
     /// Whether the broker has accepted the connection.
     private(set) var isAccepted = false
 
@@ -63,10 +65,10 @@ final class Session {
 
     /// Starts to connect. Blocks for the DNS query.
     static func begin(
-        options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, isFirst: Bool
+        options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion, forcesIPv4: Bool, cleanStart: Bool
     ) throws(MQTTFailure) -> Session {
         let start = ContinuousClock.now
-        let cleanSession = options.sessionExpiry < .seconds(1) || options.cleanStart && isFirst
+        let cleanSession = options.sessionExpiry < .seconds(1) || cleanStart
         let handle = try MosquittoHandle(clientID: options.clientID, cleanSession: cleanSession)
         try handle.configure(options, broker: broker, version: version)
         var properties = PropertyList()
@@ -89,7 +91,6 @@ final class Session {
         isOverIPv6 = !broker.host.contains(":") && socketOption(handle.socket, SO_DOMAIN) == AF_INET6
         self.handle = handle
         self.options = options
-        partial = PartialPacket(limit: options.maximumPacketSize)
         self.broker = broker
         self.version = version
         self.start = start
@@ -160,23 +161,21 @@ final class Session {
         guard !readiness.isEmpty || hasMoreToRead else { return }
         if !tcpIsUp {
             let code = socketOption(handle.socket, SO_ERROR)
-            if code != 0 { return finish(.network(code: code)) }
+            if code != 0 { return finish(explained(.network(code: code))) }
             tcpIsUp = true
         }
         if readiness.contains(.readable) || hasMoreToRead { lastReceived = now }
         read()
     }
 
-    /// Reads received data, up to a limited number of packets.
+    /// Reads received data, up to a limited number of packets and bytes.
     private func read() {
         hasMoreToRead = false
-        for _ in 0..<64 {
+        let start = handle.bytesRead
+        for _ in 0..<64 where handle.bytesRead - start < options.maximumPacketSize {
             let result = handle.read()
-            let isTooLarge = partial.isTooLarge(afterReading: !result.isDrained, from: handle.socket)
             if result.code == MOSQ_ERR_SUCCESS.rawValue, !result.isDrained, handle.socket >= 0 { continue }
-            handleRecords(result.code, errno: result.cause)
-            if isTooLarge { finish(.packetTooLarge) }
-            return
+            return handleRecords(result.code, errno: result.cause)
         }
         hasMoreToRead = true
         handleRecords(MOSQ_ERR_SUCCESS.rawValue, errno: 0)
@@ -322,17 +321,30 @@ final class Session {
                 subscribed(id, granted)
             case .message(let message):
                 reports.append(.message(message))
-            case .tooLarge:
-                finish(.packetTooLarge)
             }
         }
         if let closingReason {
             finish(.closedByBroker(closingReason))
         } else if code != MOSQ_ERR_SUCCESS.rawValue {
-            finish(MQTTFailure(code, errno: cause, host: broker.host, tlsFault: handle.tlsFault))
+            finish(failure(code, errno: cause))
         } else if handle.socket < 0 {
             finish(.closed)
+        } else if !isEncrypted, broker.usesTLS {
+            isEncrypted = handle.isEncrypted
         }
+    }
+
+    /// The failure for a return code of the library.
+    private func failure(_ code: Int32, errno cause: Int32) -> MQTTFailure {
+        handle.oversizedPacket
+            ?? explained(MQTTFailure(code, errno: cause, host: broker.host, tlsFault: handle.tlsFault))
+    }
+
+    /// The failure of a connection over TLS depends on whether the handshake was complete.
+    private func explained(_ failure: MQTTFailure) -> MQTTFailure {
+        guard broker.usesTLS, failure == .tls(.interrupted) || failure.isByBroker else { return failure }
+        if !isEncrypted { return .tls(.interrupted) }
+        return failure == .tls(.interrupted) ? .closed : failure
     }
 
     private func handleConnack(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {

@@ -8,6 +8,9 @@
 /// The broker may have ended the connection for another reason: a restart, for example. So a filter that was left out is
 /// requested once more as soon as a connection is stable. If that ends the connection too, the filter stays left out
 /// until the end of a stable connection.
+///
+/// In the same way, every filter is left out that matches the topic of a message that was too large: a retained one
+/// would end every connection as soon as it is subscribed. It is requested again and again, ever later.
 struct SubscriptionPlan {
     private var subscriptions: [String: MQTTSubscription] = [:]
     private var isConnected = false
@@ -34,13 +37,35 @@ struct SubscriptionPlan {
     private(set) var leftOut: Set<String> = []
     private var unreported: [String] = []
 
+    /// A message that was too large: its topic, in how many connections since the filter was last of use, and whether in
+    /// this one.
+    private struct Excess {
+        var topic: String
+        var count: Int
+        var isNew: Bool
+    }
+
+    /// The filters that matched such a message.
+    private var excesses: [String: Excess] = [:]
+
     /// Whether `takeChanges` would return any.
     var hasChanges: Bool { !changes.isEmpty || canRequestAlone }
 
     private var canRequestAlone: Bool { open.isEmpty && !alone.isEmpty }
 
-    /// Whether `connectionIsStable` would request anything.
-    var awaitsStability: Bool { leftOut.contains { ends[$0] == 1 } }
+    /// How long this connection must last until a filter that was left out is requested again, in multiples of the time
+    /// after which a connection is stable; `nil` if there is none to request.
+    var nextRequest: Int? { leftOut.compactMap(requestTime).min() }
+
+    private func requestTime(of filter: String) -> Int? {
+        if ends[filter] == 2 { return nil }
+        return switch excesses[filter]?.count ?? 1 {
+        case 1: 1
+        case 2: 6
+        case 3: 36
+        default: 360
+        }
+    }
 
     /// Changes the subscriptions, now and on later connections. A filter that is subscribed already is requested again,
     /// so that the broker sends its retained messages again.
@@ -62,17 +87,17 @@ struct SubscriptionPlan {
     mutating func connected() {
         clear()
         isConnected = true
-        leftOut = Set(ends.keys)
+        leftOut = Set(ends.keys).union(excesses.keys)
         let sorted = subscriptions.sorted { $0.key < $1.key }
         for (filter, subscription) in sorted where !subscription.isOptional { request(filter, subscription) }
         for (filter, subscription) in sorted where subscription.isOptional { request(filter, subscription) }
     }
 
     private mutating func request(_ filter: String, _ subscription: MQTTSubscription) {
-        if !subscription.isOptional {
-            changes.append(.subscribe(filter, subscription))
-        } else if leftOut.contains(filter) {
+        if leftOut.contains(filter) {
             unreported.append(filter)
+        } else if !subscription.isOptional {
+            changes.append(.subscribe(filter, subscription))
         } else if suspects.contains(filter) || ends[filter] != nil {
             alone.append(filter)
         } else {
@@ -80,18 +105,21 @@ struct SubscriptionPlan {
         }
     }
 
-    /// The connection has lasted: what was left out once is requested again.
-    mutating func connectionIsStable() {
-        for filter in leftOut.sorted() where ends[filter] == 1 {
+    /// The connection has lasted this long, in multiples of the time after which it is stable: filters that were left out
+    /// are requested again.
+    mutating func connectionHasLasted(_ time: Int) {
+        for filter in leftOut.sorted() where requestTime(of: filter).map({ $0 <= time }) ?? false {
             leftOut.remove(filter)
             if subscriptions[filter] != nil { alone.append(filter) }
         }
     }
 
-    /// Takes the filters that were requested but are left out on this connection.
-    mutating func takeLeftOut() -> [String] {
+    /// Takes the filters that were requested but are left out on this connection, and why.
+    mutating func takeLeftOut() -> [(filter: String, reason: MQTTOmission)] {
         defer { unreported = [] }
-        return unreported
+        return unreported.map { filter in
+            (filter, excesses[filter].map { .messageTooLarge(topic: $0.topic) } ?? .noAnswer)
+        }
     }
 
     /// Takes the changes to send now.
@@ -122,6 +150,13 @@ struct SubscriptionPlan {
         ends[filter] = nil
     }
 
+    /// A message was too large, so the connection ends. Every filter that matches its topic is left out on the next one.
+    mutating func receivedTooLarge(topic: String) {
+        for filter in subscriptions.keys where MQTTTopic.matches(topic, filter: filter) {
+            excesses[filter] = Excess(topic: topic, count: (excesses[filter]?.count ?? 0) + 1, isNew: true)
+        }
+    }
+
     /// The connection ended.
     ///
     /// - Parameters:
@@ -135,12 +170,17 @@ struct SubscriptionPlan {
             return filter
         }
         if isByBroker { suspects.formUnion(open.filter(\.value.isOptional).keys) }
-        if wasStable { ends = ends.mapValues { _ in 1 } }
+        if wasStable {
+            ends = ends.mapValues { _ in 1 }
+            // What was requested again did no harm.
+            excesses = excesses.filter { $0.value.isNew || leftOut.contains($0.key) }
+        }
         return nil
     }
 
     private mutating func clear() {
         isConnected = false
+        for filter in excesses.keys { excesses[filter]?.isNew = false }
         changes = []
         alone = []
         unreported = []

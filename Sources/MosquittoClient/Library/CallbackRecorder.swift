@@ -13,14 +13,9 @@ final class CallbackRecorder {
         case published(id: Int32, reason: Int32)
         case subscribed(id: Int32, granted: Int32)
         case message(MQTTMessage)
-        /// A message larger than `maximumSize` bytes, which was not copied.
-        case tooLarge
     }
 
     private var records: [Record] = []
-
-    /// The largest payload to copy, bytes.
-    private var maximumSize = Int.max
 
     /// The cause of a TLS failure; `nil` if there was none.
     private(set) var tlsFault: TLSFault?
@@ -35,11 +30,6 @@ final class CallbackRecorder {
     func take() -> [Record] {
         defer { records.removeAll() }
         return records
-    }
-
-    /// Sets the largest payload to copy.
-    func limit(to size: Int) {
-        maximumSize = size
     }
 
     /// Records that the client must not be used again.
@@ -72,10 +62,6 @@ final class CallbackRecorder {
         }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
             CallbackRecorder.with(context) { recorder in
-                if let size = message?.pointee.payloadlen, size > recorder.maximumSize {
-                    recorder.records.append(.tooLarge)
-                    return
-                }
                 guard let message = message?.pointee, let copy = MQTTMessage(copying: message, properties) else {
                     return
                 }
@@ -122,6 +108,8 @@ extension TLSFault {
             self = .alert(String(reason[alert.upperBound...]))
         } else if isOpenSSL, TLSFault.reasonsOfOtherProtocols.contains(reason) {
             self = .notTLS
+        } else if isOpenSSL, reason == "unexpected eof while reading" {
+            self = .interrupted
         } else if !isOpenSSL, reason.contains("client key") || reason.contains("lient certificate") {
             self = .clientCertificate(reason)
         } else {

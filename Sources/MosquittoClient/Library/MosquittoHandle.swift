@@ -18,12 +18,29 @@ struct MosquittoHandle: ~Copyable {
     /// The recorded callbacks.
     let recorder: CallbackRecorder
 
+    /// What is known of the packets that were read.
+    private let packets: UnsafeMutablePointer<mosquitto_packet_limit>
+
     /// The cause of a TLS failure; `nil` if there was none.
     var tlsFault: TLSFault? {
         // Swift 6.0.3 crashes when an optional is read through a stored reference of a noncopyable value.
         let recorder = recorder
         return recorder.tlsFault
     }
+
+    /// The bytes of all packets that were read so far.
+    var bytesRead: UInt64 { packets.pointee.bytes }
+
+    /// The failure that ended the reading, if it was a packet beyond the limit.
+    var oversizedPacket: MQTTFailure? {
+        guard packets.pointee.is_exceeded else { return nil }
+        let size = packets.pointee.topic_size
+        let topic = withUnsafeBytes(of: &packets.pointee.topic) { String(decoding: $0.prefix(size), as: UTF8.self) }
+        return .packetTooLarge(topic: size > 0 ? topic : nil)
+    }
+
+    /// Whether the TLS handshake is complete.
+    var isEncrypted: Bool { !isAbandoned && mosquitto_is_encrypted(client) }
 
     /// Creates an unconnected client (`mosquitto_new`).
     init(clientID: String, cleanSession: Bool) throws(MQTTFailure) {
@@ -32,6 +49,8 @@ struct MosquittoHandle: ~Copyable {
             throw .library(code: MOSQ_ERR_NOMEM.rawValue)
         }
         self.client = client
+        packets = .allocate(capacity: 1)
+        packets.initialize(to: mosquitto_packet_limit())
         recorder = CallbackRecorder()
         recorder.install(on: client)
         // The client is not threaded, but with this setting `publish` queues the message instead of writing it
@@ -41,6 +60,7 @@ struct MosquittoHandle: ~Copyable {
 
     deinit {
         if !isAbandoned { Self.destroy(client) }
+        packets.deallocate()
     }
 
     /// Frees a client (`mosquitto_destroy`). Separate from `deinit`, in which Swift 6.0.3 crashes on a local variable.
@@ -102,7 +122,7 @@ struct MosquittoHandle: ~Copyable {
     func read() -> ReadResult {
         let count = recorder.count
         errno = 0
-        let code = guarded { client in mosquitto_guard_loop_read(client, 1) }
+        let code = guarded { client in mosquitto_guard_loop_read(client, 1, packets) }
         let cause = errno
         // A response that the library queues may also leave EAGAIN, but in that case there is a new record.
         return ReadResult(code: code, cause: cause, isDrained: cause == EAGAIN && recorder.count == count)
@@ -178,7 +198,7 @@ extension MosquittoHandle {
     /// - Throws: `file` if a key or certificate cannot be read, `library` if the library rejects a setting.
     func configure(_ options: MQTTOptions, broker: BrokerAddress, version: MQTTVersion) throws(MQTTFailure) {
         let protocolVersion = version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
-        recorder.limit(to: options.maximumPacketSize)
+        packets.pointee.limit = UInt32(clamping: options.maximumPacketSize)
         try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, protocolVersion))
         try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1))
         try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, Int32(options.maximumInFlight)))
