@@ -100,7 +100,7 @@ extension MQTTEvent<DeliveryToken> {
     /// Whether the owner of a rejected message logs the rejection itself.
     var isLoggedByItsOwner: Bool {
         guard case .rejected(let token?, _, _) = self else { return false }
-        return token.discovery != nil || token.formerNames != nil
+        return token.discovery != nil || token.formerNames != nil || token.outbox != nil
     }
 
     /// The event as an observer of the connection sees it.

@@ -71,7 +71,10 @@ extension AgentLoop: EffectHost {
             to: filter, qos: .atLeastOnce, keepsRetainFlag: keepsRetainFlag, isOptional: isOptional)
     }
 
-    func unsubscribe(_ filter: String) { parts.client.unsubscribe(from: filter) }
+    func unsubscribe(_ filter: String) {
+        parts.client.unsubscribe(from: filter)
+        connectionFaults.remove(filter)
+    }
 
     func write(_ content: [UInt8], to file: StateFile) {
         let mailbox = parts.mailbox

@@ -144,6 +144,7 @@ extension AgentLoop {
     func healthFacts() -> HealthFacts {
         var facts = HealthFacts(parts.sensor)
         facts.outbox = outbox.statistics
+        facts.connectionFaults = connectionFaults.phrases + facts.outbox.refusals
         facts.storageFaults = storageFaults()
         facts.hasDuplicate = hasDuplicate
         facts.gestures = events.gestures

@@ -28,6 +28,7 @@ final class AgentLoop {
     var health: HealthReporter
     var supervision: Supervision
     private var connectionLog = ConnectionLog()
+    var connectionFaults = ConnectionFaults()
     private var sensorLog = SensorLog()
     private var floods = TokenBucket.lines
     private var lostExternal = 0
@@ -175,6 +176,7 @@ final class AgentLoop {
         case .disconnected, .refused, .stopped: restartEmbeddedBroker()
         default: break
         }
+        if connectionFaults.handle(event) { health.makeDue(at: now.monotonic) }
         if !event.isLoggedByItsOwner, let line = connectionLog.line(for: event) { log.write(line.level, line.text) }
         if let change = event.connectionChange { parts.observer.connection?(change) }
     }

@@ -15,7 +15,7 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case message(MQTTMessage)
     /// The broker has received the message (QoS 1), or the socket has accepted it (QoS 0).
     case acknowledged(Token)
-    /// The broker, or libmosquitto on its behalf, rejected the message. A retry would not help.
+    /// The broker, or libmosquitto on its behalf, rejected the message. A retry helps only if the failure may pass.
     case rejected(Token?, topic: String, MQTTFailure)
     /// The broker refused the connection.
     case refused(MQTTDisconnection<Token>)

@@ -78,6 +78,7 @@ package struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringCon
     package static let topicNameInvalid = MQTTReason(rawValue: 0x90)
     package static let packetTooLarge = MQTTReason(rawValue: 0x95)
     package static let quotaExceeded = MQTTReason(rawValue: 0x97)
+    package static let payloadFormatInvalid = MQTTReason(rawValue: 0x99)
 
     /// The reason that corresponds to an MQTT 3.1.1 CONNACK return code (section 3.2.2.3 there).
     init(connack311 code: Int32) {
@@ -176,6 +177,28 @@ extension MQTTFailure {
         case .network(let code): [ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT].contains(code)
         case .hostNotFound, .timedOut, .silent: true
         default: false
+        }
+    }
+
+    /// Whether a message was rejected for what it is, and not because the connection ended.
+    package var concernsMessage: Bool {
+        switch self {
+        case .refused, .library: true
+        default: false
+        }
+    }
+
+    /// Whether a message that was rejected for this reason may be accepted later. One that is malformed or too large will
+    /// not be.
+    package var mayPass: Bool {
+        switch self {
+        case .refused(let reason):
+            ![.topicNameInvalid, .packetTooLarge, .payloadFormatInvalid].contains(reason)
+        case .library(let code):
+            ![
+                MOSQ_ERR_INVAL, MOSQ_ERR_MALFORMED_UTF8, MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_OVERSIZE_PACKET,
+            ].map(\.rawValue).contains(code)
+        default: true
         }
     }
 

@@ -40,11 +40,13 @@ import Testing
     ) -> [(text: String, token: Int64)] {
         var sent: [(String, Int64)] = []
         outbox.dropExpired(at: Self.clocks(seconds))
-        outbox.send(maySend: { _ in true }) { entry in
-            guard sent.count < limit else { return false }
+        var room = limit
+        outbox.send { _ in
+            room > 0 ? .send : .stop
+        } _: { entry in
             let message = entry.message.message(at: Self.clocks(seconds), eventExpiry: nil)
             sent.append((String(decoding: message.payload, as: UTF8.self), entry.token.row))
-            return true
+            room -= 1
         }
         return sent
     }
@@ -181,10 +183,9 @@ import Testing
         var outbox = mixed
         var left: [UInt32?] = []
         outbox.dropExpired(at: Self.clocks(28.5))
-        outbox.send(maySend: { _ in true }) { entry in
+        outbox.send(turn: { _ in .send }) { entry in
             let message = entry.message.message(at: Self.clocks(28.5), eventExpiry: 3600)
             left.append(message.properties.messageExpiry)
-            return true
         }
         #expect(left == [nil, 2, nil, 32], "only messages with a lifetime expire")
     }

@@ -82,7 +82,7 @@ final class OutboxRig {
                 deliver(.disconnected(undelivered: rows.map { OutboxToken(row: $0) }), &updates)
             case .acknowledged(let row): deliver(.acknowledged(OutboxToken(row: row)), &updates)
             case .rejected(let row):
-                deliver(.rejected(OutboxToken(row: row), topic: "t", .refused(.notAuthorised)), &updates)
+                deliver(.rejected(OutboxToken(row: row), topic: "t", .refused(.payloadFormatInvalid)), &updates)
             }
         }
         take(&updates)

@@ -26,13 +26,17 @@ import Testing
             carryOut(outbox.handleDeadline(at: clocks))
         }
 
-        mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce) {
+        mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce, topic: String = "t") {
             let message = OutgoingMessage(
-                topic: "t", content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
+                topic: topic, content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
             carryOut(outbox.apply(Array(repeating: .add(message), count: count), at: clocks))
         }
 
         mutating func deliver(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
+
+        mutating func refuse(_ row: Int64, _ reason: MQTTReason = .quotaExceeded, topic: String = "t") {
+            deliver(.rejected(OutboxToken(row: row), topic: topic, .refused(reason)))
+        }
 
         mutating func acknowledge(_ rows: Int64...) {
             for row in rows { deliver(.acknowledged(OutboxToken(row: row))) }
@@ -218,13 +222,119 @@ import Testing
         #expect(bench.takeSent() == [1, 3, 4])
     }
 
-    @Test func dropsAndCountsRejectedMessages() {
+    @Test(
+        "Drops and counts a message that can never be accepted",
+        arguments: [
+            .refused(.topicNameInvalid), .refused(.payloadFormatInvalid), .refused(.packetTooLarge),
+            .library(code: 25),  // MOSQ_ERR_OVERSIZE_PACKET
+        ] as [MQTTFailure])
+    func dropsImpossibleMessages(failure: MQTTFailure) {
         var bench = Bench()
         bench.deliver(.connected)
         bench.add(2)
         bench.answer(Self.written)
-        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", .refused(.notAuthorised)))
-        #expect(bench.outbox.statistics.count == 1 && bench.outbox.statistics.dropped == 1 && bench.lines.count == 1)
+        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", failure))
+        #expect(bench.outbox.statistics.count == 1 && bench.outbox.statistics.dropped == 1)
+        #expect(bench.lines.count == 1 && bench.lines[0].hasPrefix("dropped a message to t: "), "\(bench.lines)")
+        #expect(bench.outbox.statistics.refusals.isEmpty)
+    }
+
+    /// An access list in the making, or a quota: the reason may pass.
+    @Test(
+        "Keeps messages that the broker refuses, and tries the oldest one ever later",
+        arguments: [.notAuthorised, .quotaExceeded, .unspecified, MQTTReason(rawValue: 0x83)] as [MQTTReason])
+    func keepsRefusedMessages(reason: MQTTReason) {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add(3)
+        bench.answer(Self.written)
+        #expect(bench.takeSent() == [1, 2, 3])
+        bench.reportsHealth = false
+        for row in 1...3 as ClosedRange<Int64> { bench.refuse(row, reason) }
+        #expect(bench.outbox.statistics.count == 3 && bench.outbox.statistics.dropped == 0)
+        #expect(bench.outbox.statistics.refusals == ["the broker refuses messages to t: \(reason)"])
+        #expect(bench.lines.count == 1 && bench.lines[0].contains("to t") && bench.reportsHealth)
+        #expect(bench.outbox.isSettled, "a shutdown does not wait for the broker to change its mind")
+
+        // Others are not affected, and those to the same topic wait.
+        bench.add(topic: "other")
+        bench.answer(Self.written)
+        bench.add(topic: "t")
+        bench.answer(Self.written)
+        #expect(bench.takeSent() == [4])
+
+        for pause in [10.0, 20, 40, 80, 160, 320, 600, 600] {
+            bench.pass(pause - 0.1)
+            #expect(bench.takeSent().isEmpty)
+            bench.pass(0.1)
+            #expect(bench.takeSent() == [1], "one at a time")
+            bench.refuse(1, reason)
+        }
+        #expect(bench.lines.count == 1, "\(bench.lines)")
+
+        bench.pass(600)
+        #expect(bench.takeSent() == [1])
+        bench.reportsHealth = false
+        bench.acknowledge(1)
+        #expect(bench.takeSent() == [2, 3, 5] && bench.outbox.statistics.refusals.isEmpty)
+        #expect(bench.lines.count == 2 && bench.lines[1].contains("again") && bench.reportsHealth)
+        bench.acknowledge(2, 3, 4, 5)
+        #expect(bench.outbox.statistics.count == 0)
+    }
+
+    @Test func triesRefusedMessagesOnANewConnection() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add(2)
+        bench.answer(Self.written)
+        for row in 1...2 as ClosedRange<Int64> { bench.refuse(row) }
+        _ = bench.takeSent()
+        bench.deliver(.disconnected(undelivered: []))
+        bench.pass(3600)
+        #expect(bench.takeSent().isEmpty)
+        bench.deliver(.connected)
+        #expect(bench.takeSent() == [1])
+        // It is lost with the connection.
+        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)]))
+        bench.deliver(.connected)
+        #expect(bench.takeSent() == [1])
+        // The client has no room for it.
+        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        bench.pass(0.3)
+        #expect(bench.takeSent() == [1])
+        bench.acknowledge(1)
+        #expect(bench.takeSent() == [2])
+    }
+
+    /// Refused messages count against the limits, like all others.
+    @Test func forgetsRefusalsWithTheirMessages() {
+        var bench = Bench()
+        var limits = OutboxLimits()
+        limits.count = 2
+        bench.outbox = Outbox(Outbox.Opened(), limits: limits, eventExpiry: 3600)
+        bench.deliver(.connected)
+        bench.add()
+        bench.answer(Self.written)
+        bench.refuse(1)
+        bench.add(2, topic: "other")
+        bench.answer(Self.written)
+        #expect(bench.outbox.statistics.dropped == 1 && bench.takeSent() == [1, 2, 3])
+        bench.pass(10)
+        #expect(bench.outbox.statistics.refusals.isEmpty)
+        #expect(bench.outbox.nextDeadline.map { $0 > bench.clocks.monotonic } ?? true)
+    }
+
+    /// The client rejects messages whose connection ended before it could take them.
+    @Test func resendsWhatTheConnectionRejected() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add()
+        bench.answer(Self.written)
+        _ = bench.takeSent()
+        bench.deliver(.rejected(OutboxToken(row: 1), topic: "t", .closed))
+        #expect(bench.outbox.statistics.refusals.isEmpty && bench.lines.isEmpty)
+        bench.pass(0.3)
+        #expect(bench.takeSent() == [1] && bench.outbox.statistics.dropped == 0)
     }
 
     /// Writes wear out a memory card: nothing is written without a message.

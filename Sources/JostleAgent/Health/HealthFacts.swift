@@ -18,6 +18,8 @@ struct HealthFacts {
     var outbox = Outbox.Statistics()
     /// Files that could not be written or are waiting for the disk, one phrase each.
     var storageFaults: [String] = []
+    /// What the broker refuses, and what is left out of the connection, one phrase each.
+    var connectionFaults: [String] = []
     /// The upgrade that the configuration asks for; `nil` if it asks for none.
     var upgrade: UpgradeStatus?
     /// Whether another device uses the same id.

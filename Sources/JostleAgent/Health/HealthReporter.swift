@@ -9,6 +9,8 @@ struct HealthReporter {
     private static let reaction = 1.0
     /// Seconds from the start to the first report.
     private static let firstReport = 5.0
+    /// The largest number of faults that a report names.
+    private static let longestList = 10
 
     private let version: String
     private let start: BootTime
@@ -66,7 +68,7 @@ struct HealthReporter {
         let problems = HealthReporter.problems(
             measures: facts.isStopped || status.state == .streaming, hasTime: now.isSet, outboxFails: outboxFails,
             storageFails: !facts.storageFaults.isEmpty, hasDuplicate: facts.hasDuplicate,
-            upgradeFails: facts.upgrade?.state == .failed)
+            upgradeFails: facts.upgrade?.state == .failed, connectionFails: !facts.connectionFaults.isEmpty)
 
         var report = JSONObject()
         report.add("t", now.wall)
@@ -90,6 +92,9 @@ struct HealthReporter {
         report.add("dropped_deliveries", Int64(facts.droppedDeliveries))
         HealthReporter.add(outbox, to: &report)
         if !facts.storageFaults.isEmpty { report.add("storage_faults", facts.storageFaults) }
+        if !facts.connectionFaults.isEmpty {
+            report.add("mqtt_faults", Array(facts.connectionFaults.prefix(HealthReporter.longestList)))
+        }
         report.add("connects", Int64(clamping: facts.connects))
         report.add("cpu_percent", 100 * (facts.processorTime - before.processorTime) / elapsed, decimals: 2)
         report.add("memory_mb", Double(facts.residentMemory) / 1_048_576, decimals: 1)
@@ -140,11 +145,12 @@ struct HealthReporter {
     /// The problems that need attention.
     static func problems(
         measures: Bool, hasTime: Bool, outboxFails: Bool, storageFails: Bool, hasDuplicate: Bool = false,
-        upgradeFails: Bool = false
+        upgradeFails: Bool = false, connectionFails: Bool = false
     ) -> [String] {
         let all = [
             (!measures, "sensor"), (!hasTime, "clock"), (outboxFails, "outbox"), (storageFails, "storage"),
             (hasDuplicate, "duplicate_id"), (upgradeFails, "upgrade"),
+            (connectionFails, "mqtt"),
         ]
         return all.filter(\.0).map(\.1)
     }

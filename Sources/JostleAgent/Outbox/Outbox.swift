@@ -5,7 +5,8 @@ internal import MotionCore
 /// the broker has acknowledged it.
 ///
 /// A message with an age limit is dropped if it could not be sent in time: a lamp that toggles an hour late is worse
-/// than one that does not. If the disk fails, or does not respond for a quarter of a second, messages are sent from
+/// than one that does not. A message that the broker refuses stays, and is sent again later, unless it can never be
+/// accepted. If the disk fails, or does not respond for a quarter of a second, messages are sent from
 /// memory and counted.
 struct Outbox: Participant {
     typealias Token = OutboxToken
@@ -32,6 +33,8 @@ struct Outbox: Participant {
         var sentUnstored: UInt64 = 0
         /// Why the file cannot be written; `nil` if it can.
         var failure: String?
+        /// The topics to which the broker refuses messages, one phrase each.
+        var refusals: [String] = []
     }
 
     /// Seconds that a write may take before messages are sent from memory.
@@ -73,6 +76,7 @@ struct Outbox: Participant {
     private let window: Int
 
     private var isConnected = false
+    private var refusals = TopicRefusals()
     private let eventExpiry: Double?
 
     private var deletionsDue: Timestamp?
@@ -118,7 +122,8 @@ struct Outbox: Participant {
 
     var statistics: Statistics {
         var statistics = Statistics(
-            count: queue.count, bytes: queue.bytes, dropped: queue.dropped, expired: queue.expired, failure: failure)
+            count: queue.count, bytes: queue.bytes, dropped: queue.dropped, expired: queue.expired, failure: failure,
+            refusals: refusals.reasons.map { Outbox.refusal(of: $0.topic, $0.failure) })
         guard hasFile else { return statistics }
         statistics.sentUnstored = queue.sentFromMemory
         statistics.unstored = queue.inMemoryAndUnsent + Int(clamping: queue.sentFromMemory - sentBeforeOutage)
@@ -128,7 +133,8 @@ struct Outbox: Participant {
     /// Whether every urgent change is written and, if connected, every message is sent.
     var isSettled: Bool {
         if case .underWay = writing { return false }
-        return !hasUrgentChanges && (!isConnected || queue.sent == queue.count)
+        guard !hasUrgentChanges else { return false }
+        return !isConnected || queue.sent + (refusals.isEmpty ? 0 : queue.countWaiting(refusals.holds)) == queue.count
     }
 
     // MARK: Input
@@ -164,25 +170,56 @@ struct Outbox: Participant {
     }
 
     mutating func handle(_ event: ParticipantEvent<OutboxToken>, at now: ClockReading) -> Effects {
+        var effects: Effects = []
         switch event {
-        case .connected: isConnected = true
+        case .connected:
+            isConnected = true
+            refusals.connected(at: now.monotonic)
         case .disconnected(let undelivered, _):
             isConnected = false
             sendDue = nil
             queue.requeue(undelivered, wereSent: true)
-        case .acknowledged(let token): queue.acknowledge(token)
-        case .rejected(let token, _, _): queue.drop(token)
+        case .acknowledged(let token):
+            if !refusals.isEmpty, let topic = queue.topic(of: token), refusals.accepted(topic) {
+                effects = [.log(.info, "the broker accepts messages to \(topic) again"), .request(.reportHealth)]
+            }
+            queue.acknowledge(token)
+        case .rejected(let token, let topic, let failure):
+            effects = rejected(token, topic, failure, at: now.monotonic)
         case .notSent(let tokens):
+            if !refusals.isEmpty { for token in tokens { queue.topic(of: token).map { refusals.wasNotTried($0) } } }
             queue.requeue(tokens, wereSent: false)
             sendDue = now.monotonic.advanced(bySeconds: Outbox.sendPause)
             return []
         case .subscriptionAnswered, .message, .fileWritten: return []
         }
-        return update(at: now, isIdle: false)
+        return effects + update(at: now, isIdle: false)
+    }
+
+    /// The broker or the client rejected a message.
+    private mutating func rejected(
+        _ token: OutboxToken, _ topic: String, _ failure: MQTTFailure, at now: Timestamp
+    ) -> Effects {
+        guard failure.mayPass else {
+            queue.drop(token)
+            guard losses.admit(at: now) != nil else { return [] }
+            loggedTotals.dropped += 1
+            return [.log(.warning, "dropped a message to \(topic): \(failure.messageDescription)")]
+        }
+        queue.requeue([token], wereSent: false)
+        guard failure.concernsMessage else {
+            sendDue = now.advanced(bySeconds: Outbox.sendPause)
+            return []
+        }
+        guard refusals.refused(topic, failure, at: now) else { return [] }
+        return [
+            .log(.warning, Outbox.refusal(of: topic, failure) + "; they are kept and tried again"),
+            .request(.reportHealth),
+        ]
     }
 
     var nextDeadline: Timestamp? {
-        var deadlines = [upkeepDue, checkpointDue, sendDue]
+        var deadlines = [upkeepDue, checkpointDue, sendDue, isConnected ? refusals.nextTry : nil]
         switch writing {
         case .idle: deadlines.append(deletionsDue)
         case .underWay(_, let since):
@@ -226,13 +263,18 @@ struct Outbox: Participant {
         var room = window - queue.sent
         let eventExpiry = self.eventExpiry
         let waitsForDisk = hasFile && failure == nil
+        var refusals = self.refusals
         queue.send { entry in
-            room > 0 && !(waitsForDisk && entry.isInMemoryOnly)
+            guard room > 0, !(waitsForDisk && entry.isInMemoryOnly) else { return .stop }
+            let topic = entry.message.topic
+            return !refusals.holds(topic) || refusals.tries(topic, at: now.monotonic) ? .send : .skip
         } _: { entry in
             effects.append(.publish(entry.message.message(at: now, eventExpiry: eventExpiry), entry.token))
             room -= 1
-            return true
         }
+        // While there is no room, a topic may not have had its turn.
+        if room > 0, refusals.forgetUntried(at: now.monotonic) { effects.append(.request(.reportHealth)) }
+        self.refusals = refusals
         return effects
     }
 
@@ -381,6 +423,10 @@ struct Outbox: Participant {
     }
 
     // MARK: Log texts
+
+    private static func refusal(of topic: String, _ failure: MQTTFailure) -> String {
+        "the broker refuses messages to \(topic): \(failure.messageDescription)"
+    }
 
     private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {
         .log(.error, "cannot write the outbox: \(reason); until this is fixed, a restart loses unsent events")

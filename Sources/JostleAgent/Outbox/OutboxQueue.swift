@@ -82,20 +82,52 @@ struct OutboxQueue: Sendable {
 
     // MARK: Delivery
 
-    /// Passes waiting messages to `send`, oldest first, until it returns false or an entry must not be sent yet.
-    mutating func send(maySend: (OutboxEntry) -> Bool, _ send: (OutboxEntry) -> Bool) {
-        while nextToSend < entries.count {
-            if entries[nextToSend].delivery == .waiting {
-                guard maySend(entries[nextToSend]), send(entries[nextToSend]) else { return }
-                entries[nextToSend].delivery = .sent
-                sent += 1
-                if entries[nextToSend].isInMemoryOnly, !entries[nextToSend].wasSentFromMemory {
-                    entries[nextToSend].wasSentFromMemory = true
-                    sentFromMemory += 1
+    /// What to do with a waiting message.
+    enum Turn {
+        case send
+        /// It waits, and the ones after it do not.
+        case skip
+        /// It waits, and so do the ones after it.
+        case stop
+    }
+
+    /// Passes waiting messages to `send`, oldest first, as far as `turn` allows.
+    mutating func send(turn: (OutboxEntry) -> Turn, _ send: (OutboxEntry) -> Void) {
+        var index = nextToSend
+        var firstSkipped: Int?
+        while index < entries.count {
+            if entries[index].delivery == .waiting {
+                switch turn(entries[index]) {
+                case .send:
+                    send(entries[index])
+                    wasSent(index)
+                case .skip:
+                    firstSkipped = firstSkipped ?? index
+                case .stop:
+                    nextToSend = firstSkipped ?? index
+                    return
                 }
             }
-            nextToSend += 1
+            index += 1
         }
+        nextToSend = firstSkipped ?? index
+    }
+
+    private mutating func wasSent(_ index: Int) {
+        entries[index].delivery = .sent
+        sent += 1
+        if entries[index].isInMemoryOnly, !entries[index].wasSentFromMemory {
+            entries[index].wasSentFromMemory = true
+            sentFromMemory += 1
+        }
+    }
+
+    /// The topic of a message; `nil` if it is finished.
+    func topic(of token: OutboxToken) -> String? { index(of: token).map { entries[$0].message.topic } }
+
+    /// The number of messages that wait although the topic is one of these.
+    func countWaiting(_ isIncluded: (String) -> Bool) -> Int {
+        entries[min(nextToSend, entries.count)...].count { $0.delivery == .waiting && isIncluded($0.message.topic) }
     }
 
     /// Marks a message as acknowledged.
