@@ -96,10 +96,13 @@ import Testing
     }
 }
 
-/// The resident memory of a process (VmRSS in /proc/…/status), bytes.
-func residentMemory(of process: Int32) throws -> Int {
+/// The resident memory of a process, bytes.
+func residentMemory(of process: Int32) throws -> Int { try memory("VmRSS", of: process) }
+
+/// A size in /proc/…/status, bytes: VmRSS is the resident memory, and VmHWM the most that it ever was.
+func memory(_ name: String, of process: Int32) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name + ":") })
     return try #require(line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) })
         * 1024
 }
