@@ -85,11 +85,8 @@ package final class Agent {
             settings: settings, sensor: sensor, output: Agent.streamOutput(topics.stream, client), log: log
         ) { mailbox.post(.replies($0)) }
         let file = OutboxFile(directory: stateDirectory, maximumBytes: 8 * settings.mqtt.outbox.maximumBytes)
-        let (content, setAside, failure) = file.open()
-        if let setAside { log.error(setAside.description) }
-        if content.unusable > 0 {
-            log.warning("ignored \(content.unusable) invalid rows in the outbox")
-        }
+        let opened = file.open()
+        opened.log { log.write($0, $1) }
         let parts = AgentParts(
             client: client, mailbox: mailbox, writer: writer, stateDirectory: directory, outboxFile: file,
             manager: manager, sensor: sensor, host: host, services: ServiceManager(), embeddedBroker: embedded,
@@ -102,9 +99,7 @@ package final class Agent {
         self.log = log
         self.parts = parts
         loop = AgentLoop(
-            stored, facts, outbox: Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure),
-            parts,
-            log: log)
+            stored, facts, outbox: opened, parts, log: log)
         actions = ActionResponders { action, event in mailbox.post(.action(action, event)) }
     }
 

@@ -43,7 +43,8 @@ final class AgentLoop {
 
     /// Creates the participants from the settings and the contents of the state directory.
     init(
-        _ configuration: StoredConfiguration, _ facts: AgentFacts, outbox opened: Outbox.Opened, _ parts: AgentParts,
+        _ configuration: StoredConfiguration, _ facts: AgentFacts, outbox opened: OutboxFile.Opened,
+        _ parts: AgentParts,
         log: Log
     ) {
         let settings = configuration.stack.resolution.settings

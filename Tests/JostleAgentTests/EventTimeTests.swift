@@ -63,7 +63,7 @@ import Testing
         #expect(!outbox.hasTimeToCorrect)
         outbox.correctTimes(clocks(6, wall: 1_795_000_006_000))
         let corrected = outbox.takeChanges().corrected
-        #expect(corrected.map(\.row) == [2] && corrected.first?.time.wall == 1_795_000_005_000)
+        #expect(corrected.map(\.row) == [2] && corrected.first?.message.time.wall == 1_795_000_005_000)
         outbox.correctTimes(clocks(7, wall: 1_795_000_007_000))
         #expect(!outbox.hasTimeToCorrect && outbox.takeChanges().corrected.isEmpty)
     }

@@ -59,7 +59,7 @@ import Testing
         #expect(try size() == taken)
         #expect(try size("-wal") == log)
         rig.close()
-        let store = try OutboxStore.open(path: path, maximumBytes: 1 << 24)
+        let store = try OutboxDatabase.open(path: path, maximumBytes: 1 << 24)
         let (content, failure) = store.load()
         #expect(failure == nil && content.messages.count == 121)
     }
@@ -126,7 +126,7 @@ import Testing
         event.time.isClockSet = false
         rig.process([.add(event)])
         rig.close()
-        let store = try OutboxStore.open(path: path, maximumBytes: 1 << 20)
+        let store = try OutboxDatabase.open(path: path, maximumBytes: 1 << 20)
         let defect = try store.integrityProblem()
         let messages = store.load().content.messages
         #expect(defect == nil)
@@ -252,9 +252,11 @@ import Testing
     /// The damaged file cannot be replaced at once. When it can, everything is written to the new file.
     @Test func rewritesEverythingOnceNewFileCanBeCreated() throws {
         let rig = try damagedMeanwhile()
-        // A directory stands in the place of the new file's log.
+        // A directory stands in the place of the new file's log, and cannot be moved.
         #expect(rename(path + "-wal", directory.path("log")) == 0)
-        try FileManager.default.createDirectory(atPath: path + "-wal", withIntermediateDirectories: true)
+        for place in [path + "-wal", directory.path("outbox-damaged.sqlite3-wal/full")] {
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        }
         var acknowledged: Int64 = 0
         while rig.statistics.failure == nil, acknowledged < 60 {
             acknowledged += 1
@@ -336,17 +338,6 @@ import Testing
         let tokens = next.sent.map(\.row)
         #expect(next.takeSent() == ["1", "3", "4"] && tokens == [1, 3, 4])
         next.close()
-    }
-
-    @Test func setsOtherVersionsAside() throws {
-        do {
-            let database = try Database.open(path: path)
-            try database.execute("CREATE TABLE message(other); PRAGMA user_version = 99")
-        }
-        let rig = rig()
-        rig.process([.add(rig.message("1"))])
-        #expect(rig.statistics.failure == nil && rig.lines.count == 1)
-        rig.close()
     }
 
     // MARK: Disks that cannot be written
@@ -452,7 +443,7 @@ import Testing
         rig.clocks.wall = 1_795_000_060_000
         rig.process([])
         rig.close()
-        let store = try OutboxStore.open(path: path, maximumBytes: 1 << 20)
+        let store = try OutboxDatabase.open(path: path, maximumBytes: 1 << 20)
         let content = store.load().content
         let time = try #require(content.messages.first?.message.time)
         #expect(time.isClockSet && time.wall == 1_795_000_000_000)
@@ -475,7 +466,8 @@ import Testing
         rig.close()
         do {
             let database = try Database.open(path: path)
-            try database.execute("UPDATE message SET \(change) WHERE token = 2")
+            // Version 1 has no checksums.
+            try database.execute("UPDATE message SET \(change) WHERE token = 2; PRAGMA user_version = 1")
         }
         let next = self.rig()
         next.process([.connected, .add(next.message("4"))])

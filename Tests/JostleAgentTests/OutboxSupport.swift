@@ -32,11 +32,11 @@ final class OutboxRig {
         limits.count = count
         file = directory.map { OutboxFile(directory: $0, maximumBytes: maximumBytes) }
         if let file {
-            let (content, setAside, failure) = file.open()
-            if let setAside { lines.append(setAside.description) }
-            outbox = Outbox(
-                Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure), limits: limits,
-                eventExpiry: 3600, window: 10_000)
+            let opened = file.open()
+            var lines: [String] = []
+            opened.log { lines.append($1) }
+            self.lines = lines
+            outbox = Outbox(opened, limits: limits, eventExpiry: 3600, window: 10_000)
         } else {
             outbox = Outbox(nil, limits: limits, eventExpiry: 3600)
         }

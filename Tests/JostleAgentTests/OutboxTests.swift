@@ -10,7 +10,7 @@ import Testing
 @Suite struct OutboxTests {
     /// An outbox whose batches stay in progress until the test provides their outcome.
     private struct Bench {
-        var outbox = Outbox(Outbox.Opened(), limits: OutboxLimits(), eventExpiry: 3600)
+        var outbox = Outbox(OutboxFile.Opened(), limits: OutboxLimits(), eventExpiry: 3600)
         var clocks = ClockReading(
             boot: "a", monotonic: Timestamp(seconds: 100), sinceBoot: BootTime(nanoseconds: 100_000_000_000),
             wall: 1_795_000_000_000, isSet: true)
@@ -180,7 +180,7 @@ import Testing
         bench.add(2)
         bench.answer(Self.written)
         bench.add()
-        bench.answer(.replaced(OutboxFile.SetAside(name: "x", reason: "torn", saved: 3)))
+        bench.answer(.replaced(OutboxFile.SetAside(name: "x", reason: .damaged("torn", saved: 3))))
         let whole = bench.batches.first
         #expect(whole?.isComplete == true && whole?.changes.added.map(\.row) == [1, 2, 3])
         #expect(whole?.changes.gestures.map(\.gesture) == [shake] && whole?.changes.totals != nil)
@@ -311,7 +311,7 @@ import Testing
         var bench = Bench()
         var limits = OutboxLimits()
         limits.count = 2
-        bench.outbox = Outbox(Outbox.Opened(), limits: limits, eventExpiry: 3600)
+        bench.outbox = Outbox(OutboxFile.Opened(), limits: limits, eventExpiry: 3600)
         bench.deliver(.connected)
         bench.add()
         bench.answer(Self.written)

@@ -94,9 +94,9 @@ struct Outbox: Participant {
     let interrupted: [OpenGesture]
 
     /// Creates an outbox with the contents of its file. Without a file (`nil`), everything lives in memory only.
-    init(_ opened: Opened?, limits: OutboxLimits, eventExpiry: Double?, window: Int = 200) {
+    init(_ opened: OutboxFile.Opened?, limits: OutboxLimits, eventExpiry: Double?, window: Int = 200) {
         self.window = window
-        let content = opened?.content ?? OutboxStore.Content()
+        let content = opened?.content ?? OutboxContent()
         queue = OutboxQueue(limits: limits, dropped: content.dropped, expired: content.expired)
         for (row, message) in content.messages { queue.restore(message, row: row) }
         gestures = OpenGestures(stored: content.gestures)
@@ -106,15 +106,7 @@ struct Outbox: Participant {
         loggedTotals = (content.dropped, content.expired)
         storedTotals = loggedTotals
         self.eventExpiry = eventExpiry
-        if opened?.isReplaced ?? false { startCompleteRewrite() }
-    }
-
-    /// The result of opening the file at the start.
-    struct Opened: Sendable {
-        var content = OutboxStore.Content()
-        /// Whether the damaged file was set aside, so that no file has the content.
-        var isReplaced = false
-        var failure: String?
+        if opened?.setAside != nil { startCompleteRewrite() }
     }
 
     /// The number of messages that exist in memory only.
@@ -389,15 +381,12 @@ struct Outbox: Participant {
         case .replaced(let setAside):
             startCompleteRewrite()
             if let setAside { effects = [.log(.error, setAside.description)] }
-        case .opened(let content, let setAside):
+        case .opened(let opened):
             queue.changesWereNotWritten(batch.changes)
             gestures.changesWereNotWritten()
-            merge(content, isInFile: setAside == nil)
-            if setAside != nil { startCompleteRewrite() }
-            if let setAside { effects.append(.log(.error, setAside.description)) }
-            if content.unusable > 0 {
-                effects.append(.log(.warning, "ignored \(content.unusable) invalid rows in the outbox"))
-            }
+            merge(opened.content, isInFile: opened.setAside == nil)
+            if opened.setAside != nil { startCompleteRewrite() }
+            opened.log { effects.append(.log($0, $1)) }
         }
         return effects + update(at: now, isIdle: false)
     }
@@ -414,7 +403,7 @@ struct Outbox: Participant {
 
     /// Merges the contents of a file that could not be opened at the start. Its messages come after the newer ones,
     /// which may be on their way already.
-    private mutating func merge(_ content: OutboxStore.Content, isInFile: Bool) {
+    private mutating func merge(_ content: OutboxContent, isInFile: Bool) {
         for (row, message) in content.messages {
             if isInFile { obsoleteRows.append(row) }
             queue.append(message)

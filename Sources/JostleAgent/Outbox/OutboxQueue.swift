@@ -230,7 +230,7 @@ struct OutboxQueue: Sendable {
                 changes.removed.append(entries[index].token.row)
             } else if entries[index].hasStaleTime {
                 entries[index].hasStaleTime = false
-                changes.corrected.append((entries[index].token.row, entries[index].message.time))
+                changes.corrected.append((entries[index].token.row, entries[index].message))
             }
         }
         rowsToDelete = 0

@@ -70,13 +70,12 @@ extension SwarmBoard: EffectHost {
         let storage = surroundings.storage
         let post = self.post
         writer.perform {
-            let (content, setAside, failure) = storage.measure { file.open() }
-            post(.opened(Outbox.Opened(content: content, isReplaced: setAside != nil, failure: failure)))
+            post(.opened(storage.measure { file.open() }))
         }
     }
 
     /// Starts the outbox with the contents of its file, and ends the gestures that a death has cut off.
-    func startOutbox(_ opened: Outbox.Opened, at now: ClockReading) {
+    func startOutbox(_ opened: OutboxFile.Opened, at now: ClockReading) {
         let mqtt = settings.settings.mqtt
         let started = Outbox(
             opened, limits: settings.settings.outboxLimits, eventExpiry: mqtt.eventExpiry > 0 ? mqtt.eventExpiry : nil)

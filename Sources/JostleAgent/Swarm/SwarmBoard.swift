@@ -31,7 +31,7 @@ final class SwarmBoard {
     enum Event: Sendable {
         case file(StateFile, failure: String?)
         /// The outbox's file was opened.
-        case opened(Outbox.Opened)
+        case opened(OutboxFile.Opened)
         case outbox(OutboxFile.Outcome)
         case replies([MQTTMessage])
     }

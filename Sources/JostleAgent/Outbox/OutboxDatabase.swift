@@ -1,0 +1,170 @@
+internal import JostleConfiguration
+internal import JostleMessages
+internal import MosquittoClient
+internal import MotionCore
+internal import SQLiteDatabase
+
+/// The contents of an outbox's file.
+struct OutboxContent: Sendable {
+    var messages: [(row: Int64, message: OutgoingMessage)] = []
+    var gestures: [OpenGesture] = []
+    var dropped: UInt64 = 0
+    var expired: UInt64 = 0
+    /// The number of rows that no outbox has written like this. They are left out.
+    var damagedRows = 0
+
+    var isEmpty: Bool { messages.isEmpty && gestures.isEmpty }
+}
+
+/// An outbox's file that is open and not changed yet: which version wrote it, and what is in it.
+struct OutboxDatabase: ~Copyable {
+    let database: Database
+
+    /// The version of the tables, in `user_version`; 0 for a file without tables.
+    let version: Int64
+
+    /// The version that this program writes. It can also read the earlier ones:
+    ///
+    /// 1. The tables without `checksum`.
+    /// 2. Each row has a checksum.
+    static let currentVersion: Int64 = 2
+
+    /// Opens the file at `path`, or creates it. It grows to at most `maximumBytes`.
+    ///
+    /// - Throws: the error that SQLite reports; of kind `damaged` if the file is not a database.
+    static func open(path: String, maximumBytes: Int) throws(SQLiteError) -> OutboxDatabase {
+        let database = try Database.open(path: path)
+        database.setBusyTimeout(seconds: 0.5)
+        // Exclusive: no shared-memory file is needed, and a second agent on the same state directory is detected.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try database.execute("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA synchronous = NORMAL")
+        try database.execute("PRAGMA journal_size_limit = 1048576")
+        // A fallback for a stream of events without a pause: see `OutboxStore.checkpoint`.
+        try database.execute("PRAGMA wal_autocheckpoint = 1000")
+        try database.execute("PRAGMA max_page_count = \(max(64, maximumBytes / 4096))")
+        let version = try database.integer("PRAGMA user_version") ?? 0
+        return OutboxDatabase(database: database, version: version)
+    }
+
+    /// Whether this program can read the file. A later version may write other tables.
+    var isReadable: Bool { (0...OutboxDatabase.currentVersion).contains(version) }
+
+    /// The first problem that the integrity check finds; `nil` if there is none.
+    func integrityProblem() throws(SQLiteError) -> String? {
+        let answer = try database.text("PRAGMA quick_check(1)") ?? ""
+        return answer == "ok" ? nil : answer
+    }
+
+    /// Reads the file. If it is damaged, the content before the damage is returned.
+    func load() -> (content: OutboxContent, failure: SQLiteError?) {
+        var content = OutboxContent()
+        guard version != 0 else { return (content, nil) }
+        do throws(SQLiteError) {
+            try loadMessages(into: &content)
+            try loadGestures(into: &content)
+            try loadCounters(into: &content)
+            return (content, nil)
+        } catch {
+            return (content, error)
+        }
+    }
+
+    /// The valid row numbers. New rows follow the largest, so at a hundred a second they last for 300 million years.
+    private static let possibleRows: Range<Int64> = 1..<1 << 60
+
+    /// The limits of a valid row: content in bytes, and lifetime in milliseconds.
+    private static let largestContent = 1 << 20
+    private static let possibleLifetimes: ClosedRange<Int64> = 0...9_000_000_000_000_000
+
+    private func loadMessages(into content: inout OutboxContent) throws(SQLiteError) {
+        var rows = try database.prepare("SELECT * FROM message ORDER BY token")
+        while try rows.step() {
+            guard OutboxDatabase.possibleRows.contains(rows.integer(0)),
+                let message = OutboxDatabase.message(in: rows), hasChecksum(of: message, rows, column: 11)
+            else {
+                content.damagedRows += 1
+                continue
+            }
+            content.messages.append((rows.integer(0), message))
+        }
+    }
+
+    /// Whether a row has the checksum of what was read from it. The integrity check of SQLite knows nothing of the
+    /// bytes in a row.
+    private func hasChecksum(of row: some OutboxRow, _ rows: borrowing Statement, column: Int32) -> Bool {
+        version < 2 || rows.integer(column) == row.checksum
+    }
+
+    /// The message in a row; `nil` if an outbox cannot have written the row.
+    ///
+    /// Another program or a worn memory card may have changed the file, so it is checked as strictly as network input.
+    /// A message that can never be sent would block the queue, and arithmetic with an impossible time would overflow.
+    private static func message(in rows: borrowing Statement) -> OutgoingMessage? {
+        let bytes = rows.bytes(3)
+        guard MQTTTopic.isValid(name: rows.text(1)), bytes.count <= largestContent,
+            let time = EventTime(
+                stored: rows.text(6), sinceBoot: rows.integer(7), wall: rows.integer(8),
+                isClockSet: rows.integer(9) != 0)
+        else { return nil }
+        var lifetime: Double?
+        if !rows.isNull(10) {
+            guard possibleLifetimes.contains(rows.integer(10)) else { return nil }
+            lifetime = Double(rows.integer(10)) / 1000
+        }
+        var content = OutgoingMessage.Content.fixed(bytes)
+        if !rows.isNull(2) {
+            let id = rows.text(2)
+            let fields = String(decoding: bytes, as: UTF8.self)
+            guard id.utf8.count <= 64, isObject("{\(fields)}") else { return nil }
+            content = .event(id: id, fields: fields)
+        }
+        return OutgoingMessage(
+            topic: rows.text(1), content: content, qos: rows.integer(4) == 0 ? .atMostOnce : .atLeastOnce,
+            isRetained: rows.integer(5) != 0, time: time, lifetime: lifetime)
+    }
+
+    /// Whether a text is a JSON object. Otherwise the payload built from it would be invalid.
+    private static func isObject(_ text: String) -> Bool {
+        do throws(ConfigurationProblem) {
+            let tree = try JSONReader.read(Array(text.utf8), source: .message("event"))
+            if case .mapping = tree.value { return true }
+            return false
+        } catch {
+            return false
+        }
+    }
+
+    private func loadGestures(into content: inout OutboxContent) throws(SQLiteError) {
+        var rows = try database.prepare("SELECT * FROM open_gesture ORDER BY gesture")
+        while try rows.step() {
+            let word = rows.text(0)
+            guard let gesture = Gesture.allCases.first(where: { $0.word == word }) else {
+                content.damagedRows += 1
+                continue
+            }
+            let open = OpenGesture(gesture: gesture, isSimulated: rows.integer(1) != 0)
+            if hasChecksum(of: open, rows, column: 2) {
+                content.gestures.append(open)
+            } else {
+                content.damagedRows += 1
+            }
+        }
+    }
+
+    private func loadCounters(into content: inout OutboxContent) throws(SQLiteError) {
+        var rows = try database.prepare("SELECT * FROM counter")
+        while try rows.step() {
+            let counter = OutboxCounter(name: rows.text(0), value: UInt64(max(0, rows.integer(1))))
+            guard hasChecksum(of: counter, rows, column: 2) else {
+                content.damagedRows += 1
+                continue
+            }
+            switch counter.name {
+            case OutboxCounter.dropped: content.dropped = counter.value
+            case OutboxCounter.expired: content.expired = counter.value
+            default: break
+            }
+        }
+    }
+}

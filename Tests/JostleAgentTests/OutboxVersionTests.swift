@@ -1,0 +1,216 @@
+import BrokerTestSupport
+import Foundation
+import MotionCore
+import SQLiteDatabase
+import Testing
+
+@testable import JostleAgent
+
+/// Requirement: a file that another version of the program has written loses no message, and bytes that changed in a
+/// row are noticed. These tests use real files.
+@Suite struct OutboxVersionTests {
+    private let directory: TemporaryDirectory
+    private let shake = OpenGesture(gesture: .shake, isSimulated: false)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private var path: String { directory.path("outbox.sqlite3") }
+
+    private func rig(maximumBytes: Int = 1 << 24) -> OutboxRig {
+        OutboxRig(directory: directory.path, maximumBytes: maximumBytes)
+    }
+
+    /// Closes a rig with these messages, an open shake and one dropped message in its file.
+    private func write(_ texts: [String], in folder: String? = nil) {
+        let rig = OutboxRig(directory: folder.map(directory.path) ?? directory.path)
+        rig.process([.setGesture(shake, isOpen: true)] + texts.map { .add(rig.message($0)) })
+        rig.process([.connected, .add(rig.message("refused")), .rejected(Int64(texts.count + 1))])
+        rig.close()
+    }
+
+    private func execute(_ statements: String, on path: String? = nil) throws {
+        let database = try Database.open(path: path ?? self.path)
+        try database.execute(statements)
+    }
+
+    private func rename(_ old: String = "outbox.sqlite3", to name: String) throws {
+        try FileManager.default.moveItem(atPath: directory.path(old), toPath: directory.path(name))
+    }
+
+    private func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: directory.path(name)) }
+
+    // MARK: Versions
+
+    /// The tables of version 1, as that version created and filled them.
+    @Test func takesOverVersion1() throws {
+        let event = #""gesture":"tap","phase":"recognized""#
+        try execute(
+            """
+            PRAGMA journal_mode = WAL;
+            CREATE TABLE message(
+                token INTEGER PRIMARY KEY, topic TEXT NOT NULL, id TEXT, content BLOB NOT NULL, qos INTEGER NOT NULL,
+                retain INTEGER NOT NULL, boot TEXT NOT NULL, monotonic INTEGER NOT NULL, wall INTEGER NOT NULL,
+                clock_set INTEGER NOT NULL, lifetime INTEGER);
+            CREATE TABLE open_gesture(gesture TEXT, simulated INTEGER, PRIMARY KEY(gesture, simulated)) WITHOUT ROWID;
+            CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+            PRAGMA user_version = 1;
+            INSERT INTO message VALUES(7, 'a', 'r-1', CAST('\(event)' AS BLOB), 1, 0, 'a', 99000000000, 1794999999000, 1,
+                NULL);
+            INSERT INTO message VALUES(9, 'b', NULL, CAST('second' AS BLOB), 0, 1, 'a', 99500000000, 1794999999500, 1,
+                12500);
+            INSERT INTO open_gesture VALUES('shake', 0);
+            INSERT INTO counter VALUES('dropped', 5), ('expired', 6);
+            """)
+        for start in ["migrated", "again"] {
+            let rig = rig()
+            #expect(rig.lines.isEmpty, "\(start): \(rig.lines)")
+            #expect(rig.statistics.failure == nil && rig.statistics.dropped == 5 && rig.statistics.expired == 6)
+            #expect(rig.interrupted == [shake])
+            rig.process([.connected])
+            let sent = rig.sent
+            #expect(sent.map(\.row) == [7, 9])
+            #expect(sent.first?.text == #"{"id":"r-1","t":1794999999000,\#(event)}"# && sent.last?.text == "second")
+            rig.close()
+        }
+        let file = try OutboxDatabase.open(path: path, maximumBytes: 1 << 20)
+        #expect(file.version == OutboxDatabase.currentVersion)
+        let message = file.load().content.messages.last?.message
+        #expect(message?.lifetime == 12.5 && message?.isRetained == true && message?.qos == .atMostOnce)
+    }
+
+    @Test func keepsMessagesOfLaterVersion() throws {
+        write(["later 1", "later 2"])
+        try execute("PRAGMA user_version = 99")
+        for number in ["", "-2"] {
+            let rig = rig()
+            let aside = "outbox-version-99\(number).sqlite3"
+            #expect(rig.lines.count == 1 && rig.lines[0].contains("was moved to \(directory.path(aside));"))
+            rig.process([.connected, .add(rig.message("new"))])
+            #expect(rig.takeSent() == ["new"] && rig.statistics.failure == nil && rig.statistics.unstored == 0)
+            rig.close()
+            let database = try Database.open(path: directory.path(aside))
+            #expect(try database.integer("SELECT count(*) FROM message") == (number.isEmpty ? 2 : 1))
+            // Another upgrade and another return to this version.
+            try execute("PRAGMA user_version = 99")
+        }
+    }
+
+    /// The later version was killed, so that its last messages are in its log.
+    @Test func keepsLogOfLaterVersion() throws {
+        let later = rig()
+        later.process([.add(later.message("later 1"))])
+        try execute("PRAGMA user_version = 99", on: copyOfFiles(to: "killed"))
+        let killed = OutboxRig(directory: directory.path("killed"))
+        #expect(killed.lines.count == 1)
+        killed.close()
+        let database = try Database.open(path: directory.path("killed/outbox-version-99.sqlite3"))
+        #expect(try database.integer("SELECT count(*) FROM message") == 1)
+        later.close()
+    }
+
+    private func copyOfFiles(to name: String) throws -> String {
+        try FileManager.default.createDirectory(atPath: directory.path(name), withIntermediateDirectories: true)
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: path + suffix, toPath: directory.path("\(name)/outbox.sqlite3\(suffix)"))
+        }
+        return directory.path("\(name)/outbox.sqlite3")
+    }
+
+    /// An earlier version had set two files aside, and this version knows them.
+    @Test func sendsMessagesThatEarlierVersionSetAside() throws {
+        let version = OutboxDatabase.currentVersion
+        write(["1", "2"], in: "first")
+        write(["3"], in: "second")
+        write(["4", "5"])
+        try rename("first/outbox.sqlite3", to: "outbox-version-\(version).sqlite3")
+        try rename("second/outbox.sqlite3", to: "outbox-version-\(version)-2.sqlite3")
+        for start in ["first", "second"] {
+            let rig = rig()
+            #expect(rig.lines.count == (start == "first" ? 1 : 0), "\(rig.lines)")
+            #expect(rig.interrupted == [shake] && rig.statistics.dropped == 3)
+            rig.process([.connected, .add(rig.message(start))])
+            #expect(rig.takeSent() == ["1", "2", "3", "4", "5", "first"] + (start == "first" ? [] : ["second"]))
+            #expect(!exists("outbox-version-\(version).sqlite3") && !exists("outbox-version-\(version)-2.sqlite3"))
+            rig.close()
+        }
+    }
+
+    @Test func keepsFileSetAsideThatDoesNotFit() throws {
+        let name = "outbox-version-\(OutboxDatabase.currentVersion).sqlite3"
+        write([String(repeating: "x", count: 300_000)])
+        try rename(to: name)
+        let full = rig(maximumBytes: 0)
+        full.process([.connected, .add(full.message("1"))])
+        #expect(full.takeSent() == ["1"] && exists(name))
+        full.close()
+        let rig = rig()
+        rig.process([.connected])
+        #expect(rig.takeSent().count == 2 && !exists(name))
+        rig.close()
+    }
+
+    // MARK: Garbled bytes
+
+    /// Bytes change in an intact page: the integrity check of SQLite finds nothing.
+    @Test func noticesGarbledMessage() throws {
+        write(["first message", "second message", "third message"])
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let place = try #require(bytes.range(of: Data("second".utf8)))
+        bytes.replaceSubrange(place, with: Data("zecond".utf8))
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let file = try OutboxDatabase.open(path: path, maximumBytes: 1 << 24)
+        #expect(try file.integrityProblem() == nil)
+        _ = consume file
+
+        let rig = rig()
+        #expect(rig.lines.count == 1 && rig.lines[0].contains("not as they were written: 1)"), "\(rig.lines)")
+        #expect(rig.lines.first?.hasSuffix("2 messages were recovered") == true)
+        rig.process([.connected, .add(rig.message("new"))])
+        #expect(rig.takeSent() == ["first message", "third message", "new"])
+        rig.close()
+        let next = self.rig()
+        #expect(next.lines.isEmpty && next.statistics.count == 3 && next.interrupted == [shake])
+        next.close()
+    }
+
+    @Test(
+        arguments: [
+            "message SET topic = 'u'", "message SET id = 'r-1'", "message SET content = CAST('2' AS BLOB)",
+            "message SET qos = 0", "message SET retain = 1", "message SET boot = 'b'",
+            "message SET monotonic = monotonic + 1", "message SET wall = wall + 1", "message SET clock_set = 0",
+            "message SET lifetime = 1000000", "message SET checksum = checksum + 1",
+            "open_gesture SET gesture = 'tilt'", "open_gesture SET simulated = 1", "open_gesture SET gesture = 'wave'",
+            "counter SET value = 3 WHERE name = 'dropped'", "counter SET name = 'x' WHERE name = 'dropped'",
+        ])
+    func noticesChange(change: String) throws {
+        write(["1"])
+        do {
+            let rig = rig()
+            #expect(rig.lines.isEmpty)
+            rig.close()
+        }
+        try execute("UPDATE \(change)")
+        let rig = rig()
+        #expect(rig.lines.count == 1 && rig.lines[0].contains("was damaged"), "\(rig.lines)")
+        #expect(rig.statistics.count == (change.hasPrefix("message") ? 0 : 1))
+        #expect(rig.interrupted == (change.hasPrefix("open_gesture") ? [] : [shake]))
+        #expect(rig.statistics.dropped == (change.hasPrefix("counter") ? 0 : 1))
+        rig.close()
+    }
+
+    /// Lifetimes are stored as whole milliseconds. What was rounded must have the same checksum when it is read.
+    @Test(arguments: [0.0, 0.001, 0.0004, 0.29, 1.005, 4.35, 1e9, 123_456_789.987, 2e12, 1e300])
+    func checksumSurvivesRounding(lifetime: Double) throws {
+        let rig = rig()
+        var message = rig.message("1")
+        message.lifetime = lifetime
+        rig.process([.add(message)])
+        rig.close()
+        let content = try OutboxDatabase.open(path: path, maximumBytes: 1 << 20).load().content
+        // A message without a lifetime was dropped before it was stored.
+        #expect(content.damagedRows == 0 && content.messages.count == (lifetime == 0 ? 0 : 1))
+    }
+}
