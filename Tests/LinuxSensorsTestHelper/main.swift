@@ -5,7 +5,8 @@
 //     LinuxSensorsTestHelper announce DEVICE ADDRESS    announces itself as the holder of a lock that it does not have
 //     LinuxSensorsTestHelper identify DEVICE ADDRESS    opens a chip and reads its identity
 //
-// It prints one line to standard output; its exit status is 1 if the line is an error.
+// With `as USER GROUP` before these arguments, root becomes that user, with that group besides the one of the same number
+// as the user. It prints one line to standard output; its exit status is 1 if the line is an error.
 import Glibc
 import IMUDrivers
 import LinuxSensors
@@ -15,7 +16,19 @@ func answer(_ line: String) {
     _ = write(STDOUT_FILENO, bytes, bytes.count)
 }
 
+/// Becomes another user: setgroups(2), setgid(2), setuid(2).
+func become(_ user: uid_t, in group: gid_t) -> Bool {
+    withUnsafePointer(to: group) { setgroups(1, $0) == 0 } && setgid(user) == 0 && setuid(user) == 0
+}
+
 func run(_ arguments: [String]) throws {
+    if arguments.count > 4, arguments[1] == "as", let user = uid_t(arguments[2]), let group = gid_t(arguments[3]) {
+        guard become(user, in: group) else {
+            answer("the user cannot be changed")
+            exit(77)
+        }
+        return try run([arguments[0]] + arguments[4...])
+    }
     guard arguments.count == 4, let address = UInt8(arguments[3]) else {
         answer("usage: hold|hold-file|announce|identify DEVICE ADDRESS")
         exit(64)

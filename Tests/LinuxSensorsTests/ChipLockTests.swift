@@ -19,6 +19,12 @@ import Testing
         try HelperProcess([command, bus.path, String(address)], fake: bus.path, launcher: launcher)
     }
 
+    /// Starts a program of another user on the bus.
+    private func helper(_ command: String, as user: uid_t, in group: gid_t) throws -> HelperProcess {
+        let arguments = ["as", String(user), String(group), command, bus.path, "104"]
+        return try HelperProcess(arguments, fake: bus.path)
+    }
+
     /// Tries to lock a chip. Returns the error.
     private func refusal(at address: UInt8 = 0x68) throws -> LinuxSensorsError? {
         var adapter = try I2CAdapter(path: bus.path)
@@ -133,16 +139,12 @@ import Testing
     @Test(.enabled(if: geteuid() == 0, "only root can start processes of other users"), arguments: [true, false])
     func believesAnAnnouncementOnlyIfItCanBeTrue(isTrue: Bool) throws {
         let group: gid_t = 60_000
-        func launcher(_ user: gid_t, isMember: Bool) -> [String] {
-            let groups = isMember ? "--groups=\(group)" : "--clear-groups"
-            return ["setpriv", "--reuid=\(user)", "--regid=\(user)", groups]
-        }
         #expect(chown(bus.path, 0, group) == 0 && chmod(bus.path, 0o660) == 0)
-        let stranger = try isTrue ? nil : helper("announce", launcher: launcher(group + 1, isMember: false))
+        let stranger = try isTrue ? nil : helper("announce", as: group + 1, in: group + 1)
         if let stranger { #expect(stranger.answer() == "announced") }
-        let holding = try helper("hold", launcher: launcher(group + 2, isMember: true))
+        let holding = try helper("hold", as: group + 2, in: group)
         #expect(holding.answer() == "held")
-        let asking = try helper("hold", launcher: launcher(group + 3, isMember: true))
+        let asking = try helper("hold", as: group + 3, in: group)
         let answer = asking.answer()
         let holder = isTrue ? "LinuxSensorsTes (process \(holding.processIdentifier))" : "another process"
         #expect(answer.hasSuffix(": \(holder) uses it"), "\(answer)")
