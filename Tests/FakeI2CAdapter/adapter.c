@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "adapter.h"
 
 #include <errno.h>
@@ -5,9 +6,13 @@
 #include <linux/i2c.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mpu6050.h"
 
@@ -30,6 +35,7 @@ struct adapter {
     unsigned removals; // number of removals
     bool was_there;
     char path[128];
+    int memory_file; // opened in place of the path, -1 for none
     fake_i2c_settings settings;
     mpu6050 *chip;
     int64_t attached_ns;
@@ -83,6 +89,7 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
         memset(candidate, 0, sizeof *candidate);
         pthread_mutex_init(&candidate->mutex, NULL);
         strcpy(candidate->path, path);
+        candidate->memory_file = -1;
         candidate->settings = *settings;
         candidate->attached_ns = monotonic_ns();
         mpu6050_shake shake = {
@@ -92,6 +99,8 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
         candidate->chip =
             mpu6050_new(settings->identity, settings->clock_error_ppm, shake, monotonic_ns());
         if (!candidate->chip) break;
+        candidate->memory_file = memfd_create("i2c", MFD_CLOEXEC);
+        if (candidate->memory_file < 0) break;
         if (settings->factory_trim) mpu6050_set_factory_trim(candidate->chip, settings->self_test_error_percent);
         candidate->attached = candidate->was_there = true;
         handle = i;
@@ -103,7 +112,9 @@ int fake_i2c_attach(const char *path, const fake_i2c_settings *settings) {
 void fake_i2c_detach(int handle) {
     pthread_mutex_lock(&table_mutex);
     adapters[handle].attached = false;
+    int memory_file = adapters[handle].memory_file;
     pthread_mutex_unlock(&table_mutex);
+    close(memory_file);
 }
 
 // Whether the adapter is plugged in; records removals since the last call. The caller holds its mutex.
@@ -135,6 +146,15 @@ int adapter_open_error(adapter *adapter) {
     int error = is_plugged_in(adapter) ? adapter->settings.open_error : ENOENT;
     pthread_mutex_unlock(&adapter->mutex);
     return error;
+}
+
+void adapter_file(adapter *adapter, char *path, size_t size) {
+    struct stat status;
+    if (stat(adapter->path, &status) == 0 && S_ISREG(status.st_mode)) {
+        snprintf(path, size, "%s", adapter->path);
+    } else {
+        snprintf(path, size, "/proc/self/fd/%d", adapter->memory_file);
+    }
 }
 
 bool adapter_own(adapter *adapter, int descriptor) {

@@ -2,6 +2,8 @@
 #ifndef ADAPTER_H
 #define ADAPTER_H
 
+#include <stddef.h>
+
 #include "FakeI2CAdapter.h"
 
 // Hidden from the program that the library is loaded into.
@@ -14,6 +16,9 @@ adapter *adapter_at(const char *path);
 
 // The errno for opening it; 0 if it can be opened.
 int adapter_open_error(adapter *adapter);
+
+// The file to open for it, which programs can lock: the regular file at its path, or otherwise one of its own.
+void adapter_file(adapter *adapter, char *path, size_t size);
 
 // Assigns a descriptor to an adapter. Returns false if its number is too large.
 bool adapter_own(adapter *adapter, int descriptor);

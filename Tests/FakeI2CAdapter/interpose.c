@@ -45,8 +45,10 @@ static int open_or_fake(open_function real, const char *path, int flags, mode_t 
     if (!adapter) return real(path, flags, mode);
     errno = adapter_open_error(adapter);
     if (errno != 0) return -1;
-    // A real descriptor, so that everything else about it works.
-    int descriptor = real("/dev/null", flags & (O_ACCMODE | O_CLOEXEC));
+    // A real descriptor, so that everything else about it works, and a file of its own, so that locks do.
+    char file[160];
+    adapter_file(adapter, file, sizeof file);
+    int descriptor = real(file, flags & (O_ACCMODE | O_CLOEXEC));
     if (descriptor >= 0 && !adapter_own(adapter, descriptor)) {
         next_close(descriptor);
         errno = EMFILE;

@@ -282,7 +282,9 @@ import Testing
     @Test(.needsFakeAdapter) func explainsChipInUse() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
-        let bus = FakeBus.unusedPath()
+        let file = try FakeBus()
+        defer { file.remove() }
+        let bus = file.path
         let agent = try JostleProgram.agent(broker: broker.port, ["sensor.bus=\(bus)"], fake: (bus, ""))
         defer { agent.kill() }
         #expect(await agent.logs("reading MPU-6050"), "\(agent.errors)")

@@ -4,7 +4,12 @@ import Testing
 
 /// Requirement: the agent reads a chip over /dev/i2c-N exclusively, and recovers from faults of the bus.
 @Suite(.needsBroker, .needsFakeAdapter) struct ChipTests {
-    private let bus = FakeBus.unusedPath()
+    private let file: FakeBus
+    private var bus: String { file.path }
+
+    init() throws {
+        file = try FakeBus()
+    }
 
     private func agent(_ broker: TestBroker, _ options: String) throws -> JostleProgram {
         try JostleProgram.agent(

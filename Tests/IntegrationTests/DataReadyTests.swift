@@ -5,8 +5,13 @@ import Testing
 /// Requirement: the agent times samples by a GPIO line, reports a problem with the line, and refuses an impossible
 /// rate.
 @Suite(.needsProgram, .needsFakeAdapter) struct DataReadyTests {
-    private let bus = FakeBus.unusedPath()
+    private let file: FakeBus
+    private var bus: String { file.path }
     private var chip: String { bus.replacingOccurrences(of: "i2c-", with: "gpiochip") }
+
+    init() throws {
+        file = try FakeBus()
+    }
 
     private func agent(_ broker: TestBroker, gpio: String, _ settings: String...) throws -> JostleProgram {
         let all = [

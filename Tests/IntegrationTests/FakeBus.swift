@@ -1,14 +1,23 @@
+import BrokerTestSupport
 import Foundation
 import Synchronization
 
-/// Paths for the fake adapter.
-enum FakeBus {
+/// A file at which programs find a fake adapter, each its own, so that they share the locks on its chips. It exists as
+/// long as the test retains it.
+final class FakeBus: Sendable {
+    let path: String
+    private let directory: TemporaryDirectory
+
     private static let count = Atomic<Int>(0)
 
-    /// A device path that no other test uses, in this process or another, because chip locks are global to the machine.
-    static func unusedPath() -> String {
-        "/dev/i2c-\(getpid())\(500 + count.add(1, ordering: .relaxed).newValue)"
+    /// Creates the file, with the number of a bus that this machine does not have.
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = try directory.write("", to: "i2c-\(getpid())\(500 + Self.count.add(1, ordering: .relaxed).newValue)")
     }
+
+    /// Removes the file now. A reference in `defer` also keeps the file until then.
+    func remove() { unlink(path) }
 
     /// Whether this machine has a real bus.
     static var machineHasOne: Bool {

@@ -8,7 +8,9 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let bus = FakeBus.unusedPath()
+        let file = try FakeBus()
+        defer { file.remove() }
+        let bus = file.path
         func agent(_ instance: String, _ address: String) throws -> JostleProgram {
             let settings = [
                 "mqtt.broker=mqtt://127.0.0.1:\(broker.port)", "sensor.bus=\(bus)", "sensor.address=\(address)",

@@ -5,7 +5,12 @@ import Testing
 /// Requirement: only the thread that reads a chip takes real-time priority, if the process may have it, and the chip is
 /// read either way.
 @Suite(.needsBroker, .needsFakeAdapter) struct RealTimeTests {
-    private let bus = FakeBus.unusedPath()
+    private let file: FakeBus
+    private var bus: String { file.path }
+
+    init() throws {
+        file = try FakeBus()
+    }
 
     @Test func onlySensorThreadHasRealTimePriority() async throws {
         let isAllowed = try await mayTakePriority()

@@ -5,7 +5,12 @@ import Testing
 /// Requirement: `jostle scan` lists the devices on the buses and the chip that `auto` selects; if there is none, status
 /// and advice say why.
 @Suite(.needsFakeAdapter) struct ScanTests {
-    private let bus = FakeBus.unusedPath()
+    private let file: FakeBus
+    private var bus: String { file.path }
+
+    init() throws {
+        file = try FakeBus()
+    }
 
     private func scan(_ options: String, _ words: String...) async throws -> Outcome {
         let program = try JostleProgram(["scan", "--bus", bus] + words, fake: (bus, options))

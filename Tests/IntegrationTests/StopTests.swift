@@ -63,7 +63,7 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let bus = FakeBus.unusedPath()
+        let bus = "/dev/i2c-99999"
         let agent = try JostleProgram.agent(
             broker: broker.port, ["sensor.enabled=false", "sensor.bus=\(bus)", "publish.health.interval=1 s"])
         defer { agent.kill() }
@@ -80,7 +80,9 @@ import Testing
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let bus = FakeBus.unusedPath()
+        let file = try FakeBus()
+        defer { file.remove() }
+        let bus = file.path
         let agent = try JostleProgram.agent(
             broker: broker.port,
             ["sensor.enabled=false", "sensor.bus=\(bus)", "sensor.rate=50Hz", "publish.attitude.deadband=0"],

@@ -98,7 +98,8 @@ import Testing
         // Of the new buses, one has another chip at the address, and another process uses one.
         let stranger = try FakeAdapter(at: try directory.file(5)) { $0.identity = 0x19 }
         let taken = try FakeAdapter(at: try directory.file(6), Adapter.raspberryPi4.configure)
-        let lock = try ChipLock(device: taken.path, address: 0x68)
+        var user = try I2CAdapter(path: taken.path)
+        try user.lock(0x68)
         run.poll(seconds: 0.5)
         #expect(other.transactions == 0 && taken.transactions == 0 && stranger.transactions > 0)
         #expect(stranger.openDescriptors == 0)
@@ -106,9 +107,10 @@ import Testing
         let second = try FakeAdapter(at: try directory.file(7), Adapter.raspberryPi4.configure)
         run.poll { $0 >= before + 20 }
         #expect(run.samples.count >= before + 20)
-        #expect(ChipLock.holder(device: second.path, address: 0x68)?.processIdentifier == getpid())
-        #expect(ChipLock.holder(device: first.path, address: 0x68) == nil)
-        _ = consume lock
+        let holder = try I2CAdapter(path: second.path).holder(at: 0x68)
+        #expect(holder?.processIdentifier == getpid())
+        #expect(first.openDescriptors == 0, "the lock was kept")
+        _ = consume user
         // Back to the first bus.
         second.setPulledOut(true)
         directory.removeFile(7)

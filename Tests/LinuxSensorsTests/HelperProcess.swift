@@ -11,10 +11,12 @@ final class HelperProcess {
     private static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent()
 
-    /// Starts the helper. With `fake`, the fake adapter is loaded into it at that path.
-    init(_ arguments: [String], fake: String? = nil, options: String = "") throws {
-        process.executableURL = Self.products.appendingPathComponent("LinuxSensorsTestHelper")
-        process.arguments = arguments
+    /// Starts the helper, optionally through `launcher`, a command that executes the arguments that follow it. With
+    /// `fake`, the fake adapter is loaded into it at that path.
+    init(_ arguments: [String], fake: String? = nil, options: String = "", launcher: [String] = []) throws {
+        let helper = Self.products.appendingPathComponent("LinuxSensorsTestHelper")
+        process.executableURL = launcher.isEmpty ? helper : URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = launcher.isEmpty ? arguments : launcher + [helper.path] + arguments
         process.standardInput = input
         process.standardOutput = output
         if let fake {

@@ -155,6 +155,45 @@ import Testing
         #expect(after == 0x68)
     }
 
+    @Test func locksTheChipAgainAfterItsAdapterCameBack() throws {
+        let fake = try FakeAdapter()
+        var device = try I2CDevice(path: fake.path, address: 0x68)
+        fake.setPulledOut(true)
+        let gone = thrown { () throws(BusError) in try device.reopen() }
+        #expect(gone == BusError(.absent, code: ENODEV))
+        fake.setPulledOut(false)
+        try device.reopen()
+        var other = try I2CAdapter(path: fake.path)
+        let error = thrown { () throws(LinuxSensorsError) in try other.lock(device.address) }
+        guard case .inUse(let holder) = error?.reason else {
+            Issue.record("not locked")
+            return
+        }
+        #expect(holder.processIdentifier == getpid())
+        let identity = try device.read(0x75)
+        #expect(identity == 0x68)
+    }
+
+    @Test func leavesTheChipToAProgramThatLockedItMeanwhile() throws {
+        let fake = try FakeAdapter()
+        var device = try I2CDevice(path: fake.path, address: 0x68)
+        fake.setPulledOut(true)
+        let gone = thrown { () throws(BusError) in try device.reopen() }
+        #expect(gone?.kind == .absent)
+        fake.setPulledOut(false)
+        var other = try I2CAdapter(path: fake.path)
+        try other.lock(0x68)
+        let error = thrown { () throws(BusError) in try device.reopen() }
+        #expect(error == BusError(.busy, code: EBUSY))
+        let refused = thrown { () throws(BusError) in _ = try device.read(0x75) }
+        #expect(refused?.kind == .absent)
+        #expect(fake.transactions == 0 && fake.openDescriptors == 1)
+        _ = consume other
+        try device.reopen()
+        let identity = try device.read(0x75)
+        #expect(identity == 0x68)
+    }
+
     @Test func transactionsTakeTheTimeOfTheBus() throws {
         let fake = try FakeAdapter { $0.clock_hz = 20_000 }
         var device = try I2CDevice(path: fake.path, address: 0x68)

@@ -28,7 +28,7 @@ extension I2CAdapter {
             if case .kernelDriver(let name) = error.reason { return .kernelDriver(name: name) }
             return .failed(error.busError)
         }
-        if let holder = ChipLock.holder(device: path, address: address) { return .inUse(by: holder) }
+        if let holder = holder(at: address) { return .inUse(by: holder) }
         do throws(BusError) {
             _ = functionality.contains(.transfers) ? try transferReceive(at: address) : try smbusReceive()
             return .answers

@@ -19,11 +19,19 @@ package struct I2CAdapter: ~Copyable {
     /// -1 while it is closed.
     private(set) var descriptor: Int32
 
+    /// The lock on a chip that this value holds.
+    private var chipLock: ChipLock?
+
     /// Opens an adapter (`open`, `I2C_FUNCS`).
     ///
     /// - Throws: `cannotOpen`, or `notAnAdapter` for a file that is something else.
     package init(path: String) throws(LinuxSensorsError) {
         let (descriptor, functionality) = try Self.open(path)
+        self.init(path, descriptor, functionality)
+    }
+
+    /// Does not throw: Swift 6.0.3 crashes on an initialiser that throws when properties are already set.
+    private init(_ path: String, _ descriptor: Int32, _ functionality: I2CFunctionality) {
         self.path = path
         self.functionality = functionality
         self.method = I2CMethod(functionality)
@@ -34,17 +42,18 @@ package struct I2CAdapter: ~Copyable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Closes the device file. Later accesses fail.
+    /// Closes the device file, which releases the lock. Later accesses fail.
     ///
     /// The kernel does not finish removing an unplugged adapter until its last user closes it (i2c_del_adapter waits),
     /// and does not reuse its number before.
     mutating func close() {
         guard descriptor >= 0 else { return }
+        chipLock = nil
         Glibc.close(descriptor)
         descriptor = -1
     }
 
-    /// Opens an adapter in place of the closed one.
+    /// Opens an adapter in place of the closed one, without a lock.
     ///
     /// - Throws: as `init` does; the adapter then stays closed.
     mutating func open(path: String) throws(LinuxSensorsError) {
@@ -54,6 +63,24 @@ package struct I2CAdapter: ~Copyable {
         self.functionality = functionality
         self.method = I2CMethod(functionality)
         self.descriptor = descriptor
+    }
+
+    /// Locks the chip at an address until the adapter is closed.
+    ///
+    /// - Throws: `inUse` with the holder if another process or descriptor has locked it; `cannotLock`.
+    package mutating func lock(_ address: UInt8) throws(LinuxSensorsError) {
+        try lock(address, attempts: .several)
+    }
+
+    /// Locks the chip at an address with more or less effort.
+    mutating func lock(_ address: UInt8, attempts: ChipLock.Attempts) throws(LinuxSensorsError) {
+        let lock = try ChipLock(adapter: descriptor, path: path, address: address, attempts: attempts)
+        chipLock = consume lock
+    }
+
+    /// The holder of the lock on the chip at an address; `nil` if it is free, or if this adapter holds it.
+    package func holder(at address: UInt8) -> ChipLock.Holder? {
+        ChipLock.holder(adapter: descriptor, address: address)
     }
 
     private static func open(_ path: String) throws(LinuxSensorsError) -> (Int32, I2CFunctionality) {

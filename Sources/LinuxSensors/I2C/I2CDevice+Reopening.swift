@@ -23,11 +23,14 @@ extension I2CDevice {
 
     /// Closes the adapter and opens it again, or opens the adapter that the chip has moved to.
     ///
-    /// On the same bus the chip is not accessed. On another bus its identity is read, as in a scan.
-    /// - Throws: why the original bus cannot be opened.
+    /// The lock is on the adapter's descriptor, so it is acquired again before the first access to the chip, and another
+    /// program may have come first. On the same bus the chip is not accessed. On another bus its identity is read, as in
+    /// a scan.
+    /// - Throws: why the original bus cannot be opened, or `busy` if the chip on it is in use.
     package mutating func reopen() throws(BusError) {
         do throws(LinuxSensorsError) {
             try adapter.open(path: path)
+            try adapter.lock(address, attempts: .one)
             let method = try adapter.usableMethod(at: address)
             // A longest read learnt from a refusal stays valid unless the adapter has changed.
             if method != self.method { maximumReadLength = method.maximumReadLength }
@@ -47,15 +50,14 @@ extension I2CDevice {
         for bus in I2CBus.all(in: search.places).map(\.path) {
             guard bus != path, bus == firstPath || !search.known.contains(bus) else { continue }
             do throws(LinuxSensorsError) {
-                let lock = try ChipLock(device: bus, address: address)
                 try adapter.open(path: bus)
+                try adapter.lock(address, attempts: .one)
                 let method = try adapter.usableMethod(at: address)
                 guard isPresent(search) else {
                     adapter.close()
                     continue
                 }
                 path = bus
-                self.lock = consume lock
                 self.method = method
                 maximumReadLength = method.maximumReadLength
                 return true

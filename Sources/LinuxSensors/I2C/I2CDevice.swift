@@ -3,11 +3,10 @@ package import IMUDrivers
 
 /// One chip on an I2C adapter of this machine, as the register bus that its driver owns.
 ///
-/// It owns the adapter's descriptor, and the chip's lock if it acquired one. Transactions of other processes with other
-/// chips may come between its own.
+/// It owns the adapter, which holds the chip's lock. Transactions of other processes with other chips may come between
+/// its own.
 package struct I2CDevice: RegisterBus, ~Copyable {
     var adapter: I2CAdapter
-    var lock: ChipLock?
     var method: I2CMethod
     /// The device file of the chip's bus, also while the bus is gone, and the bus at the start.
     var path: String
@@ -28,30 +27,19 @@ package struct I2CDevice: RegisterBus, ~Copyable {
     /// With a `search`, other buses are searched for the chip when its adapter is gone.
     /// - Throws: why the chip cannot be used, with the name of its present user.
     package init(path: String, address: UInt8, search: Search? = nil) throws(LinuxSensorsError) {
-        let adapter = try I2CAdapter(path: path)
-        let lock = try ChipLock(device: path, address: address)
-        try self.init(adapter: adapter, address: address, lock: lock, search: search)
-    }
-
-    /// Addresses a chip on an open adapter, and holds `lock` for its lifetime.
-    ///
-    /// - Throws: `invalidAddress`, `insufficientAdapter` or `kernelDriver`.
-    package init(
-        adapter: consuming I2CAdapter, address: UInt8, lock: consuming ChipLock?, search: Search? = nil
-    ) throws(LinuxSensorsError) {
+        var adapter = try I2CAdapter(path: path)
+        try adapter.lock(address)
         let method = try adapter.usableMethod(at: address)
-        self.init(adapter, address, method, lock, search)
+        self.init(adapter, address, method, search)
     }
 
     /// Does not throw: Swift 6.0.3 crashes on an initialiser that throws when properties are already set.
     private init(
-        _ adapter: consuming I2CAdapter, _ address: UInt8, _ method: I2CMethod, _ lock: consuming ChipLock?,
-        _ search: Search?
+        _ adapter: consuming I2CAdapter, _ address: UInt8, _ method: I2CMethod, _ search: Search?
     ) {
         path = adapter.path
         firstPath = adapter.path
         self.adapter = adapter
-        self.lock = lock
         self.method = method
         self.search = search
         self.address = address

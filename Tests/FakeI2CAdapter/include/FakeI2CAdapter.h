@@ -33,8 +33,9 @@
 //
 //     cc -shared -fPIC -O2 -I Tests/FakeI2CAdapter/include Tests/FakeI2CAdapter/*.c -lm -o libFakeI2CAdapter.so
 //
-// Programs that run at the same time need different paths, because the agent's lock on a chip is machine-wide. An
-// unknown option ends the program with status 64, so that no test passes because of a typing error.
+// Each program has an adapter and a chip of its own, even at the same path. If there is a regular file at the path, they
+// share the locks on that file; otherwise they share nothing. An unknown option ends the program with status 64, so that
+// no test passes because of a typing error.
 #ifndef FAKE_I2C_ADAPTER_H
 #define FAKE_I2C_ADAPTER_H
 

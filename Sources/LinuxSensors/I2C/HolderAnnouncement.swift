@@ -1,0 +1,111 @@
+internal import Glibc
+
+/// A listening socket by which other processes can determine the process that has locked a chip.
+///
+/// Its name is abstract: `@jostle/6-337/0x68` for the chip at 0x68 on the device file with this device and inode. It
+/// therefore leaves no file behind, and identifies a process to other users too, but only in the same network namespace.
+///
+/// Any process can use the name first, or ask so often that the queue is full. Then the lock is as good as before, and
+/// only its holder cannot be identified in this way.
+package struct HolderAnnouncement: ~Copyable {
+    private let descriptor: Int32
+
+    private init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Announces this process as the holder; `nil` if the name is in use or the system cannot provide a socket.
+    package static func make(file: DeviceFile, address: UInt8) -> HolderAnnouncement? {
+        let name = SocketAddress(file: file, address: address)
+        let descriptor = makeSocket()
+        guard descriptor >= 0 else { return nil }
+        guard name.withPointer({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, queueLength) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return HolderAnnouncement(descriptor)
+    }
+
+    /// A process that announces itself as the holder, with its credentials when it called listen.
+    struct Peer {
+        var process: Int32
+        var user: UInt32
+        /// With the main group.
+        var groups: [UInt32]
+
+        /// Whether it may open a file.
+        func mayOpen(_ file: DeviceFile) -> Bool {
+            file.mayBeOpened(by: user, in: groups)
+        }
+    }
+
+    /// The process that announces itself; `nil` if there is none, or if it cannot be determined: it belongs to another
+    /// process namespace, or the queue is full.
+    static func peer(file: DeviceFile, address: UInt8) -> Peer? {
+        let name = SocketAddress(file: file, address: address)
+        let descriptor = makeSocket()
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // The holder never accepts connections. The kernel answers, until the queue is full.
+        guard name.withPointer({ connect(descriptor, $0, $1) }) == 0 else { return nil }
+        // struct ucred, which Glibc declares for _GNU_SOURCE only.
+        var credentials: (process: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0, credentials.process > 0
+        else { return nil }
+        return Peer(
+            process: credentials.process, user: credentials.user,
+            groups: [credentials.group] + supplementaryGroups(descriptor))
+    }
+
+    /// The other groups of a peer (`SO_PEERGROUPS`).
+    private static func supplementaryGroups(_ descriptor: Int32) -> [gid_t] {
+        // NGROUPS_MAX is 65536; a process rarely has more than some dozens.
+        var groups = [gid_t](repeating: 0, count: 1024)
+        var length = socklen_t(groups.count * MemoryLayout<gid_t>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0 else { return [] }
+        return Array(groups.prefix(Int(length) / MemoryLayout<gid_t>.size))
+    }
+
+    /// How many queries the kernel answers before the queue is full; it is also the kernel's default limit
+    /// (net.core.somaxconn).
+    private static let queueLength: Int32 = 4096
+
+    private static func makeSocket() -> Int32 {
+        // Non-blocking, because connect would wait for room in a full queue.
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        return socket(AF_UNIX, Int32(type), 0)
+    }
+}
+
+/// The address of a Unix socket with an abstract name.
+private struct SocketAddress {
+    private var storage = sockaddr_un()
+    private let length: socklen_t
+
+    /// The name for a chip, the same for all paths to the device file of its bus.
+    init(file: DeviceFile, address: UInt8) {
+        self.init(abstractName: "jostle/\(file.device)-\(file.inode)/0x\(String(address, radix: 16))")
+    }
+
+    /// Creates the address of `abstractName`, which has at most 107 bytes.
+    private init(abstractName: String) {
+        storage.sun_family = sa_family_t(AF_UNIX)
+        // The path begins with a zero byte. The name then extends to the given length, not to the next zero.
+        let name = abstractName.utf8.prefix(MemoryLayout.size(ofValue: storage.sun_path) - 1)
+        withUnsafeMutableBytes(of: &storage.sun_path) { path in
+            UnsafeMutableRawBufferPointer(rebasing: path.dropFirst()).copyBytes(from: name)
+        }
+        length = socklen_t(MemoryLayout<sa_family_t>.size + 1 + name.count)
+    }
+
+    func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        withUnsafePointer(to: storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+}
