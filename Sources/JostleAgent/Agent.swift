@@ -175,6 +175,7 @@ package final class Agent {
         let result = parts.client.stop(within: .milliseconds(400), farewell: farewell)
         if result == .detached { log.warning("the broker did not answer in time; its will marks the device offline") }
         loop.flush(within: 0.1)
+        loop.storeTime(at: loop.clocks.read(), isLast: true)
         let file = parts.outboxFile
         parts.writer.perform { file.close() }
         parts.writer.finish(within: 0.5)

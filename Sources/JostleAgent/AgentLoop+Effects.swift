@@ -14,12 +14,12 @@ extension AgentLoop: EffectHost {
             case .reportDuplicate(let isFound): setDuplicate(isFound)
             }
         }
-        for event in feedback { perform(settings.handle(event, at: .now())) }
+        for event in feedback { perform(settings.handle(event, at: clocks.read())) }
     }
 
     func perform(_ effects: FormerNameCleaner.Effects) {
         let feedback = carryOut(effects, owner: DeliveryToken.formerNames) { _ in }
-        for event in feedback { perform(formerNames?.handle(event, at: .now()) ?? []) }
+        for event in feedback { perform(formerNames?.handle(event, at: clocks.read()) ?? []) }
     }
 
     func perform(_ effects: DiscoveryPublisher.Effects) {
@@ -28,7 +28,7 @@ extension AgentLoop: EffectHost {
             case .repeatTelemetry: telemetry.makeTelemetryDue()
             }
         }
-        for event in feedback { perform(discovery?.handle(event, at: .now()) ?? []) }
+        for event in feedback { perform(discovery?.handle(event, at: clocks.read()) ?? []) }
     }
 
     func perform(_ effects: CommandHandler.Effects) {
@@ -41,7 +41,7 @@ extension AgentLoop: EffectHost {
 
     func perform(_ effects: TelemetryPublisher.Effects) {
         let feedback = carryOut(effects, owner: DeliveryToken.telemetry) { _ in }
-        for event in feedback { perform(telemetry.handle(event, at: .now())) }
+        for event in feedback { perform(telemetry.handle(event, at: clocks.read())) }
     }
 
     func perform(_ effects: Outbox.Effects) {
@@ -54,7 +54,7 @@ extension AgentLoop: EffectHost {
             case .reportHealth: health.makeDue(at: WallClock.monotonic)
             }
         }
-        for event in feedback { perform(outbox.handle(event, at: .now())) }
+        for event in feedback { perform(outbox.handle(event, at: clocks.read())) }
     }
 
     func publish(_ message: MQTTMessage, _ token: DeliveryToken?) -> Acceptance {

@@ -34,6 +34,8 @@ extension AgentLoop {
     /// Does the supervision that is due.
     func supervise(at now: ClockReading) {
         feedWatchdog(at: now.monotonic)
+        if let line = clocks.logLine() { log.info(line) }
+        storeTime(at: now)
         checkSensorAndStorage(at: now.monotonic)
         if now.monotonic >= supervision.nextMinute { applyQuietHours() }
     }
@@ -75,6 +77,12 @@ extension AgentLoop {
         for remark in supervision.sensor.remarks(on: status, parts.manager.sensorInfo, at: now) {
             log.write(remark.isWarning ? .warning : .info, remark.text)
         }
+    }
+
+    /// Stores the time if it is right and the stored one is out of date. With `isLast`, the agent is stopping.
+    func storeTime(at now: ClockReading, isLast: Bool = false) {
+        guard let contents = clocks.contentsToStore(now, isLast: isLast) else { return }
+        write(contents, to: .lastTime)
     }
 
     /// Logs a change of the upgrade that the configuration asks for, and makes a health report due.

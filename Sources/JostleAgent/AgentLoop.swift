@@ -27,6 +27,7 @@ final class AgentLoop {
     var events: EventComposer
     var health: HealthReporter
     var supervision: Supervision
+    var clocks: MachineClocks
     private var connectionLog = ConnectionLog()
     var connectionFaults = ConnectionFaults()
     private var sensorLog = SensorLog()
@@ -60,9 +61,11 @@ final class AgentLoop {
             opened, limits: settings.outboxLimits,
             eventExpiry: settings.mqtt.eventExpiry > 0 ? settings.mqtt.eventExpiry : nil)
         events = EventComposer(topics: topics, prefix: prefix, run: run, isSimulated: facts.isSimulated)
+        var clocks = MachineClocks(parts.stateDirectory)
         health = HealthReporter(
             version: facts.version, interval: settings.publish.health.interval,
-            processorTime: ProcessUsage.processorTime, at: .now())
+            processorTime: ProcessUsage.processorTime, at: clocks.read())
+        self.clocks = clocks
         supervision = Supervision(settings.quietHours)
         isSensorStopped = parts.sensor.isStopped
         self.settings.setSensingStopped(isSensorStopped)
@@ -79,7 +82,7 @@ final class AgentLoop {
 
     /// Starts the participants. Call it before the client connects.
     func start() {
-        let now = ClockReading.now()
+        let now = clocks.read()
         perform(settings.start(at: now))
         perform(formerNames?.start(at: now) ?? [])
         perform(discovery?.start(at: now) ?? [])
@@ -108,10 +111,10 @@ final class AgentLoop {
     /// Handles events and deadlines until a signal arrives, `end` is reached or a restart is requested.
     func run(until end: Timestamp?, _ signals: SignalWaiter) {
         while true {
-            let now = ClockReading.now()
+            let now = clocks.read()
             if let end, now.monotonic >= end { return }
             handleEvents()
-            handleDeadlines(at: ClockReading.now())
+            handleDeadlines(at: clocks.read())
             if parts.host.isRestartWanted { return }
             if signals.wait(seconds: pause(until: end), or: parts.mailbox.wake) { return }
         }
@@ -120,7 +123,7 @@ final class AgentLoop {
     /// Handles the events in the mailbox.
     func handleEvents() {
         let (events, losses) = parts.mailbox.takeAll()
-        let now = ClockReading.now()
+        let now = clocks.read()
         for event in events { handle(event, at: now) }
         lostExternal += losses.external
         if losses.gestures > 0 { perform(outbox.countLost(losses.gestures, at: now)) }
@@ -133,11 +136,11 @@ final class AgentLoop {
         isStopping = true
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         handleEvents()
-        perform(settings.flush(at: .now()))
-        perform(outbox.flush(at: .now()))
+        perform(settings.flush(at: clocks.read()))
+        perform(outbox.flush(at: clocks.read()))
         while true {
             handleEvents()
-            perform(outbox.handleDeadline(at: .now()))
+            perform(outbox.handleDeadline(at: clocks.read()))
             let now = WallClock.monotonic
             let left = deadline.remaining(at: now)
             guard left > 0, !outbox.isSettled else { return }
@@ -250,7 +253,7 @@ final class AgentLoop {
     /// Applies settings to the manager and the participants; they take effect with the next batch of samples, message
     /// or report.
     func apply(_ settings: JostleSettings) {
-        let now = ClockReading.now()
+        let now = clocks.read()
         parts.manager.changeSettings { $0 = settings.motion }
         parts.manager.updateInterval = settings.updateInterval
         telemetry.change(settings.publish)
@@ -297,7 +300,7 @@ final class AgentLoop {
         parts.host.carryOut(request)
         guard parts.sensor.isStopped != isSensorStopped else { return }
         isSensorStopped = parts.sensor.isStopped
-        let now = ClockReading.now()
+        let now = clocks.read()
         settings.setSensingStopped(isSensorStopped)
         if !isSensorStopped { supervision.sensingStarted() }
         perform(telemetry.setStopped(isSensorStopped, at: now))

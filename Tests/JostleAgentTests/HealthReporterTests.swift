@@ -46,6 +46,19 @@ import Testing
             ])
     }
 
+    @Test func namesWhatTheBrokerRefuses() throws {
+        var health = reporter()
+        var facts = HealthFacts()
+        facts.isStopped = true
+        facts.connectionFaults = (1...12).map { "fault \($0)" }
+        let first = try object(health.report(facts, at: clocks(105)))
+        #expect(first["problems"] as? [String] == ["mqtt"])
+        #expect(first["mqtt_faults"] as? [String] == (1...10).map { "fault \($0)" })
+        facts.connectionFaults = []
+        let second = try object(health.report(facts, at: clocks(165)))
+        #expect(second["problems"] as? [String] == [] && second["mqtt_faults"] == nil)
+    }
+
     /// A stall that ended before the report is still in it.
     @Test func reportsStallSinceLastReport() throws {
         var health = reporter()

@@ -89,6 +89,8 @@ enum StateFile: String, CaseIterable, Sendable {
     case fleetLayers = "fleet-layers.json"
     case announcedTopics = "announced-topics"
     case deviceNames = "device-names"
+    /// The last time that was known to be right.
+    case lastTime = "last-time"
     /// The version of the package that the configuration asks for, for jostle-upgrade.service.
     case wantedVersion = "wanted-version"
 }

@@ -35,7 +35,7 @@ package struct ClockReading: Equatable, Sendable {
     /// Milliseconds since 1970, possibly wrong: see `isSet`.
     package var wall: Int64
 
-    /// Whether the wall clock can be trusted: see `WallClock.isSet`.
+    /// Whether the wall clock can be trusted: see `ClockTrust`.
     package var isSet: Bool
 
     /// Creates a reading from given values.
@@ -47,13 +47,14 @@ package struct ClockReading: Equatable, Sendable {
         self.isSet = isSet
     }
 
-    /// The current reading of this machine's clocks.
-    package static func now() -> ClockReading {
+    /// The current reading of this machine's clocks. The wall clock is trusted unless `isSet` is false: see
+    /// `MachineClocks.read`.
+    package static func now(isSet: Bool = true) -> ClockReading {
         let sinceBoot = BootTime(nanoseconds: WallClock.nanosecondsSinceBoot)
         let monotonic = WallClock.monotonic
         return ClockReading(
             boot: WallClock.boot, monotonic: monotonic, sinceBoot: sinceBoot,
-            wall: WallClock.milliseconds(at: monotonic), isSet: WallClock.isSet)
+            wall: WallClock.milliseconds(at: monotonic), isSet: isSet)
     }
 
     /// Converts a recent instant of the monotonic clock to time since boot.

@@ -26,15 +26,6 @@ package enum WallClock {
         return String(text.prefix { $0.isHexDigit || $0 == "-" })
     }()
 
-    /// Whether the wall clock is trustworthy: it is synchronised, or a battery-backed clock kept the time.
-    ///
-    /// A board without such a battery resumes at the time at which it was switched off, which looks valid. On such a
-    /// board only synchronisation counts.
-    package static var isSet: Bool {
-        isSynchronised
-            || keepsTime && nanoseconds(CLOCK_REALTIME) > earliest
-    }
-
     /// Whether the system clock is synchronised: adjtimex(2) or, if a sandbox forbids that, timesyncd's marker file.
     package static var isSynchronised: Bool {
         var state = timex()
@@ -42,13 +33,6 @@ package enum WallClock {
         guard answer < 0 else { return answer != TIME_ERROR }
         return access("/run/systemd/timesync/synchronized", F_OK) == 0
     }
-
-    /// 2026-01-01: an earlier time is wrong, because this program did not exist then.
-    private static let earliest: Int64 = 1_767_225_600_000_000_000
-
-    /// Whether the clock keeps time while the machine is off: it has a hardware clock, or is not a device-tree board.
-    private static let keepsTime =
-        access("/sys/class/rtc/rtc0", F_OK) == 0 || access("/proc/device-tree", F_OK) != 0
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
