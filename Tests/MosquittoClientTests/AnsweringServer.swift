@@ -1,7 +1,8 @@
 import BrokerTestSupport
 import Foundation
 
-/// A server that answers the first bytes of every client with the same text and waits for the client to leave.
+/// A server that answers the first bytes of every client with the same text and waits for the client to leave, or that
+/// resets every connection.
 final class AnsweringServer: Sendable {
     /// The port that it listens on.
     let port: UInt16
@@ -9,14 +10,16 @@ final class AnsweringServer: Sendable {
     private let listener: Int32
 
     /// Starts to listen, on a thread that ends with the object.
-    init(_ answer: String) throws {
+    ///
+    /// Without an answer, it resets the connection when the first bytes have arrived.
+    init(_ answer: String?) throws {
         (listener, port) = try Loopback.listening()
         let listener = listener
         let thread = Thread {
             while true {
                 let connection = accept(listener, nil, nil)
                 guard connection >= 0 else { return }
-                Self.serve(connection, Array(answer.utf8))
+                Self.serve(connection, answer.map { Array($0.utf8) })
                 close(connection)
             }
         }
@@ -28,11 +31,16 @@ final class AnsweringServer: Sendable {
         close(listener)
     }
 
-    private static func serve(_ connection: Int32, _ answer: [UInt8]) {
+    private static func serve(_ connection: Int32, _ answer: [UInt8]?) {
         var limit = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var buffer = [UInt8](repeating: 0, count: 4096)
         guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
+        guard let answer else {
+            var reset = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(connection, SOL_SOCKET, SO_LINGER, &reset, socklen_t(MemoryLayout<linger>.size))
+            return
+        }
         send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
         shutdown(connection, Int32(SHUT_WR))
         while recv(connection, &buffer, buffer.count, 0) > 0 {}

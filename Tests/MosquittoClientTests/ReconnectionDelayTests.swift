@@ -110,7 +110,7 @@ import Testing
         for _ in 0..<40 {
             now += .seconds(100)
             _ = machine.timerFired(now: now)
-            let action = machine.failed(.closed, hasReached: true, now: now)
+            let action = machine.failed(.timedOut, hasReached: true, now: now)
             delays.append(try #require(wait(action, from: now)))
         }
         #expect(machine.failures == 40)

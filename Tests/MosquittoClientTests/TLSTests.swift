@@ -187,6 +187,18 @@ struct TLSTests {
         #expect(MQTTFailure.tls(.notTLS).advice?.contains("mqtt://") == true)
     }
 
+    @Test("Reports a connection that is reset during the handshake, and does not read from it for ever")
+    func resetDuringHandshake() async throws {
+        let server = try AnsweringServer(nil)
+        let client = try RecordedClient(MQTTOptions.local(server.port, id: "reset", host: "127.0.0.1", tls: true))
+        let start = ContinuousClock.now
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 2 })
+        // An attempt that is given up for want of an answer takes ten seconds.
+        #expect(ContinuousClock.now - start < .seconds(9))
+        #expect(client.disconnections.allSatisfy { $0.failure == .tls(.interrupted) })
+    }
+
     @Test("Reports a broker that ends the connection without a word as an ordinary end, not as a fault of TLS")
     func brokerDies() async throws {
         let (broker, _, options) = try await Self.broker()

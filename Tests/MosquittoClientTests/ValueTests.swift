@@ -100,7 +100,7 @@ import Testing
                 "OpenSSL Error[0]: error:14094410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure",
                 .alert("handshake failure")
             ),
-            ("OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number", .other("wrong version number")),
+            ("OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number", .notTLS),
             (
                 "Error: Unable to load client key file \"/a.key\".",
                 .clientCertificate("Unable to load client key file \"/a.key\"")

@@ -174,11 +174,25 @@ final class Session {
         let start = handle.bytesRead
         for _ in 0..<64 where handle.bytesRead - start < options.maximumPacketSize {
             let result = handle.read()
+            if let failure = brokenHandshake() { return finish(failure) }
             if result.code == MOSQ_ERR_SUCCESS.rawValue, !result.isDrained, handle.socket >= 0 { continue }
             return handleRecords(result.code, errno: result.cause)
         }
         hasMoreToRead = true
         handleRecords(MOSQ_ERR_SUCCESS.rawValue, errno: 0)
+    }
+
+    /// Why a handshake can never be completed; `nil` if it can. When the connection is reset during the handshake, the
+    /// library reports success, and would read without end.
+    private func brokenHandshake() -> MQTTFailure? {
+        guard broker.usesTLS, !isEncrypted, handle.socket >= 0, !handle.isEncrypted else { return nil }
+        var byte: UInt8 = 0
+        let count = recv(handle.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        let code = errno
+        if count == 0 { return explained(.closed) }
+        if count > 0 || code == EAGAIN || code == EINTR { return nil }
+        // The handshake has already taken the reason for which there is no connection.
+        return code == ENOTCONN ? .network(code: ECONNREFUSED) : explained(.network(code: code))
     }
 
     /// Writes pending data, and a ping if one is due.
