@@ -112,7 +112,7 @@ import Testing
         options.versions = .only(.v311)
         options.maximumPacketSize = 10_000
         options.sessionExpiry = .seconds(100)
-        options.backoff.stableAfter = .milliseconds(500)
+        options.backoff.stableAfter = .seconds(3)
         let client = try RecordedClient(options)
         for filter in ["do/it", "do/+/now", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()

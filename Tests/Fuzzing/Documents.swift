@@ -1,5 +1,4 @@
-// A libFuzzer target for everything that a device decodes from messages: layers, registries, commands, values.
-// `Scripts/fuzz` builds and runs it.
+// Everything that a device decodes from messages: layers, registries, commands, values.
 @testable import JostleAgent
 @testable import JostleConfiguration
 @testable import JostleMessages
@@ -11,17 +10,14 @@ private let stack: ConfigurationStack = {
 }()
 
 /// The first byte chooses the decoder, the rest is the message.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func decode(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
-    guard size > 0 else { return 0 }
-    let bytes = Array(UnsafeBufferPointer(start: data + 1, count: size - 1))
-    switch data[0] % 4 {
-    case 0: decodeLayer(bytes)
-    case 1: decodeRegistry(bytes)
-    case 2: decodeCommand(bytes)
-    default: decodeValue(bytes)
+func decodeDocument(_ bytes: [UInt8]) {
+    let message = Array(bytes.dropFirst())
+    switch (bytes.first ?? 0) % 4 {
+    case 0: decodeLayer(message)
+    case 1: decodeRegistry(message)
+    case 2: decodeCommand(message)
+    default: decodeValue(message)
     }
-    return 0
 }
 
 /// A valid layer has the same hash after it was stored and read again, and its configuration is applied or changes
