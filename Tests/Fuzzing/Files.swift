@@ -1,5 +1,6 @@
 // The decoders of files: configuration, recordings, and what is in the state directory.
 import Glibc
+
 @testable import JostleAgent
 @testable import JostleConfiguration
 @testable import JostleMessages
@@ -123,8 +124,12 @@ private let outboxFile: [UInt8] = {
     var batch = OutboxBatch(changes: OutboxStore.Changes())
     let clocks = ClockReading.now()
     for number in 1...12 {
-        var message = OutgoingMessage(topic: "jostle/washer-1/event/tap", content: .fixed([0x7B, 0x7D]), time: EventTime(clocks.monotonic, clocks))
-        if number % 2 == 0 { message.content = .event(id: "run-\(number)", fields: #""gesture":"tap","count":\#(number)"#) }
+        var message = OutgoingMessage(
+            topic: "jostle/washer-1/event/tap", content: .fixed([0x7B, 0x7D]), time: EventTime(clocks.monotonic, clocks)
+        )
+        if number % 2 == 0 {
+            message.content = .event(id: "run-\(number)", fields: #""gesture":"tap","count":\#(number)"#)
+        }
         if number % 3 == 0 { message.lifetime = Double(number) }
         batch.changes.added.append((Int64(number), message))
     }

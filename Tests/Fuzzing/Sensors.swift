@@ -1,9 +1,10 @@
 // What sensors deliver: FIFO bytes and registers of every chip, and frames of kernel drivers.
 import IMUDrivers
-@testable import LinuxSensors
 import MotionCore
 import MotionTestSupport
 import VirtualIMU
+
+@testable import LinuxSensors
 
 /// The families of chips.
 enum Family {
