@@ -55,6 +55,19 @@ import Testing
         #expect(result.scale < 0.001 && result.bias < 0.2 * Self.degree && result.heading < 6 * Self.degree)
     }
 
+    /// The filter starts while the board is swung hard. Half a second of such forces does not show where up is.
+    @Test(arguments: [(20, 0.6), (30, 0.8)])
+    func startsInTheMiddleOfSwing(pull: Double, frequency: Double) {
+        let result = mean(seconds: 4) {
+            $0.settled = 0.6
+            $0.push = { time in
+                let angle = 2 * .pi * frequency * time
+                return time < 2 ? Vector3(pull * cos(angle), 0, 0.5 * pull * sin(angle)) : .zero
+            }
+        }
+        #expect(result.rms < 30 * Self.degree && result.largest < 45 * Self.degree)
+    }
+
     @Test func longAccelerationIsNotVertical() {
         let result = mean(seconds: 16) {
             $0.turning = 0.2
