@@ -18,4 +18,7 @@ enum RecordedData {
         let paths = FileManager.default.enumerator(atPath: place.path)?.compactMap { $0 as? String } ?? []
         return paths.filter { $0.hasSuffix(suffix) }.sorted().map { place.appendingPathComponent($0) }
     }
+
+    /// The set that a recording belongs to: the directory that it is in.
+    static func set(of file: URL) -> String { file.deletingLastPathComponent().lastPathComponent }
 }

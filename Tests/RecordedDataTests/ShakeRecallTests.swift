@@ -39,12 +39,25 @@ struct ShakeRecallTests {
         "act:car_windshield",
     ]
 
-    @Test func recognisesShakesButNotEverydayLife() throws {
+    /// What is counted in one set of recordings.
+    private struct Count {
         var shaken = 0
         var found = 0
         var everydayHours = 0.0
         var falseShakes = 0
+    }
+
+    /// The sets, each with the most shakes that may be missed, and the most that may be found in its everyday life.
+    /// Recordings of other sets do not count.
+    private static let limits: [String: (missed: Int, wrong: Int)] = [
+        "glove25": (1, 0), "microbit": (1, 0), "motionsense_esp": (1, 0), "uhh": (4, 0), "unitn_bmi270": (0, 0),
+        "wiimote": (1, 0), "car": (0, 0), "geotec": (0, 0), "st_mlc": (0, 0), "wisdm_watch": (0, 3),
+    ]
+
+    @Test func recognisesShakesButNotEverydayLife() throws {
+        var counts: [String: Count] = [:]
         for file in RecordedData.files(below: "gestures", suffix: ".labels.csv") {
+            let set = RecordedData.set(of: file)
             let labels = try Self.labels(file)
             let shakes = try Self.phases(
                 of: .shake, in: file.path.replacingOccurrences(of: ".labels.csv", with: ".csv"))
@@ -55,16 +68,21 @@ struct ShakeRecallTests {
             }
             let began = shakes.filter { $0.phase == .began }.map(\.time)
             for label in labels where label.name == "shake" && label.end - label.start <= 3 {
-                shaken += 1
-                if began.contains(where: { $0 >= label.start - 0.25 && $0 <= label.end + 0.75 }) { found += 1 }
+                counts[set, default: Count()].shaken += 1
+                if began.contains(where: { $0 >= label.start - 0.25 && $0 <= label.end + 0.75 }) {
+                    counts[set, default: Count()].found += 1
+                }
             }
-            for label in labels
-            where Self.everyday.contains(label.name) {
-                everydayHours += (label.end - label.start) / 3600
-                falseShakes += began.filter { $0 >= label.start && $0 <= label.end }.count
+            for label in labels where Self.everyday.contains(label.name) {
+                counts[set, default: Count()].everydayHours += (label.end - label.start) / 3600
+                counts[set, default: Count()].falseShakes += began.count { $0 >= label.start && $0 <= label.end }
             }
         }
-        #expect(Double(found) / Double(shaken) > 0.95, "\(found) of \(shaken)")
-        #expect(Double(falseShakes) <= 1 + 2 * everydayHours, "\(falseShakes) in \(everydayHours) h")
+        for (set, count) in counts.sorted(by: { $0.key < $1.key }) {
+            guard let limit = Self.limits[set] else { continue }
+            #expect(count.shaken - count.found <= limit.missed, "\(set): \(count.found) of \(count.shaken)")
+            #expect(count.falseShakes <= limit.wrong, "\(set): \(count.falseShakes) in \(count.everydayHours) h")
+        }
+        #expect(!counts.isEmpty)
     }
 }

@@ -23,30 +23,44 @@ struct TapRecallTests {
         return taps
     }
 
-    @Test func recognisesTapsButNotEverydayLife() throws {
-        var tapped: [String: (labels: Int, found: Int)] = [:]
+    /// What is counted in one set of recordings.
+    private struct Count {
+        var tapped = 0
+        var found = 0
         var everydayHours = 0.0
         var falseTaps = 0
+    }
+
+    /// The sets, each with the most taps that may be missed, and the most that may be found in its everyday life.
+    /// Recordings of other sets do not count.
+    private static let limits: [String: (missed: Int, wrong: Int)] = [
+        "svet200": (2, 0), "uphony": (1, 0), "car": (0, 1), "geotec": (0, 0), "microbit": (0, 0),
+        "motionsense_esp": (0, 0), "sisfall": (0, 20), "st_mlc": (0, 0), "unitn_bmi270": (0, 0),
+        "washing_rpi_mpu6050": (0, 2), "wisdm_watch": (0, 10),
+    ]
+
+    @Test func recognisesTapsButNotEverydayLife() throws {
+        var counts: [String: Count] = [:]
         for file in RecordedData.files(below: "gestures", suffix: ".labels.csv") {
+            var count = counts[RecordedData.set(of: file)] ?? Count()
             let labels = try ShakeRecallTests.labels(file)
             let taps = try Self.taps(in: file, counts: .single).map(\.time)
-            let set = file.deletingLastPathComponent().lastPathComponent
             for label in labels where label.name == "tap" {
-                tapped[set, default: (0, 0)].labels += 1
-                if taps.contains(where: { $0 >= label.start && $0 <= label.start + 0.25 }) {
-                    tapped[set, default: (0, 0)].found += 1
-                }
+                count.tapped += 1
+                if taps.contains(where: { $0 >= label.start && $0 <= label.start + 0.25 }) { count.found += 1 }
             }
             for label in labels where label.name.hasPrefix("act:") {
-                everydayHours += (label.end - label.start) / 3600
-                falseTaps += taps.filter { $0 >= label.start && $0 <= label.end }.count
+                count.everydayHours += (label.end - label.start) / 3600
+                count.falseTaps += taps.count { $0 >= label.start && $0 <= label.end }
             }
+            counts[RecordedData.set(of: file)] = count
         }
-        for (set, count) in tapped {
-            #expect(Double(count.found) >= 0.95 * Double(count.labels), "\(set): \(count.found) of \(count.labels)")
+        for (set, count) in counts.sorted(by: { $0.key < $1.key }) {
+            guard let limit = Self.limits[set] else { continue }
+            #expect(count.tapped - count.found <= limit.missed, "\(set): \(count.found) of \(count.tapped)")
+            #expect(count.falseTaps <= limit.wrong, "\(set): \(count.falseTaps) in \(count.everydayHours) h")
         }
-        #expect(!tapped.isEmpty)
-        #expect(Double(falseTaps) <= 5 * everydayHours, "\(falseTaps) in \(everydayHours) h")
+        #expect(!counts.isEmpty)
     }
 
     /// Double taps are a single event, and no tap is lost because of that.
