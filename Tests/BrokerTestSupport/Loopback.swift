@@ -20,7 +20,8 @@ package enum Loopback {
 
     /// This process's connections to a port.
     package static func connections(to port: UInt16) -> [Int32] {
-        (3..<1024).filter { descriptor in
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return descriptors.compactMap { Int32($0) }.filter { descriptor in
             var address = sockaddr_in()
             var size = socklen_t(MemoryLayout<sockaddr_in>.size)
             let code = withUnsafeMutablePointer(to: &address) { pointer in

@@ -327,6 +327,39 @@ import Testing
         #expect(merged == ["sensor": ["rate": "50 Hz"], "gestures": ["shake": ["sensitivity": 7]]])
     }
 
+    /// The broker was killed before it stored the latest document, which the boards have, and this machine as well.
+    @Test func lostDocumentIsPublishedAgainFromHistory() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let boards = try await SimulatedBoards(broker.port, [.init(id: "washer-1", behaviour: .isSilent)])
+        let observer = try await Observer(broker.port)
+        for value in [6, 7] {
+            let set = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=\(value)", "--no-wait")
+            #expect(set.status == 0, "\(set.errors)")
+        }
+        boards.publish(
+            "jostle/washer-1/config/reported",
+            #"{"run":"1","layers":{"all":{"status":"applied","revision":2,"hash":"0123456789abcdef"}}}"#)
+        let first = try #require(observer.all.first { $0.topic == "jostle/_all/config" })
+        boards.publish(first.topic, String(decoding: first.payload, as: UTF8.self))
+        #expect(await observer.sees { $0.all.count { $0.topic == first.topic } == 3 })
+        let set = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait")
+        #expect(set.status == 65)
+        #expect(
+            set.errors.contains("boards have revision 2, but the broker holds only revision 1"), "\(set.errors)")
+        #expect(set.errors.contains("To publish revision 2 again: jostle fleet rollback all --to 2"), "\(set.errors)")
+        let stranger = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait", state: "elsewhere")
+        #expect(stranger.status == 65 && !stranger.errors.contains("rollback"), "\(stranger.errors)")
+
+        let again = try await fleet(broker, "rollback", "all", "--to", "2", "--no-wait")
+        #expect(again.status == 0, "\(again.errors)")
+        let document = try document(observer, "_all/config")
+        #expect(document["revision"] as? Int == 3)
+        #expect(document["config"] as? NSDictionary == ["gestures": ["shake": ["sensitivity": 7]]])
+        let next = try await fleet(broker, "set", "--all", "sensor.rate=50Hz", "--no-wait")
+        #expect(next.status == 0, "\(next.errors)")
+    }
+
     @Test func lostStoreIsNoticedAndRestoredFromFiles() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }

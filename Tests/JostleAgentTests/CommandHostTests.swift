@@ -211,7 +211,8 @@ import Testing
         #expect(started.contains("\"file\":\"recording-1.csv\",\"seconds\":1,\"done\":false}"), "\(started)")
         #expect(try answer(to: "record", "").contains("\"error\":\"busy\""))
         outgoing.messages.withLock { $0 = [] }
-        #expect(await eventually { answers.contains { $0.contains("\"end\":\"time\",\"done\":true}") } })
+        #expect(
+            await eventually { answers.contains { $0.contains("\"end\":\"time\",\"done\":true}") } }, "\(answers)")
         let file = try text(directory.path("recordings/recording-1.csv"))
         // The rows follow two comments and the header.
         let rows = file.split(separator: "\n").count - 3

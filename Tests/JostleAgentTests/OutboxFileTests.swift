@@ -381,6 +381,33 @@ import Testing
         rig.close()
     }
 
+    /// A write fails in the middle of a transaction, after an error on which SQLite does not roll back by itself. The
+    /// next one must not fail because of that.
+    @Test func writesAgainAfterFailureWithinTransaction() throws {
+        let first = rig()
+        first.close()
+        do {
+            let database = try Database.open(path: path)
+            try database.execute(
+                """
+                CREATE TRIGGER refuse BEFORE INSERT ON message WHEN new.content = CAST('refused' AS BLOB)
+                BEGIN SELECT RAISE(ABORT, 'refused'); END
+                """)
+        }
+        let rig = self.rig()
+        rig.process([.connected, .add(rig.message("1")), .add(rig.message("refused"))])
+        #expect(rig.takeSent() == ["1", "refused"])
+        #expect(rig.statistics.failure != nil && rig.statistics.unstored == 2)
+        rig.process([.acknowledged(2)])
+        rig.pass(5)
+        rig.process([.add(rig.message("3"))])
+        #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0)
+        let next = self.rig(in: try killed())
+        next.process([.connected])
+        #expect(next.takeSent() == ["1", "3"])
+        rig.close()
+    }
+
     @Test func continuesWithoutStateDirectory() throws {
         try directory.write("a file", to: "state")
         let rig = rig(in: directory.path("state"))

@@ -201,6 +201,23 @@ import Testing
         rig.close()
     }
 
+    @Test(
+        arguments: [
+            "topic = 'u'", "id = 'r-2'", "content = CAST('\"gesture\":\"top\"' AS BLOB)", "wall = wall + 1",
+        ])
+    func noticesChangedEvent(change: String) throws {
+        let first = rig()
+        var event = first.message("")
+        event.content = .event(id: "r-1", fields: #""gesture":"tap""#)
+        first.process([.add(event)])
+        first.close()
+        try execute("UPDATE message SET \(change)")
+        let rig = rig()
+        #expect(rig.lines.count == 1 && rig.lines[0].contains("was damaged"), "\(rig.lines)")
+        #expect(rig.statistics.count == 0)
+        rig.close()
+    }
+
     /// Lifetimes are stored as whole milliseconds. What was rounded must have the same checksum when it is read.
     @Test(arguments: [0.0, 0.001, 0.0004, 0.29, 1.005, 4.35, 1e9, 123_456_789.987, 2e12, 1e300])
     func checksumSurvivesRounding(lifetime: Double) throws {
