@@ -139,6 +139,34 @@ import Testing
         #expect(set(facts)["button/dut/calibrate/config"] == nil && set(facts)["button/dut/tare/config"] != nil)
     }
 
+    /// Home Assistant shows what has no category first, and refuses a sensor that has the category of controls.
+    @Test func categoriesFollowPurpose() throws {
+        var facts = facts
+        facts.commands = ["tare", "calibrate", "identify", "restart"]
+        let set = set(facts)
+        func category(_ entity: String) throws -> String? {
+            try #require(set["\(entity)/config"])["entity_category"] as? String
+        }
+        for entity in ["button/dut/tare", "sensor/dut/roll", "sensor/dut/side", "sensor/dut/temperature"] {
+            #expect(try category(entity) == nil, "\(entity)")
+        }
+        for entity in [
+            "button/dut/identify", "binary_sensor/dut/problem", "sensor/dut/configuration", "sensor/dut/rate",
+            "sensor/dut/bus_errors",
+        ] {
+            #expect(try category(entity) == "diagnostic", "\(entity)")
+        }
+        for entity in ["button/dut/calibrate", "button/dut/restart"] {
+            #expect(try category(entity) == "config", "\(entity)")
+        }
+        for (entity, description) in set {
+            let isControl = entity.hasPrefix("number/") || entity.hasPrefix("switch/") || entity.hasPrefix("select/")
+            let isSensor = entity.hasPrefix("sensor/") || entity.hasPrefix("binary_sensor/")
+            let category = description["entity_category"] as? String
+            #expect(isControl ? category == "config" : !isSensor || category != "config", "\(entity)")
+        }
+    }
+
     @Test func omitsUnknownSensor() throws {
         var facts = facts
         facts.sensor = nil

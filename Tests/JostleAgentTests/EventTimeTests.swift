@@ -34,6 +34,15 @@ import Testing
         #expect(later.contains(#""t":1795000005000,"gesture""#))
     }
 
+    /// An event that is sent again has the same time, although the clock was slewed in between. It is corrected only if
+    /// the clock was set.
+    @Test(arguments: [(-100, false), (-99, true), (7, true), (99, true), (100, false)])
+    func ignoresSlewing(milliseconds: Int64, isIgnored: Bool) {
+        let time = EventTime(Timestamp(seconds: 5), clocks(5, wall: 1_795_000_005_000))
+        let later = clocks(9, wall: 1_795_000_009_000 + milliseconds)
+        #expect(time.corrected(later).wall == 1_795_000_005_000 + (isIgnored ? 0 : milliseconds))
+    }
+
     @Test func keepsStoredTimeOfAnotherBoot() {
         let unset = EventTime(Timestamp(seconds: 5), clocks(5, wall: 777, isSet: false))
         let now = clocks(3, boot: "b", wall: 1_795_000_000_000)

@@ -143,9 +143,12 @@ struct RecoveryTests {
         try other.client.publish(
             MQTTMessage(topic: "kept", text: "late", qos: .atLeastOnce), token: 1)
         #expect(await eventually { other.acknowledged.count == 1 })
-        let second = try await RecordedClient.connected(options)
+        // The session does not know what the client subscribes to now.
+        let second = try await RecordedClient.connected(options, subscribingTo: ["added"])
         #expect(second.connections.first?.sessionPresent == true)
         #expect(await eventually { second.messages.map(\.text) == ["late"] })
+        try other.client.publish(MQTTMessage(topic: "added", text: "new", qos: .atLeastOnce), token: 2)
+        #expect(await eventually { second.messages.map(\.text) == ["late", "new"] })
     }
 
     @Test("Of two clients with the same id the first is disconnected, and reports why")

@@ -63,6 +63,23 @@ struct StopTests {
         #expect(await eventually { observer.messages.map(\.text) == ["gone"] })
     }
 
+    /// Without that, the status that the farewell should have changed would stay for ever.
+    @Test("If the broker refuses the farewell, the will is published")
+    func refusedFarewell() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try directory.write("topic readwrite will\n", to: "acl")
+        let broker = try await TestBroker.started(
+            directory: directory, settings: "allow_anonymous true\nacl_file \(rules)")
+        defer { broker.kill() }
+        let observer = try await RecordedClient.connected(.local(broker.port, id: "observer"), subscribingTo: ["will"])
+        var options = MQTTOptions.local(broker.port, id: "refused")
+        options.will = MQTTMessage(topic: "will", text: "gone", qos: .atLeastOnce)
+        let client = try await RecordedClient.connected(options)
+        let farewell = MQTTMessage(topic: "bye", text: "", qos: .atLeastOnce)
+        #expect(client.client.stop(within: .seconds(2), farewell: farewell) == .stopped(undelivered: 0))
+        #expect(await eventually { observer.messages.map(\.text) == ["gone"] })
+    }
+
     @Test("A stuck thread is detached at the deadline, reports nothing from then on, and ends by itself")
     func stuckThread() async throws {
         let broker = try await TestBroker.started()

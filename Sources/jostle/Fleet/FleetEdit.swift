@@ -147,7 +147,8 @@ enum FleetEdit {
         ]
         let rollback = "jostle fleet rollback \(id.text) --to \(highest.number)"
         guard plan.isAheadWithCandidate else {
-            let again = plan.seenNewer == highest.number ? ["To publish revision \(highest.number) again: \(rollback)"] : []
+            let again =
+                plan.seenNewer == highest.number ? ["To publish revision \(highest.number) again: \(rollback)"] : []
             throw CommandFailure(
                 .badData,
                 lines: boards + ["To publish everything again from your files: jostle fleet apply DIRECTORY"] + again)
