@@ -62,17 +62,21 @@ func decodeJSON(_ bytes: [UInt8]) {
 
 // MARK: Recordings
 
-/// Every sample is finite, and times increase.
+/// Every sample is finite, times increase, and the attitude that follows from the samples is one.
 func decodeRecording(_ bytes: [UInt8]) {
     let path = write(bytes, to: "recording.csv")
     do throws(RecordingError) {
         var reader = try RecordingReader(path: path)
+        var pipeline = MotionPipeline(unknownRanges: reader.unknownRanges)
         var last: Timestamp?
         while let sample = try reader.next() {
             require(
                 sample.acceleration.length.isFinite && sample.rotationRate.length.isFinite, "a value is not finite")
             if let last { require(sample.timestamp > last, "the time does not increase") }
             last = sample.timestamp
+            pipeline.process(sample) { event in require(event.strength?.isNaN != true, "a strength is not a number") }
+            let attitude = pipeline.state.attitude
+            require(abs(attitude.normSquared - 1) < 1e-6, "not a rotation: \(attitude)")
         }
     } catch {
         require("\(error)".utf8.count < 2000, "a long message: \(error)")

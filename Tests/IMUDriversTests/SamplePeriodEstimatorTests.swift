@@ -235,6 +235,22 @@ private struct SyntheticStream {
         #expect(abs(estimator.instant(ofSample: 900).seconds(since: before) - 0.015) < 0.003)
     }
 
+    @Test("A count that proves the timestamps too late shortens the steps to half a period, and never turns them back")
+    func shortestStep() {
+        var estimator = SamplePeriodEstimator(nominalPeriod: 0.005)
+        // The first read came 40 ms late.
+        estimator.observe(completed: 10, from: Timestamp(seconds: 5.04), to: Timestamp(seconds: 5.0402))
+        var last = estimator.timestamp(ofSample: 1)
+        for index: Int64 in 2...10 { last = estimator.timestamp(ofSample: index) }
+        estimator.observe(completed: 20, from: Timestamp(seconds: 5.05), to: Timestamp(seconds: 5.0502))
+        for index: Int64 in 11...20 {
+            let timestamp = estimator.timestamp(ofSample: index)
+            let step = timestamp.seconds(since: last) / estimator.period
+            #expect(abs(step - 0.5) < 1e-6, "sample \(index)")
+            last = timestamp
+        }
+    }
+
     @Test("With a single observation, the nominal period holds and the phase lies before the read")
     func firstRead() {
         var estimator = SamplePeriodEstimator(nominalPeriod: 0.005)

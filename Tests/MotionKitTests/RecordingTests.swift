@@ -147,7 +147,7 @@ final class TemporaryFile {
 
     /// Without a comment, the range is unknown, and nothing is marked as clipped.
     @Test func marksNothingAsClippedWithoutRanges() throws {
-        let file = try TemporaryFile("# range: 5\n" + Self.header + "0,1e9,0,0,1e9,0,0\n")
+        let file = try TemporaryFile("# range: 5\n" + Self.header + "0,99999,0,0,9999,0,0\n")
         var reader = try RecordingReader(path: file.path)
         #expect(reader.accelerometerRange == nil)
         #expect(reader.gyroscopeRange == nil)
@@ -195,7 +195,10 @@ final class TemporaryFile {
         MalformedRow("1,1,2,,4,5,6", "az is empty"), MalformedRow("1,1,2,3,,5,6", "gx, gy and gz"),
         MalformedRow("1,1,2,3,4,5,", "gx, gy and gz"), MalformedRow("0,1,2,3,4,5,6", "not later"),
         MalformedRow("-1,1,2,3,4,5,6", "not later"), MalformedRow("1e-10,1,2,3,4,5,6", "not later"),
-        MalformedRow("1e10,1,2,3,4,5,6", "beyond"), MalformedRow("1e300,1,2,3,4,5,6", "beyond"),
+        MalformedRow("1e10,1,2,3,4,5,6", "t_s is 10000000000.0, beyond 9000000000 s"),
+        MalformedRow("1e300,1,2,3,4,5,6", "beyond"),
+        MalformedRow("1,1,-1e238,3,4,5,6", "ay is -1e+238, beyond 100000 m/s²"),
+        MalformedRow("1,1,2,100000.1,4,5,6", "az is"), MalformedRow("1,1,2,3,4,10000.1,6", "beyond 10000 rad/s"),
     ])
     func reportsLineOfMalformedRow(wrong: MalformedRow) throws {
         let content = "# first\n" + Self.header + "0,1,2,3,4,5,6\n" + wrong.row + "\n2,1,2,3,4,5,6\n"
@@ -210,6 +213,7 @@ final class TemporaryFile {
         #expect(try problem(in: header + "0,1,2,3,4,5,6\n")?.line == 2)
         #expect(try problem(in: header + "0,1,2,3,4,5,6,7,8\n")?.line == 2)
         #expect(try problem(in: header + "0,1,2,3,4,5,6,warm\n")?.reason.contains("temp_c") == true)
+        #expect(try problem(in: header + "0,1,2,3,4,5,6,1e5\n")?.reason == "temp_c is 100000.0, beyond 10000 °C")
     }
 
     /// The start of a file, the line of the error, and a word of its reason.
@@ -219,6 +223,7 @@ final class TemporaryFile {
         ("t_s,ax,ay,az,gx,gy,gz,temp\n", 1, "header"), ("t_s,ay,ax,az,gx,gy,gz\n", 1, "header"),
         ("# a\n# accelerometer_range_m_s2: wide\n" + header, 2, "accelerometer_range_m_s2"),
         ("# accelerometer_range_m_s2: -8\n" + header, 1, "accelerometer_range_m_s2"),
+        ("# accelerometer_range_m_s2: 1e200\n" + header, 1, "1e+200, beyond 100000"),
         ("# accelerometer_range_m_s2:\n" + header, 1, "accelerometer_range_m_s2"),
         ("# gyroscope_range_rad_s: nan\n" + header, 1, "gyroscope_range_rad_s"),
         ("# gyroscope_range_rad_s: inf\n" + header, 1, "gyroscope_range_rad_s"),

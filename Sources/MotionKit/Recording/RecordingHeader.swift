@@ -5,6 +5,11 @@ enum RecordingFormat {
     static let header = "t_s,ax,ay,az,gx,gy,gz"
     static let accelerometerRange = "accelerometer_range_m_s2"
     static let gyroscopeRange = "gyroscope_range_rad_s"
+
+    /// The largest values that a recording may contain, m/s² and rad/s: beyond every sensor, and small enough for the
+    /// filter to square them.
+    static let largestAcceleration = 1e5
+    static let largestRotationRate = 1e4
 }
 
 /// The lines of a recording before its rows.
@@ -57,7 +62,10 @@ struct RecordingHeader {
         guard let range = Double(number), range > 0, range.isFinite else {
             throw Malformed(reason: "\(name) is \"\(ForeignText.excerpt(String(number)))\", not a positive number")
         }
-        if name == RecordingFormat.accelerometerRange { accelerometerRange = range } else { gyroscopeRange = range }
+        let isAccelerometer = name == RecordingFormat.accelerometerRange
+        let limit = isAccelerometer ? RecordingFormat.largestAcceleration : RecordingFormat.largestRotationRate
+        guard range <= limit else { throw Malformed(reason: "\(name) is \(range), beyond \(Int(limit))") }
+        if isAccelerometer { accelerometerRange = range } else { gyroscopeRange = range }
     }
 
     /// Checks the line that names the columns. Returns false for an empty line before it.

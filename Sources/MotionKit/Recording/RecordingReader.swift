@@ -29,9 +29,6 @@ package struct RecordingReader: ~Copyable {
     private var lines: LineReader
     private var lastTimestamp: Timestamp?
 
-    /// The largest allowed time, s: it has to fit into 63 bits of nanoseconds.
-    private static let latestTime = 9e9
-
     /// Opens a recording and reads it up to its header.
     ///
     /// - Parameter path: the file; `-` is standard input.
@@ -78,10 +75,6 @@ package struct RecordingReader: ~Copyable {
     }
 
     private mutating func sample(from values: RowValues) throws(RecordingError) -> MotionSample {
-        guard abs(values.time) <= RecordingReader.latestTime else {
-            throw .malformed(
-                path: path, line: line, reason: "t_s is \(values.time), beyond \(RecordingReader.latestTime) seconds")
-        }
         // Compare the rounded times that the samples get: two times less than a nanosecond apart may be equal.
         let timestamp = Timestamp(seconds: values.time)
         if let lastTimestamp, timestamp <= lastTimestamp {

@@ -21,6 +21,16 @@ enum Row {
 
     private static let names = ["t_s", "ax", "ay", "az", "gx", "gy", "gz", "temp_c"]
 
+    /// The largest value of a column, with its unit. Times have to fit into 63 bits of nanoseconds.
+    private static func limit(ofColumn column: Int) -> (value: Double, unit: String) {
+        switch column {
+        case 0: (9e9, "s")
+        case 1...3: (RecordingFormat.largestAcceleration, "m/s²")
+        case 4...6: (RecordingFormat.largestRotationRate, "rad/s")
+        default: (10_000, "°C")
+        }
+    }
+
     /// Parses a zero-terminated line.
     init(parsing text: UnsafeBufferPointer<CChar>, hasTemperature: Bool) {
         let expected = hasTemperature ? 8 : 7
@@ -49,6 +59,11 @@ enum Row {
                     return
                 }
             case .value(let value):
+                let limit = Row.limit(ofColumn: column)
+                guard abs(value) <= limit.value else {
+                    self = .malformed("\(Row.names[column]) is \(value), beyond \(Int(limit.value)) \(limit.unit)")
+                    return
+                }
                 switch column {
                 case 0:
                     values.time = value

@@ -141,6 +141,20 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(fake.value("iio:device0", "buffer/enable") == "0")
     }
 
+    /// A frame without a temperature: the attribute is read, (raw + offset) · scale in thousandths of a degree.
+    @Test("Reads the temperature from its attributes, and NaN while the driver cannot tell it")
+    func thermometer() throws {
+        try fake.add(
+            0, hardware: "i2c-1/1-0068",
+            ["name": "mpu6050", "in_temp_raw": "-521", "in_temp_scale": "2.941176", "in_temp_offset": "12420"])
+        try fake.add(1, hardware: "i2c-1/1-0018", ["name": "lis3dh"])
+        let thermometer = try #require(IIOThermometer(try fake.device(0)))
+        #expect(abs(thermometer.celsius() - 34.997) < 0.001)
+        try fake.set("iio:device0", "in_temp_raw", to: "busy")
+        #expect(thermometer.celsius().isNaN)
+        #expect(IIOThermometer(try fake.device(1)) == nil)
+    }
+
     @Test("Converts timestamps of the boot-time clock; refuses a wall clock that cannot be changed")
     func clocks() throws {
         try fake.add(0, hardware: "i2c-1/1-006a", FakeIIO.lsm6dsoAccelerometer)
