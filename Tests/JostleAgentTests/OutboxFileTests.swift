@@ -357,8 +357,6 @@ import Testing
         rig.process((1...8).map { .acknowledged($0) })
         rig.pass(5)
         rig.process([])
-        rig.pass(5)
-        rig.process([])
         #expect(rig.statistics.failure == nil && rig.statistics.unstored == 0 && rig.statistics.count == 2)
         #expect(rig.lines.last == "the outbox can be written again")
         let next = self.rig(in: try killed())
