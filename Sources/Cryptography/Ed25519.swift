@@ -50,12 +50,15 @@ package final class SigningKey {
     ///
     /// - Returns: `nil` if there is none, or it is encrypted or of another kind.
     package static func read(pem text: String) -> SigningKey? {
-        let bytes = Array(text.utf8)
-        guard let input = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { return nil }
-        defer { BIO_free(input) }
-        // Without a callback, the last argument is the passphrase. Without one, OpenSSL would ask at the terminal.
-        var passphrase: [CChar] = [0]
-        let key = PEM_read_bio_PrivateKey(input, nil, nil, &passphrase)
+        var text = text
+        // OpenSSL reads the bytes in place: they must last until it has read them.
+        let key = text.withUTF8 { bytes -> OpaquePointer? in
+            guard let input = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+            defer { BIO_free(input) }
+            // Without a callback, the last argument is the passphrase. Without one, OpenSSL would ask at the terminal.
+            var passphrase: [CChar] = [0]
+            return PEM_read_bio_PrivateKey(input, nil, nil, &passphrase)
+        }
         ERR_clear_error()
         guard let key else { return nil }
         guard EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 else {

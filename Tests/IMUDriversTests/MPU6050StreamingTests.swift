@@ -137,6 +137,38 @@ import Testing
         #expect(rig.samples.map { $0.flags.contains(.afterGap) } == [true] + rig.samples.dropFirst().map { _ in false })
     }
 
+    /// 60 frames are 300 ms; the chip would need an oscillator that is many times as fast.
+    @Test("Repeats a count that is ahead of the clock; if it stays, delivers nothing of it", arguments: [1, 120])
+    func countAheadOfClock(polls: Int) {
+        let rig = MPU6050Rig()
+        rig.stream()
+        // The period is an assumption in the first 1.5 s, and measured after that.
+        for _ in 1..<polls {
+            rig.advance()
+            rig.expectDue()
+            rig.poll()
+        }
+        rig.advance()
+        rig.script.expectCount(14 * 60)
+        rig.expectDue()
+        #expect(rig.poll().event == .none)
+        #expect(rig.samples.count >= 3 && rig.status.misalignments == 0)
+
+        rig.advance()
+        rig.script.expectCount(14 * 60)
+        rig.script.expectCount(14 * 62)
+        rig.expectFIFOStart()
+        rig.poll()
+        #expect(rig.samples.isEmpty && rig.status.misalignments == 1)
+        rig.advance()
+        rig.expectDue()
+        guard case .gap(_, .misaligned) = rig.poll().event else {
+            Issue.record("the gap was not reported")
+            return
+        }
+        #expect(rig.samples.allSatisfy { $0.timestamp <= rig.clock.now() })
+    }
+
     @Test(
         "An overflow empties the FIFO, delivers nothing of it, and is reported as a gap", arguments: [1012, 1022, 1024])
     func overflow(count: Int) throws {

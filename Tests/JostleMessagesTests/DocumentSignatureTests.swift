@@ -20,6 +20,18 @@ import Testing
         #expect(VerificationKey(bytes: [1, 2, 3]) == nil)
     }
 
+    /// OpenSSL reads the key's text in place, while other threads allocate memory.
+    @Test func readsKeyEveryTime() async throws {
+        let pem = try #require(SigningKey.generate()?.pem)
+        let isRead = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<4 {
+                group.addTask { (0..<1000).allSatisfy { _ in SigningKey.read(pem: "# comment\n" + pem) != nil } }
+            }
+            return await group.allSatisfy { $0 }
+        }
+        #expect(isRead)
+    }
+
     private func hex(_ text: String) -> [UInt8] {
         stride(from: 0, to: text.count, by: 2).compactMap { index in
             let start = text.index(text.startIndex, offsetBy: index)

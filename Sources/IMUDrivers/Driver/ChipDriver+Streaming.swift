@@ -8,6 +8,11 @@ enum StreamLimits {
     /// Delay before a count that shows a partial frame is read again, seconds.
     static var partialFramePause: Double { 0.001 }
 
+    /// By how much a count may be ahead of the clock, frames and seconds, whichever is longer: estimates have errors, and
+    /// the FIFO may have had a frame when it was started.
+    static var framesAhead: Double { 16 }
+    static var secondsAhead: Double { 0.1 }
+
     /// Interruptions without a sample in between after which the chip is brought up from scratch.
     static var interruptionLimit: Int { 3 }
 
@@ -43,6 +48,7 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
             return try interrupt(fifo.reportsOverflow ? .overflow : .misaligned)
         }
         guard !mayHaveOverflowed(fill, taken: 0, by: fill.after) else { return try interrupt(.overflow) }
+        guard !isAheadOfClock(fill) else { return try interrupt(.misaligned) }
         guard fill.isWholeFrames else {
             if progress.notePartialFrame() { return try interrupt(.misaligned) }
             return IMUPoll(next: fill.after.advanced(bySeconds: StreamLimits.partialFramePause))
@@ -92,11 +98,11 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return clock.now().seconds(since: progress.lastAnswer) < timeout
     }
 
-    /// Reads the FIFO's count, twice if it shows a partial frame.
+    /// Reads the FIFO's count, twice if it shows a partial frame or more frames than there can be.
     private mutating func readFill() throws(IMUFault) -> Fill {
         do throws(BusError) {
             let fill = try readFillOnce()
-            return fill.isWholeFrames ? fill : try readFillOnce()
+            return fill.isWholeFrames && !isAheadOfClock(fill) ? fill : try readFillOnce()
         } catch {
             throw .bus(error)
         }
@@ -109,6 +115,23 @@ extension ChipDriver where Bus: ~Copyable, Line: ~Copyable {
         return Fill(
             bytes: part.fill(UnsafeRawBufferPointer(buffer.registers)), frameLength: fifo.frameLength,
             before: before, after: after)
+    }
+
+    /// Whether a count shows more frames than the chip can have measured by then. The count was garbled, or the host's
+    /// clock stood still. The samples would get times that are still to come.
+    private func isAheadOfClock(_ fill: Fill) -> Bool {
+        // A larger count means that the chip reports an overflow.
+        guard fill.bytes <= fifo.size else { return false }
+        let completed = progress.taken + Int64(fill.frames)
+        let complete: Timestamp
+        if estimator.isSettled {
+            complete = estimator.instant(ofSample: completed)
+        } else {
+            let shortest = (1 - SamplePeriodEstimator.widestTolerance) * estimator.nominalPeriod
+            complete = progress.begunAt.advanced(bySeconds: Double(completed) * shortest)
+        }
+        let allowed = max(StreamLimits.secondsAhead, StreamLimits.framesAhead * estimator.period)
+        return complete.seconds(since: fill.after) > allowed
     }
 
     /// Whether the FIFO may have overflowed between the count and `instant`, given that `taken` bytes had been read.

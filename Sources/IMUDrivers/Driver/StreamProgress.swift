@@ -4,6 +4,8 @@ internal import MotionCore
 struct StreamProgress: BitwiseCopyable {
     /// Frames read from the FIFO since its last start.
     private(set) var taken: Int64 = 0
+    /// When the FIFO was last emptied and started.
+    private(set) var begunAt = Timestamp(nanoseconds: 0)
     /// When the FIFO last had a frame, or was started.
     private(set) var lastFill = Timestamp(nanoseconds: 0)
     /// When the bus last answered while samples were flowing.
@@ -21,6 +23,7 @@ struct StreamProgress: BitwiseCopyable {
     mutating func begin(at now: Timestamp) {
         taken = 0
         partialFrameCounts = 0
+        begunAt = now
         lastFill = now
         lastAnswer = now
     }
