@@ -10,12 +10,13 @@ internal import CMotionMath
 /// It needs a gyroscope, since an accelerometer does not see turns about the vertical. Without one, nothing is
 /// recognised; see `Gesture.needingGyroscope`.
 struct TurnRecognizer: ~Copyable {
+    // First, because Swift 6.3.1 with -sanitize=thread takes the first value of the struct for the pointer.
+    private let axes: UnsafeMutablePointer<AxisRotation>
     /// The settings; change them with `apply(_:)`.
     private(set) var settings: TurnSettings
 
     /// The factor by which sensitivity divides the needed angle and rate.
     private var gain: Double
-    private let axes: UnsafeMutablePointer<AxisRotation>
     /// The attitude integrated from the rates alone: corrections of the vertical are not turns.
     private var attitude = Quaternion.identity
     /// Whether nothing is rotating and nothing has for a while.
