@@ -116,7 +116,9 @@ public final class MotionManager: Sendable {
             let thread = WorkerThread(name: "jostle-start") { [self] in
                 continuation.resume(returning: startResult())
             }
-            if thread == nil { continuation.resume(returning: .failure(.resources)) }
+            guard let thread else { return continuation.resume(returning: .failure(.resources)) }
+            // Detached: nobody waits for its end.
+            thread.join(within: 0)
         }
         try result.get()
     }

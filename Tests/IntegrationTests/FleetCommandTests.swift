@@ -327,8 +327,9 @@ import Testing
         #expect(merged == ["sensor": ["rate": "50 Hz"], "gestures": ["shake": ["sensitivity": 7]]])
     }
 
-    /// The broker was killed before it stored the latest document, which the boards have, and this machine as well.
-    @Test func lostDocumentIsPublishedAgainFromHistory() async throws {
+    /// The broker was killed before it stored the latest document, which the boards have, and this machine as well: it
+    /// saw it at the broker, or was cut off right after it had sent it.
+    @Test(arguments: ["json", "sent"]) func lostDocumentIsPublishedAgainFromHistory(kept: String) async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let boards = try await SimulatedBoards(broker.port, [.init(id: "washer-1", behaviour: .isSilent)])
@@ -337,6 +338,11 @@ import Testing
             let set = try await fleet(broker, "set", "--all", "gestures.shake.sensitivity=\(value)", "--no-wait")
             #expect(set.status == 0, "\(set.errors)")
         }
+        let files = FileManager.default.enumerator(atPath: directory.path("state"))?.compactMap { $0 as? String }
+        let latest = try #require(files?.first { $0.contains("/all.2.") && $0.hasSuffix(".json") })
+        #expect(files?.contains { $0.hasSuffix(".sent") } == false)
+        let file = directory.path("state/\(latest)")
+        #expect(rename(file, file.dropLast(4) + kept) == 0)
         boards.publish(
             "jostle/washer-1/config/reported",
             #"{"run":"1","layers":{"all":{"status":"applied","revision":2,"hash":"0123456789abcdef"}}}"#)

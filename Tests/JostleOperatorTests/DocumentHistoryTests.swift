@@ -43,6 +43,35 @@ import Testing
         #expect(history.revisions(of: .all).first?.number == 2)
     }
 
+    private func publication(_ revision: Int64, _ config: String = "{}") throws -> FleetPublication {
+        let document = stored(revision, config)
+        let layer = try #require(document.layer)
+        return try FleetPublication(
+            DocumentDraft(copying: layer, by: nil, at: nil, note: nil), of: .all, revision: revision,
+            topics: FleetTopics(prefix: "jostle"))
+    }
+
+    /// A broker that is killed right after it has passed a document on may have lost it.
+    @Test func keepsWhatWasSentUntilItIsSeen() throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let history = history()
+        try history.keep([.all: stored(6)])
+        try history.keep(sending: [publication(7), publication(7, #"{"log":{}}"#)])
+        try history.keep(sending: [publication(7)])
+        #expect(history.numbers == [.all: 6] && history.sentNumbers == [.all: [7]])
+        #expect(history.revisions(of: .all).compactMap(\.number) == [6])
+        #expect(history.sentRevisions(of: .all).count == 2)
+        // An older one proves nothing; a newer one replaces both.
+        try history.keep([.all: stored(5)])
+        #expect(history.sentRevisions(of: .all).count == 2)
+        try history.keep([.all: stored(8)])
+        #expect(history.sentNumbers.isEmpty && history.numbers == [.all: 8])
+        for revision in 9...40 { try history.keep(sending: [publication(Int64(revision))]) }
+        #expect(history.sentNumbers == [.all: Set((21...40).map { Int64($0) })])
+        try history.keep([.all: stored(21)])
+        #expect(history.sentNumbers == [.all: Set((22...40).map { Int64($0) })])
+    }
+
     @Test func leavesOutGarbageAndOtherBrokers() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try history().keep([.all: StoredDocument(.all, Array("{".utf8))])

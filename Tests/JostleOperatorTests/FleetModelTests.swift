@@ -137,6 +137,25 @@ import Testing
         #expect(RevisionPlan(for: .group("x"), in: model).next == 1)
     }
 
+    @Test func knowsWhetherTheLostDocumentIsKept() {
+        let messages: KeyValuePairs = [
+            "_all/config": layer(6, "{}"), "a/config/reported": report(#""all":{"status":"applied","revision":7}"#),
+        ]
+        func isKept(seen: Int64, sent: Set<Int64>) -> Bool {
+            var model = fleet(messages)
+            model.seenNumbers = [.all: seen]
+            model.sentNumbers = [.all: sent]
+            return RevisionPlan(for: .all, in: model).isAheadKept
+        }
+        #expect(!isKept(seen: 6, sent: []) && isKept(seen: 7, sent: []))
+        #expect(isKept(seen: 6, sent: [7, 8]) && !isKept(seen: 6, sent: [6, 8]))
+        // What was only sent is no proof that the broker lost something.
+        var model = fleet(["_all/config": layer(6, "{}")])
+        model.sentNumbers = [.all: [7]]
+        let plan = RevisionPlan(for: .all, in: model)
+        #expect(!plan.isAheadKept && plan.isUpToDate && plan.next == 7)
+    }
+
     @Test func devicesAheadOfTheBrokerAreFound() {
         let model = fleet([
             "_all/config": layer(2, "{}"), "a/config/reported": report(#""all":{"status":"missing","revision":41}"#),

@@ -59,6 +59,20 @@ import Testing
         #expect(throws: SensorError.self) { try manager.start() }
     }
 
+    /// The stack of a thread that was neither joined nor detached is never freed: 8 MiB of address space each.
+    @Test func asynchronousStartsLeaveNoThreads() async throws {
+        func addressSpace() throws -> Int {
+            let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ").first
+            return try #require(pages.flatMap { Int($0) }) * sysconf(Int32(_SC_PAGESIZE))
+        }
+        let manager = MotionManager(sensor: .virtual("no such trajectory"))
+        let before = try addressSpace()
+        for _ in 1...300 {
+            await #expect(throws: SensorError.self) { try await manager.start() }
+        }
+        #expect(try addressSpace() - before < 1 << 30)
+    }
+
     @Test func startsAndStopsRepeatedly() async throws {
         let manager = MotionManager(settings: .shakesOnly)
         let phases = Journal<GesturePhase>()

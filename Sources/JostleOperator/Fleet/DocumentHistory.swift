@@ -6,6 +6,9 @@ package import LinuxSystem
 ///
 /// Each broker and prefix has a directory of its own. A file is the message as it was on the broker. They are in the order
 /// in which this machine first saw them: after the loss of a broker, revisions may begin with 1 again.
+///
+/// A document is also kept before it is sent, until the broker has been seen to hold it or a later one: a broker that ends
+/// in that moment may have passed it on to boards and lost it.
 package struct DocumentHistory: Sendable {
     /// The most files that are kept for one document; those that were seen first are removed.
     package static let maximumRevisions = 20
@@ -30,27 +33,63 @@ package struct DocumentHistory: Sendable {
         let readable = documents.filter { $0.value.revision != nil }
         guard !readable.isEmpty else { return }
         FileContents.makeDirectories(directory)
-        var files = names()
+        let names = names()
         for (id, stored) in readable {
             guard let revision = stored.revision else { continue }
-            let name = DocumentHistory.name(id, revision)
-            var kept = files[id] ?? []
-            guard !kept.contains(where: { $0.name == name }) else { continue }
-            try FileContents.replace("\(directory)/\(name)", with: stored.bytes)
-            kept.append(Entry(name: name, number: revision.number, seenAt: .max))
-            while kept.count > DocumentHistory.maximumRevisions {
-                try FileContents.remove("\(directory)/\(kept.removeFirst().name)")
+            for entry in names[id] ?? [] where !entry.isSeen && entry.number <= revision.number {
+                try FileContents.remove("\(directory)/\(entry.name)")
             }
-            files[id] = kept
+            try add(id, revision, stored.bytes, isSeen: true, beside: names)
         }
     }
 
-    /// The highest revision number of each document.
-    package var numbers: [FleetDocumentID: Int64] { names().compactMapValues { $0.map(\.number).max() } }
+    /// Keeps documents that are about to be sent.
+    ///
+    /// - Throws: why a file cannot be written.
+    package func keep(sending publications: [FleetPublication]) throws(SystemFailure) {
+        guard !publications.isEmpty else { return }
+        FileContents.makeDirectories(directory)
+        let names = names()
+        for publication in publications {
+            try add(publication.document, publication.revision, publication.bytes, isSeen: false, beside: names)
+        }
+    }
 
-    /// The kept revisions of a document, the one that was first seen last at the beginning.
-    package func revisions(of id: FleetDocumentID) -> [StoredDocument] {
-        (names()[id] ?? []).reversed().compactMap { entry in
+    private func add(
+        _ id: FleetDocumentID, _ revision: DocumentRevision, _ bytes: [UInt8], isSeen: Bool,
+        beside names: [FleetDocumentID: [Entry]]
+    ) throws(SystemFailure) {
+        var kept = (names[id] ?? []).filter { $0.isSeen == isSeen }
+        let name = DocumentHistory.name(id, revision, isSeen: isSeen)
+        guard !kept.contains(where: { $0.name == name }) else { return }
+        try FileContents.replace("\(directory)/\(name)", with: bytes)
+        kept.append(Entry(name: name, number: revision.number, isSeen: isSeen, keptAt: .max))
+        for old in kept.dropLast(DocumentHistory.maximumRevisions) {
+            try FileContents.remove("\(directory)/\(old.name)")
+        }
+    }
+
+    /// The highest revision number that was seen of each document.
+    package var numbers: [FleetDocumentID: Int64] {
+        names().compactMapValues { $0.filter(\.isSeen).map(\.number).max() }
+    }
+
+    /// The revision numbers of documents that were sent, and have not been seen at the broker.
+    package var sentNumbers: [FleetDocumentID: Set<Int64>] {
+        names().compactMapValues { entries in
+            let numbers = Set(entries.filter { !$0.isSeen }.map(\.number))
+            return numbers.isEmpty ? nil : numbers
+        }
+    }
+
+    /// The revisions that were seen of a document, the one that was first seen last at the beginning.
+    package func revisions(of id: FleetDocumentID) -> [StoredDocument] { documents(id, areSeen: true) }
+
+    /// The revisions of a document that were sent, and have not been seen at the broker; the last one at the beginning.
+    package func sentRevisions(of id: FleetDocumentID) -> [StoredDocument] { documents(id, areSeen: false) }
+
+    private func documents(_ id: FleetDocumentID, areSeen: Bool) -> [StoredDocument] {
+        (names()[id] ?? []).filter { $0.isSeen == areSeen }.reversed().compactMap { entry in
             do throws(SystemFailure) {
                 let limit = DocumentEnvelope.maximumBytes + 1
                 let bytes = try FileContents.bytes(of: "\(directory)/\(entry.name)", limit: limit)
@@ -67,17 +106,19 @@ package struct DocumentHistory: Sendable {
     private struct Entry {
         var name: String
         var number: Int64
-        /// When this machine first saw it, nanoseconds since 1970.
-        var seenAt: Int64
+        /// Whether the broker held it.
+        var isSeen: Bool
+        /// When this machine first saw or sent it, nanoseconds since 1970.
+        var keptAt: Int64
     }
 
-    /// `group.laundry.12.0f3a….json`: an id has no dots.
-    private static func name(_ id: FleetDocumentID, _ revision: DocumentRevision) -> String {
+    /// `group.laundry.12.0f3a….json`, or `….sent`: an id has no dots.
+    private static func name(_ id: FleetDocumentID, _ revision: DocumentRevision, isSeen: Bool) -> String {
         let layer = id.text.split(separator: ":").joined(separator: ".")
-        return "\(layer).\(revision.number).\(revision.shortHash).json"
+        return "\(layer).\(revision.number).\(revision.shortHash).\(isSeen ? "json" : "sent")"
     }
 
-    /// The files in the order in which this machine first saw them. None if they cannot be read.
+    /// The files in the order in which this machine first saw or sent them. None if they cannot be read.
     private func names() -> [FleetDocumentID: [Entry]] {
         var files: [String] = []
         do throws(SystemFailure) {
@@ -88,12 +129,14 @@ package struct DocumentHistory: Sendable {
         var names: [FleetDocumentID: [Entry]] = [:]
         for name in files {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            guard parts.count >= 4, parts.last == "json", let number = Int64(parts[parts.count - 3]),
+            guard parts.count >= 4, parts.last == "json" || parts.last == "sent",
+                let number = Int64(parts[parts.count - 3]),
                 let id = FleetDocumentID(parts.dropLast(3).joined(separator: ":"))
             else { continue }
             let time = DirectoryContents.modificationTime("\(directory)/\(name)") ?? 0
-            names[id, default: []].append(Entry(name: name, number: number, seenAt: time))
+            names[id, default: []].append(
+                Entry(name: name, number: number, isSeen: parts.last == "json", keptAt: time))
         }
-        return names.mapValues { $0.sorted { ($0.seenAt, $0.number) < ($1.seenAt, $1.number) } }
+        return names.mapValues { $0.sorted { ($0.keptAt, $0.number) < ($1.keptAt, $1.number) } }
     }
 }

@@ -29,6 +29,9 @@ package struct FleetModel: Sendable {
     /// The highest revision number of each document that this machine has seen earlier.
     package var seenNumbers: [FleetDocumentID: Int64] = [:]
 
+    /// The revision numbers that this machine sent earlier, and has not seen at the broker.
+    package var sentNumbers: [FleetDocumentID: Set<Int64>] = [:]
+
     /// The number of messages that were ignored, and the first of them.
     package private(set) var skippedMessages = 0
     package private(set) var firstSkipped: [Skipped] = []

@@ -230,8 +230,11 @@ package final class FleetSession {
         if messages.contains(where: \.retain) { lastRetained = WallClock.monotonic }
     }
 
-    /// Takes the revision numbers that this machine has seen earlier.
-    package func remember(_ numbers: [FleetDocumentID: Int64]) { model.seenNumbers = numbers }
+    /// Takes the revision numbers that this machine has seen earlier, and those that it sent without seeing them.
+    package func remember(_ seen: [FleetDocumentID: Int64], sent: [FleetDocumentID: Set<Int64>]) {
+        model.seenNumbers = seen
+        model.sentNumbers = sent
+    }
 
     // MARK: Publishing
 

@@ -28,6 +28,9 @@ package struct RevisionPlan: Equatable, Sendable {
     /// document, got an older one back, or the document was removed.
     package let seenNewer: Int64?
 
+    /// Whether this machine keeps the newest document that devices have and the broker does not.
+    package let isAheadKept: Bool
+
     /// The devices whose numbers are beyond what most devices would accept. They are not counted: one device that reports
     /// a huge number must not make the next document too large a step for all others.
     package let implausible: [Claim]
@@ -77,6 +80,9 @@ package struct RevisionPlan: Equatable, Sendable {
         seenNewer = isSeenCredible && seen > (isHeldCredible ? held ?? 0 : 0) ? seen : nil
         let base = isHeldCredible ? held ?? 0 : 0
         ahead = credible.filter { $0.number > base }
+        let highest = credible.last?.number ?? 0
+        let isSent = model.sentNumbers[document]?.contains(highest) ?? false
+        isAheadKept = highest > base && (highest == seenNewer || isSent)
         isAheadWithCandidate = boards.contains { board in
             guard let layer = board.status(of: document), layer.isCandidate else { return false }
             return (layer.acceptedNumber ?? 0) > base && (layer.acceptedNumber ?? 0) <= limit

@@ -40,7 +40,7 @@ extension FleetCommand {
         let place = present.flatMap { revisions.firstIndex(of: $0) }
         let before = revisions[(place.map { $0 + 1 } ?? 0)...]
         let earlier =
-            if let number { revisions.first { $0.number == number } } else {
+            if let number { connection.revision(number, of: id) } else {
                 before.first { !hasSameContent($0, present) }
             }
         guard let earlier else { throw noRevision(id, number, revisions) }

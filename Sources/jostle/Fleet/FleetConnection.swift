@@ -51,7 +51,7 @@ struct FleetConnection {
         }
         let connection = FleetConnection(
             session: session, settings: settings, signer: signer, history: history)
-        session.remember(history.numbers)
+        session.remember(history.numbers, sent: history.sentNumbers)
         connection.keepDocuments()
         FleetNames(session.model).keep(stateDirectory: Configuration.stateDirectory)
         connection.reportSkipped()
@@ -76,8 +76,27 @@ struct FleetConnection {
         }
     }
 
+    /// Keeps documents that are about to be published, so that `rollback --to` finds them if the broker loses them at once.
+    func keep(sending publications: [FleetPublication]) {
+        do throws(SystemFailure) {
+            try history.keep(sending: publications)
+        } catch {
+            Output.errors("jostle: the documents cannot be kept for jostle fleet rollback: \(error)")
+        }
+    }
+
     /// The kept revisions of a document, the one that was first seen last at the beginning.
     func revisions(of document: FleetDocumentID) -> [StoredDocument] { history.revisions(of: document) }
+
+    /// A kept revision of a document. Among several of this number: one that the broker held, else the one that boards
+    /// have, else the one that was sent last.
+    func revision(_ number: Int64, of document: FleetDocumentID) -> StoredDocument? {
+        if let seen = history.revisions(of: document).first(where: { $0.number == number }) { return seen }
+        let sent = history.sentRevisions(of: document).filter { $0.number == number }
+        let statuses = model.boards.values.compactMap { $0.status(of: document) }
+        let hashes = Set(statuses.filter { $0.revision == number }.compactMap(\.hash))
+        return sent.first { $0.revision.map { hashes.contains($0.shortHash) } ?? false } ?? sent.first
+    }
 
     /// Reads documents by their own topics before they are changed, if the broker may not have sent them.
     func complete(_ documents: [FleetDocumentID]) throws(CommandFailure) {

@@ -148,13 +148,13 @@ enum FleetEdit {
         let rollback = "jostle fleet rollback \(id.text) --to \(highest.number)"
         guard plan.isAheadWithCandidate else {
             let again =
-                plan.seenNewer == highest.number ? ["To publish revision \(highest.number) again: \(rollback)"] : []
+                plan.isAheadKept ? ["To publish revision \(highest.number) again: \(rollback)"] : []
             throw CommandFailure(
                 .badData,
                 lines: boards + ["To publish everything again from your files: jostle fleet apply DIRECTORY"] + again)
         }
         // The files may contain what was being tried.
-        let place = plan.seenNewer == highest.number ? "" : ", on the machine that published it"
+        let place = plan.isAheadKept ? "" : ", on the machine that published it"
         throw CommandFailure(
             .badData,
             lines: boards + [

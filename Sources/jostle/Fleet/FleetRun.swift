@@ -106,6 +106,7 @@ enum FleetRun {
         of publications: [FleetPublication], _ connection: FleetConnection
     ) throws(CommandFailure) -> [FleetDocumentID: FleetSession.DocumentOutcome] {
         do throws(FleetSessionError) {
+            connection.keep(sending: publications)
             let outcomes = try connection.session.publish(publications)
             connection.keepDocuments()
             return outcomes

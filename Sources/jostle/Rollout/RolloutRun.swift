@@ -392,6 +392,7 @@ struct RolloutRun {
         // The devices may have the candidates from now on, even if the broker's answer is lost.
         let wasUnderWay = isUnderWay
         isUnderWay = isUnderWay || drafts.values.contains { $0.content.contains { $0.name == "candidate" } }
+        connection.keep(sending: publications)
         let outcomes = try connection.session.publish(publications)
         if !outcomes.values.contains(.stored) { isUnderWay = wasUnderWay }
         connection.keepDocuments()
