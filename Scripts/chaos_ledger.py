@@ -210,12 +210,12 @@ class Ledger:
         local = magnitude(report["settings"], local_key)
         floor, life = account.local_floor
         if local is not None and local < floor - 1e-6:
-            # What is set at home is in force at once and written when the disk permits it.
-            if life is not None and any(each.ended_without_disk for each in agent.lives[life:]):
-                self.notes["settings reported while the disk failed, and lost by a kill"] += 1
-            else:
-                self.violation(name, f"{local_key} was reported as {floor}, and now as {local}",
-                               f"life {life} before, {agent.life.number} now")
+            self.violation(name, f"{local_key} was reported as {floor}, and now as {local}",
+                           f"life {life} before, {agent.life.number} now")
+        # What is set at home is in force at once and written when the disk permits it.
+        if "not_kept" in report:
+            self.notes["settings reported as not on disk yet"] += 1
+            return
         account.local_floor = local or 0.0, agent.life.number
 
     def judge_rollback(self, name, agent, layer, entry):

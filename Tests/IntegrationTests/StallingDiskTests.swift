@@ -126,7 +126,7 @@ struct StallingDiskTests {
             #expect(await observer.availability("online", count: 2 * round - 1), "\(agent.errors)")
             let value = round % 9 + 1
             try observer.publish(MQTTMessage(topic: "jostle/dut/set/\(key)", text: "\(value)", qos: .atLeastOnce))
-            #expect(await observer.sees { try Self.sensitivity($0) == value }, "\(agent.errors)")
+            #expect(await observer.sees { try Self.keptSensitivity($0) == value }, "\(agent.errors)")
             agent.kill()
             #expect(await observer.availability("offline", count: 2 * round), "the will")
             let stored = try? String(contentsOfFile: directory.path("state/local-settings.json"), encoding: .utf8)
@@ -135,9 +135,11 @@ struct StallingDiskTests {
         #expect(lost == 0, "\(lost) of \(rounds) lost")
     }
 
-    /// The shake sensitivity in the last report.
-    private static func sensitivity(_ observer: Observer) throws -> Int? {
-        let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
+    /// The shake sensitivity in the last report; `nil` if it is not on disk yet.
+    private static func keptSensitivity(_ observer: Observer) throws -> Int? {
+        let report = try observer.objects("config/reported").last
+        guard report?["not_kept"] == nil else { return nil }
+        let settings = report?["settings"] as? [String: Any]
         let gestures = settings?["gestures"] as? [String: [String: Any]]
         return gestures?["shake"]?["sensitivity"] as? Int
     }

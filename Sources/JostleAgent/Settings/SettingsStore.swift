@@ -6,8 +6,9 @@ internal import MotionCore
 /// Keeps the configuration: receives values on `…/set/<key>` and the fleet's layers, applies and stores them, and
 /// reports the settings in force.
 ///
-/// A value that is set at home is applied and written at once. The report waits until it is on disk, so that a reported
-/// value survives a crash, but not for long if the disk is slow. `FleetLayers` does the same for the fleet's layers, with
+/// A value that is set at home is applied and written at once. The report waits until it is on disk, but not for long if
+/// the disk is slow: then it says `not_kept`, and the next one follows when the value is on disk. So a value that was
+/// reported without `not_kept` survives a crash. `FleetLayers` does the same for the fleet's layers, with
 /// more care: they are stored before they are applied.
 struct SettingsStore: Participant {
     /// Only the report has a token: if the client had no room for it, it is published later.
@@ -64,6 +65,8 @@ struct SettingsStore: Participant {
     private var writes = TokenBucket(capacity: SettingsStore.writeBurst, rate: 1 / SettingsStore.writeInterval)
     /// Why the layer is not stored; `nil` if it is stored or about to be.
     private var failure: String?
+    /// What the last report said of that.
+    private var reportedNotKept: String?
 
     /// When the report is due; `nil` if nothing changed.
     private var reportDue: Timestamp?
@@ -351,7 +354,6 @@ struct SettingsStore: Participant {
         if let failure, self.failure == nil {
             effects = [.log(.error, "cannot save the locally set values: \(failure)")]
         }
-        if failure != self.failure { makeReportDue(at: now.monotonic) }
         self.failure = failure
         switch storage {
         case .writing(let hasChanged):
@@ -361,6 +363,7 @@ struct SettingsStore: Participant {
         // An earlier state was written; the present one is still due.
         case .due, .stored: break
         }
+        if notKept != reportedNotKept { makeReportDue(at: now.monotonic) }
         return effects + report(at: now)
     }
 
@@ -376,10 +379,14 @@ struct SettingsStore: Participant {
         return reportDue?.advanced(bySeconds: SettingsStore.reportInterval)
     }
 
+    /// Why values that were set at home would be lost in a crash; `nil` if they are on disk.
+    private var notKept: String? { failure ?? (storage == .stored ? nil : "not written yet") }
+
     /// Publishes the settings in force, if a report is due.
     private mutating func report(at now: ClockReading) -> Effects {
         guard isConnected, let due = reportEarliest, now.monotonic >= due else { return [] }
         reportDue = nil
+        reportedNotKept = notKept
         lastReport = now.monotonic
         duplicates.sent(at: now.wall)
         let message = MQTTMessage(topic: topics.reported, payload: payload(at: now), qos: .atLeastOnce, retain: true)
@@ -394,7 +401,7 @@ struct SettingsStore: Participant {
             .init("refused", .array((kept + refusals).map { $0.json })),
         ]
         members += fleet.report(stack, at: now.monotonic)
-        if let failure { members.append(.init("not_kept", .string(failure))) }
+        if let notKept { members.append(.init("not_kept", .string(notKept))) }
         if !keysForRestart.isEmpty {
             members.append(.init("restart_required", .array(keysForRestart.map { .string($0) })))
         }
