@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <mosquitto.h>
 #include <openssl/ssl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -20,9 +21,9 @@ static _Thread_local struct {
 typedef ssize_t read_function(int, void *, size_t);
 typedef int ssl_read_function(SSL *, void *, int);
 
-// Looked up before any thread starts, if possible. Two threads that look up at once find the same.
-static read_function *system_read;
-static ssl_read_function *system_ssl_read;
+// Looked up at the first call. Two threads that look up at once find the same.
+static _Atomic(read_function *) system_read;
+static _Atomic(ssl_read_function *) system_ssl_read;
 
 void mosquitto_limit_begin(struct mosquitto *client, struct mosquitto_packet_limit *limit) {
     reading.limit = limit;
@@ -122,14 +123,22 @@ static ssize_t checked(void *buffer, ssize_t count) {
 // Replace the functions of the same names. The linker exports them because libmosquitto, which is linked in, calls them.
 
 __attribute__((visibility("default"), used)) ssize_t read(int descriptor, void *buffer, size_t size) {
-    if (system_read == NULL) { system_read = (read_function *)dlsym(RTLD_NEXT, "read"); }
-    const ssize_t count = system_read(descriptor, buffer, size);
+    read_function *original = atomic_load_explicit(&system_read, memory_order_relaxed);
+    if (original == NULL) {
+        original = (read_function *)dlsym(RTLD_NEXT, "read");
+        atomic_store_explicit(&system_read, original, memory_order_relaxed);
+    }
+    const ssize_t count = original(descriptor, buffer, size);
     // With TLS, these are encrypted bytes.
     return reading.limit != NULL && reading.ssl == NULL && descriptor == reading.socket ? checked(buffer, count) : count;
 }
 
 __attribute__((visibility("default"), used)) int SSL_read(SSL *ssl, void *buffer, int size) {
-    if (system_ssl_read == NULL) { system_ssl_read = (ssl_read_function *)dlsym(RTLD_NEXT, "SSL_read"); }
-    const int count = system_ssl_read(ssl, buffer, size);
+    ssl_read_function *original = atomic_load_explicit(&system_ssl_read, memory_order_relaxed);
+    if (original == NULL) {
+        original = (ssl_read_function *)dlsym(RTLD_NEXT, "SSL_read");
+        atomic_store_explicit(&system_ssl_read, original, memory_order_relaxed);
+    }
+    const int count = original(ssl, buffer, size);
     return reading.limit != NULL && ssl == reading.ssl ? (int)checked(buffer, count) : count;
 }
