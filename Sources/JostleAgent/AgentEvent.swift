@@ -79,7 +79,7 @@ extension ParticipantEvent {
             self = .rejected(token, topic: topic, failure)
         case .disconnected(let end), .refused(let end):
             self = .disconnected(
-                undelivered: end.undelivered.compactMap(own), isOwnFault: end.failure.isOwnFault)
+                undelivered: end.undelivered.compactMap(own), end.failure)
         case .stopped(let undelivered): self = .disconnected(undelivered: undelivered.compactMap(own))
         case .connecting, .rejected(nil, _, _): return nil
         }

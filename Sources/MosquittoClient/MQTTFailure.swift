@@ -79,6 +79,14 @@ package struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringCon
     package static let packetTooLarge = MQTTReason(rawValue: 0x95)
     package static let quotaExceeded = MQTTReason(rawValue: 0x97)
     package static let payloadFormatInvalid = MQTTReason(rawValue: 0x99)
+    package static let retainNotSupported = MQTTReason(rawValue: 0x9A)
+    package static let qosNotSupported = MQTTReason(rawValue: 0x9B)
+
+    /// The reasons of a DISCONNECT that may be the answer to a message (MQTT 5, 3.14.2.1).
+    static let reasonsOfMessages: Set<MQTTReason> = [
+        .unspecified, MQTTReason(rawValue: 0x83), .notAuthorised, .topicNameInvalid, .packetTooLarge, .quotaExceeded,
+        .payloadFormatInvalid, .retainNotSupported, .qosNotSupported,
+    ]
 
     /// The reason that corresponds to an MQTT 3.1.1 CONNACK return code (section 3.2.2.3 there).
     init(connack311 code: Int32) {
@@ -199,6 +207,15 @@ extension MQTTFailure {
                 MOSQ_ERR_INVAL, MOSQ_ERR_MALFORMED_UTF8, MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_OVERSIZE_PACKET,
             ].map(\.rawValue).contains(code)
         default: true
+        }
+    }
+
+    /// Whether the broker ended the connection for a reason that may be a message.
+    package var mayBeForMessage: Bool {
+        switch self {
+        case .closed, .network(code: ECONNRESET), .network(code: EPIPE): true
+        case .closedByBroker(let reason): MQTTReason.reasonsOfMessages.contains(reason)
+        default: false
         }
     }
 

@@ -68,7 +68,7 @@ struct FleetBench {
     }
 
     mutating func disconnect(isOwnFault: Bool = false) {
-        bench.deliver(.disconnected(undelivered: [], isOwnFault: isOwnFault))
+        bench.deliver(.disconnected(undelivered: [], isOwnFault ? .network(code: ENETUNREACH) : .silent))
     }
 
     /// Answers all subscriptions, and delivers what is retained.

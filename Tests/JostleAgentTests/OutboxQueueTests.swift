@@ -142,6 +142,25 @@ import Testing
         #expect(outbox.count == waiting.count && rows(outbox) == waiting && outbox.dropped == 0)
     }
 
+    /// A message that the broker refuses waits for days, and thousands of later ones are delivered and deleted.
+    @Test func releasesMemoryBehindAMessageThatWaits() {
+        var outbox = outbox(count: 300, bytes: 1 << 20, 1...1)
+        let first = outbox.takeChanges()
+        outbox.changesWereWritten(first)
+        for number in 2...5000 {
+            let token = outbox.append(message(number))
+            let written = outbox.takeChanges()
+            outbox.changesWereWritten(written)
+            outbox.send { $0.token.row == 1 ? .skip : .send } _: { _ in }
+            outbox.acknowledge(token)
+            #expect(outbox.memoryCount < 300)
+        }
+        #expect(outbox.count == 1 && outbox.bytes == 2 && outbox.dropped == 0)
+        outbox.changesWereWritten(outbox.takeChanges())
+        #expect(outbox.rowsToDelete == 0)
+        #expect(sent(&outbox).map(\.token) == [1])
+    }
+
     // MARK: Age
 
     /// Messages of second 0: without an age limit, for 30 s, without one, for 60 s.

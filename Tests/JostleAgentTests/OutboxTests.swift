@@ -1,3 +1,4 @@
+import Glibc
 import JostleMessages
 import MosquittoClient
 import MotionCore
@@ -18,6 +19,8 @@ import Testing
         var sent: [Int64] = []
         var lines: [String] = []
         var reportsHealth = false
+        /// The number of messages sent that are marked as delayed.
+        var delayed = 0
 
         mutating func pass(_ seconds: Double) {
             clocks.monotonic = clocks.monotonic.advanced(bySeconds: seconds)
@@ -29,8 +32,10 @@ import Testing
         mutating func add(_ count: Int = 1, qos: MQTTQoS = .atLeastOnce, topic: String = "t") {
             let message = OutgoingMessage(
                 topic: topic, content: .fixed([1]), qos: qos, time: EventTime(clocks.monotonic, clocks))
-            carryOut(outbox.apply(Array(repeating: .add(message), count: count), at: clocks))
+            apply(Array(repeating: .add(message), count: count))
         }
+
+        mutating func apply(_ updates: [Outbox.Update]) { carryOut(outbox.apply(updates, at: clocks)) }
 
         mutating func deliver(_ event: ParticipantEvent<OutboxToken>) { carryOut(outbox.handle(event, at: clocks)) }
 
@@ -56,7 +61,9 @@ import Testing
         private mutating func carryOut(_ effects: Outbox.Effects) {
             for effect in effects {
                 switch effect {
-                case .publish(_, let token): sent.append(token?.row ?? 0)
+                case .publish(let message, let token):
+                    sent.append(token?.row ?? 0)
+                    if String(decoding: message.payload, as: UTF8.self).contains(#""delayed":true"#) { delayed += 1 }
                 case .log(_, let text): lines.append(text)
                 case .request(.write(let batch)): batches.append(batch)
                 case .request(.reportHealth): reportsHealth = true
@@ -276,10 +283,196 @@ import Testing
         #expect(bench.takeSent() == [1])
         bench.reportsHealth = false
         bench.acknowledge(1)
-        #expect(bench.takeSent() == [2, 3, 5] && bench.outbox.statistics.refusals.isEmpty)
+        #expect(bench.takeSent() == [2] && bench.outbox.statistics.refusals.isEmpty)
         #expect(bench.lines.count == 2 && bench.lines[1].contains("again") && bench.reportsHealth)
-        bench.acknowledge(2, 3, 4, 5)
+        #expect(!bench.outbox.isSettled, "the others are sent before a shutdown")
+        bench.acknowledge(4, 2)
+        #expect(bench.takeSent() == [3], "one at a time: a quota may be used up again soon")
+        bench.pass(60)
+        bench.acknowledge(3)
+        #expect(bench.takeSent() == [5])
+        bench.acknowledge(5)
+        bench.add(2)
+        while !bench.batches.isEmpty { bench.answer(Self.written) }
+        #expect(bench.takeSent() == [6, 7], "after a minute, several at once")
+        bench.acknowledge(6, 7)
         #expect(bench.outbox.statistics.count == 0)
+    }
+
+    /// A quota that frees and is used up again and again: the topic stays known, and the log is not filled.
+    @Test func staysCarefulWithARateQuota() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add(100)
+        bench.answer(Self.written)
+        _ = bench.takeSent()
+        for row in 1...100 as ClosedRange<Int64> { bench.refuse(row) }
+        for row in 1...20 as ClosedRange<Int64> {
+            bench.pass(10)
+            #expect(bench.takeSent() == [row])
+            bench.acknowledge(row)
+            #expect(bench.takeSent() == [row + 1])
+            bench.refuse(row + 1)
+            #expect(bench.outbox.statistics.refusals.count == 1)
+        }
+        #expect(bench.lines.count < 12, "\(bench.lines)")
+        #expect(bench.outbox.statistics.count == 80)
+    }
+
+    /// The topic of each event is another one, and none may be published to.
+    @Test func limitsLinesAboutManyTopics() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        for number in 1...50 {
+            bench.add(topic: "t/\(number)")
+            bench.answer(Self.written)
+            bench.refuse(Int64(number), .notAuthorised, topic: "t/\(number)")
+        }
+        #expect(bench.lines.count <= 7 && bench.outbox.statistics.refusals.count == 50, "\(bench.lines)")
+    }
+
+    /// A quota refuses the beginning of a gesture and accepts its end, because both were on their way.
+    @Test func marksWhatALaterMessageHasOvertaken() throws {
+        var bench = Bench()
+        bench.deliver(.connected)
+        let fields = OutgoingMessage.Content.event(id: "1", fields: #""phase":"began""#)
+        let began = OutgoingMessage(topic: "t", content: fields, time: EventTime(bench.clocks.monotonic, bench.clocks))
+        bench.apply([.add(began)])
+        bench.add()
+        bench.answer(Self.written)
+        bench.answer(Self.written)
+        #expect(bench.takeSent() == [1, 2] && bench.delayed == 0)
+        bench.refuse(1)
+        bench.acknowledge(2)
+        #expect(bench.takeSent() == [1] && bench.delayed == 1, "no automation acts on it")
+    }
+
+    @Test(
+        "Tries the next message when the one that was tried can never be accepted, or has left",
+        arguments: ["rejected", "dropped", "not sent"])
+    func goesOnAfterATry(outcome: String) {
+        var bench = Bench()
+        var limits = OutboxLimits()
+        limits.count = 3
+        bench.outbox = Outbox(OutboxFile.Opened(), limits: limits, eventExpiry: 3600)
+        bench.deliver(.connected)
+        bench.add(3)
+        bench.answer(Self.written)
+        for row in 1...3 as ClosedRange<Int64> { bench.refuse(row) }
+        _ = bench.takeSent()
+        bench.pass(10)
+        #expect(bench.takeSent() == [1])
+        switch outcome {
+        case "rejected":
+            bench.refuse(1, .packetTooLarge)
+            #expect(bench.takeSent() == [2])
+            bench.acknowledge(2)
+        case "dropped":
+            // A new event takes its place while it is on its way.
+            bench.add()
+            bench.answer(Self.written)
+            bench.acknowledge(1)
+            #expect(bench.takeSent() == [2])
+        default:
+            bench.add()
+            bench.answer(Self.written)
+            bench.deliver(.notSent([OutboxToken(row: 1)]))
+            bench.pass(0.3)
+            #expect(bench.takeSent() == [2])
+            bench.acknowledge(2)
+        }
+        #expect(bench.outbox.statistics.refusals.isEmpty)
+    }
+
+    /// A deadline that has passed and changes nothing would keep the processor busy.
+    @Test func waitsForRoomBeforeATry() throws {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add()
+        bench.answer(Self.written)
+        bench.refuse(1)
+        bench.add(200, topic: "other")
+        bench.answer(Self.written)
+        _ = bench.takeSent()
+        bench.pass(10)
+        #expect(bench.takeSent().isEmpty)
+        let full = try #require(bench.outbox.nextDeadline)
+        #expect(full > bench.clocks.monotonic)
+        bench.acknowledge(2)
+        #expect(bench.takeSent() == [1])
+        // The client has no room after all.
+        bench.deliver(.notSent([OutboxToken(row: 1)]))
+        let later = try #require(bench.outbox.nextDeadline)
+        #expect(later > bench.clocks.monotonic)
+        bench.pass(0.3)
+        #expect(bench.takeSent() == [1])
+    }
+
+    // MARK: Brokers that end the connection
+
+    @Test(
+        "Finds the message because of which the broker ends each connection, and delivers the others",
+        arguments: [
+            .closed, .closedByBroker(.notAuthorised), .network(code: ECONNRESET),
+        ] as [MQTTFailure])
+    func findsWhatEndsConnections(failure: MQTTFailure) {
+        var bench = Bench()
+        bench.add(topic: "forbidden")
+        bench.answer(Self.written)
+        bench.add(2, topic: "other")
+        bench.answer(Self.written)
+        func reconnect() -> [Int64] {
+            bench.pass(2)
+            bench.deliver(.connected)
+            let sent = bench.takeSent()
+            if sent.contains(1) {
+                bench.deliver(.disconnected(undelivered: sent.map { OutboxToken(row: $0) }, failure))
+            }
+            return sent
+        }
+        #expect((1...2).map { _ in reconnect() } == [[1, 2, 3], [1, 2, 3]])
+        #expect((1...3).map { _ in reconnect() } == [[1], [1], [1]])
+        #expect(reconnect() == [2, 3])
+        #expect(
+            bench.outbox.statistics.refusals
+                == ["each time a message to forbidden is sent, the connection ends: \(failure)"])
+        bench.acknowledge(2, 3)
+        // Each further try costs a connection. It is ever later.
+        bench.pass(10)
+        #expect(bench.takeSent() == [1])
+        bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)], failure))
+        #expect(reconnect() == [])
+        bench.pass(17)
+        #expect(bench.takeSent() == [])
+        bench.pass(1)
+        #expect(bench.takeSent() == [1])
+        bench.acknowledge(1)
+        #expect(bench.outbox.statistics.refusals.isEmpty && bench.outbox.statistics.count == 0)
+    }
+
+    /// A bad network, or a broker that restarts and answers in between, is not for a message.
+    @Test func blamesNoMessageForABadNetwork() {
+        var bench = Bench()
+        bench.add(2)
+        bench.answer(Self.written)
+        for failure in [.silent, .timedOut, .network(code: ETIMEDOUT), .closedByBroker(.sessionTakenOver)]
+            as [MQTTFailure]
+        {
+            for _ in 0..<10 {
+                bench.deliver(.connected)
+                #expect(bench.takeSent() == [1, 2])
+                bench.deliver(.disconnected(undelivered: [1, 2].map { OutboxToken(row: $0) }, failure))
+            }
+        }
+        for row in 2...20 as ClosedRange<Int64> {
+            bench.deliver(.connected)
+            #expect(bench.takeSent().count == 2)
+            bench.acknowledge(row)
+            bench.deliver(.disconnected(undelivered: [OutboxToken(row: 1)], .closed))
+            bench.add()
+            bench.answer(Self.written)
+        }
+        #expect(bench.outbox.statistics.refusals.isEmpty)
     }
 
     @Test func triesRefusedMessagesOnANewConnection() {

@@ -51,9 +51,8 @@ enum ParticipantEvent<Token: Hashable & Sendable>: Sendable {
     case rejected(Token, topic: String, MQTTFailure)
     /// The client had no room for these messages. They are the last ones of a list of effects.
     case notSent([Token])
-    /// The connection was lost or could not be made. These messages came back. `isOwnFault`: the cause is certainly this
-    /// device or its network, not the broker.
-    case disconnected(undelivered: [Token], isOwnFault: Bool = false)
+    /// The connection was lost or could not be made. These messages came back.
+    case disconnected(undelivered: [Token], MQTTFailure = .silent)
     /// A file was written, or a write failed. A failed write is retried without another request.
     case fileWritten(StateFile, failure: String?)
 }

@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
@@ -77,6 +78,9 @@ struct Outbox: Participant {
 
     private var isConnected = false
     private var refusals = TopicRefusals()
+    private var enders = ConnectionEnders()
+    /// Whether a message waits for room at the client, or for the disk, and the ones after it with it.
+    private var isSendingStopped = false
     private let eventExpiry: Double?
 
     private var deletionsDue: Timestamp?
@@ -89,6 +93,7 @@ struct Outbox: Participant {
     private var loggedTotals: (dropped: UInt64, expired: UInt64)
     private var storedTotals: (dropped: UInt64, expired: UInt64)?
     private var losses = TokenBucket.lines
+    private var refusalLines = TokenBucket.lines
 
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
@@ -126,7 +131,7 @@ struct Outbox: Participant {
     var isSettled: Bool {
         if case .underWay = writing { return false }
         guard !hasUrgentChanges else { return false }
-        return !isConnected || queue.sent + (refusals.isEmpty ? 0 : queue.countWaiting(refusals.holds)) == queue.count
+        return !isConnected || queue.sent + (refusals.isEmpty ? 0 : queue.countWaiting(refusals.refuses)) == queue.count
     }
 
     // MARK: Input
@@ -167,31 +172,64 @@ struct Outbox: Participant {
         case .connected:
             isConnected = true
             refusals.connected(at: now.monotonic)
-        case .disconnected(let undelivered, _):
-            isConnected = false
-            sendDue = nil
-            queue.requeue(undelivered, wereSent: true)
+        case .disconnected(let undelivered, let failure):
+            effects = disconnected(undelivered, failure, at: now.monotonic)
         case .acknowledged(let token):
-            if !refusals.isEmpty, let topic = queue.topic(of: token), refusals.accepted(topic) {
-                effects = [.log(.info, "the broker accepts messages to \(topic) again"), .request(.reportHealth)]
-            }
-            queue.acknowledge(token)
+            effects = acknowledged(token, at: now.monotonic)
         case .rejected(let token, let topic, let failure):
             effects = rejected(token, topic, failure, at: now.monotonic)
         case .notSent(let tokens):
-            if !refusals.isEmpty { for token in tokens { queue.topic(of: token).map { refusals.wasNotTried($0) } } }
+            for token in tokens { refusals.endTry(token) }
             queue.requeue(tokens, wereSent: false)
             sendDue = now.monotonic.advanced(bySeconds: Outbox.sendPause)
+            isSendingStopped = true
             return []
         case .subscriptionAnswered, .message, .fileWritten: return []
         }
         return effects + update(at: now, isIdle: false)
     }
 
+    private mutating func disconnected(
+        _ undelivered: [OutboxToken], _ failure: MQTTFailure, at now: Timestamp
+    ) -> Effects {
+        isConnected = false
+        sendDue = nil
+        queue.requeue(undelivered, wereSent: true)
+        // A message that ended connections before was on its way again.
+        for token in failure.mayBeForMessage ? undelivered : [] {
+            guard let topic = refusals.endTry(token), refusals.endsConnections(topic) else { continue }
+            return refused(topic, failure, wasTried: true, at: now)
+        }
+        guard let token = enders.disconnected(undelivered: undelivered, failure), let message = queue.message(token)
+        else { return [] }
+        return refused(message.topic, failure, wasTried: false, at: now)
+    }
+
+    private mutating func acknowledged(_ token: OutboxToken, at now: Timestamp) -> Effects {
+        let message = queue.message(token)
+        // The client acknowledges the others, which the broker does not answer.
+        if message?.qos != .atMostOnce { enders.answered() }
+        let triedTopic = refusals.endTry(token)
+        queue.acknowledge(token)
+        guard !refusals.isEmpty, let topic = triedTopic ?? message?.topic else { return [] }
+        queue.markOvertaken(by: token, topic: topic)
+        guard case .changed(let count) = refusals.accepted(topic, at: now) else { return [] }
+        return change("the broker accepts messages to \(topic) again", .info, count, at: now)
+    }
+
+    /// Something changed about a topic for the `count`th time. A quota may change its mind many times.
+    private mutating func change(_ text: String, _ level: Log.Level, _ count: Int, at now: Timestamp) -> Effects {
+        guard ConnectionLog.isLogged(count), refusalLines.admit(at: now) != nil else { return [.request(.reportHealth)] }
+        let times = count > 1 ? ", \(count) times so far" : ""
+        return [.log(level, text + times), .request(.reportHealth)]
+    }
+
     /// The broker or the client rejected a message.
     private mutating func rejected(
         _ token: OutboxToken, _ topic: String, _ failure: MQTTFailure, at now: Timestamp
     ) -> Effects {
+        if failure.concernsMessage { enders.answered() }
+        let wasTried = refusals.endTry(token) != nil
         guard failure.mayPass else {
             queue.drop(token)
             guard losses.admit(at: now) != nil else { return [] }
@@ -203,15 +241,18 @@ struct Outbox: Participant {
             sendDue = now.advanced(bySeconds: Outbox.sendPause)
             return []
         }
-        guard refusals.refused(topic, failure, at: now) else { return [] }
-        return [
-            .log(.warning, Outbox.refusal(of: topic, failure) + "; they are kept and tried again"),
-            .request(.reportHealth),
-        ]
+        return refused(topic, failure, wasTried: wasTried, at: now)
+    }
+
+    private mutating func refused(
+        _ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp
+    ) -> Effects {
+        guard case .changed(let count) = refusals.refused(topic, failure, wasTried: wasTried, at: now) else { return [] }
+        return change(Outbox.refusal(of: topic, failure) + "; they are kept and tried again", .warning, count, at: now)
     }
 
     var nextDeadline: Timestamp? {
-        var deadlines = [upkeepDue, checkpointDue, sendDue, isConnected ? refusals.nextTry : nil]
+        var deadlines = [upkeepDue, checkpointDue, sendDue, isConnected && !isSendingStopped ? refusals.nextTry : nil]
         switch writing {
         case .idle: deadlines.append(deletionsDue)
         case .underWay(_, let since):
@@ -249,23 +290,32 @@ struct Outbox: Participant {
 
     private mutating func send(at now: ClockReading) -> Effects {
         guard isConnected else { return [] }
+        isSendingStopped = true
         if let sendDue, now.monotonic < sendDue { return [] }
         sendDue = nil
         var effects: Effects = []
-        var room = window - queue.sent
+        var room = min(window, enders.limit ?? window) - queue.sent
+        var isStopped = false
         let eventExpiry = self.eventExpiry
         let waitsForDisk = hasFile && failure == nil
         var refusals = self.refusals
         queue.send { entry in
-            guard room > 0, !(waitsForDisk && entry.isInMemoryOnly) else { return .stop }
+            guard room > 0, !(waitsForDisk && entry.isInMemoryOnly) else {
+                isStopped = true
+                return .stop
+            }
             let topic = entry.message.topic
-            return !refusals.holds(topic) || refusals.tries(topic, at: now.monotonic) ? .send : .skip
+            let isSent = !refusals.holds(topic) || refusals.tries(topic, with: entry.token, at: now.monotonic)
+            return isSent ? .send : .skip
         } _: { entry in
-            effects.append(.publish(entry.message.message(at: now, eventExpiry: eventExpiry), entry.token))
+            let message = entry.message.message(
+                at: now, eventExpiry: eventExpiry, isOvertaken: entry.isOvertaken)
+            effects.append(.publish(message, entry.token))
             room -= 1
         }
-        // While there is no room, a topic may not have had its turn.
-        if room > 0, refusals.forgetUntried(at: now.monotonic) { effects.append(.request(.reportHealth)) }
+        // Otherwise, a topic may not have had its turn.
+        if !isStopped, refusals.forgetUntried(at: now.monotonic) { effects.append(.request(.reportHealth)) }
+        isSendingStopped = isStopped
         self.refusals = refusals
         return effects
     }
@@ -414,7 +464,11 @@ struct Outbox: Participant {
     // MARK: Log texts
 
     private static func refusal(of topic: String, _ failure: MQTTFailure) -> String {
-        "the broker refuses messages to \(topic): \(failure.messageDescription)"
+        switch failure {
+        case .refused: "the broker refuses messages to \(topic): \(failure.messageDescription)"
+        case .library: "cannot send messages to \(topic): \(failure.messageDescription)"
+        default: "each time a message to \(topic) is sent, the connection ends: \(failure.messageDescription)"
+        }
     }
 
     private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {

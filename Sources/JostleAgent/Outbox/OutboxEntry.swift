@@ -10,6 +10,9 @@ struct OutboxEntry: Sendable {
     /// Whether the file has an outdated time, because the clock was set after the row was written.
     var hasStaleTime = false
 
+    /// Whether the broker accepted a later message to the same topic while it refused this one.
+    var isOvertaken = false
+
     /// Whether the message was sent before it was in the file.
     var wasSentFromMemory = false
 

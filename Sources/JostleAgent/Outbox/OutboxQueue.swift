@@ -16,6 +16,9 @@ struct OutboxQueue: Sendable {
     /// No entry before this index is due to be written.
     private var nextToWrite = 0
     private var lastRow: Int64 = 0
+    /// The number of entries that have ended since the array was last compacted. An entry whose row had to be deleted
+    /// counts twice.
+    private var ended = 0
     /// Whether a message was added while the clock was not set, and whether a stored time needs correction.
     private var mayHaveUnsetTimes = false
     private(set) var hasTimeToCorrect = false
@@ -122,8 +125,8 @@ struct OutboxQueue: Sendable {
         }
     }
 
-    /// The topic of a message; `nil` if it is finished.
-    func topic(of token: OutboxToken) -> String? { index(of: token).map { entries[$0].message.topic } }
+    /// A message that is not finished.
+    func message(_ token: OutboxToken) -> OutgoingMessage? { index(of: token).map { entries[$0].message } }
 
     /// The number of messages that wait although the topic is one of these.
     func countWaiting(_ isIncluded: (String) -> Bool) -> Int {
@@ -134,6 +137,16 @@ struct OutboxQueue: Sendable {
     mutating func acknowledge(_ token: OutboxToken) {
         if let index = index(of: token) { finish(index) }
         compact()
+    }
+
+    /// Marks the messages to a topic that wait although this later one was accepted.
+    mutating func markOvertaken(by token: OutboxToken, topic: String) {
+        for index in min(nextToSend, entries.count)..<entries.count {
+            guard entries[index].token < token else { return }
+            if entries[index].delivery == .waiting, entries[index].message.topic == topic {
+                entries[index].isOvertaken = true
+            }
+        }
     }
 
     /// Drops a message that will never be accepted.
@@ -198,6 +211,10 @@ struct OutboxQueue: Sendable {
         entries[index].delivery = .done
         count -= 1
         bytes -= entries[index].message.size
+        // The entry may stay for long, and is in no limit.
+        entries[index].message.topic = ""
+        entries[index].message.content = .fixed([])
+        ended += 1
         if entries[index].storage == .stored { rowsToDelete += 1 }
         advanceFirst()
     }
@@ -246,7 +263,9 @@ struct OutboxQueue: Sendable {
             if entries[index].hasStaleTime { hasTimeToCorrect = true }
         }
         for row in changes.removed {
-            if let index = place(of: row), entries[index].storage == .deleting { entries[index].storage = .unneeded }
+            guard let index = place(of: row), entries[index].storage == .deleting else { continue }
+            entries[index].storage = .unneeded
+            ended += 1
         }
         advanceFirst()
         compact()
@@ -292,14 +311,20 @@ struct OutboxQueue: Sendable {
         while first < entries.count, entries[first].isOver { first += 1 }
     }
 
-    /// Removes finished entries from the array, rarely enough to keep the amortised cost per message constant.
+    /// Removes finished entries from the array, rarely enough to keep the amortised cost per message constant. They may
+    /// be anywhere: a message that the broker refuses stays while thousands of later ones come and go.
     private mutating func compact() {
-        guard first > 64, first > entries.count / 2 else { return }
-        entries.removeFirst(first)
-        nextToSend = max(0, nextToSend - first)
-        nextToWrite = max(0, nextToWrite - first)
+        guard ended > 64, ended > entries.count / 2 else { return }
+        ended = 0
+        nextToSend -= entries[..<min(nextToSend, entries.count)].count { $0.isOver }
+        nextToWrite -= entries[..<min(nextToWrite, entries.count)].count { $0.isOver }
+        entries.removeAll { $0.isOver }
         first = 0
+        advanceFirst()
     }
+
+    /// The number of entries in memory, finished ones included.
+    var memoryCount: Int { entries.count }
 
     /// The index of the entry with this row; `nil` if it is finished.
     private func place(of row: Int64) -> Int? {

@@ -41,10 +41,14 @@ struct OutgoingMessage: Equatable, Sendable {
     }
 
     /// The MQTT message to send now. The broker keeps an event for `eventExpiry` seconds for offline subscribers.
-    func message(at clocks: ClockReading, eventExpiry: Double?) -> MQTTMessage {
-        var message = MQTTMessage(topic: topic, payload: payload(at: clocks), qos: qos, retain: isRetained)
+    ///
+    /// An event that others have overtaken is marked as delayed even if it is not old.
+    func message(at clocks: ClockReading, eventExpiry: Double?, isOvertaken: Bool = false) -> MQTTMessage {
+        let isDelayed = isOvertaken || isDelayed(at: clocks)
+        var message = MQTTMessage(
+            topic: topic, payload: payload(at: clocks, isDelayed: isDelayed), qos: qos, retain: isRetained)
         // Delayed messages are not urgent for any receiver, so a backlog is sent without pauses between messages.
-        message.isSpaced = !isDelayed(at: clocks)
+        message.isSpaced = !isDelayed
         if let lifetime {
             let left = lifetime - (time.age(at: clocks) ?? 0)
             message.properties.messageExpiry = UInt32(min(max(left.rounded(.up), 1), 4e9))
@@ -59,14 +63,14 @@ struct OutgoingMessage: Equatable, Sendable {
         time.boot != clocks.boot || (time.age(at: clocks) ?? 0) > OutgoingMessage.delay
     }
 
-    private func payload(at clocks: ClockReading) -> [UInt8] {
+    private func payload(at clocks: ClockReading, isDelayed: Bool) -> [UInt8] {
         switch content {
         case .fixed(let bytes): return bytes
         case .event(let id, let fields):
             let corrected = time.corrected(clocks)
             var object = Payloads.head(id: id, at: corrected.wall)
             if !corrected.isClockSet { object.add("clock", "unset") }
-            if isDelayed(at: clocks) { object.add("delayed", true) }
+            if isDelayed { object.add("delayed", true) }
             object.add(fields: fields)
             return object.bytes
         }

@@ -5,11 +5,14 @@ internal import MotionCore
 /// access list may be completed.
 ///
 /// A topic is tried with one message at a time, ever later, while the others wait. So their order is kept, and a broker
-/// that refuses a thousand messages is asked once.
+/// that refuses a thousand messages is asked once. After the broker has accepted a message, the others follow one by
+/// one for a while, because a quota may be used up again soon.
 struct TopicRefusals {
     /// Seconds until the first retry, and the longest time between two.
     static let firstPause = 10.0
     static let longestPause = 600.0
+    /// Seconds after the broker accepted messages again until it is trusted to accept several at once.
+    static let cautionTime = 60.0
 
     private struct Refusal {
         var failure: MQTTFailure
@@ -17,64 +20,116 @@ struct TopicRefusals {
         var until: Timestamp
         /// Whether a message to the topic is on its way again.
         var isBeingTried = false
+        /// When the broker accepted messages again; `nil` while it refuses them.
+        var accepted: Timestamp?
+        /// How often the broker began to refuse messages.
+        var count = 1
     }
 
     private var refusals: [String: Refusal] = [:]
+    /// The topics of the messages that are on their way again. Such a message may have left the queue meanwhile.
+    private var tried: [OutboxToken: String] = [:]
 
+    /// Whether messages to no topic must wait.
     var isEmpty: Bool { refusals.isEmpty }
 
     /// The topics in alphabetical order, with the reason for each.
     var reasons: [(topic: String, failure: MQTTFailure)] {
-        refusals.sorted { $0.key < $1.key }.map { ($0.key, $0.value.failure) }
+        refusals.filter { $0.value.accepted == nil }.sorted { $0.key < $1.key }.map { ($0.key, $0.value.failure) }
     }
 
-    /// Whether messages to a topic must wait.
+    /// Whether messages to a topic are sent one at a time, or not at all.
     func holds(_ topic: String) -> Bool { refusals[topic] != nil }
 
-    /// When a topic is tried next; `nil` if none is.
-    var nextTry: Timestamp? { refusals.values.filter { !$0.isBeingTried }.map(\.until).min() }
+    /// Whether the broker accepts no messages to a topic.
+    func refuses(_ topic: String) -> Bool { refusals[topic].map { $0.accepted == nil } ?? false }
 
-    /// The broker refused a message. Returns whether it is the first to its topic.
-    mutating func refused(_ topic: String, _ failure: MQTTFailure, at now: Timestamp) -> Bool {
-        var refusal = refusals[topic] ?? Refusal(failure: failure, pause: TopicRefusals.firstPause, until: now)
-        let isFirst = refusals[topic] == nil
-        // Messages that were sent together are refused one after another: they count once.
-        if isFirst || refusal.isBeingTried {
-            if !isFirst { refusal.pause = min(2 * refusal.pause, TopicRefusals.longestPause) }
-            refusal.until = now.advanced(bySeconds: refusal.pause)
-        }
-        refusal.failure = failure
-        refusal.isBeingTried = false
-        refusals[topic] = refusal
-        return isFirst
+    /// Whether the broker ended connections because of messages to a topic.
+    func endsConnections(_ topic: String) -> Bool { refusals[topic].map { !$0.failure.concernsMessage } ?? false }
+
+    /// When a topic is tried next; `nil` if none is.
+    var nextTry: Timestamp? {
+        refusals.values.filter { !$0.isBeingTried && $0.accepted == nil }.map(\.until).min()
     }
 
-    /// The broker accepted a message. Returns whether it had refused messages to the topic.
-    mutating func accepted(_ topic: String) -> Bool { refusals.removeValue(forKey: topic) != nil }
-
-    /// Begins to try a topic. Returns whether it is due.
-    mutating func tries(_ topic: String, at now: Timestamp) -> Bool {
+    /// Begins to try a topic with a message. Returns whether it is due.
+    mutating func tries(_ topic: String, with token: OutboxToken, at now: Timestamp) -> Bool {
         guard let refusal = refusals[topic], !refusal.isBeingTried, now >= refusal.until else { return false }
         refusals[topic]?.isBeingTried = true
+        tried[token] = topic
         return true
     }
 
-    /// A message that was tried came back, and the broker has said nothing.
-    mutating func wasNotTried(_ topic: String) { refusals[topic]?.isBeingTried = false }
+    /// A message is no longer on its way. Returns its topic if it was one that was tried.
+    @discardableResult
+    mutating func endTry(_ token: OutboxToken) -> String? {
+        guard let topic = tried.removeValue(forKey: token) else { return nil }
+        refusals[topic]?.isBeingTried = false
+        return topic
+    }
 
-    /// There is a new connection, maybe to another broker: every topic is due.
-    mutating func connected(at now: Timestamp) {
-        for topic in refusals.keys {
-            refusals[topic]?.isBeingTried = false
+    /// What the broker's answer changes.
+    enum Change {
+        case none
+        /// Messages to the topic are refused from now on, or accepted. The number says how often that happened.
+        case changed(count: Int)
+    }
+
+    /// The broker refused a message, which `wasTried` or was sent before the others had to wait.
+    mutating func refused(_ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp) -> Change {
+        guard var refusal = refusals[topic] else {
+            refusals[topic] = Refusal(
+                failure: failure, pause: TopicRefusals.firstPause, until: now.advanced(bySeconds: TopicRefusals.firstPause))
+            return .changed(count: 1)
+        }
+        defer { refusals[topic] = refusal }
+        refusal.failure = failure
+        if refusal.accepted != nil {
+            refusal.accepted = nil
+            refusal.count += 1
+            refusal.until = now.advanced(bySeconds: refusal.pause)
+            return .changed(count: refusal.count)
+        }
+        // Messages that were sent together are refused one after another: they count once.
+        if wasTried {
+            refusal.pause = min(2 * refusal.pause, TopicRefusals.longestPause)
+            refusal.until = now.advanced(bySeconds: refusal.pause)
+        }
+        return .none
+    }
+
+    /// The broker accepted a message.
+    mutating func accepted(_ topic: String, at now: Timestamp) -> Change {
+        guard let refusal = refusals[topic] else { return .none }
+        guard let accepted = refusal.accepted else {
+            refusals[topic]?.accepted = now
             refusals[topic]?.until = now
+            return .changed(count: refusal.count)
+        }
+        if now.seconds(since: accepted) >= TopicRefusals.cautionTime, !refusal.isBeingTried { refusals[topic] = nil }
+        return .none
+    }
+
+    /// There is a new connection, maybe to another broker: every topic is due, except those because of which the broker
+    /// ended a connection.
+    mutating func connected(at now: Timestamp) {
+        tried = [:]
+        for (topic, refusal) in refusals {
+            refusals[topic]?.isBeingTried = false
+            if refusal.failure.concernsMessage { refusals[topic]?.until = now }
         }
     }
 
-    /// Forgets topics that are due but were not tried, because no message to them is left. Returns whether there were
-    /// any.
+    /// Forgets topics that are due but were not tried, because no message to them is left. Returns whether the broker
+    /// refused messages to one of them.
     mutating func forgetUntried(at now: Timestamp) -> Bool {
-        let before = refusals.count
-        refusals = refusals.filter { $0.value.isBeingTried || now < $0.value.until }
-        return refusals.count < before
+        var hasForgotten = false
+        refusals = refusals.filter { _, refusal in
+            if refusal.isBeingTried || now < refusal.until { return true }
+            if let accepted = refusal.accepted { return now.seconds(since: accepted) < TopicRefusals.cautionTime }
+            hasForgotten = true
+            return false
+        }
+        return hasForgotten
     }
 }

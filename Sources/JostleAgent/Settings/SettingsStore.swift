@@ -131,9 +131,9 @@ struct SettingsStore: Participant {
             reportDue = now.monotonic
             fleet.connected(at: now.monotonic)
             return report(at: now)
-        case .disconnected(_, let isOwnFault):
+        case .disconnected(_, let failure):
             isConnected = false
-            fleet.disconnected(isOwnFault: isOwnFault, at: now.monotonic)
+            fleet.disconnected(isOwnFault: failure.isOwnFault, at: now.monotonic)
             return duplicates.disconnected() ? [.subscribe(topics.reported)] : []
         case .message(let message): return receive(message, at: now)
         case .subscriptionAnswered(let filter, let isGranted):
