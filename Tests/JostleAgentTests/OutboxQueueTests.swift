@@ -151,7 +151,10 @@ import Testing
             let token = outbox.append(message(number))
             let written = outbox.takeChanges()
             outbox.changesWereWritten(written)
-            outbox.send { $0.token.row == 1 ? .skip : .send } _: { _ in }
+            outbox.send {
+                $0.token.row == 1 ? .skip : .send
+            } _: { _ in
+            }
             outbox.acknowledge(token)
             #expect(outbox.memoryCount < 300)
         }

@@ -219,7 +219,9 @@ struct Outbox: Participant {
 
     /// Something changed about a topic for the `count`th time. A quota may change its mind many times.
     private mutating func change(_ text: String, _ level: Log.Level, _ count: Int, at now: Timestamp) -> Effects {
-        guard ConnectionLog.isLogged(count), refusalLines.admit(at: now) != nil else { return [.request(.reportHealth)] }
+        guard ConnectionLog.isLogged(count), refusalLines.admit(at: now) != nil else {
+            return [.request(.reportHealth)]
+        }
         let times = count > 1 ? ", \(count) times so far" : ""
         return [.log(level, text + times), .request(.reportHealth)]
     }
@@ -247,7 +249,9 @@ struct Outbox: Participant {
     private mutating func refused(
         _ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp
     ) -> Effects {
-        guard case .changed(let count) = refusals.refused(topic, failure, wasTried: wasTried, at: now) else { return [] }
+        guard case .changed(let count) = refusals.refused(topic, failure, wasTried: wasTried, at: now) else {
+            return []
+        }
         return change(Outbox.refusal(of: topic, failure) + "; they are kept and tried again", .warning, count, at: now)
     }
 

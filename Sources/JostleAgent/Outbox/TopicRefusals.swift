@@ -79,7 +79,8 @@ struct TopicRefusals {
     mutating func refused(_ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp) -> Change {
         guard var refusal = refusals[topic] else {
             refusals[topic] = Refusal(
-                failure: failure, pause: TopicRefusals.firstPause, until: now.advanced(bySeconds: TopicRefusals.firstPause))
+                failure: failure, pause: TopicRefusals.firstPause,
+                until: now.advanced(bySeconds: TopicRefusals.firstPause))
             return .changed(count: 1)
         }
         defer { refusals[topic] = refusal }
