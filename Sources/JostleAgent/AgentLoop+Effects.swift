@@ -51,6 +51,8 @@ extension AgentLoop: EffectHost {
             switch request {
             case .write(let batch): parts.writer.perform { mailbox.post(.outbox(file.write(batch))) }
             case .checkpoint: parts.writer.perform { file.checkpoint() }
+            case .endInterrupted(let gestures):
+                for open in gestures { endInterrupted(open, at: clocks.read()) }
             case .reportHealth: health.makeDue(at: WallClock.monotonic)
             }
         }

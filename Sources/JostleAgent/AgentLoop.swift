@@ -97,7 +97,7 @@ final class AgentLoop {
 
     /// Cancels a gesture that was open when the last run was cut off, so that every receiver of its `began` also gets
     /// an end.
-    private func endInterrupted(_ open: OpenGesture, at now: ClockReading) {
+    func endInterrupted(_ open: OpenGesture, at now: ClockReading) {
         var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
         event.reason = .restarted
         event.isSimulated = open.isSimulated

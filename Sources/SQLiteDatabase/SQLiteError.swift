@@ -20,6 +20,8 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
         case denied
         /// The disk failed.
         case inputOutput
+        /// A statement does not fit the database: a table is missing, or exists already.
+        case statement
         case other
     }
 
@@ -31,6 +33,7 @@ package struct SQLiteError: Error, Equatable, Sendable, CustomStringConvertible 
         case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
         case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: .denied
         case SQLITE_IOERR: .inputOutput
+        case SQLITE_ERROR: .statement
         default: .other
         }
     }

@@ -492,7 +492,11 @@ import Testing
         do {
             let database = try Database.open(path: path)
             // Version 1 has no checksums.
-            try database.execute("UPDATE message SET \(change) WHERE token = 2; PRAGMA user_version = 1")
+            try database.execute("UPDATE message SET \(change) WHERE token = 2")
+            for table in ["message", "open_gesture", "counter"] {
+                try database.execute("ALTER TABLE \(table) DROP COLUMN checksum")
+            }
+            try database.execute("DELETE FROM counter WHERE name = 'version'; PRAGMA user_version = 1")
         }
         let next = self.rig()
         next.process([.connected, .add(next.message("4"))])

@@ -110,7 +110,7 @@ final class OutboxRig {
             case .request(.write(let batch)):
                 if let file { carryOut(outbox.handle(file.write(batch), at: clocks)) }
             case .request(.checkpoint): file?.checkpoint()
-            case .request(.reportHealth), .subscribe, .unsubscribe, .write: break
+            case .request(.reportHealth), .request(.endInterrupted), .subscribe, .unsubscribe, .write: break
             }
         }
     }

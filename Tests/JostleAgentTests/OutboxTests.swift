@@ -19,6 +19,7 @@ import Testing
         var sent: [Int64] = []
         var lines: [String] = []
         var reportsHealth = false
+        var interrupted: [OpenGesture] = []
         /// The number of messages sent that are marked as delayed.
         var delayed = 0
 
@@ -67,6 +68,7 @@ import Testing
                 case .log(_, let text): lines.append(text)
                 case .request(.write(let batch)): batches.append(batch)
                 case .request(.reportHealth): reportsHealth = true
+                case .request(.endInterrupted(let gestures)): interrupted += gestures
                 case .request(.checkpoint), .subscribe, .unsubscribe, .write: break
                 }
             }
@@ -176,6 +178,24 @@ import Testing
         #expect(bench.batches.count == 1 && bench.batches[0].changes.totals != nil)
         bench.answer(Self.written)
         #expect(bench.outbox.statistics.failure == nil && bench.outbox.nextDeadline == nil)
+    }
+
+    /// The file could not be opened at the start, and has what an earlier run left.
+    @Test func fileThatIsOpenedLateIsMerged() {
+        var bench = Bench()
+        let shake = OpenGesture(gesture: .shake, isSimulated: false)
+        let turn = OpenGesture(gesture: .turn, isSimulated: false)
+        bench.outbox = Outbox(OutboxFile.Opened(failure: "locked"), limits: OutboxLimits(), eventExpiry: 3600)
+        bench.apply([.setGesture(turn, isOpen: true)])
+        var opened = OutboxFile.Opened()
+        opened.content.dropped = 7
+        opened.content.expired = 3
+        opened.content.gestures = [shake, turn]
+        bench.answer(.opened(opened))
+        #expect(bench.outbox.statistics.dropped == 7 && bench.outbox.statistics.expired == 3)
+        #expect(bench.interrupted == [shake], "turn has begun again")
+        while !bench.batches.isEmpty { bench.answer(Self.written) }
+        #expect(bench.lines == ["the outbox can be written again"], "\(bench.lines)")
     }
 
     @Test func replacedFileGetsEverything() {

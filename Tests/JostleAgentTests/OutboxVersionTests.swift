@@ -35,6 +35,16 @@ import Testing
         try database.execute(statements)
     }
 
+    /// Makes a file one of a later version, with the same columns.
+    private func makeLater(_ path: String? = nil, version: Int64 = 99) throws {
+        let row = OutboxCounter(name: OutboxCounter.version, value: UInt64(version))
+        try execute(
+            """
+            PRAGMA user_version = \(version);
+            UPDATE counter SET value = \(version), checksum = \(row.checksum) WHERE name = '\(row.name)';
+            """, on: path)
+    }
+
     private func rename(_ old: String = "outbox.sqlite3", to name: String) throws {
         try FileManager.default.moveItem(atPath: directory.path(old), toPath: directory.path(name))
     }
@@ -82,7 +92,7 @@ import Testing
 
     @Test func keepsMessagesOfLaterVersion() throws {
         write(["later 1", "later 2"])
-        try execute("PRAGMA user_version = 99")
+        try makeLater()
         for number in ["", "-2"] {
             let rig = rig()
             let aside = "outbox-version-99\(number).sqlite3"
@@ -93,7 +103,7 @@ import Testing
             let database = try Database.open(path: directory.path(aside))
             #expect(try database.integer("SELECT count(*) FROM message") == (number.isEmpty ? 2 : 1))
             // Another upgrade and another return to this version.
-            try execute("PRAGMA user_version = 99")
+            try makeLater()
         }
     }
 
@@ -101,7 +111,7 @@ import Testing
     @Test func keepsLogOfLaterVersion() throws {
         let later = rig()
         later.process([.add(later.message("later 1"))])
-        try execute("PRAGMA user_version = 99", on: copyOfFiles(to: "killed"))
+        try makeLater(copyOfFiles(to: "killed"))
         let killed = OutboxRig(directory: directory.path("killed"))
         #expect(killed.lines.count == 1)
         killed.close()
@@ -152,7 +162,96 @@ import Testing
         rig.close()
     }
 
+    /// Nine times this version returned, and each time a later one had left messages. None is overwritten.
+    @Test func keepsTenthFileOfLaterVersion() throws {
+        for number in 2...9 {
+            try Data().write(to: URL(fileURLWithPath: directory.path("outbox-version-99-\(number).sqlite3")))
+        }
+        try Data("first".utf8).write(to: URL(fileURLWithPath: directory.path("outbox-version-99.sqlite3")))
+        write(["later"])
+        try makeLater()
+        let rig = rig()
+        #expect(rig.statistics.failure?.contains("move them away") == true, "\(rig.lines)")
+        rig.process([.connected, .add(rig.message("new"))])
+        #expect(rig.takeSent() == ["new"] && rig.statistics.unstored == 1, "from memory")
+        rig.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: directory.path("outbox-version-99.sqlite3"))).count == 5)
+        let database = try Database.open(path: path)
+        #expect(try database.integer("SELECT count(*) FROM message") == 1)
+    }
+
+    /// A file that cannot be moved stays with its log.
+    @Test func leavesFilesThatCannotBeMoved() throws {
+        for suffix in ["", "-wal"] { try Data("x".utf8).write(to: URL(fileURLWithPath: path + suffix)) }
+        #expect(OutboxFile.move(path, to: directory.path("none/file"))?.code == ENOENT)
+        #expect(exists("outbox.sqlite3") && exists("outbox.sqlite3-wal"))
+        // The log can be moved, the file cannot.
+        try FileManager.default.createDirectory(atPath: directory.path("aside/x"), withIntermediateDirectories: true)
+        #expect(OutboxFile.move(path, to: directory.path("aside"))?.code == EISDIR)
+        #expect(exists("outbox.sqlite3") && exists("outbox.sqlite3-wal") && !exists("aside-wal"))
+        #expect(OutboxFile.move(path, to: directory.path("moved")) == nil)
+        #expect(exists("moved") && exists("moved-wal") && !exists("outbox.sqlite3") && !exists("outbox.sqlite3-wal"))
+    }
+
+    /// A garbled row or page in a file that was set aside: the rest is taken back, and the damage is reported.
+    @Test(arguments: ["row", "page"])
+    func reportsDamageInFilesSetAside(damage: String) throws {
+        let name = "outbox-version-\(OutboxDatabase.currentVersion).sqlite3"
+        write(["1", "2", "3"], in: "first")
+        try rename("first/outbox.sqlite3", to: name)
+        switch damage {
+        case "row":
+            try execute("UPDATE message SET content = CAST('x' AS BLOB) WHERE token = 2", on: directory.path(name))
+        default:
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: directory.path(name)))
+            bytes.replaceSubrange(4096..<bytes.count, with: Data(repeating: 0xA5, count: bytes.count - 4096))
+            try bytes.write(to: URL(fileURLWithPath: directory.path(name)))
+        }
+        let rig = rig()
+        #expect(rig.lines.contains { $0.hasPrefix("\(directory.path(name)) was damaged (") }, "\(rig.lines)")
+        rig.process([.connected, .add(rig.message("4"))])
+        #expect(rig.takeSent() == (damage == "row" ? ["1", "3", "4"] : ["4"]))
+        #expect(!exists(name) && exists("outbox-damaged.sqlite3"))
+        rig.close()
+    }
+
     // MARK: Garbled bytes
+
+    /// The version has no checksum in `user_version`, and a second place.
+    @Test(arguments: [0, 1, 130, -5])
+    func correctsGarbledVersion(number: Int) throws {
+        write(["1", "2"])
+        try execute("PRAGMA user_version = \(number)")
+        for start in ["garbled", "checkpointed"] {
+            let rig = rig()
+            #expect(rig.lines.count == (start == "garbled" ? 1 : 0), "\(rig.lines)")
+            #expect(rig.lines.allSatisfy { $0.contains("the version of the tables was damaged") })
+            rig.process([.connected])
+            #expect(rig.takeSent() == ["1", "2"] && rig.interrupted == [shake])
+            for number in 1...70 { rig.process([.add(rig.message("\(number)"))]) }
+            for row in 3...72 { rig.process([.acknowledged(Int64(row))]) }
+            rig.pass(10)
+            rig.process()
+            rig.pass(10)
+            rig.process()
+            rig.close()
+        }
+    }
+
+    /// A file of this version that was written before the row existed.
+    @Test func addsVersionRow() throws {
+        write(["1"])
+        try execute("DELETE FROM counter WHERE name = 'version'")
+        let first = rig()
+        first.process([.add(first.message("2"))])
+        first.close()
+        #expect(try OutboxDatabase.open(path: path, maximumBytes: 1 << 20).hasVersionRow)
+        try execute("DELETE FROM counter WHERE name = 'version'; PRAGMA user_version = 1")
+        let second = rig()
+        second.process([.connected])
+        #expect(second.takeSent() == ["1", "2"], "the columns tell the version")
+        second.close()
+    }
 
     /// Bytes change in an intact page: the integrity check of SQLite finds nothing.
     @Test func noticesGarbledMessage() throws {

@@ -52,7 +52,7 @@ import Testing
         #expect(
             kind { _ = try Database.open(path: path("text")).integer("SELECT count(*) FROM sqlite_master") } == .damaged
         )
-        #expect(kind { try Database.open(path: path()).execute("NO SUCH WORD") } == .other)
+        #expect(kind { try Database.open(path: path()).execute("NO SUCH WORD") } == .statement)
 
         let full = try Database.open(path: path("full"))
         try full.execute("PRAGMA max_page_count = 4; CREATE TABLE t(a)")

@@ -16,14 +16,16 @@ struct OpenGestures: Sendable {
 
     /// Creates the set from the rows of the file.
     init(stored gestures: [OpenGesture]) {
-        add(stored: gestures)
+        _ = add(stored: gestures)
     }
 
     /// Adds the rows of a file that was opened late. Newer state in memory takes precedence.
-    mutating func add(stored gestures: [OpenGesture]) {
-        for gesture in gestures where records[gesture] == nil {
-            records[gesture] = Record(isOpen: true, storage: .stored)
-        }
+    ///
+    /// - Returns: the gestures that were added.
+    mutating func add(stored gestures: [OpenGesture]) -> [OpenGesture] {
+        let added = gestures.filter { records[$0] == nil }
+        for gesture in added { records[gesture] = Record(isOpen: true, storage: .stored) }
+        return added
     }
 
     /// Records that a gesture began or ended.

@@ -18,6 +18,8 @@ struct Outbox: Participant {
         case write(OutboxBatch)
         /// Checkpoint the file's log. No message is waiting for the disk.
         case checkpoint
+        /// End gestures that an earlier run had begun, according to a file that was opened late.
+        case endInterrupted([OpenGesture])
         /// Something happened that a health report should mention.
         case reportHealth
     }
@@ -438,9 +440,10 @@ struct Outbox: Participant {
         case .opened(let opened):
             queue.changesWereNotWritten(batch.changes)
             gestures.changesWereNotWritten()
-            merge(opened.content, isInFile: opened.setAside == nil)
+            let interrupted = merge(opened.content, isInFile: opened.setAside == nil)
             if opened.setAside != nil { startCompleteRewrite() }
             opened.log { effects.append(.log($0, $1)) }
+            if !interrupted.isEmpty { effects.append(.request(.endInterrupted(interrupted))) }
         }
         return effects + update(at: now, isIdle: false)
     }
@@ -457,12 +460,18 @@ struct Outbox: Participant {
 
     /// Merges the contents of a file that could not be opened at the start. Its messages come after the newer ones,
     /// which may be on their way already.
-    private mutating func merge(_ content: OutboxContent, isInFile: Bool) {
+    ///
+    /// - Returns: the gestures that were open when an earlier run was cut off, and have not begun again since.
+    private mutating func merge(_ content: OutboxContent, isInFile: Bool) -> [OpenGesture] {
         for (row, message) in content.messages {
             if isInFile { obsoleteRows.append(row) }
             queue.append(message)
         }
-        gestures.add(stored: content.gestures)
+        queue.addTotals(dropped: content.dropped, expired: content.expired)
+        loggedTotals.dropped += content.dropped
+        loggedTotals.expired += content.expired
+        storedTotals = (content.dropped, content.expired)
+        return gestures.add(stored: content.gestures)
     }
 
     // MARK: Log texts

@@ -20,8 +20,14 @@ struct OutboxContent: Sendable {
 struct OutboxDatabase: ~Copyable {
     let database: Database
 
-    /// The version of the tables, in `user_version`; 0 for a file without tables.
+    /// The version of the tables; 0 for a file without tables.
     let version: Int64
+
+    /// Whether `user_version` has another number, because its bytes have changed.
+    let hasWrongVersion: Bool
+
+    /// Whether a row with a checksum has the version as well.
+    let hasVersionRow: Bool
 
     /// The version that this program writes. It can also read the earlier ones:
     ///
@@ -43,8 +49,36 @@ struct OutboxDatabase: ~Copyable {
         // A fallback for a stream of events without a pause: see `OutboxStore.checkpoint`.
         try database.execute("PRAGMA wal_autocheckpoint = 1000")
         try database.execute("PRAGMA max_page_count = \(max(64, maximumBytes / 4096))")
-        let version = try database.integer("PRAGMA user_version") ?? 0
-        return OutboxDatabase(database: database, version: version)
+        let written = try database.integer("PRAGMA user_version") ?? 0
+        let inRow = try versionInRow(database)
+        var version = inRow ?? 0
+        if inRow == nil { version = try tableVersion(database, written: written) }
+        return OutboxDatabase(
+            database: database, version: version, hasWrongVersion: version != written, hasVersionRow: inRow != nil)
+    }
+
+    /// The version in the row that has a checksum; `nil` if there is no such row.
+    private static func versionInRow(_ database: borrowing Database) throws(SQLiteError) -> Int64? {
+        guard try database.integer("SELECT count(*) FROM pragma_table_info('counter')") == 3 else { return nil }
+        var rows = try database.prepare("SELECT value, checksum FROM counter WHERE name = '\(OutboxCounter.version)'")
+        guard try rows.step() else { return nil }
+        let counter = OutboxCounter(name: OutboxCounter.version, value: UInt64(max(0, rows.integer(0))))
+        return rows.integer(1) == counter.checksum ? rows.integer(0) : nil
+    }
+
+    /// The version of the tables of a file that has it in `user_version` only. A number that no version can have
+    /// written there is corrected, as far as the columns show the right one.
+    private static func tableVersion(
+        _ database: borrowing Database, written: Int64
+    ) throws(SQLiteError) -> Int64 {
+        guard written <= currentVersion else { return written }
+        switch try database.integer("SELECT count(*) FROM pragma_table_info('message')") {
+        case 11: return 1
+        case 12: return 2
+        default:
+            guard written >= 0 else { throw SQLiteError(damage: "the version of its tables is \(written)") }
+            return written
+        }
     }
 
     /// Whether this program can read the file. A later version may write other tables.

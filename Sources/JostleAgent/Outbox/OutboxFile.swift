@@ -8,16 +8,16 @@ internal import SQLiteDatabase
 ///
 /// Used by one thread at a time: the main thread until the writer starts, then the writer's thread.
 final class OutboxFile: @unchecked Sendable {
-    private let directory: String
-    private let path: String
-    private let maximumBytes: Int
-    private var store: OutboxStore?
+    let directory: String
+    let path: String
+    let maximumBytes: Int
+    var store: OutboxStore?
 
     /// Whether the file was read or is new, so that the outbox has everything in it.
-    private var isKnown = false
+    var isKnown = false
 
     /// Whether the file was set aside and its replacement has not been written yet.
-    private var isReplaced = false
+    var isReplaced = false
 
     /// Uses `directory`, which is created if it does not exist.
     init(directory: String, maximumBytes: Int) {
@@ -37,11 +37,16 @@ final class OutboxFile: @unchecked Sendable {
 
         var name: String
         var reason: Reason
+        /// Whether the file was deleted, because it could not be moved.
+        var isDeleted = false
 
         var description: String {
             switch reason {
             case .damaged(let damage, let saved):
-                "the outbox was damaged (\(damage)) and was moved to \(name); \(saved) messages were recovered"
+                """
+                the outbox was damaged (\(damage)) and was \(isDeleted ? "deleted, because it cannot be " : "")moved to \
+                \(name); \(saved) messages were recovered
+                """
             case .laterVersion(let version):
                 """
                 the outbox was written by a later version of Jostle (its tables have version \(version), this one knows \
@@ -59,12 +64,15 @@ final class OutboxFile: @unchecked Sendable {
         var setAside: SetAside?
         /// Messages in `content` that were in files which an earlier version of the program had set aside.
         var returned = 0
+        /// What is wrong with this file, or with one that was set aside.
+        var warnings: [String] = []
         /// Why the file cannot be opened.
         var failure: String?
 
         /// What is to be logged.
         func log(_ write: (Log.Level, String) -> Void) {
             if let setAside { write(.error, setAside.description) }
+            for warning in warnings { write(.warning, warning) }
             if returned > 0 {
                 write(.info, "\(returned) messages of the outbox that an earlier version had set aside are sent now")
             }
@@ -96,17 +104,21 @@ final class OutboxFile: @unchecked Sendable {
                 let version = file.version
                 // It must be closed before it is moved.
                 _ = consume file
-                return Opened(setAside: putAside(laterVersion: version))
+                return putAside(laterVersion: version)
             }
-            let defect = try file.integrityProblem()
-            let (content, failure) = file.load()
-            if let damage = defect ?? failure.map({ "\($0)" }) ?? OutboxFile.damage(in: content) {
+            let hasWrongVersion = file.hasWrongVersion
+            let (content, damage) = try OutboxFile.read(file)
+            if let damage {
                 _ = consume file
                 return Opened(content: content, setAside: putAside(damage, saved: content.messages.count))
             }
             store = try OutboxStore.open(file, content: content)
             isKnown = true
             var opened = Opened(content: content)
+            if hasWrongVersion {
+                // The next checkpoint corrects it.
+                opened.warnings = ["\(path): the version of the tables was damaged; the messages are as they were"]
+            }
             takeBackFilesSetAside(&opened)
             return opened
         } catch {
@@ -115,74 +127,26 @@ final class OutboxFile: @unchecked Sendable {
         }
     }
 
-    private static func damage(in content: OutboxContent) -> String? {
-        content.damagedRows == 0 ? nil : "rows that are not as they were written: \(content.damagedRows)"
+    /// Reads an open file. Returns what could be read of it, and what is damaged.
+    ///
+    /// - Throws: an error that says nothing about the file, such as one of the disk.
+    static func read(_ file: borrowing OutboxDatabase) throws(SQLiteError) -> (OutboxContent, damage: String?) {
+        let defect = try file.integrityProblem()
+        let (content, failure) = file.load()
+        if let failure, !isUseless(failure) { throw failure }
+        if let damage = defect ?? failure.map({ "\($0)" }) { return (content, damage) }
+        let rows = content.damagedRows
+        return (content, rows == 0 ? nil : "rows that are not as they were written: \(rows)")
     }
 
     /// Why a path is not a readable file; `nil` if it is one, or if nothing exists there.
-    private static func refusal(of path: String) -> SystemFailure? {
+    static func refusal(of path: String) -> SystemFailure? {
         do throws(SystemFailure) {
             _ = try FileContents.bytes(of: path, limit: 0)
             return nil
         } catch {
             return error.code == ENOENT ? nil : error
         }
-    }
-
-    // MARK: Files of other versions
-
-    /// The name of a file of a later version. The number tells several of one version apart.
-    private func asidePath(version: Int64, number: Int) -> String {
-        "\(directory)/outbox-version-\(version)\(number == 1 ? "" : "-\(number)").sqlite3"
-    }
-
-    private static let filesSetAside = 1...9
-
-    /// Puts the messages of files that an earlier version has set aside, and that this version can read, before those
-    /// of the file. A file set aside is deleted when its messages are in the file; until then they stay in it.
-    private func takeBackFilesSetAside(_ opened: inout Opened) {
-        for version in 1...OutboxDatabase.currentVersion {
-            // The later a file was set aside, the larger is its number.
-            for number in OutboxFile.filesSetAside.reversed() {
-                let aside = asidePath(version: version, number: number)
-                guard access(aside, F_OK) == 0, OutboxFile.refusal(of: aside) == nil else { continue }
-                guard let earlier = contents(of: aside) else { continue }
-                var together = opened.content
-                let rows = earlier.messages + together.messages
-                together.messages = rows.enumerated().map { (Int64($0.offset) + 1, $0.element.message) }
-                together.gestures += earlier.gestures.filter { !together.gestures.contains($0) }
-                together.dropped += earlier.dropped
-                together.expired += earlier.expired
-                do throws(SQLiteError) {
-                    try store?.commit(OutboxStore.Changes(all: together), isComplete: true)
-                } catch {
-                    return
-                }
-                opened.content = together
-                opened.returned += earlier.messages.count
-                for suffix in ["", "-wal", "-shm"] { unlink(aside + suffix) }
-            }
-        }
-    }
-
-    /// What is in a file that was set aside; `nil` if it cannot be read.
-    private func contents(of path: String) -> OutboxContent? {
-        do throws(SQLiteError) {
-            let file = try OutboxDatabase.open(path: path, maximumBytes: maximumBytes)
-            guard file.isReadable else { return nil }
-            let (content, failure) = file.load()
-            return failure == nil ? content : nil
-        } catch {
-            return nil
-        }
-    }
-
-    /// Moves a file of a later version aside, with its log.
-    private func putAside(laterVersion version: Int64) -> SetAside {
-        let free = OutboxFile.filesSetAside.first { access(asidePath(version: version, number: $0), F_OK) != 0 }
-        let aside = asidePath(version: version, number: free ?? OutboxFile.filesSetAside.upperBound)
-        move(to: aside)
-        return SetAside(name: aside, reason: .laterVersion(version))
     }
 
     // MARK: Writing
@@ -245,25 +209,8 @@ final class OutboxFile: @unchecked Sendable {
 
     // MARK: Damage
 
-    /// Whether a file that cannot be opened is beyond repair. Kind `other` is a database without the expected tables.
-    private static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .other }
-
-    /// Moves the damaged file aside, replacing one that was set aside before.
-    private func putAside(_ reason: String, saved: Int) -> SetAside {
-        let aside = "\(directory)/outbox-damaged.sqlite3"
-        move(to: aside)
-        return SetAside(name: aside, reason: .damaged(reason, saved: saved))
-    }
-
-    /// Moves the file and its log, or deletes them. The log goes first: without its file it would be lost.
-    private func move(to aside: String) {
-        store = nil
-        isKnown = true
-        isReplaced = true
-        unlink(path + "-shm")
-        if access(path + "-wal", F_OK) == 0, rename(path + "-wal", aside + "-wal") != 0 { unlink(path + "-wal") }
-        if rename(path, aside) != 0 { unlink(path) }
-    }
+    /// Whether a file that cannot be opened or read is beyond repair: it is damaged, or has not the expected tables.
+    static func isUseless(_ error: SQLiteError) -> Bool { error.kind == .damaged || error.kind == .statement }
 }
 
 /// Changes to be written to the file.

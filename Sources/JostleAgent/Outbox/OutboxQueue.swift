@@ -77,6 +77,12 @@ struct OutboxQueue: Sendable {
         dropped += UInt64(clamping: count)
     }
 
+    /// Adds the counts of an earlier run.
+    mutating func addTotals(dropped: UInt64, expired: UInt64) {
+        self.dropped += dropped
+        self.expired += expired
+    }
+
     private mutating func dropOldest() {
         guard let oldest = (first..<entries.count).first(where: { entries[$0].delivery != .done }) else { return }
         finish(oldest)

@@ -14,10 +14,12 @@ extension OutboxRow {
     }
 }
 
-/// A total that lasts beyond the end of the program.
+/// A number that lasts beyond the end of the program.
 struct OutboxCounter: Equatable, Sendable, OutboxRow {
     static let dropped = "dropped"
     static let expired = "expired"
+    /// The version of the tables, a second time: `user_version` has no checksum.
+    static let version = "version"
 
     var name: String
     var value: UInt64

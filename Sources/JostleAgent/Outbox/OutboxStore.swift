@@ -18,6 +18,8 @@ struct OutboxStore: ~Copyable {
     private var setCounter: Statement
     /// The number of rows changed since the last checkpoint.
     private var rowsInLog: Int
+    /// Whether the next commit writes the row with the version, which files had not always.
+    private var needsVersionRow: Bool
 
     /// The number of changed rows after which a checkpoint is due: some 200 pages.
     private static let checkpointThreshold = 64
@@ -68,6 +70,7 @@ struct OutboxStore: ~Copyable {
     static func open(_ file: consuming OutboxDatabase, content: OutboxContent) throws(SQLiteError) -> OutboxStore {
         let version = file.version
         let isCurrent = version == OutboxDatabase.currentVersion
+        let needsVersionRow = !isCurrent || !file.hasVersionRow
         let database = file.database
         // The end of the connection rolls a transaction back that was not committed.
         if !isCurrent {
@@ -81,15 +84,28 @@ struct OutboxStore: ~Copyable {
         let setCounter = try database.prepare("INSERT OR REPLACE INTO counter VALUES(?,?,?)")
         var store = OutboxStore(
             database: database, insert: insert, delete: delete, begin: begin, end: end, setCounter: setCounter,
-            rowsInLog: 0)
+            rowsInLog: 0, needsVersionRow: needsVersionRow)
         if !isCurrent {
-            if version != 0 { try store.apply(Changes(all: content)) }
+            try store.apply(version == 0 ? Changes() : Changes(all: content))
             try store.database.execute("COMMIT")
+            store.needsVersionRow = false
         }
         return store
     }
 
     // MARK: Writing
+
+    /// Writes everything that the file should have, and waits until it is on the disk.
+    mutating func commitDurably(_ content: OutboxContent) throws(SQLiteError) {
+        try database.execute("PRAGMA synchronous = FULL")
+        do throws(SQLiteError) {
+            try commit(Changes(all: content), isComplete: true)
+        } catch {
+            try database.execute("PRAGMA synchronous = NORMAL")
+            throw error
+        }
+        try database.execute("PRAGMA synchronous = NORMAL")
+    }
 
     /// Writes changes in one transaction. `isComplete` means that they are everything the file should have.
     ///
@@ -108,6 +124,7 @@ struct OutboxStore: ~Copyable {
             if database.isInTransaction { try database.execute("ROLLBACK") }
             throw error
         }
+        needsVersionRow = false
         return rowsInLog >= OutboxStore.checkpointThreshold
     }
 
@@ -124,6 +141,9 @@ struct OutboxStore: ~Copyable {
         if let totals = changes.totals {
             try set(OutboxCounter(name: OutboxCounter.dropped, value: totals.dropped))
             try set(OutboxCounter(name: OutboxCounter.expired, value: totals.expired))
+        }
+        if needsVersionRow {
+            try set(OutboxCounter(name: OutboxCounter.version, value: UInt64(OutboxDatabase.currentVersion)))
         }
     }
 

@@ -46,6 +46,7 @@ extension SwarmBoard: EffectHost {
             case .write(let batch):
                 writer.perform { post(.outbox(storage.measure { file.write(batch) })) }
             case .checkpoint: writer.perform { storage.measure { file.checkpoint() } }
+            case .endInterrupted(let gestures): end(interrupted: gestures, at: .now())
             case .reportHealth: health.makeDue(at: WallClock.monotonic)
             }
         }
@@ -82,7 +83,11 @@ extension SwarmBoard: EffectHost {
         outbox = started
         withOutbox { $0.start(at: now) }
         if client.statistics.connection != nil { withOutbox { $0.handle(.connected, at: now) } }
-        for open in started.interrupted {
+        end(interrupted: started.interrupted, at: now)
+    }
+
+    private func end(interrupted gestures: [OpenGesture], at now: ClockReading) {
+        for open in gestures {
             var event = GestureEvent(open.gesture, .cancelled, at: now.monotonic)
             event.reason = .restarted
             let updates = events.updates(for: event, at: now)
