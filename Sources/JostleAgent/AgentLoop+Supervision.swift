@@ -34,7 +34,11 @@ extension AgentLoop {
     /// Does the supervision that is due.
     func supervise(at now: ClockReading) {
         feedWatchdog(at: now.monotonic)
-        if let line = clocks.logLine() { log.info(line) }
+        if let line = clocks.logLine() {
+            log.info(line)
+            // They apply only while the time is known.
+            supervision.nextMinute = now.monotonic
+        }
         storeTime(at: now)
         checkSensorAndStorage(at: now.monotonic)
         if now.monotonic >= supervision.nextMinute { applyQuietHours() }
@@ -131,7 +135,8 @@ extension AgentLoop {
         supervision.nextMinute = WallClock.monotonic.advanced(bySeconds: LocalTime.secondsToNextMinute)
         supervision.quietHours.spans = settings.settings.quietHours
         guard !supervision.quietHours.isEmpty,
-            let silenced = supervision.quietHours.change(atMinute: LocalTime.minuteOfDay())
+            let silenced = supervision.quietHours.change(
+                atMinute: clocks.read().isSet ? LocalTime.minuteOfDay() : nil)
         else { return }
         parts.manager.silence(silenced)
         let names = Gesture.allCases.filter(silenced.contains).map(\.word)

@@ -33,6 +33,23 @@ import Testing
         return trust.doubt
     }
 
+    /// A hardware clock whose driver is loaded late, that once did not answer, or that is set after the system's clock.
+    @Test func examinesDoubtAgainAfterAMinute() {
+        var trust = ClockTrust()
+        var readings = 0
+        func isSet(_ hardwareClock: HardwareClock, after seconds: Int64) -> Bool {
+            let now = reading(Self.noon + seconds * 1000, uptime: 100 + Double(seconds))
+            return trust.isSet(now, isSynchronised: false) {
+                readings += 1
+                return hardwareClock
+            }
+        }
+        #expect(!isSet(.unreadable, after: 0) && !isSet(.time(Self.noon / 1000 + 59), after: 59))
+        #expect(readings == 1 && trust.doubt == .hardwareClockUnreadable)
+        #expect(isSet(.time(Self.noon / 1000 + 60), after: 60) && readings == 2)
+        #expect(isSet(.unreadable, after: 3600) && readings == 2, "only a doubt is examined again")
+    }
+
     @Test func trustsSynchronisedClock() {
         #expect(doubt(.time(0), known: known(Self.noon + 1_000_000), isSynchronised: true) == nil)
         #expect(doubt(.absent, reading(1000), isSynchronised: true) == nil)
@@ -138,6 +155,10 @@ import Testing
             for (file, text) in files { try directory.write(text, to: "rtc/\(name)/\(file)") }
         }
         #expect(read() == .host && read(deviceTree: directory.path) == .absent)
+        // In a container, the link to the device tree leads nowhere.
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path("tree"), withDestinationPath: "/sys/firmware/no-such-tree")
+        #expect(read(deviceTree: directory.path("tree")) == .absent)
         try add("rtc0", ["hctosys": "0\n"])
         #expect(read() == .unreadable && read(deviceTree: directory.path) == .unreadable)
         try add("rtc0", ["since_epoch": "12\n"])

@@ -167,6 +167,25 @@ import Testing
         #expect(try refusal() == nil)
     }
 
+    /// The kernel may release the lock of a program that ends before its announcement.
+    @Test func waitsForTheNameOfTheLastHolder() throws {
+        final class Holder: @unchecked Sendable {
+            var announcement: HolderAnnouncement?
+            init(_ announcement: consuming HolderAnnouncement?) { self.announcement = announcement }
+        }
+        let file = try #require(DeviceFile(path: bus.path))
+        let last = Holder(HolderAnnouncement.make(file: file, address: 0x68))
+        let isAnnounced = last.announcement != nil
+        #expect(isAnnounced)
+        let end = Thread {
+            usleep(2000)
+            last.announcement = nil
+        }
+        end.start()
+        let isNextAnnounced = HolderAnnouncement.make(file: file, address: 0x68) != nil
+        #expect(isNextAnnounced)
+    }
+
     private static func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)

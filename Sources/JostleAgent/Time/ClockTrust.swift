@@ -34,6 +34,10 @@ struct ClockTrust: Sendable {
     /// The latest reading, as the difference between wall-clock time and time since boot, and the doubt about it.
     private var latest: (offset: Int64, sinceBoot: BootTime, doubt: Doubt?)?
 
+    /// When the clock was last examined. A doubt is examined again: a hardware clock may become readable, or be set after
+    /// the system's.
+    private var examined: BootTime?
+
     /// The time that was last given to be stored, in this run.
     private var stored: EventTime?
 
@@ -47,7 +51,8 @@ struct ClockTrust: Sendable {
 
     /// Judges a reading of the clocks, whose `isSet` is ignored.
     ///
-    /// `hardwareClock` is called only if necessary: for the first reading, and after the clock was stepped.
+    /// `hardwareClock` is called only if necessary: for the first reading, after the clock was stepped, and once a minute
+    /// while there is a doubt.
     mutating func isSet(
         _ clocks: ClockReading, isSynchronised: Bool, hardwareClock: () -> HardwareClock
     ) -> Bool {
@@ -55,13 +60,20 @@ struct ClockTrust: Sendable {
         let doubt: Doubt?
         if isSynchronised {
             doubt = nil
-        } else if let latest, !isStep(from: latest.offset, at: latest.sinceBoot, to: offset, at: clocks.sinceBoot) {
+        } else if let latest, !isStep(from: latest.offset, at: latest.sinceBoot, to: offset, at: clocks.sinceBoot),
+            latest.doubt == nil || !isExaminationDue(at: clocks.sinceBoot)
+        {
             doubt = latest.doubt
         } else {
             doubt = self.doubt(about: clocks, offset, hardwareClock)
+            examined = clocks.sinceBoot
         }
         latest = (offset, clocks.sinceBoot, doubt)
         return doubt == nil
+    }
+
+    private func isExaminationDue(at now: BootTime) -> Bool {
+        examined.map { now.seconds(since: $0) >= ClockTrust.examinationInterval } ?? true
     }
 
     /// Whether the wall clock was set in between. Slewing and drift stay below 0.1 %.
@@ -124,6 +136,9 @@ struct ClockTrust: Sendable {
 
     /// The error that the time at the start of the machine may have, ms. Hardware clocks show whole seconds, and drift.
     private static let tolerance: Int64 = 10_000
+
+    /// Seconds between two examinations of a clock that is in doubt.
+    private static let examinationInterval = 60.0
 
     /// Seconds between two writes of the time, and the drift, in seconds, after which it is written at once.
     private static let storingInterval = 86_400.0

@@ -21,7 +21,8 @@ enum HardwareClock: Equatable, Sendable {
         let paths: [String] = (0..<8).map { "\(directory)/rtc\($0)" }
         let clocks = paths.filter { access($0, F_OK) == 0 }
         guard let clock = clocks.first(where: { line(of: "\($0)/hctosys") == "1" }) ?? clocks.first else {
-            return access(deviceTree, F_OK) == 0 ? .absent : .host
+            // The link is there even in a container that does not see what it leads to.
+            return faccessat(AT_FDCWD, deviceTree, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? .absent : .host
         }
         guard let time = line(of: "\(clock)/since_epoch").flatMap({ Int64($0) }) else { return .unreadable }
         return .time(time)

@@ -15,9 +15,9 @@ struct MachineClocks {
     }
 
     /// Reads all clocks.
-    mutating func read() -> ClockReading {
+    mutating func read(isSynchronised: Bool = WallClock.isSynchronised) -> ClockReading {
         var clocks = ClockReading.now(isSet: false)
-        clocks.isSet = trust.isSet(clocks, isSynchronised: WallClock.isSynchronised) { HardwareClock.read() }
+        clocks.isSet = trust.isSet(clocks, isSynchronised: isSynchronised) { HardwareClock.read() }
         return clocks
     }
 

@@ -19,15 +19,23 @@ package struct HolderAnnouncement: ~Copyable {
     }
 
     /// Announces this process as the holder; `nil` if the name is in use or the system cannot provide a socket.
+    ///
+    /// The kernel closes the descriptors of a process that ends in their order, so that the lock of the last holder may be
+    /// released before its name. So this waits for the name for up to 5 ms.
     package static func make(file: DeviceFile, address: UInt8) -> HolderAnnouncement? {
         let name = SocketAddress(file: file, address: address)
         let descriptor = makeSocket()
         guard descriptor >= 0 else { return nil }
-        guard name.withPointer({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, queueLength) == 0 else {
-            close(descriptor)
-            return nil
+        for attempt in 0..<6 {
+            if attempt > 0 { usleep(1000) }
+            if name.withPointer({ bind(descriptor, $0, $1) }) == 0 {
+                guard listen(descriptor, queueLength) == 0 else { break }
+                return HolderAnnouncement(descriptor)
+            }
+            guard errno == EADDRINUSE else { break }
         }
-        return HolderAnnouncement(descriptor)
+        close(descriptor)
+        return nil
     }
 
     /// A process that announces itself as the holder, with its credentials when it called listen.

@@ -39,7 +39,13 @@ package struct I2CAdapter: ~Copyable {
     }
 
     deinit {
-        if descriptor >= 0 { Glibc.close(descriptor) }
+        if descriptor >= 0 { Self.close(descriptor, chipLock) }
+    }
+
+    /// Takes the announcement back before the lock is released: the next holder needs its name.
+    private static func close(_ descriptor: Int32, _ lock: consuming ChipLock?) {
+        _ = consume lock
+        Glibc.close(descriptor)
     }
 
     /// Closes the device file, which releases the lock. Later accesses fail.

@@ -80,7 +80,9 @@ extension IIOError: CustomStringConvertible {
                 deploy/udev/60-jostle.rules), add the user to it: sudo usermod -aG iio $USER, then log in again
                 """
         case .cannotOpen where busError.kind == .busy:
-            return "another program reads it, perhaps iio-sensor-proxy: sudo systemctl stop iio-sensor-proxy"
+            return """
+                another program reads it, perhaps another Jostle, or iio-sensor-proxy: sudo systemctl stop iio-sensor-proxy
+                """
         case .cannotWrite where busError.kind == .busy:
             return "another program uses the device: stop it"
         case .notFound:

@@ -6,6 +6,9 @@ internal import MotionCore
 /// A device without a buffer, read value by value from sysfs. Every value is measured at a different time, so this is
 /// only suitable for slow movement.
 ///
+/// The kernel admits one reader of a buffer, but any number of readers of values. Another program of ours with other
+/// ranges would change the scale under this one, so the reader locks the device.
+///
 /// To be used by one thread. Reading does not allocate.
 package final class IIORawReader {
     /// The device that is read.
@@ -22,8 +25,11 @@ package final class IIORawReader {
 
     private var values: [Value]
     private var changes: IIOChanges
+    /// The locked attribute; -1 if there is none.
+    private var lock: Int32
 
-    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges) {
+    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges, lock: Int32) {
+        self.lock = lock
         self.device = device
         self.values = values
         self.changes = changes
@@ -32,14 +38,16 @@ package final class IIORawReader {
     deinit {
         for value in values { close(value.file) }
         changes.undo()
+        if lock >= 0 { close(lock) }
     }
 
     /// Configures a device and opens its value files.
     ///
-    /// - Throws: `IIOError`; the device's settings are then restored.
+    /// - Throws: `IIOError`, which is busy if another program of ours reads the device; its settings are then restored.
     package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIORawReader {
+        let lock = try lock(device)
         var setUp = IIOSetUp(device, in: places)
         var values: [Value] = []
         do throws(IIOError) {
@@ -52,9 +60,28 @@ package final class IIORawReader {
         } catch {
             for value in values { close(value.file) }
             setUp.changes.undo()
+            if lock >= 0 { close(lock) }
             throw error
         }
-        return IIORawReader(device, values, setUp.changes)
+        return IIORawReader(device, values, setUp.changes, lock: lock)
+    }
+
+    /// Locks the first attribute that this process may write (flock). Who may write none changes no setting, and is not
+    /// asked. Reading an attribute is allowed to every user, so such a file is not locked.
+    ///
+    /// - Returns: its descriptor, or -1.
+    private static func lock(_ device: IIODevice) throws(IIOError) -> Int32 {
+        for setting in ["sampling_frequency", "scale"] {
+            for prefix in ["", "in_accel_", "in_anglvel_"] {
+                let file = Glibc.open("\(device.path)/\(prefix)\(setting)", O_RDWR | O_CLOEXEC)
+                guard file >= 0 else { continue }
+                if flock(file, LOCK_EX | LOCK_NB) == 0 { return file }
+                let failure = SystemFailure(code: errno == EWOULDBLOCK ? EBUSY : errno)
+                close(file)
+                throw IIOError(.cannotOpen, device: device.title, failure)
+            }
+        }
+        return -1
     }
 
     private static func open(
@@ -105,7 +132,10 @@ package final class IIORawReader {
     package func stop() throws(BusError) {
         for value in values { close(value.file) }
         values = []
-        if let failure = changes.undo() { throw .opening(failure) }
+        let failure = changes.undo()
+        if lock >= 0 { close(lock) }
+        lock = -1
+        if let failure { throw .opening(failure) }
     }
 }
 

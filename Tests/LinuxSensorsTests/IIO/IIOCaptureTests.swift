@@ -247,6 +247,22 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "100.000000")
     }
 
+    /// Another range would change the scale of the first reader's values.
+    @Test func oneReaderOfValuesAtATime() throws {
+        try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
+        let device = try fake.device(0)
+        let first = try IIORawReader.open(device, settings, in: fake.places)
+        var others = settings
+        others.rate = 50
+        let busy = try #require(failure { _ = try IIORawReader.open(device, others, in: fake.places) })
+        #expect(busy.reason == .cannotOpen && busy.busError.kind == .busy && busy.advice != nil)
+        #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "200")
+        try first.stop()
+        let second = try IIORawReader.open(device, others, in: fake.places)
+        #expect(fake.value("iio:device0", "in_accel_sampling_frequency") != "200")
+        try second.stop()
+    }
+
     @Test("Uses a quantity's own mount matrix or the common one; ignores one that is not a rotation")
     func mountMatrix() throws {
         let matrix = ["mount_matrix": "0, 1, 0; -1, 0, 0; 0, 0, 1"]
