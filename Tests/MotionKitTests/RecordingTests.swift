@@ -74,6 +74,21 @@ final class TemporaryFile {
         }
     }
 
+    /// Who keeps the samples sets a limit, because a pipe may never end.
+    @Test func refusesMoreSamplesThanAllowed() throws {
+        let file = try TemporaryFile("# a\n" + Self.header + (0..<5).map { "\($0),0,0,9.75,0,0,0\n# b\n" }.joined())
+        var whole = try RecordingReader(path: file.path, maximumSamples: 5)
+        #expect(try whole.remainingSamples().map(\.timestamp.seconds) == [0, 1, 2, 3, 4])
+        #expect(
+            throws: RecordingError.malformed(
+                path: file.path, line: 11,
+                reason: "more than 4 samples, the most that are read here; use a part of the recording")
+        ) {
+            var reader = try RecordingReader(path: file.path, maximumSamples: 4)
+            _ = try reader.remainingSamples()
+        }
+    }
+
     @Test func quotesOnlyTheBeginningOfLongFields() throws {
         let long = String(repeating: "9x", count: 30_000)
         for content in [

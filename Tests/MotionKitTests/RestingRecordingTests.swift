@@ -56,6 +56,17 @@ import Testing
         #expect(abs(temperature.lowest - 20) < 0.01 && abs(temperature.highest - 23) < 0.01)
     }
 
+    @Test("At most so many samples")
+    func limit() throws {
+        let file = try recording()
+        #expect(try RestingRecording(path: file.path, mostSamples: 6000).count == 6000)
+        #expect {
+            _ = try RestingRecording(path: file.path, mostSamples: 5999)
+        } throws: { error in
+            "\(error)".hasPrefix("\(file.path):6001: more than 5999 samples")
+        }
+    }
+
     @Test("An accelerometer alone, and no temperature")
     func accelerometer() throws {
         let file = try recording(hasGyroscope: false)

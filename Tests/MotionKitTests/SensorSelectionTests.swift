@@ -1,6 +1,7 @@
 import Foundation
 import IMUDrivers
 import LinuxSensors
+import LinuxSystem
 import MotionCore
 import Testing
 import VirtualIMU
@@ -61,6 +62,33 @@ import VirtualIMU
             return
         }
         #expect("\(error)".contains("\(file.path):3: "))
+    }
+
+    /// All samples are kept, in the memory that systemd lets the service use.
+    @Test func refusesRecordingThatDoesNotFitIntoMemory() throws {
+        var text = "t_s,ax,ay,az,gx,gy,gz\n"
+        for row in 0...250_000 { text += "\(row),0,0,9,,,\n" }
+        let file = try TemporaryFile(text)
+        let error = try #require(failure(opening: .virtual(file.path)))
+        guard case .recording(.malformed(file.path, line: 250_002, _)) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect("\(error)".contains("more than 250000 samples"), "\(error)")
+        #expect(MemoryLayout<MotionSample>.stride == 72 && MemoryLayout<Quaternion>.stride == 32)
+    }
+
+    /// A FIFO without a writer would block the start, and a device may never end.
+    @Test func refusesRecordingThatIsNoRegularFile() throws {
+        let fifo = try TemporaryFile()
+        try #require(mkfifo(fifo.path, 0o600) == 0)
+        for path in ["/dev/zero", fifo.path] {
+            let error = try #require(failure(opening: .virtual(path)))
+            guard case .recording(.system(path, .notRegularFile)) = error else {
+                // Not the FIFO after the device was read.
+                throw error
+            }
+        }
     }
 
     @Test func reportsMissingRecording() throws {

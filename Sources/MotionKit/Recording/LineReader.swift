@@ -16,13 +16,34 @@ struct LineReader: ~Copyable {
     private var unread = 0..<0
     private static let capacity = longestLine + 1
 
-    /// Opens `path`; `-` is standard input.
-    init(path: String) throws(RecordingError) {
-        // Standard input is duplicated, so that `deinit` can close either.
-        let opened = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re")
+    /// Opens `path`; `-` is standard input. With `mustBeRegular`, anything but a regular file is refused: a pipe or a device
+    /// may block for ever, or never end.
+    init(path: String, mustBeRegular: Bool = false) throws(RecordingError) {
+        let opened: UnsafeMutablePointer<FILE>?
+        if mustBeRegular {
+            opened = try LineReader.openRegular(path)
+        } else {
+            // Standard input is duplicated, so that `deinit` can close either.
+            opened = path == "-" ? fdopen(dup(STDIN_FILENO), "r") : fopen(path, "re")
+        }
         guard let opened else { throw .system(path: path, SystemFailure(code: errno)) }
         file = opened
         buffer = .allocate(capacity: LineReader.capacity)
+    }
+
+    /// Opens a regular file: open(2), fstat(2), fdopen(3).
+    private static func openRegular(_ path: String) throws(RecordingError) -> UnsafeMutablePointer<FILE>? {
+        // Without O_NONBLOCK, opening a FIFO that has no writer would block.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
+        var status = stat()
+        let isKnown = fstat(descriptor, &status) == 0
+        guard isKnown, status.st_mode & S_IFMT == S_IFREG else {
+            let failure = isKnown ? SystemFailure.notRegularFile : SystemFailure(code: errno)
+            close(descriptor)
+            throw .system(path: path, failure)
+        }
+        return fdopen(descriptor, "r")
     }
 
     deinit {

@@ -26,19 +26,26 @@ package struct RecordingReader: ~Copyable {
 
     private let path: String
     private let header: RecordingHeader
+    private let maximumSamples: Int
+    private var samples: Int
     private var lines: LineReader
     private var lastTimestamp: Timestamp?
 
     /// Opens a recording and reads it up to its header.
     ///
-    /// - Parameter path: the file; `-` is standard input.
+    /// - Parameters:
+    ///   - path: the file; `-` is standard input.
+    ///   - maximumSamples: the most samples. A caller that keeps them needs a limit, because a pipe may never end.
+    ///   - mustBeRegular: whether pipes and devices are refused.
     /// - Throws: `RecordingError` if the file cannot be read or does not have a recording's header.
-    package init(path: String) throws(RecordingError) {
-        var lines = try LineReader(path: path)
+    package init(path: String, maximumSamples: Int = .max, mustBeRegular: Bool = false) throws(RecordingError) {
+        var lines = try LineReader(path: path, mustBeRegular: mustBeRegular)
         let header = try RecordingHeader(reading: &lines, path: path)
         self.path = path
         self.header = header
+        self.maximumSamples = maximumSamples
         self.lines = lines
+        samples = 0
         line = header.lines
         // Not default values: those would be set before the throwing calls, which Swift 6.0 does not compile.
         timeText = ""
@@ -47,7 +54,8 @@ package struct RecordingReader: ~Copyable {
 
     /// The next sample, or `nil` at the end.
     ///
-    /// - Throws: `RecordingError`, with the line number, if a row is malformed or its time does not increase.
+    /// - Throws: `RecordingError`, with the line number, if a row is malformed, its time does not increase, or it is one more
+    ///   than the most samples.
     package mutating func next() throws(RecordingError) -> MotionSample? {
         while true {
             line += 1
@@ -74,7 +82,22 @@ package struct RecordingReader: ~Copyable {
         }
     }
 
+    /// All samples that are left.
+    ///
+    /// - Throws: as `next` does.
+    package mutating func remainingSamples() throws(RecordingError) -> [MotionSample] {
+        var samples: [MotionSample] = []
+        while let sample = try next() { samples.append(sample) }
+        return samples
+    }
+
     private mutating func sample(from values: RowValues) throws(RecordingError) -> MotionSample {
+        guard samples < maximumSamples else {
+            throw .malformed(
+                path: path, line: line,
+                reason: "more than \(maximumSamples) samples, the most that are read here; use a part of the recording")
+        }
+        samples += 1
         // Compare the rounded times that the samples get: two times less than a nanosecond apart may be equal.
         let timestamp = Timestamp(seconds: values.time)
         if let lastTimestamp, timestamp <= lastTimestamp {

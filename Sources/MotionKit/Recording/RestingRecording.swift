@@ -28,11 +28,15 @@ package struct RestingRecording: Sendable {
     package static let shortestDuration = 30.0
     package static let fewestSamples = AllanDeviation.fewestSamples
 
+    /// The most samples: seven hours at 200 Hz. Each needs 96 bytes of memory while it is checked, all together half a
+    /// gigabyte.
+    package static let mostSamples = 5_000_000
+
     /// Reads the recording at `path` (`-` is standard input) and checks it.
-    package init(path: String) throws(RestingRecordingError) {
+    package init(path: String, mostSamples: Int = mostSamples) throws(RestingRecordingError) {
         var columns = Columns()
         do throws(RecordingError) {
-            var reader = try RecordingReader(path: path)
+            var reader = try RecordingReader(path: path, maximumSamples: mostSamples)
             while let sample = try reader.next() { columns.add(sample) }
         } catch {
             throw .unreadable(error)

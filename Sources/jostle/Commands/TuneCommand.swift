@@ -92,14 +92,15 @@ enum TuneCommand {
         }
     }
 
+    /// The most samples of a recording: 80 minutes at 200 Hz, 72 bytes each.
+    private static let maximumSamples = 1_000_000
+
     private static func samples(
         in path: String
     ) throws(CommandFailure) -> (samples: [MotionSample], unknownRanges: UnknownRanges) {
         do throws(RecordingError) {
-            var reader = try RecordingReader(path: path)
-            var samples: [MotionSample] = []
-            while let sample = try reader.next() { samples.append(sample) }
-            return (samples, reader.unknownRanges)
+            var reader = try RecordingReader(path: path, maximumSamples: maximumSamples)
+            return (try reader.remainingSamples(), reader.unknownRanges)
         } catch {
             throw CommandFailure(reading: error)
         }
