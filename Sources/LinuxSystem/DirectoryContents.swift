@@ -27,6 +27,12 @@ package enum DirectoryContents {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Whether a symbolic link is at `path`: lstat(2).
+    package static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
     /// When a file was last changed, nanoseconds since 1970; `nil` if there is none.
     package static func modificationTime(_ path: String) -> Int64? {
         var status = stat()

@@ -50,6 +50,66 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
+    /// A file that no fleet has is refused by its name, whatever it is.
+    @Test func misplacedFilesAreNotRead() async throws {
+        try write("{}\n", to: "fleet/all.yaml")
+        try #require(mkfifo(directory.path("fleet/pipe.yaml"), 0o600) == 0)
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
+        #expect(outcome.status == 65)
+        #expect(outcome.errors.contains("/pipe.yaml:1:1: is no file of a fleet"), "\(outcome.errors)")
+    }
+
+    @Test func reportsTheFirstProblemsAndCountsTheOthers() async throws {
+        for number in 1...130 { try write("{}\n", to: "fleet/wrong/\(number).yaml") }
+        let outcome = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
+        #expect(outcome.status == 65)
+        let lines = outcome.errors.split(separator: "\n")
+        #expect(lines.count == 101 && lines.last?.hasSuffix("and 30 more problems") == true, "\(outcome.errors)")
+        try FileManager.default.removeItem(atPath: directory.path("fleet/wrong"))
+        let keys = (1...60).map { "unknown-\($0): 1\n" }.joined()
+        for name in ["all", "groups/a"] { try write(keys, to: "fleet/\(name).yaml") }
+        let ignored = try await jostle("fleet", "apply", directory.path("fleet"), "--check", "--unknown", "ignore")
+        #expect(ignored.status == 0)
+        let remarks = ignored.errors.split(separator: "\n")
+        #expect(remarks.count == 101 && remarks.last == "jostle: and 20 more unknown keys", "\(ignored.errors)")
+    }
+
+    /// Links can form a cycle. A link to a file is harmless.
+    @Test func linksToDirectoriesAreRefused() async throws {
+        try write("{}\n", to: "shared.yaml")
+        try write("{}\n", to: "fleet/groups/laundry.yaml")
+        let manager = FileManager.default
+        try manager.createSymbolicLink(
+            atPath: directory.path("fleet/all.yaml"), withDestinationPath: directory.path("shared.yaml"))
+        try manager.createSymbolicLink(atPath: directory.path("fleet/.hidden"), withDestinationPath: ".")
+        let linkedFile = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
+        #expect(linkedFile.status == 0 && linkedFile.output.contains("2 layers"), "\(linkedFile.errors)")
+        try manager.createSymbolicLink(atPath: directory.path("fleet/groups/again"), withDestinationPath: "..")
+        let cycle = try await jostle("fleet", "apply", directory.path("fleet"), "--check")
+        #expect(cycle.status == 65)
+        #expect(cycle.errors.contains("/groups/again: is a symbolic link to a directory"), "\(cycle.errors)")
+    }
+
+    @Test func refusesDirectoriesThatAreNoFleet() async throws {
+        try write("{}\n", to: "many/devices/0.yaml")
+        for number in 1...20_000 {
+            try #require(
+                FileManager.default.createFile(atPath: directory.path("many/devices/\(number).yaml"), contents: nil))
+        }
+        let many = try await jostle("fleet", "apply", directory.path("many"), "--check")
+        #expect(many.status == 65)
+        #expect(many.errors.contains("/many: has more than 20000 YAML files and directories"), "\(many.errors)")
+        try write("{}\n", to: "long/devices/0.yaml")
+        for number in 1...1100 {
+            let path = directory.path("long/devices/\(number).yaml")
+            try #require(FileManager.default.createFile(atPath: path, contents: nil))
+            try #require(truncate(path, 65_536) == 0)
+        }
+        let long = try await jostle("fleet", "apply", directory.path("long"), "--check")
+        #expect(long.status == 65)
+        #expect(long.errors.contains("/long: its YAML files have more than 67108864 bytes"), "\(long.errors)")
+    }
+
     @Test func checkAcceptsGoodFilesWithoutBroker() async throws {
         try write("gestures: { shake: { sensitivity: 7 } }\n", to: "fleet/all.yaml")
         try write("# nothing yet\n", to: "fleet/groups/laundry.yaml")

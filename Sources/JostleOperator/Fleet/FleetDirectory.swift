@@ -1,6 +1,5 @@
 package import JostleConfiguration
 internal import JostleMessages
-package import LinuxSystem
 
 /// A fleet's configuration as a directory of YAML files: `all.yaml`, `groups/GROUP.yaml`, `devices/ID.yaml` and
 /// `registry.yaml`.
@@ -32,11 +31,16 @@ package struct FleetDirectory: Equatable, Sendable {
         if !keepsRegistry { registry = [:] }
     }
 
-    /// What is wrong with the files, in their order.
-    package private(set) var problems: [ConfigurationProblem] = []
+    /// The most problems, and unknown keys, that are kept.
+    package static let maximumRemarks = 100
 
-    /// The keys that this program does not know, and their layers.
+    /// The first problems of the files, in their order, and the number of the others.
+    package private(set) var problems: [ConfigurationProblem] = []
+    package private(set) var moreProblems = 0
+
+    /// The first keys that this program does not know, with their layers, and the number of the others.
     package private(set) var unknownKeys: [String] = []
+    package private(set) var moreUnknownKeys = 0
 
     /// The documents that have content here.
     package var documents: [FleetDocumentID] { layers.keys.sorted() + registry.keys.sorted().map { .registry($0) } }
@@ -47,33 +51,41 @@ package struct FleetDirectory: Equatable, Sendable {
             do throws(ConfigurationProblem) {
                 try read(file, ignoresUnknownKeys)
             } catch {
-                problems.append(error)
+                report(error)
             }
         }
     }
 
+    private mutating func report(_ problem: ConfigurationProblem) {
+        if problems.count < FleetDirectory.maximumRemarks { problems.append(problem) } else { moreProblems += 1 }
+    }
+
+    private mutating func report(unknownKey key: String) {
+        if unknownKeys.count < FleetDirectory.maximumRemarks { unknownKeys.append(key) } else { moreUnknownKeys += 1 }
+    }
+
     private mutating func read(_ file: File, _ ignoresUnknownKeys: Bool) throws(ConfigurationProblem) {
         let source = ConfigurationSource.file(file.path)
-        guard let id = try FleetDirectory.document(file, source) else {
+        guard let id = try FleetDirectory.document(file.name, source) else {
             return try readRegistry(try FleetDirectory.tree(file, source))
         }
         var tree = try FleetDirectory.tree(file, source)
         if tree.value == .null { tree.value = .mapping([]) }
         let check = PatchCheck(ConfigurationPatch(tree, ignoresUnknownKeys: ignoresUnknownKeys))
-        problems += check.problems
-        unknownKeys += check.ignoredKeys.map { "\(file.path): \($0)" }
+        for problem in check.problems { report(problem) }
+        for key in check.ignoredKeys { report(unknownKey: "\(file.path): \(key)") }
         guard case .mapping = tree.value else { return }
         layers[id] = JSONValue(yaml: tree)
     }
 
-    /// The layer that a file holds; `nil` for the registry.
-    private static func document(
-        _ file: File, _ source: ConfigurationSource
+    /// The layer that the file of this name holds; `nil` for the registry.
+    static func document(
+        _ file: String, _ source: ConfigurationSource
     ) throws(ConfigurationProblem) -> FleetDocumentID? {
         let position = ConfigurationPosition(source)
-        if file.name == "registry.yaml" { return nil }
-        if file.name == "all.yaml" { return .all }
-        let parts = file.name.split(separator: "/").map(String.init)
+        if file == "registry.yaml" { return nil }
+        if file == "all.yaml" { return .all }
+        let parts = file.split(separator: "/").map(String.init)
         guard parts.count == 2, parts[1].hasSuffix(".yaml"), ["groups", "devices"].contains(parts[0]) else {
             throw ConfigurationProblem(
                 at: position, "is no file of a fleet",
@@ -91,14 +103,18 @@ package struct FleetDirectory: Equatable, Sendable {
     private static func tree(
         _ file: File, _ source: ConfigurationSource
     ) throws(ConfigurationProblem) -> ConfigurationNode {
+        try YAMLReader.read(file.bytes, source: source, limits: limits(of: file.name))
+    }
+
+    /// The limits of a file: the registry has a line for each device; a layer must fit into a document.
+    static func limits(of file: String) -> ReaderLimits {
         var limits = ReaderLimits()
-        // The registry has a line for each device; a layer must fit into a document.
-        if file.name == "registry.yaml" {
+        if file == "registry.yaml" {
             limits.nodes = FleetModel.maximum.boards * (2 + JostleSettings.Device.maximumGroups)
         } else {
             limits.bytes = DocumentEnvelope.maximumBytes
         }
-        return try YAMLReader.read(file.bytes, source: source, limits: limits)
+        return limits
     }
 
     private mutating func readRegistry(_ tree: ConfigurationNode) throws(ConfigurationProblem) {
@@ -109,7 +125,7 @@ package struct FleetDirectory: Equatable, Sendable {
                 do throws(ConfigurationProblem) {
                     registry[try FleetDirectory.id(entry)] = try FleetDirectory.groups(entry.node, of: entry.key)
                 } catch {
-                    problems.append(error)
+                    report(error)
                 }
             }
         case .scalar, .sequence:
@@ -153,52 +169,6 @@ package struct FleetDirectory: Equatable, Sendable {
 }
 
 extension FleetDirectory {
-    /// Reads the files of a directory. Files that are not YAML and hidden files do not belong to the fleet.
-    ///
-    /// - Throws: the path that cannot be read, and why.
-    package static func files(at directory: String) throws(FleetDirectoryError) -> [File] {
-        guard DirectoryContents.exists(directory) else { throw .noDirectory(directory) }
-        let base = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
-        let names = try names(in: base, below: "")
-        var files: [File] = []
-        for name in names {
-            let path = "\(base)/\(name)"
-            do throws(SystemFailure) {
-                let bytes = try FileContents.bytes(of: path, limit: ReaderLimits().bytes + 1)
-                files.append(File(name: name, path: path, bytes: bytes))
-            } catch {
-                throw .unreadable(path, error)
-            }
-        }
-        return files
-    }
-
-    /// The names of the YAML files in a directory, and in those below it. A file that is in none of the right directories
-    /// is refused by its name later: it is probably in a misspelt one.
-    private static func names(in base: String, below parent: String) throws(FleetDirectoryError) -> [String] {
-        let present: [String]
-        do throws(SystemFailure) {
-            present = try DirectoryContents.names(base + parent)
-        } catch {
-            throw .unreadable(base + parent, error)
-        }
-        var names: [String] = []
-        for name in present where !name.hasPrefix(".") {
-            let path = parent.isEmpty ? "/\(name)" : "\(parent)/\(name)"
-            if isYAML(name) {
-                names.append(String(path.dropFirst()))
-            } else if DirectoryContents.exists(base + path), path.split(separator: "/").count < maximumDepth {
-                names += try self.names(in: base, below: path)
-            }
-        }
-        return names
-    }
-
-    /// The most levels of directories that are looked at.
-    private static let maximumDepth = 8
-
-    private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
-
     /// The files of what a broker holds. A layer with neither keys nor a candidate has no file.
     package static func files(of model: FleetModel) -> [(name: String, text: String)] {
         var files: [(name: String, text: String)] = []
@@ -219,18 +189,5 @@ extension FleetDirectory {
         }
         if !devices.isEmpty { files.append(("registry.yaml", YAMLText.file(devices))) }
         return files
-    }
-}
-
-/// Why the files of a fleet cannot be read.
-package enum FleetDirectoryError: Error, Equatable, Sendable, CustomStringConvertible {
-    case noDirectory(String)
-    case unreadable(String, SystemFailure)
-
-    package var description: String {
-        switch self {
-        case .noDirectory(let path): "\(path): no such directory"
-        case .unreadable(let path, let failure): "\(path): \(failure)"
-        }
     }
 }

@@ -99,11 +99,17 @@ extension FleetCommand {
         let operand = arguments.operand(0) ?? ""
         let path = operand.hasSuffix("/") && operand.count > 1 ? String(operand.dropLast()) : operand
         var present: [String] = []
+        var former: [String] = []
         if DirectoryContents.exists(path) {
             do throws(SystemFailure) {
                 present = try DirectoryContents.names(path).filter { !$0.hasPrefix(".") }
             } catch {
                 throw CommandFailure(.cannotCreate, "\(path): \(error)")
+            }
+            do throws(FleetDirectoryError) {
+                former = try FleetDirectory.names(at: path)
+            } catch {
+                throw CommandFailure(.cannotCreate, "\(error)")
             }
         }
         if !present.isEmpty, !arguments.has("force") {
@@ -133,12 +139,8 @@ extension FleetCommand {
             }
         }
         let written = Set(files.map(\.name))
-        do throws(FleetDirectoryError) {
-            for file in try FleetDirectory.files(at: path) where !written.contains(file.name) {
-                Output.errors("jostle: \(file.path) is not on the broker; it stays")
-            }
-        } catch {
-            throw CommandFailure(.cannotCreate, "\(error)")
+        for name in former where !written.contains(name) {
+            Output.errors("jostle: \(path)/\(name) is not on the broker; it stays")
         }
         Output.line("\(path): \(FleetText.count(files.count, "file")) written")
     }

@@ -12,16 +12,23 @@ enum FleetFiles {
         do throws(FleetDirectoryError) {
             files = try FleetDirectory.files(at: path)
         } catch {
-            throw CommandFailure(.noInput, "\(error)")
+            throw CommandFailure(error.isUnsuitable ? .badData : .noInput, "\(error)")
         }
         let directory = FleetDirectory(files, ignoresUnknownKeys: ignoresUnknownKeys)
         guard directory.problems.isEmpty else {
-            throw CommandFailure(.badData, lines: directory.problems.map(\.description))
+            throw CommandFailure(
+                .badData, lines: directory.problems.map(\.description) + more(directory.moreProblems, "problem"))
         }
         for key in directory.unknownKeys {
             Output.errors("jostle: \(key): unknown key; boards that do not know it either leave it out")
         }
+        for line in more(directory.moreUnknownKeys, "unknown key") { Output.errors("jostle: \(line)") }
         return directory
+    }
+
+    /// A line about what is not printed; none if there is nothing more.
+    private static func more(_ count: Int, _ name: String) -> [String] {
+        count > 0 ? ["and \(FleetText.count(count, "more \(name)"))"] : []
     }
 
     /// The value of `--unknown`; `nil` without it.
