@@ -61,6 +61,45 @@ import Testing
         #expect(program.errors.contains(text), "\(program.errors)")
     }
 
+    /// Orders that arrive faster than they are carried out wait at their writer, and a signal does not wait for them.
+    @Test func waitingOrdersAreBounded() async throws {
+        let directory = try TemporaryDirectory()
+        let descriptors = try ["orders", "output"].map { name in
+            try #require(mkfifo(directory.path(name), 0o600) == 0)
+            // Open for both, so that nobody waits for the other end.
+            return open(directory.path(name), O_RDWR | O_CLOEXEC | O_NONBLOCK)
+        }
+        defer { for descriptor in descriptors { close(descriptor) } }
+        let (orders, output) = (descriptors[0], descriptors[1])
+        try #require(orders >= 0 && output >= 0)
+        let swarm = try JostleProgram(
+            ["swarm", "--devices", "2", "--broker", "mqtt://127.0.0.1:1", "--json"],
+            launcher: [
+                "/bin/sh", "-c",
+                "exec \"$0\" \"$@\" <'\(directory.path("orders"))' >'\(directory.path("output"))'",
+            ])
+        defer { swarm.kill() }
+        // Nobody reads the output, so that the swarm waits with the answer to an order.
+        let order = Array("status\n".utf8)
+        var written = 0
+        let isFull = await eventually(within: .seconds(30)) {
+            // For a second, not a single order more is taken.
+            for _ in 0..<100 {
+                let before = written
+                while written < 100_000, write(orders, order, order.count) == order.count { written += 1 }
+                if written > before || written == 0 { return written == 100_000 }
+                usleep(10_000)
+            }
+            return true
+        }
+        #expect(isFull && written < 30_000, "\(written)")
+        // The output has room for some answers again, but not for all.
+        swarm.signal(SIGTERM)
+        var answers = [UInt8](repeating: 0, count: 32_768)
+        #expect(read(output, &answers, answers.count) == answers.count)
+        #expect(await swarm.exitStatus() == 0)
+    }
+
     @Test func refusesBrokersAndDirectoriesThatItCannotUse() async throws {
         let embedded = try await jostle("swarm", "--devices", "2", "--set", "mqtt.broker=embedded")
         #expect(embedded.status == 78)

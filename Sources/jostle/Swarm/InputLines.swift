@@ -6,19 +6,24 @@ internal import Synchronization
 final class InputLines: Sendable {
     /// A longer line is cut off here, which makes it a wrong one.
     private static let longestLine = 4096
+    /// While so many lines wait, nothing is read, so that a writer that is faster than the swarm has to wait.
+    private static let mostWaiting = 1000
     /// Seconds between looks at whether a program in the background may read the terminal.
     private static let backgroundPause = 0.5
 
     /// Signalled when there are lines.
     let wake: WakeSignal
     private let end: WakeSignal
+    /// Signalled when lines were taken.
+    private let room: WakeSignal
     private let lines = Mutex<[String]>([])
 
     /// Creates a reader; `nil` if the system has no descriptors left.
     init?() {
-        guard let wake = WakeSignal(), let end = WakeSignal() else { return nil }
+        guard let wake = WakeSignal(), let end = WakeSignal(), let room = WakeSignal() else { return nil }
         self.wake = wake
         self.end = end
+        self.room = room
     }
 
     /// Starts to read.
@@ -34,11 +39,13 @@ final class InputLines: Sendable {
 
     /// Takes the lines that have arrived.
     func take() -> [String] {
-        lines.withLock { lines in
+        let taken = lines.withLock { lines in
             let taken = lines
             lines = []
             return taken
         }
+        if !taken.isEmpty { room.signal() }
+        return taken
     }
 
     private func run() {
@@ -50,12 +57,16 @@ final class InputLines: Sendable {
                 if end.isSignalled(within: InputLines.backgroundPause) { return }
                 continue
             }
+            // Cleared before the look, so that no later signal is lost.
+            room.clear()
+            let isFull = lines.withLock { $0.count >= InputLines.mostWaiting }
             var entries = [
-                pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: isFull ? room.descriptor : STDIN_FILENO, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: end.descriptor, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&entries, 2, -1) > 0 else { continue }
             if entries[1].revents != 0 { return }
+            if isFull { continue }
             let count = read(STDIN_FILENO, &buffer, buffer.count)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count > 0 else {

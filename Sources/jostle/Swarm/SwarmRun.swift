@@ -52,6 +52,7 @@ struct SwarmRun {
             if let end, now >= end { return }
             swarm.advance(at: now)
             for line in input.take() {
+                if signals.wait(seconds: 0) || end.map({ WallClock.monotonic >= $0 }) ?? false { return }
                 guard try carryOut(line) else { return }
             }
             if let failure = swarm.failure { throw CommandFailure(failure) }
