@@ -168,6 +168,32 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "\(enrolment)/passwords"))
     }
 
+    /// What is cut off would be lost: users, certificates, keys of the configuration.
+    @Test func refusesFilesThatAreTooLong() async throws {
+        let certificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+        let comments = String(repeating: "# comment\n", count: 105_000)
+        try directory.write(certificate + comments + certificate, to: "ca.pem")
+        try directory.write("mqtt: { broker: 'mqtts://b' }\n" + comments + "device: { name: x }\n", to: "template.yaml")
+        try directory.write("old:$7$101$AAAA$BBBB\n", to: "passwords")
+        let file = directory.path("passwords")
+        let authority = try await fleet(
+            "enroll", "a", "--to", enrolment, "--board-broker", "mqtts://b", "--ca", directory.path("ca.pem"))
+        #expect(authority.status == 65, "\(authority.errors)")
+        #expect(authority.errors.contains("--ca: \(directory.path("ca.pem")): is longer than 1048576 bytes"))
+        let template = try await fleet("enroll", "a", "--to", enrolment, "--template", directory.path("template.yaml"))
+        #expect(template.status == 65, "\(template.errors)")
+        #expect(
+            template.errors.contains("--template: \(directory.path("template.yaml")): is longer than 1048576 bytes"))
+        try #require(truncate(file, (64 << 20) + 1) == 0)
+        let options = ["--to", enrolment, "--passwords", file]
+        for words in [["enroll", "a", "--board-broker", "mqtt://b"], ["revoke", "old"]] {
+            let outcome = try await run(words + options)
+            #expect(outcome.status == 65)
+            #expect(outcome.errors.contains("\(file): is longer than 67108864 bytes"), "\(outcome.errors)")
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == (64 << 20) + 1)
+    }
+
     @Test(arguments: [
         (["enroll", "operator"], Int32(64), "operator is the name of a user that is no device"),
         (["enroll", "a/b"], 64, "\"a/b\" is not a device id"),

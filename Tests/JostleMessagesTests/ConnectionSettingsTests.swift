@@ -166,6 +166,14 @@ import Testing
         #expect(refusal(of: path)?.contains("first line is empty") == true)
     }
 
+    /// The beginning of a password is another password.
+    @Test func refusesPasswordThatIsTooLong() throws {
+        let longest = String(repeating: "p", count: 4096)
+        #expect(refusal(of: try passwordFile(longest + "\nmore")) == nil)
+        let path = try passwordFile(longest + "p")
+        #expect(refusal(of: path) == "mqtt.password_file: \(path): its first line is longer than 4096 bytes")
+    }
+
     @Test func refusesPasswordWithoutUser() throws {
         let path = try passwordFile("hunter2")
         #expect(refusal(of: path, userName: nil)?.contains("mqtt.username") == true)

@@ -111,14 +111,18 @@ extension JostleSettings {
         let path = try file(name, key: key)
         try requireSecret(path, key: key)
         let text: String
+        let limit = 4096
         do throws(SystemFailure) {
-            text = try FileContents.text(of: path, limit: 4096, mayBePipe: true)
+            text = try FileContents.text(of: path, limit: limit + 1, mayBePipe: true)
         } catch {
             throw SecretFileError(key: key, path: path, reason: "\(error)")
         }
         let line = text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
         guard !line.isEmpty else {
             throw SecretFileError(key: key, path: path, reason: "its first line is empty")
+        }
+        guard line.utf8.count <= limit else {
+            throw SecretFileError(key: key, path: path, reason: "its first line is longer than \(limit) bytes")
         }
         return String(line)
     }

@@ -233,11 +233,18 @@ extension FleetCommand {
         return enrolment
     }
 
+    /// The content of the file of an option: at most 1 MiB.
     private static func bytes(of path: String, _ option: String) throws(CommandFailure) -> [UInt8] {
+        let limit = 1 << 20
+        let bytes: [UInt8]
         do throws(SystemFailure) {
-            return try FileContents.bytes(of: path, limit: 1 << 20)
+            bytes = try FileContents.bytes(of: path, limit: limit + 1)
         } catch {
             throw CommandFailure(.noInput, "--\(option): \(path): \(error)")
         }
+        guard bytes.count <= limit else {
+            throw CommandFailure(.badData, "--\(option): \(path): is longer than \(limit) bytes")
+        }
+        return bytes
     }
 }

@@ -7,6 +7,7 @@ struct EnrolmentFiles {
     private let root: String
     let passwordFile: String
 
+    /// The longest password file, bytes: several times what all boards of a fleet need.
     private static let maximumBytes = 64 << 20
 
     /// Names that boards cannot have, because the directory contains something else of this name.
@@ -24,16 +25,21 @@ struct EnrolmentFiles {
 
     /// The users of the broker; none if there is no password file.
     ///
-    /// - Throws: status 66 if it cannot be read.
+    /// - Throws: status 66 if it cannot be read, 65 if it is too long.
     func passwords() throws(CommandFailure) -> MosquittoPasswords {
+        let bytes: [UInt8]
         do throws(SystemFailure) {
-            return MosquittoPasswords(try FileContents.text(of: passwordFile, limit: EnrolmentFiles.maximumBytes))
+            bytes = try FileContents.bytes(of: passwordFile, limit: EnrolmentFiles.maximumBytes + 1)
         } catch {
             guard error == SystemFailure(code: ENOENT) else {
                 throw CommandFailure(.noInput, "\(passwordFile): \(error)")
             }
             return MosquittoPasswords("")
         }
+        guard bytes.count <= EnrolmentFiles.maximumBytes else {
+            throw CommandFailure(.badData, "\(passwordFile): is longer than \(EnrolmentFiles.maximumBytes) bytes")
+        }
+        return MosquittoPasswords(String(decoding: bytes, as: UTF8.self))
     }
 
     /// Reads the password file, changes it and writes it. A lock keeps others out meanwhile.
