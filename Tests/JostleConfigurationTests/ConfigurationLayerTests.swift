@@ -142,6 +142,34 @@ import Testing
         }
     }
 
+    /// A log line has a limit, whatever the key is.
+    @Test func shortensLongKeys() throws {
+        let key = "sensor." + String(repeating: "k", count: 1000)
+        let shown = "sensor." + String(repeating: "k", count: 121) + "…"
+        func problems(file: String? = nil, overrides: [String] = []) -> String {
+            do throws(ConfigurationErrors) {
+                _ = try JostleSettings.load(file: file, overrides: overrides)
+                return ""
+            } catch {
+                return "\(error)"
+            }
+        }
+        let argument = problems(overrides: ["\(key)=1"])
+        #expect(argument.hasPrefix("--set \(shown): unknown key; allowed: enabled, ") && argument.utf8.count < 600)
+        #expect(problems(overrides: ["\(key)..=1"]).utf8.count < 600)
+        #expect(problems(overrides: ["\(key)=[1"]).utf8.count < 600)
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("\"\(key.dropFirst(7))\": 1\n", to: "long.yaml")
+        let file = problems(file: path)
+        #expect(file.contains("long.yaml:1:1: kkk") && file.contains("…: unknown key") && file.utf8.count < 1000)
+        let tree = try YAMLReader.read(Array("mqtt: { \(key.dropFirst(7)): 1 }".utf8), source: .layer("all"))
+        let refusals = PatchCheck(ConfigurationPatch(tree, ignoresUnknownKeys: true)).problems
+        #expect(refusals.count == 1 && refusals.allSatisfy { $0.description.utf8.count < 600 })
+        let other = try YAMLReader.read(Array("\(key.dropFirst(7)): 1".utf8), source: .layer("all"))
+        let ignored = PatchCheck(ConfigurationPatch(other, ignoresUnknownKeys: true)).ignoredKeys
+        #expect(ignored.count == 1 && ignored.allSatisfy { $0.utf8.count < 200 })
+    }
+
     @Test func findsStandardFile() throws {
         let directory = try TemporaryDirectory()
         let system = try directory.write("", to: "jostle.yaml")

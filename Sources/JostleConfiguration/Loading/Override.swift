@@ -15,7 +15,7 @@ package enum Override {
                 at: ConfigurationPosition(.argument(ForeignText.excerpt(argument))), "has no value; write key=value")
         }
         let path = String(argument[..<separator])
-        let position = ConfigurationPosition(.argument(path))
+        let position = ConfigurationPosition(.argument(ConfigurationProblem.shortenedPath(path)))
         let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard names.count <= deepestPath else {
             throw ConfigurationProblem(

@@ -73,12 +73,12 @@ package struct RemoteKeys: Equatable, Sendable {
     func refusal(_ key: String, at position: ConfigurationPosition) -> ConfigurationProblem {
         if self == RemoteKeys.anyLayer {
             return ConfigurationProblem(
-                at: position, path: ConfigurationProblem.escaped(key), "cannot be set over MQTT",
+                at: position, path: key, "cannot be set over MQTT",
                 allowed: "every key except those of \(ValueFormat<String>.list(RemoteKeys.localOnly))")
         }
         let list = ValueFormat<String>.list(patterns)
         return ConfigurationProblem(
-            at: position, path: ConfigurationProblem.escaped(key), "cannot be set over MQTT",
+            at: position, path: key, "cannot be set over MQTT",
             allowed: patterns.isEmpty ? "no key (\(setting) is empty)" : "keys of \(list) (\(setting))")
     }
 }

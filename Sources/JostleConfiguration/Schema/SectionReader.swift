@@ -57,7 +57,7 @@ struct SectionReader<Root: KeyedSettings> {
                 // Finding a suggestion takes time, and beyond the limit no problem is reported.
                 case nil where problems.count >= ConfigurationProblem.maximumCount: continue
                 case nil where patch?.ignoresUnknownKeys == true && !RemoteKeys.isLocalOnly(inner):
-                    ignored.append(ConfigurationProblem.escaped(inner))
+                    ignored.append(ConfigurationProblem.shortenedPath(inner))
                 case nil: report(unknownKey(entry, in: section, path: inner))
                 }
             }
@@ -128,8 +128,7 @@ struct SectionReader<Root: KeyedSettings> {
         } else {
             allowed = names.joined(separator: ", ")
         }
-        return ConfigurationProblem(
-            at: entry.keyPosition, path: ConfigurationProblem.escaped(path), reason, allowed: allowed)
+        return ConfigurationProblem(at: entry.keyPosition, path: path, reason, allowed: allowed)
     }
 }
 

@@ -17,14 +17,14 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
     /// The values allowed, with an example.
     package var allowed: String?
 
-    /// `found` is escaped and shortened to fit into one line of a log.
+    /// `path` and `found` are escaped and shortened to fit into one line of a log.
     package init(
         at position: ConfigurationPosition, path: String = "", found: String? = nil, _ reason: String,
         allowed: String? = nil
     ) {
         self.position = position
-        self.path = path
-        self.found = found.map(Self.shortened)
+        self.path = Self.shortenedPath(path)
+        self.found = found.map { Self.shortened($0) }
         self.reason = reason
         self.allowed = allowed
     }
@@ -43,9 +43,12 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
     /// The text in quotes, escaped and shortened for one line of a log.
     static func quoted(_ text: String) -> String { "\"\(shortened(text))\"" }
 
-    /// The text with control characters escaped, cut after 60 characters: enough to recognise it in the file.
-    private static func shortened(_ text: String) -> String {
-        let shown = text.unicodeScalars.prefix(60)
+    /// A key's path, escaped and shortened for one line of a log. Paths of known keys are not as long.
+    static func shortenedPath(_ path: String) -> String { shortened(path, limit: 128) }
+
+    /// The text with control characters escaped, cut after `limit` characters: enough to recognise it in the file.
+    private static func shortened(_ text: String, limit: Int = 60) -> String {
+        let shown = text.unicodeScalars.prefix(limit)
         return escaped(String(shown)) + (shown.endIndex == text.unicodeScalars.endIndex ? "" : "…")
     }
 

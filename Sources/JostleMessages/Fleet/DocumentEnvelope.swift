@@ -86,7 +86,7 @@ package struct DocumentEnvelope: Equatable, Sendable {
         }
         if let unknown = entries.first(where: { !names.contains($0.key) }) {
             throw ConfigurationProblem(
-                at: unknown.keyPosition, path: ConfigurationProblem.escaped(unknown.key), "unknown key",
+                at: unknown.keyPosition, path: unknown.key, "unknown key",
                 allowed: names.joined(separator: ", "))
         }
         let number = try tree.integer("revision", in: 1...DocumentRevision.maximum)

@@ -69,7 +69,7 @@ package struct LayerDocument: Equatable, Sendable {
             let unknown = entries.first(where: { !["config", "percent", "seed"].contains($0.key) })
         {
             throw ConfigurationProblem(
-                at: unknown.keyPosition, path: "candidate.\(ConfigurationProblem.escaped(unknown.key))", "unknown key",
+                at: unknown.keyPosition, path: "candidate.\(unknown.key)", "unknown key",
                 allowed: "config, percent, seed")
         }
         guard let config = node["config"], let percent = node["percent"],
