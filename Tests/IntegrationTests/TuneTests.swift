@@ -70,6 +70,16 @@ import Testing
         #expect(text.contains("sensitivity: 9, cooldown: 1 s }  # calm"))
     }
 
+    /// All samples are kept in memory.
+    @Test func refusesRecordingsThatAreTooLong() async throws {
+        let path = directory.path("long.csv")
+        let rows = (0...1_000_000).lazy.map { "\($0),0,0,9,,,\n" }.joined()
+        try (Recording.header + "\n" + rows).write(toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try await tune("shake", "--config", file, "--shown", path, "--ordinary", path)
+        #expect(outcome.status == 65)
+        #expect(outcome.errors.contains("\(path):1000002: more than 1000000 samples"), "\(outcome.errors)")
+    }
+
     @Test func invalidInputChangesNothing() async throws {
         let before = text
         let still = try await tune(
