@@ -37,11 +37,23 @@ import Testing
         receive("jostle/a/event/tap", "no event")
         receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}", retain: true)
         receive("jostle/a/availability", "online", retain: true)
-        let events = inbox.takeEvents()
+        let events = inbox.takeEvents().events
         #expect(events.map(\.gesture) == ["shake", "tap"] && events.map(\.phase) == ["began", "recognized"])
         #expect(events.map(\.isSimulated) == [true, false])
-        #expect(inbox.takeEvents().isEmpty)
+        #expect(inbox.takeEvents().events.isEmpty)
         #expect(inbox.seen.availability == "online")
+    }
+
+    /// A device must not fill the memory of whoever waits for its events.
+    @Test func eventsAreBounded() {
+        for _ in 0..<1500 { receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}") }
+        let first = inbox.takeEvents()
+        #expect(first.events.count == 1000 && first.dropped == 500)
+        let padding = String(repeating: " ", count: 65_536)
+        receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"\(padding)}")
+        receive("jostle/a/event/tap", "{\"gesture\":\"tap\",\"phase\":\"recognized\"}")
+        let second = inbox.takeEvents()
+        #expect(second.events.count == 1 && second.dropped == 1)
     }
 
     @Test func parsesAnswers() throws {

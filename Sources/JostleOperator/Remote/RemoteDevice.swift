@@ -109,7 +109,7 @@ package final class RemoteDevice {
     }
 
     /// Returns and removes the events received since the last call, in order.
-    package func takeEvents() -> [RemoteEvent] { inbox.takeEvents() }
+    package func takeEvents() -> (events: [RemoteEvent], dropped: Int) { inbox.takeEvents() }
 
     /// Waits until `isDone` returns true, or until the deadline.
     private func wait(
@@ -134,9 +134,15 @@ final class RemoteInbox: Sendable {
         var availability: String?
         var answer: [UInt8]?
         var events: [RemoteEvent] = []
+        /// The number of events that were dropped since the last were taken.
+        var droppedEvents = 0
         /// The answer's topic and, with MQTT 5, its correlation data.
         var expected: (topic: String, correlationData: [UInt8]?)?
     }
+
+    /// The most events that wait to be taken, and the longest event, bytes.
+    private static let mostEvents = 1000
+    private static let longestEvent = WatchListener.maximumMessage
 
     private let eventTopics: String
     private let availabilityTopic: String
@@ -154,11 +160,14 @@ final class RemoteInbox: Sendable {
         state.withLock { $0.expected = (topic, correlationData) }
     }
 
-    func takeEvents() -> [RemoteEvent] {
-        state.withLock { seen in
-            defer { seen.events = [] }
-            return seen.events
+    func takeEvents() -> (events: [RemoteEvent], dropped: Int) {
+        let taken = state.withLock { seen in
+            let taken = seen
+            seen.events = []
+            seen.droppedEvents = 0
+            return taken
         }
+        return (taken.events, taken.droppedEvents)
     }
 
     /// Records an event of the client. Called on the network thread.
@@ -192,6 +201,11 @@ final class RemoteInbox: Sendable {
         } else if message.topic == availabilityTopic {
             seen.availability = String(decoding: message.payload, as: UTF8.self)
         } else if message.topic.hasPrefix(eventTopics), !message.retain {
+            // Whoever takes the events may wait for a full pipe.
+            guard message.payload.count <= RemoteInbox.longestEvent, seen.events.count < RemoteInbox.mostEvents else {
+                seen.droppedEvents += 1
+                return
+            }
             if let event = RemoteEvent(message.payload) { seen.events.append(event) }
         }
     }

@@ -56,7 +56,11 @@ extension SimulateCommand {
         var simulated = 0
         while true {
             let time = WallClock.monotonic.seconds(since: start)
-            for event in device.takeEvents() {
+            let taken = device.takeEvents()
+            if taken.dropped > 0 {
+                Output.errors("jostle: events arrived too fast, or were too long: \(taken.dropped) are not shown")
+            }
+            for event in taken.events {
                 Output.line(
                     "\(formatted(time, "%7.1f")) s  \(event.gesture) \(event.phase)  \(ForeignText.json(event.json))")
                 Output.flush()
