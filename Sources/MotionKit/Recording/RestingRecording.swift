@@ -28,9 +28,8 @@ package struct RestingRecording: Sendable {
     package static let shortestDuration = 30.0
     package static let fewestSamples = AllanDeviation.fewestSamples
 
-    /// The most samples: seven hours at 200 Hz. Each needs 96 bytes of memory while it is checked, all together half a
-    /// gigabyte.
-    package static let mostSamples = 5_000_000
+    /// The most samples: a day at 200 Hz. Each needs 96 bytes of memory while it is checked, all together two gigabytes.
+    package static let mostSamples = 20_000_000
 
     /// Reads the recording at `path` (`-` is standard input) and checks it.
     package init(path: String, mostSamples: Int = mostSamples) throws(RestingRecordingError) {
