@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/tcp.h>
 #include <mosquitto.h>
+#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -46,6 +48,13 @@ bool mosquitto_limit_works(void) {
 bool mosquitto_is_encrypted(struct mosquitto *client) {
     SSL *ssl = mosquitto_ssl_get(client);
     return ssl != NULL && SSL_is_init_finished(ssl);
+}
+
+bool mosquitto_was_connected(int socket) {
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    // The count includes the SYN.
+    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_bytes_acked > 0;
 }
 
 // The next bytes of the connection, which stay unread.

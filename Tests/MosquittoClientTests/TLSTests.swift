@@ -1,6 +1,10 @@
 import BrokerTestSupport
 import MosquittoClient
+import Synchronization
 import Testing
+
+import enum SystemTestSupport.PrivateHosts
+import enum SystemTestSupport.PrivateNetwork
 
 /// Encrypted connections: only the right broker is accepted, and the fault of any other is reported.
 @Suite(
@@ -197,6 +201,38 @@ struct TLSTests {
         // An attempt that is given up for want of an answer takes ten seconds.
         #expect(ContinuousClock.now - start < .seconds(9))
         #expect(client.disconnections.allSatisfy { $0.failure == .tls(.interrupted) })
+    }
+
+    @Test("Reports a closed port as such, whose attempts cost no broker anything")
+    func closedPort() async throws {
+        var options = MQTTOptions.local(try Loopback.freePort(), id: "early", host: "127.0.0.1", tls: true)
+        // The delay doubles only after attempts that reach a broker.
+        options.backoff.cap = .seconds(3600)
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 20 })
+        #expect(
+            client.disconnections.allSatisfy { $0.failure == .network(code: 111) },
+            "\(client.disconnections.map(\.failure))")
+        #expect(client.disconnections.first?.advice?.contains("listens") == true)
+    }
+
+    @Test(
+        "Connects over IPv4 if the name's IPv6 address refuses the connection",
+        .enabled(if: PrivateNetwork.isAvailable, "needs the permissions of root"))
+    func closedPortOfIPv6() async throws {
+        let (broker, certificates, options) = try await Self.broker()
+        defer { broker.kill() }
+        let hosts = try certificates.directory.write("::1 localhost\n127.0.0.1 localhost\n", to: "hosts")
+        let attempts = Mutex<[UInt64]>([])
+        PrivateHosts.run(hosts) {
+            guard let client = try? MQTTPolledClient<Int>(options: options) else { return }
+            var driver = PolledDriver()
+            driver.add(client)
+            _ = driver.drive { $0.allSatisfy { $0.connects == 1 } }
+            attempts.withLock { $0 = [client.statistics.attempts, client.statistics.connects] }
+        }
+        #expect(attempts.withLock { $0 } == [2, 1])
     }
 
     @Test("Reports a broker that ends the connection without a word as an ordinary end, not as a fault of TLS")

@@ -15,7 +15,8 @@ package enum PrivateNetwork {
     package static func run(_ body: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         let thread = Thread {
-            if unshare() { body() }
+            // CLONE_NEWNET of sched.h.
+            if unshare(0x4000_0000) { body() }
             isDone.signal()
         }
         thread.start()
@@ -34,13 +35,5 @@ package enum PrivateNetwork {
         request.replaceSubrange(0..<2, with: Array("lo".utf8))
         request[16] = isUp ? 1 : 0
         return ioctl(socket, 0x8914, &request) == 0
-    }
-
-    private static func unshare() -> Bool {
-        // Not declared without _GNU_SOURCE.
-        guard let symbol = dlsym(nil, "unshare") else { return false }
-        typealias Function = @convention(c) (Int32) -> Int32
-        // CLONE_NEWNET of sched.h.
-        return unsafeBitCast(symbol, to: Function.self)(0x4000_0000) == 0
     }
 }

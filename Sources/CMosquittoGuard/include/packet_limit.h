@@ -44,4 +44,8 @@ bool mosquitto_limit_works(void);
 // Whether the TLS handshake of the client's connection is complete. False without TLS.
 bool mosquitto_is_encrypted(struct mosquitto *client);
 
+// Whether a TCP socket is or was connected: whether its peer has acknowledged the SYN (TCP_INFO). Unlike SO_ERROR, this
+// does not depend on what read the socket before.
+bool mosquitto_was_connected(int socket);
+
 #endif

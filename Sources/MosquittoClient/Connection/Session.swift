@@ -1,4 +1,5 @@
 internal import CMosquitto
+internal import CMosquittoGuard
 internal import Glibc
 
 /// One connection to a broker, from the attempt to its end. It is driven step by step and never waits.
@@ -160,12 +161,22 @@ final class Session {
         if let failure = timeoutFailure(now) { return finish(failure) }
         guard !readiness.isEmpty || hasMoreToRead else { return }
         if !tcpIsUp {
-            let code = socketOption(handle.socket, SO_ERROR)
-            if code != 0 { return finish(explained(.network(code: code))) }
-            tcpIsUp = true
+            if let failure = establish() { return finish(failure) }
+            guard tcpIsUp else { return }
         }
         if readiness.contains(.readable) || hasMoreToRead { lastReceived = now }
         read()
+    }
+
+    /// Finds out whether the TCP connection is established. Returns the failure if it never will be.
+    private func establish() -> MQTTFailure? {
+        tcpIsUp = mosquitto_was_connected(handle.socket)
+        let code = socketOption(handle.socket, SO_ERROR)
+        if code != 0 { return explained(.network(code: code)) }
+        if tcpIsUp || peek() == EAGAIN { return nil }
+        // On the same machine the refusal comes so soon that the first step of the TLS handshake, which the library takes
+        // before it returns, has already consumed the error.
+        return .network(code: ECONNREFUSED)
     }
 
     /// Reads received data, up to a limited number of packets and bytes.
@@ -186,13 +197,18 @@ final class Session {
     /// library reports success, and would read without end.
     private func brokenHandshake() -> MQTTFailure? {
         guard broker.usesTLS, !isEncrypted, handle.socket >= 0, !handle.isEncrypted else { return nil }
+        return switch peek() {
+        case nil, EAGAIN, EINTR: nil
+        case 0, ENOTCONN: explained(.closed)
+        case let code?: explained(.network(code: code))
+        }
+    }
+
+    /// Looks for received data: the errno of the failure, 0 at the end of the data; `nil` if there is data.
+    private func peek() -> Int32? {
         var byte: UInt8 = 0
         let count = recv(handle.socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-        let code = errno
-        if count == 0 { return explained(.closed) }
-        if count > 0 || code == EAGAIN || code == EINTR { return nil }
-        // The handshake has already taken the reason for which there is no connection.
-        return code == ENOTCONN ? .network(code: ECONNREFUSED) : explained(.network(code: code))
+        return count > 0 ? nil : count == 0 ? 0 : errno
     }
 
     /// Writes pending data, and a ping if one is due.
