@@ -64,6 +64,17 @@ import Testing
         _ = client.client.stop()
     }
 
+    @Test("What is not MQTT is reported as such, also if it looks like a message that is too large")
+    func notMQTTButLong() async throws {
+        let server = try FakeBroker { _ in [0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0, 3, 0x61, 0x62, 0x63] }
+        defer { server.end() }
+        let client = try RecordedClient(.local(server.port, id: "noise"))
+        try client.client.start()
+        #expect(await eventually { client.disconnections.count >= 3 })
+        #expect(client.disconnections.allSatisfy { $0.failure == .protocolError && !$0.wasConnected })
+        _ = client.client.stop()
+    }
+
     @Test("A server that accepts and sends nothing hits the connection timeout")
     func mute() async throws {
         let server = try FakeBroker { _ in [] }

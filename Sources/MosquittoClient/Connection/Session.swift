@@ -366,8 +366,9 @@ final class Session {
 
     /// The failure for a return code of the library.
     private func failure(_ code: Int32, errno cause: Int32) -> MQTTFailure {
-        handle.oversizedPacket
-            ?? explained(MQTTFailure(code, errno: cause, host: broker.host, tlsFault: handle.tlsFault))
+        // What is not MQTT looks like a packet of any length.
+        if let oversized = handle.oversizedPacket { return isAccepted ? oversized : .protocolError }
+        return explained(MQTTFailure(code, errno: cause, host: broker.host, tlsFault: handle.tlsFault))
     }
 
     /// The failure of a connection over TLS depends on whether the handshake was complete.
