@@ -46,6 +46,14 @@ package enum TLSFault: Equatable, Sendable {
     case untrusted
     /// The certificate may not be used by a server, such as one for clients.
     case wrongPurpose
+    /// The authority has revoked the certificate.
+    case revoked
+    /// The certificate of the authority is not one of an authority.
+    case invalidAuthority
+    /// A key or a digest in the certificates is too weak for OpenSSL's security level.
+    case tooWeak
+    /// The certificate is not accepted for another reason, in OpenSSL's words.
+    case certificate(String)
     /// The answer is not TLS.
     case notTLS
     /// The connection was closed during the handshake.
@@ -121,6 +129,10 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.wrongHost): "the broker's certificate is for another host name"
         case .tls(.untrusted): "the broker's certificate is not from a trusted authority"
         case .tls(.wrongPurpose): "the broker's certificate is not one for servers"
+        case .tls(.revoked): "the broker's certificate has been revoked"
+        case .tls(.invalidAuthority): "the certificate that signed the broker's is not one of an authority"
+        case .tls(.tooWeak): "a key or digest in the broker's certificates is too weak"
+        case .tls(.certificate(let text)): "the broker's certificate is not accepted: \(text)"
         case .tls(.notTLS): "the answer is not TLS"
         case .tls(.interrupted): "the connection was closed during the TLS handshake"
         case .tls(.alert(let reason)): "the broker aborted the TLS handshake: \(reason)"
@@ -158,6 +170,11 @@ extension MQTTFailure: CustomStringConvertible {
         case .tls(.wrongHost): "use the name that is in the certificate, or a certificate for this name"
         case .tls(.untrusted): "set the CA file to the authority that signed the broker's certificate"
         case .tls(.wrongPurpose): "use a certificate with the extended key usage serverAuth, or without any"
+        case .tls(.revoked): "give the broker another certificate"
+        case .tls(.invalidAuthority):
+            "sign the broker's certificate with one that has the basic constraint CA:TRUE, and set the CA file to that"
+        case .tls(.tooWeak): "renew the certificates with keys of at least 2048 bits (RSA) and SHA-256"
+        case .tls(.certificate): "check the broker's certificate and its authority's"
         case .packetTooLarge(_?):
             "if the message is retained, remove it: publish an empty retained message to its topic"
         case .tls(.notTLS), .tls(.interrupted):

@@ -168,6 +168,22 @@ import Testing
         #expect(expected == next)
     }
 
+    @Test("OpenSSL's reasons for refusing a certificate have names and advice of their own")
+    func verifyResults() {
+        let named: [Int: TLSFault] = [
+            9: .notYetValid, 10: .expired, 20: .untrusted, 23: .revoked, 24: .invalidAuthority, 26: .wrongPurpose,
+            62: .wrongHost, 66: .tooWeak, 67: .tooWeak, 68: .tooWeak,
+        ]
+        for (code, fault) in named { #expect(TLSFault(verifyResult: code) == fault) }
+        #expect(Set(named.values.map { MQTTFailure.tls($0).advice }).count == 8)
+        #expect(TLSFault(verifyResult: 0) == nil)
+        guard case .certificate(let text) = TLSFault(verifyResult: 25) else {
+            Issue.record("no reason of its own")
+            return
+        }
+        #expect(text == "path length constraint exceeded")
+    }
+
     @Test("Timeouts are rounded up to whole milliseconds, so that a timer never spins")
     func milliseconds() {
         #expect(Duration.zero.pollMilliseconds == 0)

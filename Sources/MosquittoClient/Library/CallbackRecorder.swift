@@ -125,20 +125,38 @@ extension TLSFault {
 
     /// Reads OpenSSL's reason for refusing a certificate (`SSL_get_verify_result`); `nil` if it gives none.
     ///
-    /// libmosquitto has loaded OpenSSL into this process. Looking up the one function avoids a dependency on its
+    /// libmosquitto has loaded OpenSSL into this process. Looking up the two functions avoids a dependency on its
     /// headers.
     fileprivate init?(verifyResultOf ssl: UnsafeMutableRawPointer) {
         guard let symbol = dlsym(nil, "SSL_get_verify_result") else { return nil }
         typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int
+        self.init(verifyResult: unsafeBitCast(symbol, to: Function.self)(ssl))
+    }
+
+    /// The fault for one of OpenSSL's reasons; `nil` for its 0, which is none.
+    init?(verifyResult code: Int) {
         // X509_V_ERR_… of openssl/x509_vfy.h.
-        switch unsafeBitCast(symbol, to: Function.self)(ssl) {
+        switch code {
+        case 0: return nil
         case 9: self = .notYetValid
         case 10: self = .expired
         case 62, 64: self = .wrongHost
         case 2, 18, 19, 20, 21: self = .untrusted
+        case 23: self = .revoked
+        case 24: self = .invalidAuthority
         case 26: self = .wrongPurpose
-        default: return nil
+        case 66, 67, 68: self = .tooWeak
+        default: self = .certificate(TLSFault.text(ofVerifyResult: code))
         }
+    }
+
+    /// OpenSSL's words for one of its reasons (`X509_verify_cert_error_string`).
+    private static func text(ofVerifyResult code: Int) -> String {
+        typealias Function = @convention(c) (Int) -> UnsafePointer<CChar>?
+        guard let symbol = dlsym(nil, "X509_verify_cert_error_string"),
+            let text = unsafeBitCast(symbol, to: Function.self)(code)
+        else { return "reason \(code)" }
+        return String(cString: text)
     }
 }
 
