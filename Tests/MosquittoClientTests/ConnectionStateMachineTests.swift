@@ -177,15 +177,14 @@ import Testing
             #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
             #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
         }
-        // One that speaks 3.1.1: from now on, one closed connection is enough.
-        #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
-        _ = machine.timerFired(now: Self.now + .seconds(100))
-        #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
+        // One that accepts 3.1.1: it may be a broker of MQTT 5 that was starting, so two are needed again.
         for _ in 0..<2 {
+            #expect(Self.wait(Self.costly(&machine, .closed, at: Self.now)) != nil)
+            #expect(machine.timerFired(now: Self.now + .seconds(100)) == Self.attempt(0, .v5))
+            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
             machine.accepted(now: Self.now)
             _ = Self.costly(&machine, .closed, at: Self.now)
             #expect(machine.timerFired(now: Self.now + .seconds(200)) == Self.attempt(0, .v5))
-            #expect(Self.costly(&machine, .closed, at: Self.now) == Self.attempt(0, .v311))
         }
     }
 

@@ -87,8 +87,9 @@ struct ConnectionStateMachine<Generator: RandomNumberGenerator> {
     /// The broker accepted the connection.
     mutating func accepted(now: Instant) {
         guard case .connecting(let attempt) = state else { return }
-        // A broker that accepts 3.1.1 closed because of MQTT 5, and will close again.
-        if attempt.version == .v5 { brokers[attempt.broker].closedOnV5 = false }
+        // Also if it accepted 3.1.1: a broker of MQTT 5 that was starting would do so too, and must not be asked for 3.1.1
+        // after every single closed connection.
+        brokers[attempt.broker].closedOnV5 = false
         brokers[attempt.broker].forcesIPv4 = attempt.forcesIPv4
         lastFailure = nil
         state = .connected(attempt, since: now)
