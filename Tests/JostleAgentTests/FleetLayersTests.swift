@@ -235,6 +235,8 @@ import Testing
         #expect(board.sensitivity == 3)
         #expect(try board.status("all") == "missing 12")
         #expect(try board.status("device") == "missing 4")
+        // With MQTT 5 a message that is too large is missing in the same way.
+        #expect(board.bench.lines.contains { $0.contains("layer all: not received: removed from the broker, or too") })
         // An operator who does not look starts at 1.
         try board.publish(.all, layer(1, sensitivity: 9))
         #expect(try board.status("all") == "stale 1" && board.sensitivity == 3)

@@ -359,7 +359,7 @@ struct FleetLayers: Sendable {
                 // Of a topic that may not be read, nothing is known.
                 guard !current.refused.contains(records[index].topic), records[index].setMissing() else { continue }
                 hasNews = true
-                steps += logFinding(of: records[index])
+                steps += logFinding(of: records[index], isReceived: false)
             }
             let interval = current.isFirst ? FleetLayers.secondReading : FleetLayers.readingInterval
             let next = now.monotonic.advanced(bySeconds: randomTime(interval))
@@ -388,14 +388,16 @@ extension FleetLayers {
         return by.isEmpty && note.isEmpty ? "" : " (revision \(envelope.revision.number)\(by)\(note))"
     }
 
-    /// The log line about a message that was not accepted.
-    func logFinding(of record: LayerRecord) -> [Step] {
+    /// The log line about a message that was not accepted, or not received.
+    func logFinding(of record: LayerRecord, isReceived: Bool = true) -> [Step] {
         let name = "layer \(record.name.text)"
         switch record.finding {
         case nil:
             guard record.isMissing else { return [] }
             let rest = record.stored.inForce == nil ? "" : "; what was last accepted stays in force"
-            return [.log(.info, "\(name): removed from the broker\(rest)")]
+            // With MQTT 5 a broker silently withholds a message that is too large.
+            let event = isReceived ? "removed from the broker" : "not received: removed from the broker, or too large"
+            return [.log(.info, "\(name): \(event)\(rest)")]
         case .rejected(let revision, let problems):
             let number = revision.map { " \($0)" } ?? ""
             return problems.prefix(5).map { .log(.warning, "\(name): revision\(number) rejected: \($0)") }
