@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -57,28 +58,38 @@ bool mosquitto_was_connected(int socket) {
     return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_bytes_acked > 0;
 }
 
-// The next bytes of the connection, which stay unread.
-static ssize_t peek(void *buffer, size_t size) {
-    if (reading.ssl != NULL) { return SSL_peek(reading.ssl, buffer, (int)size); }
-    return recv(reading.socket, buffer, size, MSG_PEEK | MSG_DONTWAIT);
+// Takes the next bytes of the connection, from which the library reads nothing more. Returns their number, or less than 1.
+static ssize_t take(void *buffer, size_t size) {
+    if (reading.ssl == NULL) { return recv(reading.socket, buffer, size, MSG_DONTWAIT); }
+    ssl_read_function *original = atomic_load_explicit(&system_ssl_read, memory_order_relaxed);
+    return original != NULL ? original(reading.ssl, buffer, (int)size) : -1;
+}
+
+// Takes that many bytes. Those that are still on their way are waited for, as long as there are attempts.
+static bool take_all(uint8_t *buffer, size_t size, int *attempts) {
+    for (size_t count = 0; count < size;) {
+        const ssize_t part = take(buffer + count, size - count);
+        if (part > 0) {
+            count += (size_t)part;
+        } else if (--*attempts > 0) {
+            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
 // Takes the topic of the packet whose header was just read, if it is a PUBLISH. The rest of the topic may still be on
 // its way: it is waited for, for at most a tenth of a second.
 static void find_topic(struct mosquitto_packet_limit *limit) {
     if ((limit->type & 0xF0) != 0x30) { return; }
-    uint8_t start[2 + MOSQUITTO_TOPIC_SIZE];
-    for (int attempt = 0; attempt < 50; attempt++) {
-        const ssize_t count = peek(start, sizeof start);
-        const size_t size = count >= 2 ? (size_t)start[0] << 8 | start[1] : 0;
-        if (size > MOSQUITTO_TOPIC_SIZE) { return; }
-        if (count >= 2 && (size_t)count >= 2 + size) {
-            memcpy(limit->topic, start + 2, size);
-            limit->topic_size = size;
-            return;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-    }
+    int attempts = 50;
+    uint8_t length[2];
+    if (!take_all(length, sizeof length, &attempts)) { return; }
+    const size_t size = (size_t)length[0] << 8 | length[1];
+    limit->topic = malloc(size);
+    if (limit->topic != NULL && take_all(limit->topic, size, &attempts)) { limit->topic_size = size; }
 }
 
 // Follows the packets in these bytes. Returns false at the header of one that is too long.

@@ -81,7 +81,7 @@ extension ParticipantEvent {
             self = .disconnected(
                 undelivered: end.undelivered.compactMap(own), end.failure)
         case .stopped(let undelivered): self = .disconnected(undelivered: undelivered.compactMap(own))
-        case .connecting, .rejected(nil, _, _): return nil
+        case .connecting, .subscriptionRestored, .rejected(nil, _, _): return nil
         }
     }
 }

@@ -75,7 +75,8 @@ extension AgentLoop: EffectHost {
 
     func unsubscribe(_ filter: String) {
         parts.client.unsubscribe(from: filter)
-        connectionFaults.remove(filter)
+        // Filters that every connection subscribes for a while only are left out of the next one too.
+        if filter != discovery?.readingFilter, filter != settings.topics.reported { connectionFaults.remove(filter) }
     }
 
     func write(_ content: [UInt8], to file: StateFile) {

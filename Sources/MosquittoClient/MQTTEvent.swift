@@ -12,6 +12,9 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
     case subscriptionRefused(filter: String, MQTTReason)
     /// A filter is not requested for now.
     case subscriptionLeftOut(filter: String, MQTTOmission)
+    /// A filter that was left out because of a message that was too large has been answered, and the connection has
+    /// lasted since then: that message is gone.
+    case subscriptionRestored(filter: String)
     case message(MQTTMessage)
     /// The broker has received the message (QoS 1), or the socket has accepted it (QoS 0).
     case acknowledged(Token)
@@ -29,8 +32,9 @@ package enum MQTTEvent<Token: Hashable & Sendable>: Sendable {
 package enum MQTTOmission: Equatable, Sendable {
     /// The filter is optional, and the broker ended a connection instead of answering.
     case noAnswer
-    /// A message to this topic was larger than `MQTTOptions.maximumPacketSize`, which ended a connection.
-    case messageTooLarge(topic: String)
+    /// A message to this topic was larger than `MQTTOptions.maximumPacketSize`, which ended a connection. The topic is
+    /// `nil` if it is not known.
+    case messageTooLarge(topic: String?)
 
     /// The reason code that is closest to it.
     package var reason: MQTTReason {
@@ -45,7 +49,8 @@ extension MQTTOmission: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noAnswer: "the broker ended a connection instead of answering"
-        case .messageTooLarge(let topic): "a message to \(topic) is larger than this client takes"
+        case .messageTooLarge(nil): "a message to this filter is larger than this client takes"
+        case .messageTooLarge(let topic?): "a message to \(topic.shortened) is larger than this client takes"
         }
     }
 }

@@ -144,7 +144,8 @@ extension MQTTFailure: CustomStringConvertible {
         case .protocolError: "the broker's answer is not valid MQTT of this version"
         case .unreadable: "the broker sent data that libmosquitto cannot read"
         case .packetTooLarge(nil): "the broker sent a packet larger than this client takes"
-        case .packetTooLarge(let topic?): "the broker sent a larger message than this client takes, to \(topic)"
+        case .packetTooLarge(let topic?):
+            "the broker sent a larger message than this client takes, to \(topic.shortened)"
         case .subscriptionUnanswered(let filter): "the broker did not answer the subscription to \(filter) in time"
         case .silent: "the broker no longer answers"
         case .file(let path, let code): "cannot read \(path): \(systemMessage(code))"
@@ -248,6 +249,12 @@ extension MQTTFailure {
 extension String {
     /// libmosquitto's texts are sentences; here they become parts of sentences.
     var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+
+    /// The beginning of a text that may be very long.
+    var shortened: String {
+        let limit = 200
+        return utf8.count > limit ? prefix(limit) + "…" : self
+    }
 
     /// The text without this prefix, if it has it.
     func drop(prefix: String) -> String { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self }

@@ -39,7 +39,7 @@ final class FleetClient: Sendable {
                 case .rejected(_, let topic, _):
                     entries.answered += 1
                     entries.rejected.insert(topic)
-                case .connecting, .subscriptionRefused, .subscriptionLeftOut, .stopped: break
+                case .connecting, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .stopped: break
                 }
             }
         }

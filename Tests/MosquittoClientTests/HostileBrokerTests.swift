@@ -186,6 +186,8 @@ struct HostileCampaign {
             options.backoff.base = .microseconds(50)
             options.backoff.cap = .microseconds(100)
             options.backoff.unreadableFactor = 1
+            // A filter that is left out because of a packet that is too large is requested again soon.
+            options.backoff.stableAfter = .milliseconds(1)
             self.options = options
             client = try MQTTPolledClient(options: options)
             try client.subscribe(to: "a", qos: .atLeastOnce)
@@ -229,7 +231,8 @@ struct HostileCampaign {
                     if broker.next?.place == .goodbye { client.stop(within: .seconds(5)) }
                 case .refused, .disconnected, .stopped:
                     sessionEnded()
-                case .connecting, .connected, .subscriptionRefused, .subscriptionLeftOut, .message, .rejected:
+                case .connecting, .connected, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored,
+                    .message, .rejected:
                     break
                 }
             }

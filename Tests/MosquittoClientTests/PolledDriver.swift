@@ -25,7 +25,7 @@ struct PolledDriver {
             case .acknowledged(let token): tokens.append(token)
             case .refused, .disconnected: ends += 1
             case .stopped(let undelivered): stopped = undelivered
-            case .connecting, .subscriptionRefused, .subscriptionLeftOut, .rejected: break
+            case .connecting, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .rejected: break
             }
         }
     }

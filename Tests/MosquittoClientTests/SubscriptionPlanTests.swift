@@ -4,6 +4,8 @@ import Testing
 
 /// Requirement: one refused filter takes no other with it, and an optional one never causes a reconnect loop.
 @Suite struct SubscriptionPlanTests {
+    private let now = ContinuousClock.now
+
     /// A plan for the needed filters `a` and `b` and the optional `x` and `y`, connected.
     private func plan() -> SubscriptionPlan {
         var plan = SubscriptionPlan()
@@ -29,7 +31,7 @@ import Testing
     /// Takes what is to be sent, and answers it.
     private func answerAll(_ plan: inout SubscriptionPlan) -> [String] {
         let filters = sent(&plan)
-        for filter in filters { plan.answered(filter) }
+        for filter in filters { plan.answered(filter, at: now) }
         return filters
     }
 
@@ -37,7 +39,7 @@ import Testing
         var plan = plan()
         #expect(plan.hasChanges && sent(&plan) == ["a", "b", "x", "y"])
         #expect(!plan.hasChanges && sent(&plan).isEmpty)
-        for filter in ["b", "y", "a", "x"] { plan.answered(filter) }
+        for filter in ["b", "y", "a", "x"] { plan.answered(filter, at: now) }
         #expect(!plan.hasChanges && plan.leftOut.isEmpty && plan.nextRequest == nil)
     }
 
@@ -76,7 +78,8 @@ import Testing
             #expect(sent(&plan).isEmpty && plan.nextRequest == min(time, 360))
             plan.connectionHasLasted(time)
             #expect(sent(&plan) == ["a"])
-            plan.answered("a")
+            plan.answered("a", at: now)
+            #expect(sent(&plan).isEmpty, "the message may come after the answer")
             plan.receivedTooLarge(topic: "a")
             #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
             plan.connected()
@@ -91,26 +94,92 @@ import Testing
 
         // The message is gone.
         plan.connectionHasLasted(360)
-        #expect(answerAll(&plan) == ["a"] && answerAll(&plan) == ["a/#"] && plan.leftOut.isEmpty)
+        #expect(answerAll(&plan) == ["a"])
+        plan.handleDeadline(at: now + .seconds(1))
+        #expect(answerAll(&plan) == ["a/#"] && plan.leftOut.isEmpty && plan.takeRestored().isEmpty)
+        plan.handleDeadline(at: now + .seconds(10))
+        #expect(plan.takeRestored() == ["a", "a/#"] && plan.takeRestored().isEmpty && plan.nextDeadline == nil)
+
+        // Another one, much later: the pauses start over.
+        plan.receivedTooLarge(topic: "a")
+        #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
+        plan.connected()
+        #expect(plan.leftOut == ["a", "a/#"] && plan.nextRequest == 1)
+        _ = answerAll(&plan)
+        plan.connectionHasLasted(1)
+        #expect(answerAll(&plan) == ["a"])
+        plan.handleDeadline(at: now + .seconds(1))
+        #expect(answerAll(&plan) == ["a/#"])
+        plan.handleDeadline(at: now + .seconds(10))
         #expect(plan.ended(isByBroker: true, wasStable: true) == nil)
+        _ = plan.takeLeftOut()
         plan.connected()
         #expect(answerAll(&plan) == ["a", "a/#", "b", "x", "y"] && plan.takeLeftOut().isEmpty)
+    }
+
+    /// The topic is longer than what is read of it, or matches no filter.
+    @Test(arguments: [nil, "elsewhere"] as [String?])
+    func findsFilterOfTooLargeMessage(topic: String?) {
+        var plan = plan()
+        #expect(answerAll(&plan) == ["a", "b", "x", "y"])
+        plan.receivedTooLarge(topic: topic)
+        #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
+        plan.connected()
+        #expect(plan.leftOut.isEmpty)
+        #expect(answerAll(&plan) == ["a"] && answerAll(&plan).isEmpty && plan.nextDeadline == now + .seconds(1))
+        plan.handleDeadline(at: now + .seconds(1))
+        #expect(answerAll(&plan) == ["b"])
+        plan.receivedTooLarge(topic: topic)
+        #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
+
+        plan.connected()
+        #expect(plan.leftOut == ["b"] && plan.nextRequest == 1 && answerAll(&plan) == ["a", "x", "y"])
+        let leftOut = plan.takeLeftOut()
+        #expect(leftOut.map(\.filter) == ["b"] && leftOut.map(\.reason) == [.messageTooLarge(topic: topic)])
+        // It still ends the connection: the next time, it is requested later.
+        plan.connectionHasLasted(1)
+        #expect(answerAll(&plan) == ["b"])
+        plan.receivedTooLarge(topic: topic)
+        #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
+        plan.connected()
+        #expect(plan.leftOut == ["b"] && plan.nextRequest == 6 && answerAll(&plan) == ["a", "x", "y"])
+    }
+
+    /// Some filters are subscribed at the start of each connection, for a moment.
+    @Test func requestsFilterAgainThatIsSubscribedForAWhile() {
+        var plan = plan()
+        _ = answerAll(&plan)
+        plan.receivedTooLarge(topic: "a")
+        _ = plan.ended(isByBroker: false, wasStable: false)
+        plan.connected()
+        plan.change(.unsubscribe("a"))
+        #expect(answerAll(&plan).contains("b"))
+        plan.connectionHasLasted(1)
+        #expect(!plan.hasChanges)
+        _ = plan.ended(isByBroker: true, wasStable: true)
+        plan.connected()
+        _ = answerAll(&plan)
+        plan.change(subscribe("a"))
+        #expect(answerAll(&plan) == ["a"] && plan.takeLeftOut().isEmpty)
+        plan.change(.unsubscribe("a"))
+        plan.handleDeadline(at: now + .seconds(10))
+        #expect(plan.takeRestored() == ["a"])
     }
 
     /// Several filters were unanswered: any of the optional ones may be the reason, so they are requested alone.
     @Test func requestsSuspectsAlone() {
         var plan = plan()
         _ = sent(&plan)
-        plan.answered("b")
+        plan.answered("b", at: now)
         #expect(plan.ended(isByBroker: true, wasStable: false) == nil)
         plan.connected()
         #expect(sent(&plan) == ["a", "b"])
-        plan.answered("b")
+        plan.answered("b", at: now)
         #expect(!plan.hasChanges && sent(&plan).isEmpty)
-        plan.answered("a")
+        plan.answered("a", at: now)
         #expect(plan.hasChanges && sent(&plan) == ["x"])
         #expect(sent(&plan).isEmpty)
-        plan.answered("x")
+        plan.answered("x", at: now)
         #expect(answerAll(&plan) == ["y"])
         // Both were answered, so they are suspected no longer.
         #expect(plan.ended(isByBroker: true, wasStable: false) == nil && plan.leftOut.isEmpty)
@@ -121,7 +190,7 @@ import Testing
     /// A plan connected after the broker has answered the request for `x` by ending the connection.
     private func planWithoutX() -> SubscriptionPlan {
         var plan = plan()
-        for filter in sent(&plan) where filter != "x" { plan.answered(filter) }
+        for filter in sent(&plan) where filter != "x" { plan.answered(filter, at: now) }
         #expect(plan.ended(isByBroker: true, wasStable: false) == "x")
         #expect(plan.takeLeftOut().isEmpty)
         plan.connected()
@@ -160,10 +229,10 @@ import Testing
 
     @Test func leavesOutNothingForOtherReasons() {
         var plan = plan()
-        for filter in sent(&plan) where !["a", "x"].contains(filter) { plan.answered(filter) }
+        for filter in sent(&plan) where !["a", "x"].contains(filter) { plan.answered(filter, at: now) }
         #expect(plan.ended(isByBroker: true, wasStable: false) == nil, "a needed filter is unanswered")
         plan.connected()
-        for filter in sent(&plan) { plan.answered(filter) }
+        for filter in sent(&plan) { plan.answered(filter, at: now) }
         #expect(sent(&plan) == ["x"])
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil, "the network failed")
         plan.connected()

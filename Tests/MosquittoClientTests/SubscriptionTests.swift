@@ -132,6 +132,39 @@ import Testing
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }
 
+    @Test(
+        "A retained message with a very long topic costs only its own filter",
+        .enabled(if: TestBroker.isAvailable && TestCertificates.isAvailable, "mosquitto or openssl is not installed"),
+        arguments: [false, true])
+    func longTopic(overTLS: Bool) async throws {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost")
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: overTLS ? certificates.listenerLines : "")
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "operator", host: "localhost", tls: overTLS)
+        options.tls.caFile = overTLS ? certificates.caFile : nil
+        options.maximumPacketSize = 1 << 20
+        let publisher = try await RecordedClient.connected(options)
+        // Several records of TLS.
+        let topic = "do/" + String(repeating: "x", count: 60_000)
+        let long = MQTTMessage(
+            topic: topic, payload: [UInt8](repeating: 0x61, count: 20_000), qos: .atLeastOnce, retain: true)
+        try publisher.client.publish(long, token: 1)
+        #expect(await eventually { publisher.acknowledged == [1] })
+
+        options.clientID = "device"
+        options.versions = .only(.v311)
+        options.maximumPacketSize = 10_000
+        let client = try RecordedClient(options)
+        for filter in ["do/+", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
+        try client.client.start()
+        #expect(await eventually { client.leftOut == ["do/+"] && client.subscribed.last == "else" })
+        #expect(client.disconnections.map(\.failure) == [.packetTooLarge(topic: topic)])
+        #expect(client.disconnections.allSatisfy { $0.failure.description.utf8.count < 300 })
+        #expect(client.client.stop() == .stopped(undelivered: 0))
+    }
+
     /// Found with a broker that was killed: its only unanswered filter was then left out for good.
     @Test("A filter that was unanswered when the broker ended is requested again on the next connection")
     func unansweredFilter() async throws {

@@ -11,16 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MOSQUITTO_TOPIC_SIZE 1024
-
 // What is known of the packets of one connection. Initially zero, apart from the limit.
 struct mosquitto_packet_limit {
     // The longest packet to read, bytes.
     uint32_t limit;
     // Whether a longer packet has begun. Nothing is read any more.
     bool is_exceeded;
-    // The topic of that packet, without a terminator; its size is 0 if it is not known.
-    char topic[MOSQUITTO_TOPIC_SIZE];
+    // The topic of that packet, without a terminator, to be freed; its size is 0 if it is not known.
+    uint8_t *topic;
     size_t topic_size;
     // The bytes of all packets so far.
     uint64_t bytes;

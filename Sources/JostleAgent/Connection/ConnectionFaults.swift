@@ -16,12 +16,13 @@ struct ConnectionFaults {
         case .subscriptionLeftOut(let filter, let omission):
             guard case .messageTooLarge = omission else { return false }
             return omissions.updateValue(omission, forKey: filter) != omission
-        case .subscribed(let filter, _), .subscriptionRefused(let filter, _): return remove(filter)
+        // An answer is not enough: the retained message that is too large comes after it.
+        case .subscriptionRestored(let filter), .subscriptionRefused(let filter, _): return remove(filter)
         default: return false
         }
     }
 
-    /// The filter is no longer wanted, or was answered. Returns whether the faults changed.
+    /// The filter is no longer wanted, was refused, or is of use again. Returns whether the faults changed.
     @discardableResult
     mutating func remove(_ filter: String) -> Bool { omissions.removeValue(forKey: filter) != nil }
 }

@@ -33,6 +33,7 @@ struct ConnectionLog {
             return Line(level: .warning, text: "the broker refused the subscription to \(filter): \(reason)")
         case .subscriptionLeftOut(let filter, let reason):
             return Line(level: .warning, text: "not subscribed to \(filter) for now: \(reason)")
+        case .subscriptionRestored(let filter): return Line(level: .info, text: "subscribed to \(filter) again")
         case .rejected(_, let topic, let failure): return line(forRejectionOf: topic, failure)
         case .connecting(let broker, let version):
             return Line(level: .debug, text: "connecting to \(broker) with MQTT \(version)")

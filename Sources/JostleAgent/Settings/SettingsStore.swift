@@ -50,7 +50,7 @@ struct SettingsStore: Participant {
         case failed
     }
 
-    private let topics: Topics
+    let topics: Topics
     private let run: String
     private var stack: ConfigurationStack
     private var fleet: FleetLayers

@@ -330,7 +330,9 @@ final class SwarmBoard {
             if end.wasConnected { lostAt = now }
             goOffline()
         case .stopped: goOffline()
-        case .connecting, .subscribed, .subscriptionRefused, .subscriptionLeftOut, .acknowledged, .rejected: break
+        case .connecting, .subscribed, .subscriptionRefused, .subscriptionLeftOut, .subscriptionRestored, .acknowledged,
+            .rejected:
+            break
         }
     }
 

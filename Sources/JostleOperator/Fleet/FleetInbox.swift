@@ -100,7 +100,7 @@ final class FleetInbox: Sendable {
                 }
                 FleetInbox.end(end, &state.status)
             case .disconnected(let end): FleetInbox.end(end, &state.status)
-            case .connecting, .stopped: break
+            case .connecting, .subscriptionRestored, .stopped: break
             }
         }
         wake.signal()

@@ -186,7 +186,7 @@ final class RemoteInbox: Sendable {
                 seen.granted = []
                 let advice = end.advice.map { "; \($0)" } ?? ""
                 seen.lastFailure = "\(end.broker): \(end.failure)\(advice)"
-            case .connecting, .acknowledged, .rejected, .stopped: break
+            case .connecting, .subscriptionRestored, .acknowledged, .rejected, .stopped: break
             }
         }
     }

@@ -176,7 +176,7 @@ package final class WatchListener: Sendable {
                 let advice = end.advice.map { "; \($0)" } ?? ""
                 let reason = ForeignText.oneLine("\(end.broker): \(end.failure)\(advice)")
                 add(.failed(reason, retryAfter: end.retryAfter.map { $0 / .seconds(1) }), &state)
-            case .acknowledged, .rejected, .stopped: break
+            case .subscriptionRestored, .acknowledged, .rejected, .stopped: break
             }
         }
     }

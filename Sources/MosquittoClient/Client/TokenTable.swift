@@ -32,6 +32,7 @@ final class TokenTable<Token: Hashable & Sendable>: Sendable {
         case .subscribed(let filter, let qos): .subscribed(filter: filter, qos: qos)
         case .subscriptionRefused(let filter, let reason): .subscriptionRefused(filter: filter, reason)
         case .subscriptionLeftOut(let filter, let omission): .subscriptionLeftOut(filter: filter, omission)
+        case .subscriptionRestored(let filter): .subscriptionRestored(filter: filter)
         case .message(let message): .message(message)
         case .acknowledged(let mark): take([mark]).first.map { .acknowledged($0) }
         case .rejected(let mark, let topic, let failure):

@@ -27,7 +27,7 @@ final class PolledConnection {
     private var queue: BoundedQueue<Outgoing>
     private var pacer: TopicPacer
     private var nextMessage: Instant?
-    private var subscriptions = SubscriptionPlan()
+    private var subscriptions: SubscriptionPlan
     /// Whether the next connection begins without the session that the broker has kept.
     private var needsCleanStart: Bool
     private var stop: StopRequest?
@@ -48,6 +48,7 @@ final class PolledConnection {
     init(options: MQTTOptions) {
         self.options = options
         needsCleanStart = options.cleanStart
+        subscriptions = SubscriptionPlan(stableAfter: options.backoff.stableAfter)
         machine = ConnectionStateMachine(
             brokerCount: options.brokers.count, versions: options.versions, backoff: options.backoff,
             generator: SystemRandomNumberGenerator())
@@ -80,6 +81,7 @@ final class PolledConnection {
         if let stop, !session.isDisconnecting { deadline = min(deadline, stop.deadline) }
         if let nextMessage { deadline = min(deadline, nextMessage) }
         if let nextRequest { deadline = min(deadline, nextRequest.time) }
+        if let next = subscriptions.nextDeadline { deadline = min(deadline, next) }
         return deadline
     }
 
@@ -228,6 +230,10 @@ final class PolledConnection {
     private func sendPending(to session: Session, now: Instant) {
         guard session.isAccepted else { return }
         if let nextRequest, now >= nextRequest.time { subscriptions.connectionHasLasted(nextRequest.multiple) }
+        if let next = subscriptions.nextDeadline, now >= next {
+            subscriptions.handleDeadline(at: now)
+            for filter in subscriptions.takeRestored() { events.append(.subscriptionRestored(filter: filter)) }
+        }
         for change in subscriptions.takeChanges() { session.change(change) }
         nextMessage = nil
         while session.window > 0, let next = queue.first?.message {
@@ -263,10 +269,10 @@ final class PolledConnection {
             case .accepted(let sessionPresent):
                 accepted(session, sessionPresent: sessionPresent, now: now)
             case .subscribed(let filter, let qos):
-                subscriptions.answered(filter)
+                subscriptions.answered(filter, at: now)
                 events.append(.subscribed(filter: filter, qos: qos))
             case .subscriptionRefused(let filter, let reason):
-                subscriptions.answered(filter)
+                subscriptions.answered(filter, at: now)
                 events.append(.subscriptionRefused(filter: filter, reason))
             case .message(let message):
                 counters.received += 1
@@ -311,7 +317,7 @@ final class PolledConnection {
         // The attempt may have blocked, so the time is read again.
         let now = ContinuousClock.now
         let wasStable = machine.isStable(at: now)
-        if case .packetTooLarge(let topic?) = failure {
+        if case .packetTooLarge(let topic) = failure {
             // A session that the broker has kept would still have the subscription, and maybe the message.
             needsCleanStart = true
             subscriptions.receivedTooLarge(topic: topic)

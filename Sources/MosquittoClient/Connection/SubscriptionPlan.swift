@@ -10,8 +10,20 @@
 /// until the end of a stable connection.
 ///
 /// In the same way, every filter is left out that matches the topic of a message that was too large: a retained one
-/// would end every connection as soon as it is subscribed. It is requested again and again, ever later.
+/// would end every connection as soon as it is subscribed. It is requested again and again, ever later, until it has been
+/// answered and the connection has lasted since then.
+///
+/// If no filter matches, or the topic is not known, the next connection requests all filters alone, with a pause after
+/// each, and the one is left out after which such a message comes.
 struct SubscriptionPlan {
+    typealias Instant = ContinuousClock.Instant
+
+    /// How long a connection must last to be stable.
+    let stableAfter: Duration
+
+    /// How long to wait for the retained messages of a filter after its answer.
+    private var settlingTime: Duration { min(.seconds(1), stableAfter) }
+
     private var subscriptions: [String: MQTTSubscription] = [:]
     private var isConnected = false
 
@@ -40,7 +52,7 @@ struct SubscriptionPlan {
     /// A message that was too large: its topic, in how many connections since the filter was last of use, and whether in
     /// this one.
     private struct Excess {
-        var topic: String
+        var topic: String?
         var count: Int
         var isNew: Bool
     }
@@ -48,10 +60,54 @@ struct SubscriptionPlan {
     /// The filters that matched such a message.
     private var excesses: [String: Excess] = [:]
 
+    /// Those that are requested by the next subscription, because they were left out for long enough.
+    private var due: Set<String> = []
+
+    /// Those that were answered on this connection, and when.
+    private var trials: [String: Instant] = [:]
+    private var restored: [String] = []
+
+    /// Whether all filters are requested alone, to find the one with a message that is too large.
+    private var isSearching = false
+
+    /// The filter that was requested last in that way, or as one that was left out; and when it was answered.
+    private var candidate: (filter: String, answered: Instant?)?
+
+    /// Creates an empty plan.
+    init(stableAfter: Duration = .seconds(10)) {
+        self.stableAfter = stableAfter
+    }
+
     /// Whether `takeChanges` would return any.
     var hasChanges: Bool { !changes.isEmpty || canRequestAlone }
 
-    private var canRequestAlone: Bool { open.isEmpty && !alone.isEmpty }
+    private var canRequestAlone: Bool { open.isEmpty && !alone.isEmpty && candidate == nil }
+
+    /// When `handleDeadline` is due; `nil` if it is not.
+    var nextDeadline: Instant? {
+        let settled = candidate?.answered.map { $0 + settlingTime }
+        let proven = trials.values.min().map { $0 + stableAfter }
+        return [settled, proven].compactMap { $0 }.min()
+    }
+
+    /// No message that is too large has come since a filter was answered.
+    mutating func handleDeadline(at now: Instant) {
+        if let answered = candidate?.answered, now >= answered + settlingTime {
+            candidate = nil
+            if alone.isEmpty, open.isEmpty { isSearching = false }
+        }
+        for (filter, answered) in trials.sorted(by: { $0.key < $1.key }) where now >= answered + stableAfter {
+            trials[filter] = nil
+            excesses[filter] = nil
+            restored.append(filter)
+        }
+    }
+
+    /// Takes the filters that are of use again.
+    mutating func takeRestored() -> [String] {
+        defer { restored = [] }
+        return restored
+    }
 
     /// How long this connection must last until a filter that was left out is requested again, in multiples of the time
     /// after which a connection is stable; `nil` if there is none to request.
@@ -87,7 +143,7 @@ struct SubscriptionPlan {
     mutating func connected() {
         clear()
         isConnected = true
-        leftOut = Set(ends.keys).union(excesses.keys)
+        leftOut = Set(ends.keys).union(excesses.keys).subtracting(due)
         let sorted = subscriptions.sorted { $0.key < $1.key }
         for (filter, subscription) in sorted where !subscription.isOptional { request(filter, subscription) }
         for (filter, subscription) in sorted where subscription.isOptional { request(filter, subscription) }
@@ -96,6 +152,8 @@ struct SubscriptionPlan {
     private mutating func request(_ filter: String, _ subscription: MQTTSubscription) {
         if leftOut.contains(filter) {
             unreported.append(filter)
+        } else if isSearching || excesses[filter] != nil {
+            alone.append(filter)
         } else if !subscription.isOptional {
             changes.append(.subscribe(filter, subscription))
         } else if suspects.contains(filter) || ends[filter] != nil {
@@ -110,6 +168,7 @@ struct SubscriptionPlan {
     mutating func connectionHasLasted(_ time: Int) {
         for filter in leftOut.sorted() where requestTime(of: filter).map({ $0 <= time }) ?? false {
             leftOut.remove(filter)
+            if excesses[filter] != nil { due.insert(filter) }
             if subscriptions[filter] != nil { alone.append(filter) }
         }
     }
@@ -131,6 +190,7 @@ struct SubscriptionPlan {
             let filter = alone.removeFirst()
             if let subscription = subscriptions[filter] {
                 opened(filter, subscription)
+                if isSearching || excesses[filter] != nil { candidate = (filter, nil) }
                 taken.append(.subscribe(filter, subscription))
             }
         }
@@ -138,21 +198,30 @@ struct SubscriptionPlan {
     }
 
     private mutating func opened(_ filter: String, _ subscription: MQTTSubscription) {
+        due.remove(filter)
         open[filter, default: Request(isOptional: subscription.isOptional)].count += 1
     }
 
     /// The broker granted or refused a filter, or the request could not be sent.
-    mutating func answered(_ filter: String) {
+    mutating func answered(_ filter: String, at now: Instant) {
         guard let request = open[filter] else { return }
         open[filter]?.count -= 1
         if request.count <= 1 { open[filter] = nil }
         suspects.remove(filter)
         ends[filter] = nil
+        if candidate?.filter == filter { candidate?.answered = now }
+        if excesses[filter] != nil { trials[filter] = now }
     }
 
-    /// A message was too large, so the connection ends. Every filter that matches its topic is left out on the next one.
-    mutating func receivedTooLarge(topic: String) {
-        for filter in subscriptions.keys where MQTTTopic.matches(topic, filter: filter) {
+    /// A message was too large, so the connection ends. Every filter that matches its topic is left out on the next one;
+    /// if none does, the one that was just requested alone. If there is none, the search for it begins.
+    mutating func receivedTooLarge(topic: String?) {
+        var filters: [String] = []
+        if let topic { filters = subscriptions.keys.filter { MQTTTopic.matches(topic, filter: $0) } }
+        if filters.isEmpty { filters = [candidate?.filter].compactMap { $0 } }
+        isSearching = filters.isEmpty
+        for filter in filters {
+            due.remove(filter)
             excesses[filter] = Excess(topic: topic, count: (excesses[filter]?.count ?? 0) + 1, isNew: true)
         }
     }
@@ -172,8 +241,6 @@ struct SubscriptionPlan {
         if isByBroker { suspects.formUnion(open.filter(\.value.isOptional).keys) }
         if wasStable {
             ends = ends.mapValues { _ in 1 }
-            // What was requested again did no harm.
-            excesses = excesses.filter { $0.value.isNew || leftOut.contains($0.key) }
         }
         return nil
     }
@@ -185,5 +252,7 @@ struct SubscriptionPlan {
         alone = []
         unreported = []
         open = [:]
+        trials = [:]
+        candidate = nil
     }
 }

@@ -35,8 +35,8 @@ struct MosquittoHandle: ~Copyable {
     var oversizedPacket: MQTTFailure? {
         guard packets.pointee.is_exceeded else { return nil }
         let size = packets.pointee.topic_size
-        let topic = withUnsafeBytes(of: &packets.pointee.topic) { String(decoding: $0.prefix(size), as: UTF8.self) }
-        return .packetTooLarge(topic: size > 0 ? topic : nil)
+        let bytes = UnsafeBufferPointer(start: packets.pointee.topic, count: size)
+        return .packetTooLarge(topic: size > 0 ? String(decoding: bytes, as: UTF8.self) : nil)
     }
 
     /// Whether the TLS handshake is complete.
@@ -60,6 +60,7 @@ struct MosquittoHandle: ~Copyable {
 
     deinit {
         if !isAbandoned { Self.destroy(client) }
+        free(packets.pointee.topic)
         packets.deallocate()
     }
 
