@@ -57,6 +57,9 @@ package struct Database: ~Copyable {
         return try statement.step() ? statement.text(0) : nil
     }
 
+    /// Whether nothing can be written: sqlite3_db_readonly(). Known once something was read.
+    package var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") != 0 }
+
     /// Whether a transaction is open. SQLite rolls it back by itself on some errors.
     package var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
 

@@ -238,6 +238,19 @@ import Testing
         }
     }
 
+    /// The write version in the header (byte 18): SQLite only reads a file with a higher one than it knows.
+    @Test func replacesFileWhoseHeaderForbidsWriting() throws {
+        write(["1", "2"])
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[18] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let rig = rig()
+        #expect(rig.lines.count == 1 && rig.lines[0].hasSuffix("2 messages were recovered"), "\(rig.lines)")
+        rig.process([.connected, .add(rig.message("3"))])
+        #expect(rig.takeSent() == ["1", "2", "3"] && rig.statistics.failure == nil && rig.statistics.unstored == 0)
+        rig.close()
+    }
+
     /// A file of this version that was written before the row existed.
     @Test func addsVersionRow() throws {
         write(["1"])

@@ -107,7 +107,11 @@ final class OutboxFile: @unchecked Sendable {
                 return putAside(laterVersion: version)
             }
             let hasWrongVersion = file.hasWrongVersion
-            let (content, damage) = try OutboxFile.read(file)
+            let (content, found) = try OutboxFile.read(file)
+            var damage = found
+            if damage == nil, file.database.isReadOnly, access(path, W_OK) == 0 {
+                damage = "its header says that it cannot be written"
+            }
             if let damage {
                 _ = consume file
                 return Opened(content: content, setAside: putAside(damage, saved: content.messages.count))
