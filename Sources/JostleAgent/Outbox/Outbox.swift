@@ -1,4 +1,3 @@
-internal import JostleMessages
 internal import MosquittoClient
 internal import MotionCore
 
@@ -52,7 +51,7 @@ struct Outbox: Participant {
     /// Seconds between updates of times and ages while messages are waiting.
     private static let upkeepInterval = 30.0
     /// Seconds until messages are sent again for which the client had no room.
-    private static let sendPause = 0.2
+    static let sendPause = 0.2
 
     /// The state of the file.
     private enum Writing {
@@ -63,7 +62,7 @@ struct Outbox: Participant {
         case failed(until: Timestamp)
     }
 
-    private var queue: OutboxQueue
+    var queue: OutboxQueue
     private var gestures: OpenGestures
     private var writing = Writing.idle
     /// Whether the next batch must contain everything.
@@ -78,9 +77,9 @@ struct Outbox: Participant {
     /// The maximum number of messages that the client holds. More would delay telemetry.
     private let window: Int
 
-    private var isConnected = false
-    private var refusals = TopicRefusals()
-    private var enders = ConnectionEnders()
+    var isConnected = false
+    var refusals = TopicRefusals()
+    var enders = ConnectionEnders()
     /// Whether a message waits for room at the client, or for the disk, and the ones after it with it.
     private var isSendingStopped = false
     private let eventExpiry: Double?
@@ -88,14 +87,14 @@ struct Outbox: Participant {
     private var deletionsDue: Timestamp?
     private var upkeepDue: Timestamp?
     private var checkpointDue: Timestamp?
-    private var sendDue: Timestamp?
+    var sendDue: Timestamp?
     private var isCheckpointDue = false
 
     /// The totals that were logged, and those in the file.
-    private var loggedTotals: (dropped: UInt64, expired: UInt64)
+    var loggedTotals: (dropped: UInt64, expired: UInt64)
     private var storedTotals: (dropped: UInt64, expired: UInt64)?
-    private var losses = TokenBucket.lines
-    private var refusalLines = TokenBucket.lines
+    var losses = TokenBucket.lines
+    var refusalLines = TokenBucket.lines
 
     /// Gestures that were open when the last run was cut off.
     let interrupted: [OpenGesture]
@@ -189,72 +188,6 @@ struct Outbox: Participant {
         case .subscriptionAnswered, .message, .fileWritten: return []
         }
         return effects + update(at: now, isIdle: false)
-    }
-
-    private mutating func disconnected(
-        _ undelivered: [OutboxToken], _ failure: MQTTFailure, at now: Timestamp
-    ) -> Effects {
-        isConnected = false
-        sendDue = nil
-        queue.requeue(undelivered, wereSent: true)
-        // A message that ended connections before was on its way again.
-        for token in failure.mayBeForMessage ? undelivered : [] {
-            guard let topic = refusals.endTry(token), refusals.endsConnections(topic) else { continue }
-            return refused(topic, failure, wasTried: true, at: now)
-        }
-        guard let token = enders.disconnected(undelivered: undelivered, failure), let message = queue.message(token)
-        else { return [] }
-        return refused(message.topic, failure, wasTried: false, at: now)
-    }
-
-    private mutating func acknowledged(_ token: OutboxToken, at now: Timestamp) -> Effects {
-        let message = queue.message(token)
-        // The client acknowledges the others, which the broker does not answer.
-        if message?.qos != .atMostOnce { enders.answered() }
-        let triedTopic = refusals.endTry(token)
-        queue.acknowledge(token)
-        guard !refusals.isEmpty, let topic = triedTopic ?? message?.topic else { return [] }
-        queue.markOvertaken(by: token, topic: topic)
-        guard case .changed(let count) = refusals.accepted(topic, at: now) else { return [] }
-        return change("the broker accepts messages to \(topic) again", .info, count, at: now)
-    }
-
-    /// Something changed about a topic for the `count`th time. A quota may change its mind many times.
-    private mutating func change(_ text: String, _ level: Log.Level, _ count: Int, at now: Timestamp) -> Effects {
-        guard ConnectionLog.isLogged(count), refusalLines.admit(at: now) != nil else {
-            return [.request(.reportHealth)]
-        }
-        let times = count > 1 ? ", \(count) times so far" : ""
-        return [.log(level, text + times), .request(.reportHealth)]
-    }
-
-    /// The broker or the client rejected a message.
-    private mutating func rejected(
-        _ token: OutboxToken, _ topic: String, _ failure: MQTTFailure, at now: Timestamp
-    ) -> Effects {
-        if failure.concernsMessage { enders.answered() }
-        let wasTried = refusals.endTry(token) != nil
-        guard failure.mayPass else {
-            queue.drop(token)
-            guard losses.admit(at: now) != nil else { return [] }
-            loggedTotals.dropped += 1
-            return [.log(.warning, "dropped a message to \(topic): \(failure.messageDescription)")]
-        }
-        queue.requeue([token], wereSent: false)
-        guard failure.concernsMessage else {
-            sendDue = now.advanced(bySeconds: Outbox.sendPause)
-            return []
-        }
-        return refused(topic, failure, wasTried: wasTried, at: now)
-    }
-
-    private mutating func refused(
-        _ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp
-    ) -> Effects {
-        guard case .changed(let count) = refusals.refused(topic, failure, wasTried: wasTried, at: now) else {
-            return []
-        }
-        return change(Outbox.refusal(of: topic, failure) + "; they are kept and tried again", .warning, count, at: now)
     }
 
     var nextDeadline: Timestamp? {
@@ -475,14 +408,6 @@ struct Outbox: Participant {
     }
 
     // MARK: Log texts
-
-    private static func refusal(of topic: String, _ failure: MQTTFailure) -> String {
-        switch failure {
-        case .refused: "the broker refuses messages to \(topic): \(failure.messageDescription)"
-        case .library: "cannot send messages to \(topic): \(failure.messageDescription)"
-        default: "each time a message to \(topic) is sent, the connection ends: \(failure.messageDescription)"
-        }
-    }
 
     private static func storeFailed(_ reason: String) -> Effect<OutboxToken, Request> {
         .log(.error, "cannot write the outbox: \(reason); until this is fixed, a restart loses unsent events")
