@@ -56,7 +56,7 @@ import Testing
             "jostle last time 1\nb 1 1795435200000",
             "jostle last time 1\nb 1\n", "jostle last time 1\nb 1 1795435200000 2\n", "jostle last time 1\nb -1 5\n",
             "jostle last time 1\nb 1 9223372036854775807\n", "jostle last time 1\nb 9223372036854775808 5\n",
-            "jostle last time 1\n\(String(repeating: "b", count: 65)) 1 1795435200000\n",
+            "jostle last time 1\n" + String(repeating: "b", count: 65) + " 1 1795435200000\n",
         ])
     func ignoresDamagedFile(text: String) throws {
         try directory.write(text, to: "last-time")
