@@ -21,12 +21,12 @@ package struct HolderAnnouncement: ~Copyable {
     /// Announces this process as the holder; `nil` if the name is in use or the system cannot provide a socket.
     ///
     /// The kernel closes the descriptors of a process that ends in their order, so that the lock of the last holder may be
-    /// released before its name. So this waits for the name for up to 5 ms.
+    /// released before its name. So this waits for the name for up to 50 ms.
     package static func make(file: DeviceFile, address: UInt8) -> HolderAnnouncement? {
         let name = SocketAddress(file: file, address: address)
         let descriptor = makeSocket()
         guard descriptor >= 0 else { return nil }
-        for attempt in 0..<6 {
+        for attempt in 0...50 {
             if attempt > 0 { usleep(1000) }
             if name.withPointer({ bind(descriptor, $0, $1) }) == 0 {
                 guard listen(descriptor, queueLength) == 0 else { break }
