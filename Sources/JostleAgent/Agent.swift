@@ -122,6 +122,7 @@ package final class Agent {
             log.warning("the password is sent to \(broker) unencrypted, readable on the network; use mqtts://")
         }
         if let access = settings.unsignedAccess { log.warning(access) }
+        if let warning = settings.sizeWarning() { log.warning(warning) }
         loop.start()
         do throws(MQTTError) { try parts.client.start() } catch { throw AgentError.mqtt(error) }
         if settings.sensor.isEnabled {

@@ -84,6 +84,17 @@ import Testing
         }
     }
 
+    /// An MQTT 5 broker is told the limit.
+    @Test func warnsIfReceivedMessagesAreNotLimited() {
+        var settings = JostleSettings()
+        #expect(settings.sizeWarning() == nil, "the test program exports what is needed")
+        for (version, warns) in [(JostleSettings.MQTTVersion.automatic, true), (.v311, true), (.v5, false)] {
+            settings.mqtt.version = version
+            #expect((settings.sizeWarning(limitsPackets: false)?.contains("256 MB") == true) == warns)
+            #expect(settings.sizeWarning(limitsPackets: true) == nil)
+        }
+    }
+
     /// An unencrypted password is acceptable only on this machine.
     @Test func findsBrokersWithUnencryptedPassword() throws {
         var settings = try JostleSettings.load(

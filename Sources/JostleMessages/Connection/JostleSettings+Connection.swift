@@ -79,6 +79,13 @@ extension JostleSettings {
         return brokers.filter { !$0.usesTLS && !["localhost", "::1"].contains($0.host) && !$0.host.hasPrefix("127.") }
     }
 
+    /// A warning if the size of received messages is not limited: with MQTT 3.1.1, this program itself has to do that.
+    package func sizeWarning(limitsPackets: Bool = MQTTOptions.limitsPackets) -> String? {
+        guard !limitsPackets, mqtt.version != .v5 else { return nil }
+        return "with MQTT 3.1.1, messages of up to 256 MB are read into memory, because this program does not export "
+            + "read and SSL_read; build it with `make build`, or set mqtt.version to v5"
+    }
+
     /// The file that a setting names: a path, or a credential of the service (systemd's LoadCredential=).
     static func file(
         _ path: String, key: String, credentials directory: String? = credentialsDirectory

@@ -238,6 +238,12 @@ extension MosquittoHandle {
     }
 }
 
+extension MQTTOptions {
+    /// Whether `maximumPacketSize` holds for a broker that does not know it. It does not if the program was linked without
+    /// exporting the functions through which libmosquitto reads (`mosquitto_limit_works`).
+    package static var limitsPackets: Bool { mosquitto_limit_works() }
+}
+
 extension MQTTFailure {
     /// The failure for a return code of the library, given the errno it left and an earlier TLS fault.
     init(_ code: Int32, errno cause: Int32, host: String, tlsFault: TLSFault?) {
