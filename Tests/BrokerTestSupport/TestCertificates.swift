@@ -12,8 +12,8 @@ package struct TestCertificates {
     /// The authority's certificate.
     package var caFile: String { directory.path("ca.pem") }
 
-    /// Creates an authority.
-    package init(directory: TemporaryDirectory) throws {
+    /// Creates an authority. One with the basic constraint `CA:FALSE` may not sign certificates.
+    package init(directory: TemporaryDirectory, basicConstraint: String? = nil) throws {
         self.directory = directory
         try directory.write(
             """
@@ -34,11 +34,12 @@ package struct TestCertificates {
             """, to: "ca.cnf")
         try directory.write("", to: "index.txt")
         try Self.makeKey("ca.key", in: directory)
+        let constraint = basicConstraint.map { ["-addext", "basicConstraints=critical,\($0)"] } ?? []
         try runCommand(
             [
                 "openssl", "req", "-x509", "-new", "-key", "ca.key", "-out", "ca.pem", "-subj", "/CN=Jostle test CA",
                 "-days", "36500",
-            ], in: directory)
+            ] + constraint, in: directory)
     }
 
     /// When a certificate is valid.

@@ -161,6 +161,22 @@ struct TLSTests {
         #expect(MQTTFailure.tls(.wrongPurpose).advice?.contains("serverAuth") == true)
     }
 
+    @Test("Names an authority whose certificate may not sign others")
+    func invalidAuthority() async throws {
+        let certificates = try TestCertificates(directory: TemporaryDirectory(), basicConstraint: "CA:FALSE")
+        try certificates.makeServerCertificate(name: "localhost")
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: certificates.listenerLines)
+        defer { broker.kill() }
+        var options = MQTTOptions.local(broker.port, id: "authority", host: "localhost", tls: true)
+        options.tls.caFile = certificates.caFile
+        let client = try RecordedClient(options)
+        try client.client.start()
+        #expect(await eventually { Self.failures(client).count >= 2 })
+        #expect(Self.failures(client).allSatisfy { $0 == .tls(.invalidAuthority) }, "\(Self.failures(client))")
+        #expect(MQTTFailure.tls(.invalidAuthority).advice?.contains("CA:TRUE") == true)
+    }
+
     @Test("Does not connect over TLS to a plain port")
     func plainPort() async throws {
         let broker = try await TestBroker.started()

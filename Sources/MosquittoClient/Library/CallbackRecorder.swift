@@ -143,9 +143,9 @@ extension TLSFault {
         case 62, 64: self = .wrongHost
         case 2, 18, 19, 20, 21: self = .untrusted
         case 23: self = .revoked
-        case 24: self = .invalidAuthority
         case 26: self = .wrongPurpose
         case 66, 67, 68: self = .tooWeak
+        case 79: self = .invalidAuthority
         default: self = .certificate(TLSFault.text(ofVerifyResult: code))
         }
     }
