@@ -63,7 +63,7 @@ import Testing
         _ = answerAll(&plan)
         plan.change(subscribe("a/#"))
         _ = answerAll(&plan)
-        plan.receivedTooLarge(topic: "a")
+        plan.receivedTooLarge(topic: "a", at: now)
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
         plan.connected()
         #expect(plan.leftOut == ["a", "a/#"] && plan.nextRequest == 1)
@@ -80,7 +80,7 @@ import Testing
             #expect(sent(&plan) == ["a"])
             plan.answered("a", at: now)
             #expect(sent(&plan).isEmpty, "the message may come after the answer")
-            plan.receivedTooLarge(topic: "a")
+            plan.receivedTooLarge(topic: "a", at: now)
             #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
             plan.connected()
             #expect(plan.leftOut == ["a", "a/#"])
@@ -101,7 +101,7 @@ import Testing
         #expect(plan.takeRestored() == ["a", "a/#"] && plan.takeRestored().isEmpty && plan.nextDeadline == nil)
 
         // Another one, much later: the pauses start over.
-        plan.receivedTooLarge(topic: "a")
+        plan.receivedTooLarge(topic: "a", at: now)
         #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
         plan.connected()
         #expect(plan.leftOut == ["a", "a/#"] && plan.nextRequest == 1)
@@ -122,14 +122,14 @@ import Testing
     func findsFilterOfTooLargeMessage(topic: String?) {
         var plan = plan()
         #expect(answerAll(&plan) == ["a", "b", "x", "y"])
-        plan.receivedTooLarge(topic: topic)
+        plan.receivedTooLarge(topic: topic, at: now)
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
         plan.connected()
         #expect(plan.leftOut.isEmpty)
         #expect(answerAll(&plan) == ["a"] && answerAll(&plan).isEmpty && plan.nextDeadline == now + .seconds(1))
         plan.handleDeadline(at: now + .seconds(1))
         #expect(answerAll(&plan) == ["b"])
-        plan.receivedTooLarge(topic: topic)
+        plan.receivedTooLarge(topic: topic, at: now)
         #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
 
         plan.connected()
@@ -139,7 +139,7 @@ import Testing
         // It still ends the connection: the next time, it is requested later.
         plan.connectionHasLasted(1)
         #expect(answerAll(&plan) == ["b"])
-        plan.receivedTooLarge(topic: topic)
+        plan.receivedTooLarge(topic: topic, at: now)
         #expect(plan.ended(isByBroker: false, wasStable: true) == nil)
         plan.connected()
         #expect(plan.leftOut == ["b"] && plan.nextRequest == 6 && answerAll(&plan) == ["a", "x", "y"])
@@ -149,7 +149,7 @@ import Testing
     @Test func requestsFilterAgainThatIsSubscribedForAWhile() {
         var plan = plan()
         _ = answerAll(&plan)
-        plan.receivedTooLarge(topic: "a")
+        plan.receivedTooLarge(topic: "a", at: now)
         _ = plan.ended(isByBroker: false, wasStable: false)
         plan.connected()
         plan.change(.unsubscribe("a"))
@@ -164,6 +164,51 @@ import Testing
         plan.change(.unsubscribe("a"))
         plan.handleDeadline(at: now + .seconds(10))
         #expect(plan.takeRestored() == ["a"])
+    }
+
+    /// A filter that is subscribed for a moment, after a search among the others would have found nothing.
+    @Test(arguments: [nil, "elsewhere"])
+    func leavesOutTheOnlyFilterThatWasJustRequested(topic: String?) {
+        var plan = plan()
+        _ = answerAll(&plan)
+        let later = now + .seconds(1)
+        plan.change(subscribe("c"))
+        #expect(sent(&plan) == ["c"])
+        plan.answered("c", at: later)
+        plan.change(.unsubscribe("c"))
+        plan.receivedTooLarge(topic: topic, at: later)
+        #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
+        plan.connected()
+        #expect(plan.leftOut == ["c"] && sent(&plan) == ["a", "b", "x", "y"])
+    }
+
+    /// The message was on its way when its filter was unsubscribed.
+    @Test func leavesOutFilterThatWasUnsubscribed() {
+        var plan = plan()
+        plan.change(subscribe("c/+"))
+        _ = answerAll(&plan)
+        plan.change(.unsubscribe("c/+"))
+        plan.receivedTooLarge(topic: "c/1", at: now)
+        #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
+        plan.connected()
+        #expect(plan.leftOut == ["c/+"])
+    }
+
+    /// A filter that is refused is not of use again.
+    @Test func refusedFilterIsNotRestored() {
+        var plan = plan()
+        _ = answerAll(&plan)
+        plan.receivedTooLarge(topic: "a", at: now)
+        #expect(plan.ended(isByBroker: false, wasStable: false) == nil)
+        plan.connected()
+        #expect(answerAll(&plan) == ["b", "x", "y"])
+        plan.connectionHasLasted(1)
+        #expect(sent(&plan) == ["a"])
+        plan.answered("a", isGranted: false, at: now)
+        plan.handleDeadline(at: now + .seconds(10))
+        #expect(plan.takeRestored().isEmpty && plan.ended(isByBroker: true, wasStable: true) == nil)
+        plan.connected()
+        #expect(plan.leftOut.isEmpty)
     }
 
     /// Several filters were unanswered: any of the optional ones may be the reason, so they are requested alone.

@@ -272,7 +272,7 @@ final class PolledConnection {
                 subscriptions.answered(filter, at: now)
                 events.append(.subscribed(filter: filter, qos: qos))
             case .subscriptionRefused(let filter, let reason):
-                subscriptions.answered(filter, at: now)
+                subscriptions.answered(filter, isGranted: false, at: now)
                 events.append(.subscriptionRefused(filter: filter, reason))
             case .message(let message):
                 counters.received += 1
@@ -320,7 +320,7 @@ final class PolledConnection {
         if case .packetTooLarge(let topic) = failure {
             // A session that the broker has kept would still have the subscription, and maybe the message.
             needsCleanStart = true
-            subscriptions.receivedTooLarge(topic: topic)
+            subscriptions.receivedTooLarge(topic: topic, at: now)
         }
         if let filter = subscriptions.ended(isByBroker: failure.isByBroker, wasStable: wasStable) {
             events.append(.subscriptionLeftOut(filter: filter, .noAnswer))

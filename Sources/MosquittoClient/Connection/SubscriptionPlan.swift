@@ -13,8 +13,8 @@
 /// would end every connection as soon as it is subscribed. It is requested again and again, ever later, until it has been
 /// answered and the connection has lasted since then.
 ///
-/// If no filter matches, or the topic is not known, the next connection requests all filters alone, with a pause after
-/// each, and the one is left out after which such a message comes.
+/// If no filter matches, or the topic is not known, the filter is left out that was requested last. If that could be
+/// several, the next connection requests all filters alone, with a pause after each.
 struct SubscriptionPlan {
     typealias Instant = ContinuousClock.Instant
 
@@ -66,6 +66,10 @@ struct SubscriptionPlan {
     /// Those that were answered on this connection, and when.
     private var trials: [String: Instant] = [:]
     private var restored: [String] = []
+
+    /// The filters that were requested on this connection, also if they were unsubscribed since, and when each was last
+    /// answered.
+    private var requested: [String: Instant?] = [:]
 
     /// Whether all filters are requested alone, to find the one with a message that is too large.
     private var isSearching = false
@@ -200,30 +204,42 @@ struct SubscriptionPlan {
     private mutating func opened(_ filter: String, _ subscription: MQTTSubscription) {
         due.remove(filter)
         open[filter, default: Request(isOptional: subscription.isOptional)].count += 1
+        requested[filter] = .some(nil)
     }
 
     /// The broker granted or refused a filter, or the request could not be sent.
-    mutating func answered(_ filter: String, at now: Instant) {
+    mutating func answered(_ filter: String, isGranted: Bool = true, at now: Instant) {
         guard let request = open[filter] else { return }
         open[filter]?.count -= 1
         if request.count <= 1 { open[filter] = nil }
         suspects.remove(filter)
         ends[filter] = nil
         if candidate?.filter == filter { candidate?.answered = now }
-        if excesses[filter] != nil { trials[filter] = now }
+        requested[filter] = now
+        guard excesses[filter] != nil else { return }
+        // No message comes to a filter that was refused.
+        if isGranted { trials[filter] = now } else { excesses[filter] = nil }
     }
 
     /// A message was too large, so the connection ends. Every filter that matches its topic is left out on the next one;
-    /// if none does, the one that was just requested alone. If there is none, the search for it begins.
-    mutating func receivedTooLarge(topic: String?) {
-        var filters: [String] = []
-        if let topic { filters = subscriptions.keys.filter { MQTTTopic.matches(topic, filter: $0) } }
-        if filters.isEmpty { filters = [candidate?.filter].compactMap { $0 } }
+    /// if none does, the one that was just requested. If there are several, the search for it begins.
+    mutating func receivedTooLarge(topic: String?, at now: Instant) {
+        var filters: Set<String> = []
+        if let topic {
+            filters = Set(requested.keys).union(subscriptions.keys).filter { MQTTTopic.matches(topic, filter: $0) }
+        }
+        if filters.isEmpty { filters = candidate.map { [$0.filter] } ?? justRequested(at: now) }
         isSearching = filters.isEmpty
         for filter in filters {
             due.remove(filter)
             excesses[filter] = Excess(topic: topic, count: (excesses[filter]?.count ?? 0) + 1, isNew: true)
         }
+    }
+
+    /// The filter whose retained messages may be arriving; empty if that could be several.
+    private func justRequested(at now: Instant) -> Set<String> {
+        let recent = requested.filter { _, answered in answered.map { now < $0 + settlingTime } ?? true }
+        return recent.count == 1 ? Set(recent.keys) : []
     }
 
     /// The connection ended.
@@ -253,6 +269,7 @@ struct SubscriptionPlan {
         unreported = []
         open = [:]
         trials = [:]
+        requested = [:]
         candidate = nil
     }
 }
