@@ -160,7 +160,8 @@ import Testing
         for filter in ["do/+", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()
         #expect(await eventually { client.leftOut == ["do/+"] && client.subscribed.last == "else" })
-        #expect(client.disconnections.map(\.failure) == [.packetTooLarge(topic: topic)])
+        // Where localhost is an IPv6 address first, that refuses.
+        #expect(TLSTests.failures(client) == [.packetTooLarge(topic: topic)])
         #expect(client.disconnections.allSatisfy { $0.failure.description.utf8.count < 300 })
         #expect(client.client.stop() == .stopped(undelivered: 0))
     }

@@ -235,7 +235,7 @@ struct TLSTests {
 
     @Test(
         "Connects over IPv4 if the name's IPv6 address refuses the connection",
-        .enabled(if: PrivateNetwork.isAvailable, "needs the permissions of root"))
+        .enabled(if: PrivateHosts.isAvailable, "needs the permissions of root, and not to be in a chroot"))
     func closedPortOfIPv6() async throws {
         let (broker, certificates, options) = try await Self.broker()
         defer { broker.kill() }
@@ -256,9 +256,9 @@ struct TLSTests {
         let (broker, _, options) = try await Self.broker()
         let client = try await RecordedClient.connected(options)
         broker.kill()
-        #expect(await eventually { !client.disconnections.isEmpty })
+        #expect(await eventually { client.disconnections.contains(where: \.wasConnected) })
         let failures: [MQTTFailure] = [.closed, .network(code: 104)]
-        #expect(client.disconnections.first.map { failures.contains($0.failure) && $0.wasConnected } == true)
+        #expect(client.disconnections.first(where: \.wasConnected).map { failures.contains($0.failure) } == true)
     }
 
     @Test("Finds authorities in a directory")

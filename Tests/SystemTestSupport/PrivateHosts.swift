@@ -3,6 +3,13 @@ import Foundation
 /// A hosts file of its own for one thread: another file mounted over /etc/hosts in a mount namespace (unshare(2)). Needs
 /// the permissions of root.
 package enum PrivateHosts {
+    /// Whether this process may mount the file.
+    package static let isAvailable: Bool = {
+        let isRun = Flag()
+        run("/etc/hosts") { isRun.set() }
+        return isRun.isSet
+    }()
+
     /// Runs `body` on a thread for which `/etc/hosts` is this file, and waits for its end. Does nothing if that is not
     /// permitted.
     package static func run(_ file: String, _ body: @escaping @Sendable () -> Void) {

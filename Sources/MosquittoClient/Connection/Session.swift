@@ -373,9 +373,11 @@ final class Session {
 
     /// The failure of a connection over TLS depends on whether the handshake was complete.
     private func explained(_ failure: MQTTFailure) -> MQTTFailure {
-        guard broker.usesTLS, failure == .tls(.interrupted) || failure.isByBroker else { return failure }
+        // libmosquitto 2.0.21 reports the end of the connection within TLS as EPROTO.
+        let isEnd = failure == .tls(.interrupted) || failure == .network(code: EPROTO)
+        guard broker.usesTLS, isEnd || failure.isByBroker else { return failure }
         if !isEncrypted { return .tls(.interrupted) }
-        return failure == .tls(.interrupted) ? .closed : failure
+        return isEnd ? .closed : failure
     }
 
     private func handleConnack(_ code: Int32, sessionPresent: Bool, keepAlive: UInt16?) {
