@@ -119,9 +119,10 @@ import Testing
         // Requested again when the connection was stable, and then later.
         #expect(await eventually { client.leftOut == ["do/it", "do/it"] && client.connections.count == 3 })
         #expect(client.omissions.allSatisfy { $0 == .messageTooLarge(topic: "do/it") })
+        // Where localhost is an IPv6 address first, that refuses.
         #expect(
-            client.disconnections.map(\.failure) == [.packetTooLarge(topic: "do/it"), .packetTooLarge(topic: "do/it")])
-        #expect(client.disconnections.allSatisfy { $0.advice?.contains("retained") == true })
+            TLSTests.failures(client) == [.packetTooLarge(topic: "do/it"), .packetTooLarge(topic: "do/it")])
+        #expect(client.disconnections.last?.advice?.contains("retained") == true)
         try publisher.client.publish(MQTTMessage(topic: "else", text: "ok", qos: .atLeastOnce))
         #expect(await eventually { client.messages.map(\.text) == ["ok"] })
 
