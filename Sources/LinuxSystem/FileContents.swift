@@ -37,32 +37,42 @@ package enum FileContents {
     }
 }
 
+extension FileContents {
+    /// Opens a regular file for reading, without waiting for the other end of a pipe: open(2), fstat(2).
+    ///
+    /// - Returns: the descriptor, which the caller closes.
+    package static func openRegular(_ path: String) throws(SystemFailure) -> Int32 {
+        // Without O_NONBLOCK, opening a FIFO that has no writer would block.
+        let descriptor = try open(path, O_NONBLOCK)
+        var status = stat()
+        let code = fstat(descriptor, &status) == 0 ? 0 : errno
+        let failure: SystemFailure? =
+            switch status.st_mode & S_IFMT {
+            case _ where code != 0: SystemFailure(code: code)
+            case S_IFREG: nil
+            case S_IFDIR: SystemFailure(code: EISDIR)
+            default: .notRegularFile
+            }
+        guard let failure else { return descriptor }
+        close(descriptor)
+        throw failure
+    }
+
+    /// Opens anything for reading.
+    fileprivate static func open(_ path: String, _ flags: Int32 = 0) throws(SystemFailure) -> Int32 {
+        var descriptor: Int32
+        repeat { descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags) } while descriptor < 0 && errno == EINTR
+        guard descriptor >= 0 else { throw SystemFailure(code: errno) }
+        return descriptor
+    }
+}
+
 /// A file open for reading.
 private struct OpenFile: ~Copyable {
     private let descriptor: Int32
 
     init(_ path: String, mayBePipe: Bool) throws(SystemFailure) {
-        // Without O_NONBLOCK, opening a FIFO that has no writer would block.
-        let flags = O_RDONLY | O_CLOEXEC | (mayBePipe ? 0 : O_NONBLOCK)
-        var opened: Int32
-        repeat { opened = open(path, flags) } while opened < 0 && errno == EINTR
-        guard opened >= 0 else { throw SystemFailure(code: errno) }
-        if !mayBePipe, let failure = OpenFile.refusal(opened) {
-            _ = close(opened)
-            throw failure
-        }
-        descriptor = opened
-    }
-
-    /// Why a file must not be read: fstat(2); `nil` if it may be.
-    private static func refusal(_ descriptor: Int32) -> SystemFailure? {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return SystemFailure(code: errno) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return nil
-        case S_IFDIR: return SystemFailure(code: EISDIR)
-        default: return .notRegularFile
-        }
+        descriptor = mayBePipe ? try FileContents.open(path) : try FileContents.openRegular(path)
     }
 
     deinit { _ = close(descriptor) }

@@ -88,29 +88,38 @@ import Testing
         #expect(client.connections.count == ends + 1 && client.subscriptionRefusals.isEmpty)
     }
 
+    /// A broker with a retained message, the client that published it, and the options of a device that takes at most
+    /// 10,000 bytes, with MQTT 3.1.1, which has no limit that the broker would know.
+    private static func broker(
+        retaining topic: String, bytes: Int, overTLS: Bool
+    ) async throws -> (TestBroker, RecordedClient, MQTTOptions) {
+        let certificates = try TestCertificates(directory: TemporaryDirectory())
+        try certificates.makeServerCertificate(name: "localhost")
+        let broker = try await TestBroker.started(
+            directory: certificates.directory, listener: overTLS ? certificates.listenerLines : "")
+        var options = MQTTOptions.local(broker.port, id: "operator", host: "localhost", tls: overTLS)
+        options.tls.caFile = overTLS ? certificates.caFile : nil
+        options.maximumPacketSize = 100 << 20
+        let publisher = try await RecordedClient.connected(options)
+        let message = MQTTMessage(
+            topic: topic, payload: [UInt8](repeating: 0x61, count: bytes), qos: .atLeastOnce, retain: true)
+        try publisher.client.publish(message, token: 1)
+        #expect(await eventually { publisher.acknowledged == [1] })
+        options.clientID = "device"
+        options.versions = .only(.v311)
+        options.maximumPacketSize = 10_000
+        return (broker, publisher, options)
+    }
+
     @Test(
         "A retained message that is too large costs only its own filter, until it is removed",
         .enabled(if: TestBroker.isAvailable && TestCertificates.isAvailable, "mosquitto or openssl is not installed"),
         arguments: [false, true])
     func tooLargeMessage(overTLS: Bool) async throws {
-        let certificates = try TestCertificates(directory: TemporaryDirectory())
-        try certificates.makeServerCertificate(name: "localhost")
-        let broker = try await TestBroker.started(
-            directory: certificates.directory, listener: overTLS ? certificates.listenerLines : "")
+        let (broker, publisher, device) = try await Self.broker(retaining: "do/it", bytes: 20 << 20, overTLS: overTLS)
         defer { broker.kill() }
-        var options = MQTTOptions.local(broker.port, id: "operator", host: "localhost", tls: overTLS)
-        options.tls.caFile = overTLS ? certificates.caFile : nil
-        options.maximumPacketSize = 100 << 20
-        let publisher = try await RecordedClient.connected(options)
-        let giant = MQTTMessage(
-            topic: "do/it", payload: [UInt8](repeating: 0x61, count: 20 << 20), qos: .atLeastOnce, retain: true)
-        try publisher.client.publish(giant, token: 1)
-        #expect(await eventually { publisher.acknowledged == [1] })
-
-        // MQTT 3.1.1 has no limit that the broker would know. The session stays at the broker, with the subscriptions.
-        options.clientID = "device"
-        options.versions = .only(.v311)
-        options.maximumPacketSize = 10_000
+        var options = device
+        // The session stays at the broker, with the subscriptions.
         options.sessionExpiry = .seconds(100)
         options.backoff.stableAfter = .seconds(3)
         let client = try RecordedClient(options)
@@ -138,25 +147,10 @@ import Testing
         .enabled(if: TestBroker.isAvailable && TestCertificates.isAvailable, "mosquitto or openssl is not installed"),
         arguments: [false, true])
     func longTopic(overTLS: Bool) async throws {
-        let certificates = try TestCertificates(directory: TemporaryDirectory())
-        try certificates.makeServerCertificate(name: "localhost")
-        let broker = try await TestBroker.started(
-            directory: certificates.directory, listener: overTLS ? certificates.listenerLines : "")
-        defer { broker.kill() }
-        var options = MQTTOptions.local(broker.port, id: "operator", host: "localhost", tls: overTLS)
-        options.tls.caFile = overTLS ? certificates.caFile : nil
-        options.maximumPacketSize = 1 << 20
-        let publisher = try await RecordedClient.connected(options)
         // Several records of TLS.
         let topic = "do/" + String(repeating: "x", count: 60_000)
-        let long = MQTTMessage(
-            topic: topic, payload: [UInt8](repeating: 0x61, count: 20_000), qos: .atLeastOnce, retain: true)
-        try publisher.client.publish(long, token: 1)
-        #expect(await eventually { publisher.acknowledged == [1] })
-
-        options.clientID = "device"
-        options.versions = .only(.v311)
-        options.maximumPacketSize = 10_000
+        let (broker, _, options) = try await Self.broker(retaining: topic, bytes: 20_000, overTLS: overTLS)
+        defer { broker.kill() }
         let client = try RecordedClient(options)
         for filter in ["do/+", "else"] { try client.client.subscribe(to: filter, qos: .atLeastOnce) }
         try client.client.start()

@@ -4,7 +4,6 @@ import Synchronization
 import Testing
 
 import enum SystemTestSupport.PrivateHosts
-import enum SystemTestSupport.PrivateNetwork
 
 /// Encrypted connections: only the right broker is accepted, and the fault of any other is reported.
 @Suite(
@@ -12,12 +11,14 @@ import enum SystemTestSupport.PrivateNetwork
     .enabled(if: TestBroker.isAvailable, "mosquitto is not installed"),
     .enabled(if: TestCertificates.isAvailable, "openssl is not installed"))
 struct TLSTests {
-    /// A broker with a certificate for a name, and options that trust its authority.
+    /// A broker with a certificate for a name, and options that trust its authority. `use` is what the certificate is
+    /// for, `basicConstraint` what its authority may do.
     static func broker(
-        for name: String = "localhost", _ validity: TestCertificates.Validity = .now, listener: String = ""
+        for name: String = "localhost", _ validity: TestCertificates.Validity = .now, use: String? = nil,
+        basicConstraint: String? = nil, listener: String = ""
     ) async throws -> (TestBroker, TestCertificates, MQTTOptions) {
-        let certificates = try TestCertificates(directory: TemporaryDirectory())
-        try certificates.makeServerCertificate(name: name, validity)
+        let certificates = try TestCertificates(directory: TemporaryDirectory(), basicConstraint: basicConstraint)
+        try certificates.makeServerCertificate(name: name, validity, use: use)
         let broker = try await TestBroker.started(
             directory: certificates.directory, listener: certificates.listenerLines + "\n" + listener)
         var options = MQTTOptions.local(broker.port, id: "tls", host: "localhost", tls: true)
@@ -147,13 +148,8 @@ struct TLSTests {
 
     @Test("Names a certificate that only clients may use")
     func certificateForClients() async throws {
-        let certificates = try TestCertificates(directory: TemporaryDirectory())
-        try certificates.makeServerCertificate(name: "localhost", use: "clientAuth")
-        let broker = try await TestBroker.started(
-            directory: certificates.directory, listener: certificates.listenerLines)
+        let (broker, _, options) = try await Self.broker(use: "clientAuth")
         defer { broker.kill() }
-        var options = MQTTOptions.local(broker.port, id: "purpose", host: "localhost", tls: true)
-        options.tls.caFile = certificates.caFile
         let client = try RecordedClient(options)
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })
@@ -163,13 +159,8 @@ struct TLSTests {
 
     @Test("Names an authority whose certificate may not sign others")
     func invalidAuthority() async throws {
-        let certificates = try TestCertificates(directory: TemporaryDirectory(), basicConstraint: "CA:FALSE")
-        try certificates.makeServerCertificate(name: "localhost")
-        let broker = try await TestBroker.started(
-            directory: certificates.directory, listener: certificates.listenerLines)
+        let (broker, _, options) = try await Self.broker(basicConstraint: "CA:FALSE")
         defer { broker.kill() }
-        var options = MQTTOptions.local(broker.port, id: "authority", host: "localhost", tls: true)
-        options.tls.caFile = certificates.caFile
         let client = try RecordedClient(options)
         try client.client.start()
         #expect(await eventually { Self.failures(client).count >= 2 })

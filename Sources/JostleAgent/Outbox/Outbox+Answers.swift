@@ -30,7 +30,7 @@ extension Outbox {
         queue.acknowledge(token)
         guard !refusals.isEmpty, let topic = triedTopic ?? message?.topic else { return [] }
         queue.markOvertaken(by: token, topic: topic)
-        guard case .changed(let count) = refusals.accepted(topic, at: now) else { return [] }
+        guard let count = refusals.accepted(topic, at: now) else { return [] }
         return change("the broker accepts messages to \(topic) again", .info, count, at: now)
     }
 
@@ -66,7 +66,7 @@ extension Outbox {
     private mutating func refused(
         _ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp
     ) -> Effects {
-        guard case .changed(let count) = refusals.refused(topic, failure, wasTried: wasTried, at: now) else {
+        guard let count = refusals.refused(topic, failure, wasTried: wasTried, at: now) else {
             return []
         }
         return change(Outbox.refusal(of: topic, failure) + "; they are kept and tried again", .warning, count, at: now)

@@ -14,9 +14,15 @@ extension OutboxFile {
         store = nil
         isKnown = true
         isReplaced = true
-        let isMoved = OutboxFile.move(path, to: damagedPath) == nil
-        if !isMoved { OutboxFile.delete(path) }
+        let isMoved = moveDamaged(path)
         return SetAside(name: damagedPath, reason: .damaged(reason, saved: saved), isDeleted: !isMoved)
+    }
+
+    /// Moves a damaged file to where the last one is. Returns whether that succeeded; otherwise the file is deleted.
+    private func moveDamaged(_ path: String) -> Bool {
+        if OutboxFile.move(path, to: damagedPath) == nil { return true }
+        OutboxFile.delete(path)
+        return false
     }
 
     // MARK: Files of other versions
@@ -84,8 +90,7 @@ extension OutboxFile {
         opened.content = together
         opened.returned += earlier.messages.count
         guard let damage else { return OutboxFile.delete(aside) }
-        let isMoved = OutboxFile.move(aside, to: damagedPath) == nil
-        if !isMoved { OutboxFile.delete(aside) }
+        let isMoved = moveDamaged(aside)
         opened.warnings.append(
             "\(aside) was damaged (\(damage)) and was \(isMoved ? "moved to \(damagedPath)" : "deleted"); "
                 + "\(earlier.messages.count) messages were recovered")

@@ -68,20 +68,15 @@ struct TopicRefusals {
         return topic
     }
 
-    /// What the broker's answer changes.
-    enum Change {
-        case none
-        /// Messages to the topic are refused from now on, or accepted. The number says how often that happened.
-        case changed(count: Int)
-    }
-
     /// The broker refused a message, which `wasTried` or was sent before the others had to wait.
-    mutating func refused(_ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp) -> Change {
+    ///
+    /// - Returns: how often the broker has begun to refuse messages to the topic, if it begins now; otherwise `nil`.
+    mutating func refused(_ topic: String, _ failure: MQTTFailure, wasTried: Bool, at now: Timestamp) -> Int? {
         guard var refusal = refusals[topic] else {
             refusals[topic] = Refusal(
                 failure: failure, pause: TopicRefusals.firstPause,
                 until: now.advanced(bySeconds: TopicRefusals.firstPause))
-            return .changed(count: 1)
+            return 1
         }
         defer { refusals[topic] = refusal }
         refusal.failure = failure
@@ -89,26 +84,29 @@ struct TopicRefusals {
             refusal.accepted = nil
             refusal.count += 1
             refusal.until = now.advanced(bySeconds: refusal.pause)
-            return .changed(count: refusal.count)
+            return refusal.count
         }
         // Messages that were sent together are refused one after another: they count once.
         if wasTried {
             refusal.pause = min(2 * refusal.pause, TopicRefusals.longestPause)
             refusal.until = now.advanced(bySeconds: refusal.pause)
         }
-        return .none
+        return nil
     }
 
     /// The broker accepted a message.
-    mutating func accepted(_ topic: String, at now: Timestamp) -> Change {
-        guard let refusal = refusals[topic] else { return .none }
+    ///
+    /// - Returns: how often the broker has refused messages to the topic before, if it accepts them again from now on;
+    ///   otherwise `nil`.
+    mutating func accepted(_ topic: String, at now: Timestamp) -> Int? {
+        guard let refusal = refusals[topic] else { return nil }
         guard let accepted = refusal.accepted else {
             refusals[topic]?.accepted = now
             refusals[topic]?.until = now
-            return .changed(count: refusal.count)
+            return refusal.count
         }
         if now.seconds(since: accepted) >= TopicRefusals.cautionTime, !refusal.isBeingTried { refusals[topic] = nil }
-        return .none
+        return nil
     }
 
     /// There is a new connection, maybe to another broker: every topic is due, except those because of which the broker

@@ -31,19 +31,13 @@ struct LineReader: ~Copyable {
         buffer = .allocate(capacity: LineReader.capacity)
     }
 
-    /// Opens a regular file: open(2), fstat(2), fdopen(3).
+    /// Opens a regular file: fdopen(3).
     private static func openRegular(_ path: String) throws(RecordingError) -> UnsafeMutablePointer<FILE>? {
-        // Without O_NONBLOCK, opening a FIFO that has no writer would block.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .system(path: path, SystemFailure(code: errno)) }
-        var status = stat()
-        let isKnown = fstat(descriptor, &status) == 0
-        guard isKnown, status.st_mode & S_IFMT == S_IFREG else {
-            let failure = isKnown ? SystemFailure.notRegularFile : SystemFailure(code: errno)
-            close(descriptor)
-            throw .system(path: path, failure)
+        do throws(SystemFailure) {
+            return fdopen(try FileContents.openRegular(path), "r")
+        } catch {
+            throw .system(path: path, error)
         }
-        return fdopen(descriptor, "r")
     }
 
     deinit {
