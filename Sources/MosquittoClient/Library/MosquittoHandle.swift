@@ -261,7 +261,8 @@ extension MQTTFailure {
         case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN: self = .closed
         case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_DUPLICATE_PROPERTY: self = .protocolError
         case MOSQ_ERR_KEEPALIVE: self = .silent
-        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: self = .tls(.other("the handshake failed"))
+        // OpenSSL gives a reason for every failure but the end of the connection.
+        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: self = .tls(.interrupted)
         default: self = .library(code: code)
         }
     }
