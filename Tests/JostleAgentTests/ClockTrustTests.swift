@@ -50,6 +50,19 @@ import Testing
         #expect(isSet(.unreadable, after: 3600) && readings == 2, "only a doubt is examined again")
     }
 
+    /// The seconds of this doubt change with the drift of the clock, which is no news for the log.
+    @Test func keepsSecondsOfDoubtUntilClockIsStepped() {
+        var trust = ClockTrust(known: known(Self.noon))
+        func doubt(after seconds: Int64, drift: Int64) -> ClockTrust.Doubt? {
+            let now = reading(Self.noon + seconds * 1000 + drift, uptime: 100 + Double(seconds))
+            _ = trust.isSet(now, isSynchronised: false) { .host }
+            return trust.doubt
+        }
+        #expect(doubt(after: 0, drift: 0) == .earlierThanKnown(seconds: 100))
+        #expect(doubt(after: 70_000, drift: -2500) == .earlierThanKnown(seconds: 100))
+        #expect(doubt(after: 70_001, drift: -20_000) == .earlierThanKnown(seconds: 120))
+    }
+
     @Test func trustsSynchronisedClock() {
         #expect(doubt(.time(0), known: known(Self.noon + 1_000_000), isSynchronised: true) == nil)
         #expect(doubt(.absent, reading(1000), isSynchronised: true) == nil)

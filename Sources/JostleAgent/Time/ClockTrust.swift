@@ -57,16 +57,19 @@ struct ClockTrust: Sendable {
         _ clocks: ClockReading, isSynchronised: Bool, hardwareClock: () -> HardwareClock
     ) -> Bool {
         let offset = clocks.wall - clocks.sinceBoot.nanoseconds / 1_000_000
-        let doubt: Doubt?
+        let isStepped = latest.map { isStep(from: $0.offset, at: $0.sinceBoot, to: offset, at: clocks.sinceBoot) }
+        var doubt: Doubt?
         if isSynchronised {
             doubt = nil
-        } else if let latest, !isStep(from: latest.offset, at: latest.sinceBoot, to: offset, at: clocks.sinceBoot),
-            latest.doubt == nil || !isExaminationDue(at: clocks.sinceBoot)
-        {
+        } else if let latest, isStepped == false, latest.doubt == nil || !isExaminationDue(at: clocks.sinceBoot) {
             doubt = latest.doubt
         } else {
             doubt = self.doubt(about: clocks, offset, hardwareClock)
             examined = clocks.sinceBoot
+            // Without a step, only the drift of the clock has changed the seconds. A doubt that changes is logged.
+            if isStepped == false, case .earlierThanKnown = doubt, case .earlierThanKnown = latest?.doubt {
+                doubt = latest?.doubt
+            }
         }
         latest = (offset, clocks.sinceBoot, doubt)
         return doubt == nil
