@@ -12,6 +12,8 @@ let package = Package(
         .library(name: "FakeI2CAdapter", type: .dynamic, targets: ["FakeI2CAdapter"]),
         // The same for a disk that does not answer.
         .library(name: "StallingDisk", type: .dynamic, targets: ["StallingDisk"]),
+        // The same for a clock that is synchronised or not.
+        .library(name: "ClockState", type: .dynamic, targets: ["ClockState"]),
     ],
     targets: [
         .systemLibrary(name: "CMotionMath"),
@@ -84,8 +86,9 @@ let package = Package(
             name: "IMUDriversTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
         .testTarget(
             name: "VirtualIMUTests", dependencies: ["IMUDrivers", "MotionCore", "MotionTestSupport", "VirtualIMU"]),
-        // No test depends on it: linked into the test program, it would stall the tests.
+        // No test depends on these two: linked into the test program, they would change its own calls.
         .target(name: "StallingDisk", path: "Tests/StallingDisk"),
+        .target(name: "ClockState", path: "Tests/ClockState"),
         .target(name: "FakeI2CAdapter", path: "Tests/FakeI2CAdapter", linkerSettings: [.linkedLibrary("m")]),
         .executableTarget(
             name: "LinuxSensorsTestHelper", dependencies: ["IMUDrivers", "LinuxSensors"],

@@ -6,10 +6,12 @@ extension JostleProgram {
     /// A running agent called `dut`, with additional settings. It ends after two minutes at the latest, and its state
     /// is deleted unless a state directory is given.
     static func agent(
-        broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil
+        broker port: UInt16, _ settings: [String], fake: (path: String, options: String)? = nil, state: String? = nil,
+        environment: [String: String] = [:]
     ) throws -> JostleProgram {
         let all = ["device.id=dut", "mqtt.broker=mqtt://127.0.0.1:\(port)", "log.level=debug"] + settings
-        let environment = state.map { ["STATE_DIRECTORY": $0] } ?? [:]
+        var environment = environment
+        if let state { environment["STATE_DIRECTORY"] = state }
         return try JostleProgram(
             ["run", "--for", "120"] + all.flatMap { ["--set", $0] }, environment: environment, fake: fake)
     }
@@ -22,11 +24,12 @@ extension JostleProgram {
     }
 
     static func virtualAgent(
-        broker port: UInt16, _ trajectory: String, _ settings: [String], state: String? = nil
+        broker port: UInt16, _ trajectory: String, _ settings: [String], state: String? = nil,
+        environment: [String: String] = [:]
     ) throws -> JostleProgram {
         try agent(
             broker: port, ["sensor.driver=virtual", "sensor.trajectory=\(trajectory)", "sensor.rate=50Hz"] + settings,
-            state: state)
+            state: state, environment: environment)
     }
 
     /// Stops the agent as systemd does, and waits. Whatever the broker does, this takes little more than a second on an

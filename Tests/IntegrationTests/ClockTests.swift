@@ -1,20 +1,28 @@
 import BrokerTestSupport
 import Foundation
 import Glibc
-import JostleMessages
 import Testing
 
 /// Requirement: an event says if its time may be wrong. The agent remembers the time, so that it notices after a power
-/// cut that the clock of the board has lost some.
-@Suite(.needsBroker) struct ClockTests {
+/// cut that the clock of the board has lost some. Quiet hours follow only a time that is right.
+///
+/// `libClockState.so` decides whether the clock is synchronised, so that the tests do not depend on this machine.
+@Suite(.needsBroker, .enabled(if: Products.hasClockState, "libClockState.so was not built")) struct ClockTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
     /// Runs an agent until it has recognised a tap and reported its health. Returns the event's and the report's
     /// members.
-    private func run(state: String) async throws -> (event: [String: Any], health: [String: Any], log: String) {
+    private func run(
+        isSynchronised: Bool, _ settings: String...
+    ) async throws -> (event: [String: Any], health: [String: Any], log: String) {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
-        let settings = ["publish.health.interval=1 s"]
-        let agent = try JostleProgram.virtualAgent(broker: broker.port, "tap", settings, state: state)
+        let agent = try agent(broker, isSynchronised: isSynchronised, ["publish.health.interval=1 s"] + settings)
         defer { agent.kill() }
         let isComplete = await observer.sees { try !$0.objects("event/tap").isEmpty && !$0.objects("health").isEmpty }
         try #require(isComplete, "\(agent.errors)")
@@ -25,26 +33,66 @@ import Testing
         )
     }
 
-    @Test func marksEventsWhenClockHasLostTime() async throws {
-        let directory = try TemporaryDirectory()
-        let start = time(nil)
-        let first = try await run(state: directory.path)
-        let firstProblems = first.health["problems"] as? [String]
-        #expect(first.event["clock"] == nil && firstProblems?.contains("clock") != true, "\(first.log)")
-        let line = try String(contentsOfFile: directory.path("last-time"), encoding: .utf8)
-        let milliseconds = try #require(line.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) })
-        #expect(milliseconds / 1000 >= start && milliseconds / 1000 <= time(nil))
+    private func agent(_ broker: TestBroker, isSynchronised: Bool, _ settings: [String]) throws -> JostleProgram {
+        try JostleProgram.virtualAgent(
+            broker: broker.port, "tap", settings, state: directory.path,
+            environment: [
+                "LD_PRELOAD": Products.clockState.path,
+                "CLOCK_STATE": isSynchronised ? "synchronised" : "unsynchronised",
+            ])
+    }
 
-        // In another boot, the time was an hour later than now.
+    /// Stores, as another boot would have, that the time was already an hour later than now. Returns the file's text.
+    @discardableResult
+    private func storeLaterTime() throws -> String {
         let later = "jostle last time 1\nanother-boot 5000000000 \((time(nil) + 3600) * 1000)\n"
         try directory.write(later, to: "last-time")
-        let second = try await run(state: directory.path)
-        #expect(second.event["clock"] as? String == (WallClock.isSynchronised ? nil : "unset"), "\(second.log)")
+        return later
+    }
+
+    private func lastTime() throws -> String {
+        try String(contentsOfFile: directory.path("last-time"), encoding: .utf8)
+    }
+
+    @Test func marksEventsWhenClockHasLostTime() async throws {
+        let start = time(nil)
+        let first = try await run(isSynchronised: true)
+        let firstProblems = first.health["problems"] as? [String]
+        #expect(first.event["clock"] == nil && firstProblems?.contains("clock") != true, "\(first.log)")
+        #expect(first.health["clock"] as? String == "synchronised")
+        let milliseconds = try #require(lastTime().split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) })
+        #expect(milliseconds / 1000 >= start && milliseconds / 1000 <= time(nil))
+
+        let later = try storeLaterTime()
+        let second = try await run(isSynchronised: false)
+        #expect(second.event["clock"] as? String == "unset", "\(second.log)")
         let problems = second.health["problems"] as? [String]
-        #expect((problems?.contains("clock") ?? false) == !WallClock.isSynchronised)
-        #expect(second.log.contains("a time that is on disk already") == !WallClock.isSynchronised)
+        #expect(problems?.contains("clock") == true && second.health["clock"] as? String == "unsynchronised")
+        #expect(second.log.contains("a time that is on disk already"))
         // What is known stays known.
-        let kept = try String(contentsOfFile: directory.path("last-time"), encoding: .utf8)
-        #expect(WallClock.isSynchronised || kept == later)
+        #expect(try lastTime() == later)
+
+        // A synchronised clock is right whatever the file says.
+        let third = try await run(isSynchronised: true)
+        #expect(third.event["clock"] == nil && !third.log.contains("a time that is on disk already"), "\(third.log)")
+        #expect(try lastTime() != later)
+    }
+
+    private static let quietAllDay = "gestures.tap.when.quiet_hours=00:00-24:00"
+
+    @Test func silencesNothingWhileTimeMayBeWrong() async throws {
+        try storeLaterTime()
+        let run = try await run(isSynchronised: false, Self.quietAllDay)
+        #expect(run.event["clock"] as? String == "unset" && !run.log.contains("quiet hours: tap"), "\(run.log)")
+    }
+
+    @Test func silencesGesturesWhenTimeIsRight() async throws {
+        try storeLaterTime()
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let agent = try agent(broker, isSynchronised: true, [Self.quietAllDay])
+        defer { agent.kill() }
+        #expect(await agent.logs("quiet hours: tap"), "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
     }
 }

@@ -10,9 +10,11 @@ enum Products {
     static let program = directory.appendingPathComponent("jostle")
     static let fakeAdapter = directory.appendingPathComponent("libFakeI2CAdapter.so")
     static let stallingDisk = directory.appendingPathComponent("libStallingDisk.so")
+    static let clockState = directory.appendingPathComponent("libClockState.so")
 
     static var hasProgram: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
     static var hasStallingDisk: Bool { FileManager.default.fileExists(atPath: stallingDisk.path) }
+    static var hasClockState: Bool { FileManager.default.fileExists(atPath: clockState.path) }
     static var hasFakeAdapter: Bool { FileManager.default.fileExists(atPath: fakeAdapter.path) }
 }
 
