@@ -168,13 +168,15 @@ bool adapter_own(adapter *adapter, int descriptor) {
     return true;
 }
 
-void adapter_disown(int descriptor) {
-    if (descriptor < 0 || descriptor >= DESCRIPTORS) return;
+unsigned adapter_disown(int descriptor) {
+    if (descriptor < 0 || descriptor >= DESCRIPTORS) return 0;
     adapter *owner = atomic_exchange(&owners[descriptor], NULL);
-    if (!owner) return;
+    if (!owner) return 0;
     pthread_mutex_lock(&table_mutex);
     owner->descriptors--;
+    unsigned pause = owner->settings.close_ms;
     pthread_mutex_unlock(&table_mutex);
+    return pause;
 }
 
 bool adapter_owns(int descriptor) {

@@ -24,7 +24,7 @@ void adapter_file(adapter *adapter, char *path, size_t size);
 bool adapter_own(adapter *adapter, int descriptor);
 
 // Removes the assignment; does nothing if there is none.
-void adapter_disown(int descriptor);
+unsigned adapter_disown(int descriptor);
 
 // Whether a descriptor belongs to an adapter.
 bool adapter_owns(int descriptor);

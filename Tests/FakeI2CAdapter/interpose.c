@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "adapter.h"
 #include "gpiochip.h"
@@ -98,7 +99,9 @@ int ioctl(int descriptor, unsigned long request, ...) {
 
 int close(int descriptor) {
     // First, because the number may be reused as soon as it is closed.
-    adapter_disown(descriptor);
+    unsigned pause = adapter_disown(descriptor);
     gpiochip_disown(descriptor);
-    return next_close(descriptor);
+    int answer = next_close(descriptor);
+    if (pause > 0) usleep(1000 * pause);
+    return answer;
 }

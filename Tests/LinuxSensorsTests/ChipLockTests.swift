@@ -169,28 +169,59 @@ import Testing
 
     /// The kernel may release the lock of a program that ends before its announcement.
     @Test func waitsForTheNameOfTheLastHolder() throws {
-        final class Holder: @unchecked Sendable {
-            var announcement: HolderAnnouncement?
-            init(_ announcement: consuming HolderAnnouncement?) { self.announcement = announcement }
-        }
         let file = try #require(DeviceFile(path: bus.path))
-        var isNextAnnounced = false
-        // On a loaded machine, the thread may be too late.
-        for _ in 0..<20 where !isNextAnnounced {
-            let last = Holder(HolderAnnouncement.make(file: file, address: 0x68))
-            let isAnnounced = last.announcement != nil
-            try #require(isAnnounced)
-            let hasEnded = DispatchSemaphore(value: 0)
-            let end = Thread {
-                usleep(2000)
-                last.announcement = nil
-                hasEnded.signal()
-            }
-            end.start()
-            isNextAnnounced = HolderAnnouncement.make(file: file, address: 0x68) != nil
-            hasEnded.wait()
+        var last = HolderAnnouncement.make(file: file, address: 0x68)
+        let isAnnounced = last != nil
+        #expect(isAnnounced)
+        var pauses = 0
+        let next = HolderAnnouncement.make(file: file, address: 0x68) {
+            pauses += 1
+            if pauses == 3 { last = nil }
         }
-        #expect(isNextAnnounced)
+        let isNextAnnounced = next != nil
+        #expect(isNextAnnounced && pauses == 3)
+        // A name that stays in use costs little time.
+        pauses = 0
+        let third = HolderAnnouncement.make(file: file, address: 0x68) { pauses += 1 }
+        let isThirdAnnounced = third != nil
+        #expect(!isThirdAnnounced && pauses == 50)
+        use(next)
+    }
+
+    /// The next program takes the lock the moment it is released: the last holder is still in close(2).
+    @Test func withdrawsItsAnnouncementBeforeItReleasesTheLock() throws {
+        let bus = try DeviceFilePath()
+        let fake = try FakeAdapter(at: bus.path) { $0.close_ms = 1000 }
+        let file = try #require(DeviceFile(path: bus.path))
+        let locked = DispatchSemaphore(value: 0)
+        let isNextReady = DispatchSemaphore(value: 0)
+        let closed = DispatchSemaphore(value: 0)
+        let path = bus.path
+        Thread.detachNewThread {
+            do {
+                var last = try I2CAdapter(path: path)
+                try last.lock(0x68)
+                locked.signal()
+                isNextReady.wait()
+                Self.use(last)
+            } catch {
+                Issue.record("\(error)")
+                locked.signal()
+            }
+            closed.signal()
+        }
+        locked.wait()
+        var next = try I2CAdapter(path: path)
+        isNextReady.signal()
+        let deadline = Date(timeIntervalSinceNow: 30)
+        while thrown({ () throws(LinuxSensorsError) in try next.lock(0x68) }) != nil {
+            try #require(Date() < deadline)
+        }
+        closed.wait()
+        let isAnnounced = HolderAnnouncement.make(file: file, address: 0x68) == nil
+        #expect(isAnnounced, "the name was still in use")
+        use(next)
+        withExtendedLifetime(fake) {}
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws -> Int32 {
@@ -205,6 +236,8 @@ import Testing
 
     /// Keeps a lock alive up to this call.
     private func use(_ adapter: borrowing I2CAdapter) {}
+    private static func use(_ adapter: borrowing I2CAdapter) {}
+    private func use(_ announcement: borrowing HolderAnnouncement?) {}
 }
 
 /// A file for a fake adapter in a directory of its own, so that several processes can lock it.

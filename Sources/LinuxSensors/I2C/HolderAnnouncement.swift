@@ -21,13 +21,15 @@ package struct HolderAnnouncement: ~Copyable {
     /// Announces this process as the holder; `nil` if the name is in use or the system cannot provide a socket.
     ///
     /// The kernel closes the descriptors of a process that ends in their order, so that the lock of the last holder may be
-    /// released before its name. So this waits for the name for up to 50 ms.
-    package static func make(file: DeviceFile, address: UInt8) -> HolderAnnouncement? {
+    /// released before its name. So this tries for about 50 ms, and calls `pause` in between, which waits for 1 ms.
+    package static func make(
+        file: DeviceFile, address: UInt8, pause: () -> Void = { usleep(1000) }
+    ) -> HolderAnnouncement? {
         let name = SocketAddress(file: file, address: address)
         let descriptor = makeSocket()
         guard descriptor >= 0 else { return nil }
         for attempt in 0...50 {
-            if attempt > 0 { usleep(1000) }
+            if attempt > 0 { pause() }
             if name.withPointer({ bind(descriptor, $0, $1) }) == 0 {
                 guard listen(descriptor, queueLength) == 0 else { break }
                 return HolderAnnouncement(descriptor)

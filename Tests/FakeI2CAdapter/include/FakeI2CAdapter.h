@@ -46,12 +46,14 @@
 #include "mpu6050.h"
 
 // The properties of an adapter and its chip. An error of 0 means success; `functionality_error` is that of I2C_FUNCS.
+// close returns `close_ms` after it has released the locks.
 typedef struct {
     unsigned long functionality;
     bool kernel_driver;
     bool single_read_message;
     int open_error;
     int functionality_error;
+    uint32_t close_ms;
     int absent_error;
     uint32_t longest_read;
     uint32_t clock_hz;
