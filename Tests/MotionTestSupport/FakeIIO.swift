@@ -26,9 +26,12 @@ package final class FakeIIO {
     }
 
     /// Adds a device of some hardware, for example "i2c-1/1-0068", with its attributes; attribute names with `/` are in
-    /// subdirectories.
-    package func add(_ number: Int, hardware: String, _ attributes: [String: String]) throws {
+    /// subdirectories. Without a device file, it is as the kernel lists devices without buffer and events.
+    package func add(
+        _ number: Int, hardware: String, _ attributes: [String: String], hasFile: Bool = true
+    ) throws {
         try makeNode("iio:device\(number)", below: hardware, attributes)
+        guard hasFile else { return }
         let file = devices + "/iio:device\(number)"
         guard mkfifo(file, 0o600) == 0 else { throw POSIXError(.EIO) }
         let stream = open(file, O_RDWR | O_NONBLOCK | O_CLOEXEC)
@@ -50,8 +53,10 @@ package final class FakeIIO {
 
     /// Unbinds a device: its file ends, and sysfs removes it.
     package func remove(_ number: Int) throws {
-        if let stream = streams.removeValue(forKey: number) { close(stream) }
-        try FileManager.default.removeItem(atPath: devices + "/iio:device\(number)")
+        if let stream = streams.removeValue(forKey: number) {
+            close(stream)
+            try FileManager.default.removeItem(atPath: devices + "/iio:device\(number)")
+        }
         let link = system + "/bus/iio/devices/iio:device\(number)"
         try FileManager.default.removeItem(atPath: URL(fileURLWithPath: link).resolvingSymlinksInPath().path)
         try FileManager.default.removeItem(atPath: link)

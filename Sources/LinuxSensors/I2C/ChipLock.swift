@@ -59,8 +59,12 @@ package struct ChipLock: ~Copyable {
         // Programs that are not ours may use a traditional lock, whose process the kernel reports.
         if process > 0 { return Holder(named: process) }
         guard let file = DeviceFile(descriptor: descriptor) else { return Holder() }
-        let search = LockSearch(file: file, offset: address)
-        return announcedHolder(search) ?? search.holder().map { Holder(named: $0) } ?? Holder()
+        return holder(LockSearch(file: file, offset: address))
+    }
+
+    /// Who holds a lock that another descriptor holds.
+    static func holder(_ search: LockSearch) -> Holder {
+        announcedHolder(search) ?? search.holder().map { Holder(named: $0) } ?? Holder()
     }
 
     private static func acquire(

@@ -90,9 +90,7 @@ extension LinuxSensorsError: CustomStringConvertible {
             return
                 "read the chip through it (\(vocabulary.kernelDriver)), or remove its device tree overlay, or unbind \(module)"
         case .inUse(let holder):
-            guard let identifier = holder.processIdentifier else { return "stop the process that uses it" }
-            let service = vocabulary.stopAgent.map { ", or if it is the service, \($0)" } ?? ""
-            return "stop it: kill \(identifier)\(service)"
+            return holder.advice(in: vocabulary)
         case .cannotOpen, .cannotLock:
             return nil
         }
@@ -100,5 +98,14 @@ extension LinuxSensorsError: CustomStringConvertible {
 
     private static func hexadecimal(_ address: UInt8) -> String {
         (address < 0x10 ? "0x0" : "0x") + String(address, radix: 16)
+    }
+}
+
+extension ChipLock.Holder {
+    /// How to stop it.
+    func advice(in vocabulary: SensorVocabulary) -> String {
+        guard let processIdentifier else { return "stop the process that uses it" }
+        let service = vocabulary.stopAgent.map { ", or if it is the service, \($0)" } ?? ""
+        return "stop it: kill \(processIdentifier)\(service)"
     }
 }

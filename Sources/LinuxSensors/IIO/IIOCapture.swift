@@ -34,7 +34,7 @@ package final class IIOCapture {
     private let clock: IIOClock
     private var clockOffset: Int64
     private var changes: IIOChanges
-    private var descriptor: Int32
+    private let claim: IIOClaim
     private let bytes: UnsafeMutableRawPointer
     /// Bytes read, and the bytes at the start that the last `read` returned.
     private var filled = 0
@@ -49,7 +49,7 @@ package final class IIOCapture {
 
     private init(
         _ setUp: IIOSetUp, _ frame: IIOFrame, _ clock: IIOClock, _ trigger: IIOTrigger?, rate: Double?,
-        descriptor: Int32
+        _ claim: IIOClaim
     ) {
         device = setUp.device
         changes = setUp.changes
@@ -58,13 +58,13 @@ package final class IIOCapture {
         clockOffset = clock.offset()
         self.trigger = trigger?.name
         self.rate = rate
-        self.descriptor = descriptor
+        self.claim = claim
         bytes = .allocate(byteCount: frame.length * IIOCapture.capacity, alignment: 8)
     }
 
     deinit {
         changes.undo()
-        if descriptor >= 0 { close(descriptor) }
+        claim.end()
         bytes.deallocate()
     }
 
@@ -76,28 +76,24 @@ package final class IIOCapture {
     ) throws(IIOError) -> IIOCapture? {
         var setUp = IIOSetUp(device, in: places)
         guard let elements = setUp.elementsDirectory, let buffer = setUp.bufferDirectory else { return nil }
-        // Opened first: the kernel admits only one program, and another program's settings must not be changed.
-        let path = "\(places.devices)/\(device.identifier)"
-        let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw IIOError(.cannotOpen, device: device.title, SystemFailure(code: errno))
-        }
+        // First, because another program's settings must not be changed.
+        let claim = try IIOClaim.make(device, in: places, needsFile: true)
         do throws(IIOError) {
-            let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, descriptor)
+            let capture = try switchOn(&setUp, settings, elements: elements, buffer: buffer, claim)
             if capture == nil {
                 setUp.changes.undo()
-                close(descriptor)
+                claim.end()
             }
             return capture
         } catch {
             setUp.changes.undo()
-            close(descriptor)
+            claim.end()
             throw error
         }
     }
 
     private static func switchOn(
-        _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ descriptor: Int32
+        _ setUp: inout IIOSetUp, _ settings: IMUSettings, elements: String, buffer: String, _ claim: IIOClaim
     ) throws(IIOError) -> IIOCapture? {
         // No other program reads the device, so a killed one left the buffer on. Nothing can be set while it is.
         do throws(SystemFailure) {
@@ -118,7 +114,7 @@ package final class IIOCapture {
         let clock = frame.time == nil ? IIOClock.none : try IIOClock.choose(on: setUp.device, &setUp.changes)
         try setUp.setLength(in: buffer, rate: rate ?? settings.rate, settings)
         try setUp.set("\(buffer)/enable", to: "1")
-        return IIOCapture(setUp, frame, clock, trigger, rate: rate, descriptor: descriptor)
+        return IIOCapture(setUp, frame, clock, trigger, rate: rate, claim)
     }
 
     /// Reads up to `limit` complete frames without waiting, and returns their number (`read`).
@@ -138,7 +134,7 @@ package final class IIOCapture {
             let hasStepped = abs(offset - clockOffset) > IIOCapture.clockTolerance
             clockOffset = offset
             var count: Int
-            repeat { count = Glibc.read(descriptor, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
+            repeat { count = Glibc.read(claim.file, bytes + filled, wanted - filled) } while count < 0 && errno == EINTR
             if count < 0 && errno != EAGAIN { throw .opening(SystemFailure(code: errno)) }
             // The kernel returns EAGAIN if there is nothing to read; an end of file means that the device is gone.
             if count == 0 { throw BusError(.absent, code: ENODEV) }
@@ -166,8 +162,7 @@ package final class IIOCapture {
     /// - Throws: the kernel's error for the first setting that could not be restored.
     package func stop() throws(BusError) {
         let failure = changes.undo()
-        if descriptor >= 0 { close(descriptor) }
-        descriptor = -1
+        claim.end()
         if let failure { throw .opening(failure) }
     }
 }

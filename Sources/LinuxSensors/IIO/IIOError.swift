@@ -10,6 +10,8 @@ public struct IIOError: Error, Equatable, Sendable {
         case notFound(known: [String])
         /// The device file cannot be opened.
         case cannotOpen
+        /// Another process uses the device.
+        case inUse(by: ChipLock.Holder)
         /// An attribute cannot be set.
         case cannotWrite(attribute: String)
         /// A required attribute cannot be read.
@@ -54,6 +56,7 @@ extension IIOError: CustomStringConvertible {
                 ? "no kernel driver has an accelerometer; of its kind of device (IIO) \(there)"
                 : "no kernel driver's device with an accelerometer is called \"\(device)\"; \(there)"
         case .cannotOpen: return "\(device): cannot be opened\(cause)"
+        case .inUse(let holder): return "\(device): \(holder) uses it"
         case .cannotWrite(let attribute): return "\(device): \(attribute) cannot be set\(cause)"
         case .cannotRead(let attribute): return "\(device): \(attribute) cannot be read"
         case .notKept(let attribute, let value, let found):
@@ -79,9 +82,11 @@ extension IIOError: CustomStringConvertible {
                 install Jostle's udev rule, which gives such devices to group iio (sudo make install, or \
                 deploy/udev/60-jostle.rules), add the user to it: sudo usermod -aG iio $USER, then log in again
                 """
-        case .cannotOpen where busError.kind == .busy:
+        case .inUse(let holder):
+            guard holder.processIdentifier == nil else { return holder.advice(in: vocabulary) }
             return """
-                another program reads it, perhaps another Jostle, or iio-sensor-proxy: sudo systemctl stop iio-sensor-proxy
+                stop the program that uses it, perhaps another Jostle, or iio-sensor-proxy: sudo systemctl stop \
+                iio-sensor-proxy
                 """
         case .cannotWrite where busError.kind == .busy:
             return "another program uses the device: stop it"

@@ -6,8 +6,7 @@ internal import MotionCore
 /// A device without a buffer, read value by value from sysfs. Every value is measured at a different time, so this is
 /// only suitable for slow movement.
 ///
-/// The kernel admits one reader of a buffer, but any number of readers of values. Another program of ours with other
-/// ranges would change the scale under this one, so the reader locks the device.
+/// Another program with other ranges would change the scale under this one, so the reader claims the device.
 ///
 /// To be used by one thread. Reading does not allocate.
 package final class IIORawReader {
@@ -25,11 +24,10 @@ package final class IIORawReader {
 
     private var values: [Value]
     private var changes: IIOChanges
-    /// The locked attribute; -1 if there is none.
-    private var lock: Int32
+    private let claim: IIOClaim
 
-    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges, lock: Int32) {
-        self.lock = lock
+    private init(_ device: IIODevice, _ values: [Value], _ changes: IIOChanges, _ claim: IIOClaim) {
+        self.claim = claim
         self.device = device
         self.values = values
         self.changes = changes
@@ -38,16 +36,16 @@ package final class IIORawReader {
     deinit {
         for value in values { close(value.file) }
         changes.undo()
-        if lock >= 0 { close(lock) }
+        claim.end()
     }
 
     /// Configures a device and opens its value files.
     ///
-    /// - Throws: `IIOError`, which is busy if another program of ours reads the device; its settings are then restored.
+    /// - Throws: `IIOError`, with the holder if another program uses the device; its settings are then restored.
     package static func open(
         _ device: IIODevice, _ settings: IMUSettings, in places: IIOPlaces = IIOPlaces()
     ) throws(IIOError) -> IIORawReader {
-        let lock = try lock(device)
+        let claim = try IIOClaim.make(device, in: places, needsFile: false)
         var setUp = IIOSetUp(device, in: places)
         var values: [Value] = []
         do throws(IIOError) {
@@ -60,28 +58,10 @@ package final class IIORawReader {
         } catch {
             for value in values { close(value.file) }
             setUp.changes.undo()
-            if lock >= 0 { close(lock) }
+            claim.end()
             throw error
         }
-        return IIORawReader(device, values, setUp.changes, lock: lock)
-    }
-
-    /// Locks the first attribute that this process may write (flock). Who may write none changes no setting, and is not
-    /// asked. Reading an attribute is allowed to every user, so such a file is not locked.
-    ///
-    /// - Returns: its descriptor, or -1.
-    private static func lock(_ device: IIODevice) throws(IIOError) -> Int32 {
-        for setting in ["sampling_frequency", "scale"] {
-            for prefix in ["", "in_accel_", "in_anglvel_"] {
-                let file = Glibc.open("\(device.path)/\(prefix)\(setting)", O_RDWR | O_CLOEXEC)
-                guard file >= 0 else { continue }
-                if flock(file, LOCK_EX | LOCK_NB) == 0 { return file }
-                let failure = SystemFailure(code: errno == EWOULDBLOCK ? EBUSY : errno)
-                close(file)
-                throw IIOError(.cannotOpen, device: device.title, failure)
-            }
-        }
-        return -1
+        return IIORawReader(device, values, setUp.changes, claim)
     }
 
     private static func open(
@@ -133,8 +113,7 @@ package final class IIORawReader {
         for value in values { close(value.file) }
         values = []
         let failure = changes.undo()
-        if lock >= 0 { close(lock) }
-        lock = -1
+        claim.end()
         if let failure { throw .opening(failure) }
     }
 }

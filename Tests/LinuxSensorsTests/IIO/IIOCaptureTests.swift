@@ -226,9 +226,6 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         try FileManager.default.removeItem(atPath: fake.devices + "/iio:device0")
         let missing = try #require(failure { try IIOCapture.open(device, settings, in: fake.places) })
         #expect(missing.reason == .cannotOpen && missing.busError.kind == .absent)
-        let busy = IIOError(.cannotOpen, device: "iio:device0", SystemFailure(code: EBUSY))
-        #expect(busy.busError.kind == .busy && busy.advice?.contains("iio-sensor-proxy") == true)
-        #expect("\(busy)" == "iio:device0: cannot be opened: Device or resource busy")
     }
 
     @Test("Reads values one by one without a buffer, always from the driver")
@@ -247,20 +244,74 @@ private func failure<Value>(_ body: () throws -> Value) -> IIOError? {
         #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "100.000000")
     }
 
-    /// Another range would change the scale of the first reader's values.
-    @Test func oneReaderOfValuesAtATime() throws {
-        try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
+    /// Another range would change the scale of the first reader's values. The kernel's refusal to open a device file twice
+    /// is not part of the fake, so it is the lock on the attribute that refuses.
+    @Test(arguments: [true, false])
+    func oneReaderOfValuesAtATime(hasFile: Bool) throws {
+        try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345, hasFile: hasFile)
         let device = try fake.device(0)
         let first = try IIORawReader.open(device, settings, in: fake.places)
+        #expect(openFiles() == (hasFile ? 1 : 0))
         var others = settings
         others.rate = 50
         let busy = try #require(failure { _ = try IIORawReader.open(device, others, in: fake.places) })
-        #expect(busy.reason == .cannotOpen && busy.busError.kind == .busy && busy.advice != nil)
+        expectInUseHere(busy)
         #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "200")
         try first.stop()
+        #expect(openFiles() == 0)
         let second = try IIORawReader.open(device, others, in: fake.places)
         #expect(fake.value("iio:device0", "in_accel_sampling_frequency") != "200")
         try second.stop()
+    }
+
+    /// A device with a buffer that nothing fills is read value by value, until another program gives it a trigger.
+    @Test func readerOfValuesExcludesCapture() throws {
+        try fake.add(0, hardware: "i2c-1/1-0068", FakeIIO.mpu6050)
+        let device = try fake.device(0)
+        let reader = try IIORawReader.open(device, settings, in: fake.places)
+        expectInUseHere(try #require(failure { _ = try IIOCapture.open(device, settings, in: fake.places) }))
+        try reader.stop()
+        let capture = try #require(try IIOCapture.open(device, settings, in: fake.places))
+        expectInUseHere(try #require(failure { _ = try IIORawReader.open(device, settings, in: fake.places) }))
+        try capture.stop()
+    }
+
+    /// The device file is open in a program that is not ours.
+    @Test func reportsProgramThatHasDeviceFile() throws {
+        try fake.add(0, hardware: "i2c-1/1-001d", FakeIIO.adxl345)
+        let device = try fake.device(0)
+        do {
+            let taken = try FakeAdapter(at: fake.devices + "/iio:device0") { $0.open_error = EBUSY }
+            let busy = try #require(failure { _ = try IIORawReader.open(device, settings, in: fake.places) })
+            #expect(busy.reason == .inUse(by: ChipLock.Holder()) && busy.busError == BusError(.busy, code: EBUSY))
+            #expect("\(busy)" == "iio:device0 (adxl345): another process uses it")
+            #expect(busy.advice?.contains("iio-sensor-proxy") == true)
+            #expect(fake.value("iio:device0", "in_accel_sampling_frequency") == "100.000000")
+            withExtendedLifetime(taken) {}
+        }
+        try IIORawReader.open(device, settings, in: fake.places).stop()
+    }
+
+    private func expectInUseHere(_ error: IIOError) {
+        guard case .inUse(let holder) = error.reason else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(holder.processIdentifier == getpid() && holder.name?.isEmpty == false)
+        #expect("\(error)".hasSuffix("(process \(getpid())) uses it") && error.busError.kind == .busy)
+        #expect(
+            error.advice(in: .agent) == "stop it: kill \(getpid()), or if it is the service, sudo systemctl stop jostle"
+        )
+    }
+
+    /// How many descriptors of this process are the device file of the first device, besides the fake's own.
+    private func openFiles() -> Int {
+        let path = fake.devices + "/iio:device0"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+        }
+            - (FileManager.default.fileExists(atPath: path) ? 1 : 0)
     }
 
     @Test("Uses a quantity's own mount matrix or the common one; ignores one that is not a rotation")
