@@ -23,7 +23,7 @@ void adapter_file(adapter *adapter, char *path, size_t size);
 // Assigns a descriptor to an adapter. Returns false if its number is too large.
 bool adapter_own(adapter *adapter, int descriptor);
 
-// Removes the assignment; does nothing if there is none.
+// Removes the assignment, if there is one. Returns for how many milliseconds close is to wait.
 unsigned adapter_disown(int descriptor);
 
 // Whether a descriptor belongs to an adapter.
