@@ -15,6 +15,7 @@ bindir     ?= $(PREFIX)/bin
 libdir     ?= $(PREFIX)/lib
 bashdir    ?= $(PREFIX)/share/bash-completion/completions
 docdir     ?= $(PREFIX)/share/doc/jostle
+datadir    ?= $(PREFIX)/share/jostle
 sysconfdir ?= /etc
 
 units = jostle.service jostle@.service jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
@@ -25,6 +26,9 @@ STRIP  ?= strip
 
 # The configuration of a first installation. A fleet sets its own.
 CONFIGURATION ?= config/jostle.yaml
+
+# What is linked beside it: every key with its default, and the schema for an editor.
+references = jostle.reference.yaml jostle.schema.json
 
 # The arguments of the program in `make run`.
 ARGS ?= demo
@@ -67,7 +71,7 @@ docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(docdir) $(sysconfdir)/jostle)
+	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(docdir) $(datadir) $(sysconfdir)/jostle)
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
 	for unit in $(units); do \
@@ -80,17 +84,20 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
 	install -m 644 deploy/completions/jostle.bash $(DESTDIR)$(bashdir)/jostle
-	install -m 644 $(CONFIGURATION) $(DESTDIR)$(docdir)/jostle.yaml
+	install -m 644 $(addprefix config/,$(references)) $(DESTDIR)$(datadir)/
+	ln -sf $(addprefix $(datadir)/,$(references)) $(DESTDIR)$(sysconfdir)/jostle/
 	install -d $(DESTDIR)$(docdir)/mosquitto
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
-	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml; the new default is $(docdir)/jostle.yaml.' \
+	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
 	    || install -v -m 644 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
 	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir)
 
 uninstall: ## Remove the installed files; keep configuration, state and user
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
-	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle $(docdir)/jostle.yaml)
+	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle)
+	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(references)) $(addprefix $(DESTDIR)$(sysconfdir)/jostle/,$(references))
+	@test ! -d $(DESTDIR)$(datadir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)
 	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf acl)
 	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
 	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(addprefix systemd/system/,$(units)) jostle/jostle-upgrade \

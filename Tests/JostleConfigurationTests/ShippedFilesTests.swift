@@ -5,8 +5,34 @@ import Testing
 
 /// The files in `config/` must match the program.
 @Suite struct ShippedFilesTests {
-    @Test func annotatedFileHasDefaults() throws {
-        let loaded = try JostleSettings.load(file: configDirectory.appendingPathComponent("jostle.yaml").path)
+    private static let reference = configDirectory.appendingPathComponent("jostle.reference.yaml")
+
+    /// What a board is installed with sets nothing, so that better defaults reach it, and so that a snippet of the
+    /// documentation can be appended.
+    @Test func installedFileSetsNothing() throws {
+        let file = configDirectory.appendingPathComponent("jostle.yaml")
+        let loaded = try JostleSettings.load(file: file.path)
+        #expect(loaded.settings == JostleSettings() && loaded.provenance == Provenance())
+        let appended = try String(contentsOf: file, encoding: .utf8) + "mqtt:\n  broker: mqtt://broker.local\n"
+        #expect(try build(appended).problems.isEmpty)
+    }
+
+    /// Without the #, what is commented out is a configuration. A comment has one space after the #.
+    @Test func installedFileHasValidExamples() throws {
+        let text = try String(contentsOf: configDirectory.appendingPathComponent("jostle.yaml"), encoding: .utf8)
+        let examples = text.split(separator: "\n").filter { $0.hasPrefix("#") && $0 != "#" }.map { $0.dropFirst() }
+            .filter { !$0.hasPrefix(" ") || $0.hasPrefix("  ") && $0.contains(":") && !$0.contains("jostle check") }
+        let builder = try build(examples.joined(separator: "\n"))
+        #expect(builder.problems.isEmpty && builder.contradictions.isEmpty, "\(builder.problems)")
+        let keys = ["device.id", "device.name", "mqtt.broker", "mqtt.username", "mqtt.password_file"]
+        let found = ConfigurationSchema.keys.map(\.path).filter { builder.provenance[$0] != nil }
+        #expect(Set(found) == Set(keys + ["gestures.shake.sensitivity"]))
+        // What has a default is shown with it.
+        #expect(builder.settings.motion == JostleSettings().motion)
+    }
+
+    @Test func referenceHasDefaults() throws {
+        let loaded = try JostleSettings.load(file: Self.reference.path)
         #expect(loaded.settings == JostleSettings())
         // Their defaults depend on fleet.trusted_keys.
         let dependent = ["commands.allow", "settings.allow"]
@@ -16,8 +42,8 @@ import Testing
         }
     }
 
-    @Test func annotatedFileHasEveryKeyWithValidExample() throws {
-        let text = try String(contentsOf: configDirectory.appendingPathComponent("jostle.yaml"), encoding: .utf8)
+    @Test func referenceHasEveryKeyWithValidExample() throws {
+        let text = try String(contentsOf: Self.reference, encoding: .utf8)
         // A commented-out key has no space after the #; a comment has one.
         let whole = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
             guard let mark = line.firstIndex(of: "#"), line[mark...].dropFirst().first?.isLetter == true else {

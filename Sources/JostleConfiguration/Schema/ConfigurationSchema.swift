@@ -3,7 +3,7 @@ internal import MotionCore
 /// The description of every key. From it follow: reading and checking files and messages, suggestions for misspelt
 /// keys, the JSON Schema for editors, and the report of the values in force.
 ///
-/// A new setting needs a field of `JostleSettings`, a key here and in `config/jostle.yaml`, a regenerated schema file,
+/// A new setting needs a field of `JostleSettings`, a key here and in `config/jostle.reference.yaml`, a regenerated schema file,
 /// and examples of accepted and refused values; tests check for all but the field. A list of mappings is one key with
 /// the format `list(of:faults:)` and a section for its elements: see `actions`.
 package enum ConfigurationSchema {
