@@ -16,6 +16,9 @@ public struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible 
         self.detail = detail
     }
 
+    /// Whether there is no such file or directory (ENOENT).
+    package var isMissing: Bool { code == ENOENT }
+
     public var description: String { detail ?? systemMessage(code) }
 }
 

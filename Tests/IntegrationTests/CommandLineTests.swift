@@ -1,4 +1,5 @@
 import BrokerTestSupport
+import Foundation
 import Testing
 
 /// Requirement: the command line explains itself; usage errors end with status 64 and say what is correct.
@@ -189,6 +190,29 @@ import Testing
         let outcome = try await jostle("check-config", "--show", environment: ["JOSTLE_CONFIG": file])
         #expect(outcome.status == 0)
         #expect(outcome.output.contains("rate: 50 Hz  # \(file):1:"), "\(outcome.output)")
+    }
+
+    @Test func filesOfConfDAreCheckedTogetherAndAlone() async throws {
+        let main = try directory.write("mqtt: { username: u }\n", to: "jostle.yaml")
+        try FileManager.default.createDirectory(
+            atPath: directory.path("conf.d"), withIntermediateDirectories: true)
+        let file = try directory.write("mqtt: { password_file: p }\nsensor: { rate: 50 Hz }\n", to: "conf.d/a.yaml")
+        let other = try directory.write("", to: "conf.d/b.yml")
+        let all = try await jostle("check-config", environment: ["JOSTLE_CONFIG": main])
+        #expect(all.status == 0 && all.output.hasPrefix("\(main), \(file): valid\n"), "\(all)")
+        #expect(all.output.contains("note: \(other) is not read: its name does not end in .yaml\n"), "\(all)")
+        let shown = try await jostle("check-config", main, "--show")
+        #expect(shown.output.contains("rate: 50 Hz  # \(file):2:"), "\(shown)")
+        #expect(shown.output.contains("username: u  # \(main):1:"), "\(shown)")
+        let alone = try await jostle("check-config", file)
+        #expect(alone.status == 0 && alone.output.hasPrefix("\(file): valid, alone\n"), "\(alone)")
+        try directory.write("sensor: { rate: fast }\n", to: "conf.d/a.yaml")
+        for words in [["check-config", file], ["check-config", main], ["run", "--config", main]] {
+            let program = try JostleProgram(words)
+            defer { program.kill() }
+            #expect(await program.exitStatus() == 78)
+            #expect(program.errors.contains("\(file):1:17: sensor.rate: \"fast\""), "\(program.errors)")
+        }
     }
 
     @Test func shownConfigurationRoundTrips() async throws {

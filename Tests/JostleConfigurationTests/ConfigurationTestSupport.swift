@@ -67,6 +67,7 @@ final class TemporaryDirectory {
     deinit { try? FileManager.default.removeItem(at: url) }
 
     /// Writes a file and returns its path.
+    @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         let file = url.appendingPathComponent(name)
         try text.write(to: file, atomically: true, encoding: .utf8)

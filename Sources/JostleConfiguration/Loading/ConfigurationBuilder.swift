@@ -54,11 +54,12 @@ package struct ConfigurationBuilder: Sendable {
         if problems.count < ConfigurationProblem.maximumCount { problems.append(problem) }
     }
 
-    /// The configuration, if no value was refused and the values fit together.
-    package func finish() throws(ConfigurationErrors) -> LoadedConfiguration {
+    /// The configuration, if no value was refused and the values fit together; `files` are those that were applied.
+    package func finish(_ files: [String] = []) throws(ConfigurationErrors) -> LoadedConfiguration {
         let all = problems + contradictions
         guard all.isEmpty else { throw .invalid(all) }
-        return LoadedConfiguration(settings: settings.withDefaultsOfSignedFleet(provenance), provenance: provenance)
+        return LoadedConfiguration(
+            settings: settings.withDefaultsOfSignedFleet(provenance), provenance: provenance, files: files)
     }
 
     /// Combinations of values that are valid one by one but not together.

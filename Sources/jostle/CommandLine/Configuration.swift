@@ -14,10 +14,18 @@ enum Configuration {
         do throws(ConfigurationErrors) {
             return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
         } catch {
-            switch error {
-            case .unreadable: throw CommandFailure(.noInput, "\(error)")
-            case .invalid(let problems): throw CommandFailure(.configuration, lines: problems.map(\.description))
-            }
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Loads one file of a drop-in directory without the others.
+    static func load(
+        _ arguments: Arguments, alone file: String, of directory: DropInDirectory
+    ) throws(CommandFailure) -> LoadedConfiguration {
+        do throws(ConfigurationErrors) {
+            return try JostleSettings.load(alone: file, of: directory, overrides: arguments.values("set"))
+        } catch {
+            throw CommandFailure(error)
         }
     }
 
@@ -31,6 +39,16 @@ enum Configuration {
     /// An environment variable; `nil` if it is unset or empty.
     static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension CommandFailure {
+    /// Status 78 with one line per problem, or 66 if a file cannot be read.
+    fileprivate init(_ errors: ConfigurationErrors) {
+        switch errors {
+        case .unreadable: self.init(.noInput, "\(errors)")
+        case .invalid(let problems): self.init(.configuration, lines: problems.map(\.description))
+        }
     }
 }
 

@@ -158,14 +158,21 @@ enum TuneCommand {
         }
     }
 
+    /// The file that sets a key, which may be one of conf.d: the value in another file would have no effect.
+    private static func fileToChange(_ key: String, _ arguments: Arguments) throws(CommandFailure) -> String? {
+        guard case .file(let path)? = try Configuration.load(arguments).provenance[key]?.source else { return nil }
+        return path
+    }
+
     private static func write(
         _ sensitivity: Int, _ gesture: Gesture, _ arguments: Arguments, _ dialogue: Dialogue
     ) throws(CommandFailure) {
         let key = "gestures.\(gesture.word).sensitivity"
-        guard let path = arguments.value("config") ?? ConfigurationFile.standard() else {
+        guard let main = arguments.value("config") ?? ConfigurationFile.standard() else {
             dialogue.say("There is no configuration file. Set it in a new one, or with --set: \(key)=\(sensitivity)")
             return
         }
+        let path = try fileToChange(key, arguments) ?? main
         var isConfirmed = arguments.has("yes")
         if !isConfirmed, dialogue.isInteractive {
             isConfirmed = try dialogue.ask("Write \(key): \(sensitivity) into \(path)?")
