@@ -15,19 +15,21 @@ final class HelperProcess {
     /// `fake`, the fake adapter is loaded into it at that path.
     init(_ arguments: [String], fake: String? = nil, options: String = "", launcher: [String] = []) throws {
         let helper = Self.products.appendingPathComponent("LinuxSensorsTestHelper")
-        process.executableURL = launcher.isEmpty ? helper : URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = launcher.isEmpty ? arguments : launcher + [helper.path] + arguments
+        // A sanitizer's library cannot be loaded into a launcher.
+        var command = launcher + (launcher.isEmpty ? [] : ["env"])
         process.standardInput = input
         process.standardOutput = output
         if let fake {
             let library = Self.products.appendingPathComponent("libFakeI2CAdapter.so")
             try #require(FileManager.default.fileExists(atPath: library.path), "the fake's library was not built")
             var environment = ProcessInfo.processInfo.environment
-            environment["LD_PRELOAD"] = library.path
+            command.append("LD_PRELOAD=\(library.path)")
             environment["FAKE_I2C"] = fake
             environment["FAKE_I2C_OPTIONS"] = options
             process.environment = environment
         }
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command + [helper.path] + arguments
         try process.run()
     }
 
