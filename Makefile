@@ -14,14 +14,18 @@ PREFIX     ?= /usr/local
 bindir     ?= $(PREFIX)/bin
 libdir     ?= $(PREFIX)/lib
 bashdir    ?= $(PREFIX)/share/bash-completion/completions
+zshdir     ?= $(PREFIX)/share/zsh/site-functions
+fishdir    ?= $(PREFIX)/share/fish/vendor_completions.d
+mandir     ?= $(PREFIX)/share/man
 docdir     ?= $(PREFIX)/share/doc/jostle
 datadir    ?= $(PREFIX)/share/jostle
 sysconfdir ?= /etc
 
 units = jostle.service jostle@.service jostle-upgrade.service jostle-upgrade.path jostle-upgrade.timer
 
-# The program to install. A cross build sets its own.
+# The program to install, and what runs it here. A cross build sets its own.
 BINARY ?= .build/release/jostle
+RUN    ?=
 STRIP  ?= strip
 
 # The configuration of a first installation. A fleet sets its own.
@@ -71,7 +75,7 @@ docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(docdir) $(datadir) $(sysconfdir)/jostle)
+	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(zshdir) $(fishdir) $(docdir) $(datadir) $(sysconfdir)/jostle)
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
 	for unit in $(units); do \
@@ -84,6 +88,9 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
 	install -m 644 deploy/completions/jostle.bash $(DESTDIR)$(bashdir)/jostle
+	install -m 644 deploy/completions/jostle.zsh $(DESTDIR)$(zshdir)/_jostle
+	install -m 644 deploy/completions/jostle.fish $(DESTDIR)$(fishdir)/
+	$(RUN) $(BINARY) manual $(DESTDIR)$(mandir)
 	install -m 644 $(addprefix config/,$(references)) $(DESTDIR)$(datadir)/
 	ln -sf $(addprefix $(datadir)/,$(references)) $(DESTDIR)$(sysconfdir)/jostle/
 	install -d $(DESTDIR)$(docdir)/mosquitto
@@ -95,7 +102,8 @@ install: ## Install the program and its service (as root, after `make build`)
 
 uninstall: ## Remove the installed files; keep configuration, state and user
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
-	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle)
+	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle $(zshdir)/_jostle $(fishdir)/jostle.fish)
+	rm -f $(addprefix $(DESTDIR)$(mandir)/,man1/jostle.1 man1/jostle-*.1 man5/jostle.yaml.5)
 	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(references)) $(addprefix $(DESTDIR)$(sysconfdir)/jostle/,$(references))
 	@test ! -d $(DESTDIR)$(datadir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)
 	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf acl)

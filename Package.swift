@@ -136,7 +136,8 @@ let package = Package(
         .testTarget(
             name: "JostleTests",
             dependencies: [
-                "JostleMessages", "JostleOperator", "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
+                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem",
+                "MosquittoClient", "MotionCore", "jostle",
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["BrokerTestSupport", "JostleConfiguration", "jostle"]),

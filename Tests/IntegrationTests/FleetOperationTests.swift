@@ -220,44 +220,12 @@ import Testing
         broker.kill()
         func complete(_ words: String...) async throws -> [String] {
             let program = try JostleProgram(
-                ["fleet", "complete"] + words, environment: ["STATE_DIRECTORY": commands.directory.path("state")])
+                ["complete", "--", "fleet"] + words, environment: ["STATE_DIRECTORY": commands.directory.path("state")])
             #expect(await program.exitStatus() == 0)
             return program.output.split(separator: "\n").map(String.init)
         }
-        #expect(try await complete("ids") == ["door", "washer-1", "washer-2"])
-        #expect(try await complete("ids", "wash") == ["washer-1", "washer-2"])
-        #expect(try await complete("groups") == ["laundry"])
-    }
-
-    @Test(
-        .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash")),
-        arguments: [
-            (["fle"], "fleet"), (["fleet", "rollb"], "rollback"), (["fleet", "group", "ad"], "add"),
-            (["fleet", "set", "--no-w"], "--no-wait"), (["fleet", "set", "--device", "washer-"], "washer-1 washer-2"),
-            (["fleet", "list", "--group", ""], "laundry"), (["fleet", "show", "do"], "door"),
-            (["fleet", "group", "add", "la"], "laundry"), (["fleet", "group", "add", "laundry", "d"], "door"),
-            (["watch", "--dev"], "--device"), (["fleet", "list", "--status", "rej"], "rejected"),
-            (["fleet", "list", "--status", "of"], "offline"), (["config", "sh"], "show"),
-            (["config", "show", "--ori"], "--origin"), (["fleet", "rollback", "al"], "all"),
-            (["fleet", "rollback", "group", ":", "la"], "laundry"),
-            (["fleet", "log", "--document", "registry", ":", "washer-"], "washer-1 washer-2"),
-            (["fleet", "set", "--all", "gestures.shake.sens"], "gestures.shake.sensitivity"),
-        ])
-    func bashCompletes(words: [String], completions: String) async throws {
-        let directory = try TemporaryDirectory()
-        try directory.write("id door\nid washer-1\nid washer-2\ngroup laundry\n", to: "fleet-names")
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("deploy/completions/jostle.bash").path
-        let line = ([Products.program.path] + words).map { "'\($0)'" }.joined(separator: " ")
-        // bash has split the words at the colon.
-        let typed = words.joined(separator: " ").replacingOccurrences(of: " : ", with: ":")
-        try runCommand(
-            [
-                "/bin/bash", "-c",
-                "export STATE_DIRECTORY=.; . '\(script)'; COMP_WORDS=(\(line)); COMP_CWORD=\(words.count); "
-                    + "COMP_LINE='\(typed)'; COMP_POINT=\(typed.utf8.count); _jostle; "
-                    + "echo \"${COMPREPLY[@]}\" >out",
-            ], in: directory)
-        #expect(try String(contentsOfFile: directory.path("out"), encoding: .utf8) == completions + "\n")
+        #expect(try await complete("show", "") == ["door", "washer-1", "washer-2"])
+        #expect(try await complete("show", "wash") == ["washer-1", "washer-2"])
+        #expect(try await complete("list", "--group", "") == ["laundry"])
     }
 }

@@ -1,32 +1,79 @@
 extension ConfigurationSchema {
-    /// The reference of all keys in Markdown: the generated part of `docs/configuration.md`.
-    package static var keyReference: String {
+    /// The keys of a section of the configuration.
+    package struct ReferenceChapter: Sendable {
+        package var name: String
+        package var summary: String
+        package var rows: [ReferenceRow]
+    }
+
+    /// What a person must know about a key.
+    package struct ReferenceRow: Equatable, Sendable {
+        package var path: String
+        package var kind: String
+        /// As it is written; `nil` if the key has none.
+        package var defaultValue: String?
+        /// Whether it must be given wherever its section is.
+        package var isRequired = false
+        package var allowed: String
+        package var meaning: String
+    }
+
+    /// The reference of all keys.
+    package static var reference: [ReferenceChapter] {
         root.members.map { member in
             switch member {
             case .section(let section): reference(of: section)
             case .setting(let setting): reference(ofList: setting)
             }
-        }.joined(separator: "\n")
+        }
     }
 
-    private static func reference(of section: Section) -> String {
+    /// The reference of all keys in Markdown: the generated part of `docs/configuration.md`.
+    package static var keyReference: String { reference.map(\.markdown).joined(separator: "\n") }
+
+    /// The words that a key allows; none if it allows anything else.
+    package static func choices(of key: String) -> [String] {
+        setting(key).map { choices($0.constraints) } ?? []
+    }
+
+    private static func choices(_ constraints: [JSONValue.Member]) -> [String] {
+        for constraint in constraints {
+            switch (constraint.name, constraint.value) {
+            case ("type", .string("boolean")): return ["true", "false"]
+            case ("enum", .array(let values)):
+                return values.compactMap { value -> String? in
+                    guard case .string(let word) = value else { return nil }
+                    return word
+                }
+            case ("anyOf", .array(let alternatives)):
+                return alternatives.flatMap { alternative -> [String] in
+                    guard case .object(let members) = alternative else { return [] }
+                    return choices(members)
+                }
+            default: break
+            }
+        }
+        return []
+    }
+
+    private static func reference(of section: Section) -> ReferenceChapter {
         let rows =
             section.name == "gestures"
             ? rowsOfGestures(in: section)
             : section.settings(under: section.name).map { row(of: $0.setting, path: $0.path) }
-        return chapter(section.name, section.summary, rows)
+        return ReferenceChapter(name: section.name, summary: section.summary, rows: rows)
     }
 
     /// A key that is a list of mappings. `actions` is the only one: its elements have keys of their own.
-    private static func reference(ofList setting: Setting) -> String {
+    private static func reference(ofList setting: Setting) -> ReferenceChapter {
         let path = "\(setting.name)[]"
         let required = requiredKeys(of: action, under: path)
         let rows = action.settings(under: path).map { path, setting in
             var row = row(of: setting, path: path)
-            if required.contains(path) { row.defaultValue = "required" }
+            row.isRequired = required.contains(path)
             return row
         }
-        return chapter(setting.name, "A list of rules. \(setting.summary)", rows)
+        return ReferenceChapter(name: setting.name, summary: "A list of rules. \(setting.summary)", rows: rows)
     }
 
     /// The paths of the keys without which an element of a list is refused.
@@ -39,8 +86,8 @@ extension ConfigurationSchema {
     }
 
     /// The rows of all gestures. A key that is the same for every gesture has one row.
-    private static func rowsOfGestures(in section: Section) -> [Row] {
-        var gestures: [[Row]] = []
+    private static func rowsOfGestures(in section: Section) -> [ReferenceRow] {
+        var gestures: [[ReferenceRow]] = []
         for case .section(let gesture) in section.members {
             gestures.append(gesture.settings().map { row(of: $0.setting, path: $0.path) })
         }
@@ -52,41 +99,14 @@ extension ConfigurationSchema {
         return rows
     }
 
-    private static func chapter(_ name: String, _ summary: String, _ rows: [Row]) -> String {
-        let head = ["### \(name)", "", summary, "", "| key | type | default | allowed | meaning |"]
-        let lines = head + ["| --- | --- | --- | --- | --- |"] + rows.map(\.markdown)
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    private static func row<Root>(of setting: SettingOf<Root>, path: String) -> Row {
+    private static func row<Root>(of setting: SettingOf<Root>, path: String) -> ReferenceRow {
         let written = YAMLText.flow(setting.write(Root()))
         // The example in `allowed` is the default, which has a column of its own.
         let example = ", for example \(written)"
         let allowed = setting.isOptional ? setting.allowed : setting.allowed.removing(suffix: example)
-        return Row(
+        return ReferenceRow(
             path: path, kind: kinds(setting.constraints).joined(separator: " or "),
-            defaultValue: setting.isOptional ? "none" : "`\(written)`",
-            allowed: allowed, meaning: setting.summary)
-    }
-
-    /// The line of one key.
-    private struct Row: Equatable {
-        var path: String
-        var kind: String
-        var defaultValue: String
-        var allowed: String
-        var meaning: String
-
-        func under(_ prefix: String) -> Row {
-            var row = self
-            row.path = "\(prefix).\(path)"
-            return row
-        }
-
-        var markdown: String {
-            let cells = ["`\(path)`", kind, defaultValue, allowed, meaning]
-            return "| \(cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |"
-        }
+            defaultValue: setting.isOptional ? nil : written, allowed: allowed, meaning: setting.summary)
     }
 
     /// The types that the constraints of a JSON schema permit, in words: `duration (s)`, `text`, `list`.
@@ -133,6 +153,28 @@ extension ConfigurationSchema {
             }
         }
         return nil
+    }
+}
+
+extension ConfigurationSchema.ReferenceChapter {
+    fileprivate var markdown: String {
+        let head = ["### \(name)", "", summary, "", "| key | type | default | allowed | meaning |"]
+        let lines = head + ["| --- | --- | --- | --- | --- |"] + rows.map(\.markdown)
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension ConfigurationSchema.ReferenceRow {
+    fileprivate func under(_ prefix: String) -> Self {
+        var row = self
+        row.path = "\(prefix).\(path)"
+        return row
+    }
+
+    fileprivate var markdown: String {
+        let standard = isRequired ? "required" : defaultValue.map { "`\($0)`" } ?? "none"
+        let cells = ["`\(path)`", kind, standard, allowed, meaning]
+        return "| \(cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |"
     }
 }
 

@@ -53,6 +53,10 @@ struct CommandUsage {
         var isRequired = true
         /// Whether it may be given any number of times; only the last operand.
         var isRepeatable = false
+        /// What a shell may suggest; by default what the name stands for.
+        var suggestions: Suggestions?
+
+        var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: name) }
     }
 
     struct Option {
@@ -61,6 +65,10 @@ struct CommandUsage {
         var value: String?
         let help: String
         var isRepeatable = false
+        /// What a shell may suggest as the value; by default what the placeholder stands for.
+        var suggestions: Suggestions?
+
+        var possibleValues: Suggestions { suggestions ?? Suggestions(placeholder: value ?? "") }
     }
 
     /// The options of every command that reads a configuration.
@@ -72,12 +80,15 @@ struct CommandUsage {
     ]
 
     /// The first line of the help.
-    var synopsis: String {
+    var synopsis: String { "usage: jostle \(name)" + (parameters.isEmpty ? "" : " \(parameters)") }
+
+    /// Operands and options after the name.
+    var parameters: String {
         let operands = operands.map { operand in
             let name = operand.name + (operand.isRepeatable ? "…" : "")
-            return operand.isRequired ? " \(name)" : " [\(name)]"
-        }.joined()
-        return "usage: jostle \(name)\(operands)\(options.isEmpty ? "" : " [OPTION]…")"
+            return operand.isRequired ? name : "[\(name)]"
+        }
+        return (operands + (options.isEmpty ? [] : ["[OPTION]…"])).joined(separator: " ")
     }
 
     /// The whole help.

@@ -3,7 +3,7 @@ internal import LinuxSensors
 internal import MotionKit
 
 /// The exit statuses, from sysexits.h.
-enum ExitStatus: Int32 {
+enum ExitStatus: Int32, CaseIterable {
     case success = 0
     /// The command line is wrong (EX_USAGE).
     case usage = 64
@@ -23,6 +23,22 @@ enum ExitStatus: Int32 {
     case permission = 77
     /// The configuration is invalid (EX_CONFIG).
     case configuration = 78
+
+    /// What it means, for the manual.
+    var meaning: String {
+        switch self {
+        case .success: "success"
+        case .usage: "the command line is wrong"
+        case .badData: "an input file is malformed"
+        case .noInput: "an input file does not exist or cannot be read"
+        case .unavailable: "a device or the broker is not available"
+        case .system: "a resource of the system is exhausted"
+        case .cannotCreate: "a file cannot be written"
+        case .temporary: "the command was interrupted, and can be repeated"
+        case .permission: "permission denied"
+        case .configuration: "the configuration is invalid"
+        }
+    }
 }
 
 /// Why a command failed.

@@ -47,7 +47,9 @@ enum CalibrateCommand {
               sudo systemctl start jostle
             """,
         operands: [
-            CommandUsage.Operand(name: "WHAT", help: Subject.allCases.map(\.rawValue).joined(separator: ", "))
+            CommandUsage.Operand(
+                name: "WHAT", help: Subject.allCases.map(\.rawValue).joined(separator: ", "),
+                suggestions: .words(Subject.allCases.map(\.rawValue)))
         ],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(

@@ -26,7 +26,7 @@ extension FleetCommand {
             CommandUsage.Option(
                 name: "document", value: "NAME",
                 help: "only this one: all, group:GROUP, device:ID, or registry for all groups; may be repeated",
-                isRepeatable: true),
+                isRepeatable: true, suggestions: .documents),
         ] + FleetOptions.publishing + RolloutOptions.options + [FleetEdit.unknownOption, FleetOptions.json]
             + FleetConnection.options)
 

@@ -10,7 +10,9 @@ extension FleetCommand {
             out, 75 if one did not answer, 69 if one refused it.
             """,
         operands: [
-            CommandUsage.Operand(name: "NAME", help: "the command: ping, identify, get-state, …"),
+            CommandUsage.Operand(
+                name: "NAME", help: "the command: ping, identify, get-state, …",
+                suggestions: .words(JostleSettings.Command.allCases.map(\.rawValue))),
             CommandUsage.Operand(name: "JSON", help: "its arguments, for example {\"seconds\":20}", isRequired: false),
         ],
         options: FleetOptions.selection + [

@@ -15,7 +15,8 @@ extension FleetCommand {
             CommandUsage.Option(name: "version", value: "VERSION", help: "only devices with this version of Jostle"),
             CommandUsage.Option(name: "chip", value: "NAME", help: "only devices whose chip has this in its name"),
             CommandUsage.Option(
-                name: "status", value: "STATUS", help: "only devices with this state, or with a layer of this status"),
+                name: "status", value: "STATUS", help: "only devices with this state, or with a layer of this status",
+                suggestions: .words(LayerStatus.words + FleetFilter.states)),
             CommandUsage.Option(name: "problem", help: "only devices with a problem"),
             CommandUsage.Option(name: "online", help: "only devices that are online"),
             CommandUsage.Option(name: "offline", help: "only devices that are not online"),

@@ -9,7 +9,8 @@ extension FleetCommand {
         options: [
             CommandUsage.Option(
                 name: "document", value: "NAME",
-                help: "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID"),
+                help: "all revisions of this document that this machine has seen: all, group:G, device:ID, registry:ID",
+                suggestions: .documents),
             FleetOptions.json,
         ] + FleetConnection.options)
 

@@ -28,7 +28,6 @@ enum FleetCommand {
                 Command(usage: enrollUsage, run: enroll),
                 Command(usage: revokeUsage, run: revoke),
                 Command(usage: replaceUsage, run: replace),
-                Command(usage: completeUsage, run: complete),
             ])
     }
 }

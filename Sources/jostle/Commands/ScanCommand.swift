@@ -24,8 +24,8 @@ enum ScanCommand {
             CommandUsage.Option(
                 name: "driver", value: "FAMILY",
                 help:
-                    "consider chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))"
-            ),
+                    "consider chips of this family only: \(SensorScan.families.map(\.name).joined(separator: ", "))",
+                suggestions: .words(SensorScan.families.map(\.name))),
             CommandUsage.Option(
                 name: "self-test", help: "run the chip's self-test and compare it with the factory's values"),
             CommandUsage.Option(name: "json", help: "print JSON"),

@@ -22,7 +22,9 @@ enum SimulateCommand {
             or, without --on, the path of a recording, which is played repeatedly.
             """,
         operands: [
-            CommandUsage.Operand(name: "TRAJECTORY", help: "a name from the list above, or the path of a recording")
+            CommandUsage.Operand(
+                name: "TRAJECTORY", help: "a name from the list above, or the path of a recording",
+                suggestions: .wordsOrFiles(SensorSelection.trajectories.map { $0.name }))
         ],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(

@@ -21,7 +21,9 @@ enum TuneCommand {
             before, and start it afterwards.
             """,
         operands: [
-            CommandUsage.Operand(name: "GESTURE", help: gestures.map(\.word).joined(separator: ", "))
+            CommandUsage.Operand(
+                name: "GESTURE", help: gestures.map(\.word).joined(separator: ", "),
+                suggestions: .words(gestures.map(\.word)))
         ],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(

@@ -12,7 +12,8 @@ enum FleetEdit {
 
     static let unknownOption = CommandUsage.Option(
         name: "unknown", value: "WHAT",
-        help: "reject or ignore: what boards do with keys that they do not know; reject by default")
+        help: "reject or ignore: what boards do with keys that they do not know; reject by default",
+        suggestions: .words(["reject", "ignore"]))
 
     /// The edit of `KEY=VALUE` arguments, and of keys to remove. Checks the keys and values with this program's schema.
     ///

@@ -65,7 +65,7 @@ enum Tool {
 
         Reads a motion sensor, recognises gestures and publishes both over MQTT.
 
-        \(CommandUsage.table(Command.all.map { ($0.usage.name, $0.usage.summary) }))
+        \(CommandUsage.table(Command.all.filter { !$0.usage.isHidden }.map { ($0.usage.name, $0.usage.summary) }))
           jostle COMMAND --help   shows the help of a command
           jostle --version        prints the version
 
@@ -93,6 +93,8 @@ extension Command {
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
             ConfigCommand.command,
             FleetCommand.command,
+            Command(usage: CompleteCommand.usage, run: CompleteCommand.run),
+            Command(usage: ManualCommand.usage, run: ManualCommand.run),
         ]
     }
 }
