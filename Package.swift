@@ -49,7 +49,8 @@ let package = Package(
         .target(
             name: "JostleMessages",
             dependencies: [
-                "CLinuxSystem", "Cryptography", "JostleConfiguration", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "CLinuxSystem", "CSystemd", "Cryptography", "JostleConfiguration", "LinuxSystem", "MosquittoClient",
+                "MotionCore",
             ]),
         .target(
             name: "JostleAgent",

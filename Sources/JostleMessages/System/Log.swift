@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// Writes log lines to standard error: with sd-daemon's priorities under the journal, plain on a terminal.
+/// Writes log lines: entries with fields to the journal if standard error goes there, else plain lines to standard error.
 package struct Log: Sendable {
     /// The severity of a line; the raw values are syslog's.
     package enum Level: Int, Comparable, Sendable {
@@ -15,13 +15,17 @@ package struct Log: Sendable {
 
     /// The least severe level that is written.
     package let level: Level
-    private let hasPriorities: Bool
+    /// The id of the device that logs; `nil` if it is not known.
+    private let device: String?
 
-    /// Creates a log. Lines carry priorities if standard error goes to the journal: systemd then sets JOURNAL_STREAM.
-    package init(level: Level) {
+    /// Creates a log.
+    package init(level: Level, device: String? = nil) {
         self.level = level
-        hasPriorities = getenv("JOURNAL_STREAM") != nil && isatty(STDERR_FILENO) == 0
+        self.device = device
     }
+
+    /// The same log, whose entries in the journal have the id of a device.
+    package func with(device: String) -> Log { Log(level: level, device: device) }
 
     /// Logs a failure that needs the user's attention.
     package func error(_ text: @autoclosure () -> String) { write(.error, text) }
@@ -37,8 +41,13 @@ package struct Log: Sendable {
 
     private func write(_ level: Level, _ text: () -> String) {
         guard level <= self.level else { return }
-        let prefix = hasPriorities ? "<\(level.rawValue)>" : level <= .warning ? "jostle: \(level): " : "jostle: "
-        var line = prefix + ForeignText.oneLine(text()) + "\n"
+        let message = ForeignText.oneLine(text())
+        if Journal.isStandardError {
+            var fields = [("MESSAGE", message), ("PRIORITY", "\(level.rawValue)"), ("SYSLOG_IDENTIFIER", "jostle")]
+            if let device { fields.append(("JOSTLE_DEVICE", device)) }
+            if Journal.send(fields) { return }
+        }
+        var line = (level <= .warning ? "jostle: \(level): " : "jostle: ") + message + "\n"
         // One write per line, so that lines of several threads do not mix.
         _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

@@ -1,3 +1,5 @@
+internal import JostleMessages
+
 /// The program: finds and runs the subcommand, and converts its result into an exit status.
 enum Tool {
     static func main(_ words: [String]) -> ExitStatus {
@@ -8,7 +10,10 @@ enum Tool {
         } catch {
             // What was printed before the error comes before it, also in a pipe.
             Output.flush()
-            Output.errors(["jostle: \(error.lines[0])"] + error.lines.dropFirst())
+            // The journal takes the level from the beginning of a line: sd-daemon(3).
+            let level = Journal.isStandardError ? "<3>" : ""
+            let lines = ["jostle: \(error.lines[0])"] + error.lines.dropFirst()
+            Output.errors(lines.map { level + $0 })
             return error.status
         }
     }
