@@ -48,19 +48,20 @@ package final class Agent {
     private let settings: JostleSettings
     private let parts: AgentParts
     private let loop: AgentLoop
-    private let actions: ActionResponders
 
     /// Opens the sensor and creates all parts. Nothing runs yet.
     ///
     /// Call it on the main thread, the thread that later calls `run`. `version` is the program's version, for the
     /// health report. `stateDirectory` holds everything that survives a restart, such as the values set over MQTT.
+    /// `readAgain` is called on another thread when a signal asks to reload the configuration.
     /// - Throws: `AgentError`, whose description says what to do about it.
     package init(
         configuration: LoadedConfiguration, version: String, stateDirectory: String, log: Log,
-        observer: Observer = Observer()
+        observer: Observer = Observer(), readAgain: ConfigurationReading? = nil
     ) throws(AgentError) {
         let directory = StateDirectory(path: stateDirectory)
         let id = configuration.settings.device.id ?? DeviceName.ofThisMachine()
+        let log = log.with(device: id)
         let stored = StoredConfiguration.open(configuration, id: id, boot: WallClock.boot, in: directory, log: log)
         let settings = stored.stack.resolution.settings
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
@@ -90,7 +91,8 @@ package final class Agent {
         let parts = AgentParts(
             client: client, mailbox: mailbox, writer: writer, stateDirectory: directory, outboxFile: file,
             manager: manager, sensor: sensor, host: host, services: ServiceManager(), embeddedBroker: embedded,
-            observer: observer)
+            actions: ActionResponders { action, event in mailbox.post(.action(action, event)) },
+            readConfiguration: readAgain, observer: observer)
 
         self.settings = settings
         self.id = id
@@ -100,7 +102,6 @@ package final class Agent {
         self.parts = parts
         loop = AgentLoop(
             stored, facts, outbox: opened, parts, log: log)
-        actions = ActionResponders { action, event in mailbox.post(.action(action, event)) }
     }
 
     /// Why a run ended.
@@ -111,7 +112,7 @@ package final class Agent {
         case restart
     }
 
-    /// Runs until SIGTERM, SIGINT or SIGHUP, or until `seconds` have elapsed.
+    /// Runs until a signal ends it, or until `seconds` have elapsed.
     ///
     /// - Throws: `AgentError` if it cannot start.
     @discardableResult
@@ -256,7 +257,7 @@ package final class Agent {
             log.debug("\(event.gesture.word) \(event.phase.word)\(event.isSimulated ? ", simulated" : "")")
         }
         if log.level >= .debug { manager.addNearMissHandler { miss in log.debug(miss.explanation) } }
-        actions.install(settings.actions, in: manager)
+        parts.actions.install(settings.actions, in: manager)
         manager.addSensorHandler { event, _ in
             mailbox.post(.sensor(event))
             observer.sensor?(event)

@@ -16,6 +16,8 @@ enum AgentEvent: MailboxEvent {
     case outbox(OutboxFile.Outcome)
     case file(StateFile, failure: String?)
     case storageChanged
+    /// From the thread that read the configuration files again.
+    case configuration(Result<LoadedConfiguration, ConfigurationErrors>)
     /// From the threads of commands: replies to publish.
     case replies([MQTTMessage])
 
@@ -26,7 +28,7 @@ enum AgentEvent: MailboxEvent {
     var kind: MailboxKind {
         switch self {
         case .mqtt(.message(let message)): .external(bytes: message.payload.count + message.topic.utf8.count)
-        case .mqtt, .sensor, .outbox, .file, .storageChanged, .replies: .essential
+        case .mqtt, .sensor, .outbox, .file, .storageChanged, .configuration, .replies: .essential
         case .motion: .newest
         case .gesture, .action: .gesture
         }

@@ -36,9 +36,13 @@ final class AgentLoop {
     /// The last logged write failure of each file.
     private var fileFailures: [StateFile: String] = [:]
     private var isSensorStopped: Bool
-    private var isStopping = false
+    private(set) var isStopping = false
+    /// Whether the configuration files are being read again.
+    var reloadState = ReloadState.idle
     /// Whether another device uses the same id.
     private(set) var hasDuplicate = false
+    /// The installed rules.
+    private var actions: [JostleSettings.Action]
     /// How the sensor is mounted, as the running sensor has it.
     private var mount: Matrix3
 
@@ -70,6 +74,7 @@ final class AgentLoop {
         isSensorStopped = parts.sensor.isStopped
         self.settings.setSensingStopped(isSensorStopped)
         mount = settings.motion.mount
+        actions = settings.actions
         // The embedded broker's retained messages end with it, and only programs on this machine can read them.
         guard settings.mqtt.broker != .embedded else { return }
         let announced = RememberedTopics.announced(in: parts.stateDirectory)
@@ -116,7 +121,11 @@ final class AgentLoop {
             handleEvents()
             handleDeadlines(at: clocks.read())
             if parts.host.isRestartWanted { return }
-            if signals.wait(seconds: pause(until: end), or: parts.mailbox.wake) { return }
+            switch signals.next(within: pause(until: end), or: parts.mailbox.wake) {
+            case .end: return
+            case .reload: beginReload()
+            case nil: break
+            }
         }
     }
 
@@ -162,6 +171,7 @@ final class AgentLoop {
         case .outbox(let outcome): perform(outbox.handle(outcome, at: now))
         case .file(let file, let failure): fileWritten(file, failure, at: now)
         case .storageChanged: health.makeDue(at: now.monotonic)
+        case .configuration(let result): endReload(result, at: now)
         case .replies(let messages): for message in messages { _ = publish(message, nil) }
         }
     }
@@ -261,6 +271,10 @@ final class AgentLoop {
         perform(discovery?.change(self.settings.settingsToOffer, at: now) ?? [])
         applyQuietHours()
         parts.host.settings = settings
+        if settings.actions != actions {
+            actions = settings.actions
+            parts.actions.install(actions, in: parts.manager)
+        }
         configureSensor(settings, at: now)
     }
 

@@ -16,6 +16,9 @@ struct AgentParts {
     let host: CommandHost
     let services: ServiceManager
     let embeddedBroker: EmbeddedBroker?
+    let actions: ActionResponders
+    /// Reads the configuration files again; `nil` if the agent was not started from files.
+    let readConfiguration: ConfigurationReading?
     let observer: Agent.Observer
     /// Where the upgrade service reports.
     let upgradeStatusPath = UpgradeStatus.path

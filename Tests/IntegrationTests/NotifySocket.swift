@@ -26,11 +26,14 @@ final class NotifySocket {
     }
 
     /// Waits for a message.
-    func receives(_ text: String) async -> Bool {
+    func receives(_ text: String) async -> Bool { await receives { $0 == text } }
+
+    /// Waits for a message that satisfies a condition.
+    func receives(_ condition: (String) -> Bool) async -> Bool {
         await eventually {
             var buffer = [UInt8](repeating: 0, count: 256)
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            return count > 0 && String(decoding: buffer.prefix(count), as: UTF8.self) == text
+            return count > 0 && condition(String(decoding: buffer.prefix(count), as: UTF8.self))
         }
     }
 

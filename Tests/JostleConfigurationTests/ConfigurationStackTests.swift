@@ -29,6 +29,36 @@ import Testing
         }
     }
 
+    @Test func reloadHoldsKeysThatAreReadAtTheStart() throws {
+        let old = "device: { id: a }\nsensor: { bus: /dev/i2c-1 }\ngestures: { shake: { sensitivity: 3 } }\n"
+        let new = "sensor: { bus: /dev/i2c-2, rate: 50 Hz }\ngestures: { tap: { sensitivity: 4 } }\n"
+        let start = try stack(old, layer("{\"gestures.flick.sensitivity\": 9}"))
+        let (stack, pending) = start.reloading(try build(new).finish())
+        #expect(pending == ["device.id", "sensor.bus"])
+        let settings = stack.resolution.settings
+        #expect(settings.device.id == "a" && settings.sensor.bus == "/dev/i2c-1" && settings.imu.rate == 50)
+        let gestures = settings.motion.gestures
+        #expect(gestures.shake.common.sensitivity == 5 && gestures.tap.common.sensitivity == 4)
+        #expect(gestures.flick.common.sensitivity == 9)
+        #expect(stack.resolution.provenance["sensor.bus"]?.line == 2)
+        // A second time it is compared with what is in force, not with what was read last.
+        #expect(stack.reloading(try build(new).finish()).pending == pending)
+        #expect(stack.reloading(try build(old).finish()).pending.isEmpty)
+    }
+
+    /// The new rule is permitted only under the new prefix, which needs a restart.
+    @Test func reloadTakesNothingIfTheHalvesDoNotFit() throws {
+        let start = try stack("gestures: { shake: { sensitivity: 3 } }")
+        let new = """
+            mqtt: { prefix: other }
+            gestures: { shake: { sensitivity: 7 } }
+            actions: [{ on: tap, publish: { topic: jostle/lamp/x } }]
+            """
+        let (stack, pending) = start.reloading(try build(new).finish())
+        #expect(stack == start)
+        #expect(pending == ["gestures.shake.sensitivity", "actions", "mqtt.prefix"])
+    }
+
     @Test func setOverridesFileAndRemovalRestoresIt() throws {
         var stack = try stack("gestures:\n  shake:\n    sensitivity: 3\n")
         try stack.set("gestures.shake.sensitivity", to: 7, in: "local")

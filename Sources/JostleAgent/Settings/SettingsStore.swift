@@ -52,13 +52,15 @@ struct SettingsStore: Participant {
 
     let topics: Topics
     private let run: String
-    private var stack: ConfigurationStack
+    var stack: ConfigurationStack
     private var fleet: FleetLayers
     private var duplicates: DuplicateWatch
     /// The version in the file for the upgrade service.
     private var writtenVersion: String?
     /// Keys that were changed and are only read at the start.
     private var keysForRestart: [String] = []
+    /// Those among them that were changed in the file, according to the last time it was read.
+    var keysPending: [String] = []
     private var refusals: [SettingRefusal] = []
 
     private var storage = Storage.stored
@@ -116,7 +118,7 @@ struct SettingsStore: Participant {
     }
 
     /// Writes the version that the configuration asks for, for the upgrade service, if it has changed.
-    private mutating func writeVersion() -> Effects {
+    mutating func writeVersion() -> Effects {
         let version = settings.device.version
         guard version != writtenVersion else { return [] }
         writtenVersion = version
@@ -369,7 +371,7 @@ struct SettingsStore: Participant {
 
     // MARK: Report
 
-    private mutating func makeReportDue(at now: Timestamp) {
+    mutating func makeReportDue(at now: Timestamp) {
         reportDue = reportDue ?? max(now, lastReport?.advanced(bySeconds: SettingsStore.reportInterval) ?? now)
     }
 
@@ -383,7 +385,7 @@ struct SettingsStore: Participant {
     private var notKept: String? { failure ?? (storage == .stored ? nil : "not written yet") }
 
     /// Publishes the settings in force, if a report is due.
-    private mutating func report(at now: ClockReading) -> Effects {
+    mutating func report(at now: ClockReading) -> Effects {
         guard isConnected, let due = reportEarliest, now.monotonic >= due else { return [] }
         reportDue = nil
         reportedNotKept = notKept
@@ -402,8 +404,9 @@ struct SettingsStore: Participant {
         ]
         members += fleet.report(stack, at: now.monotonic)
         if let notKept { members.append(.init("not_kept", .string(notKept))) }
-        if !keysForRestart.isEmpty {
-            members.append(.init("restart_required", .array(keysForRestart.map { .string($0) })))
+        let keys = keysForRestart + keysPending.filter { !keysForRestart.contains($0) }
+        if !keys.isEmpty {
+            members.append(.init("restart_required", .array(keys.map { .string($0) })))
         }
         return Array(JSONValue.object(members).compactText.utf8)
     }

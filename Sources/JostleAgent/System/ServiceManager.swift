@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+internal import MotionCore
 
 /// Reports the service's state to systemd with sd_notify(3). Has no effect without systemd.
 struct ServiceManager {
@@ -16,6 +17,9 @@ struct ServiceManager {
         // Half the watchdog timeout, as sd_watchdog_enabled(3) recommends.
         watchdogInterval = isEnabled ? Double(microseconds) * 1e-6 / 2 : nil
     }
+
+    /// The configuration is being read again, until `ready`.
+    func reloading(at now: Timestamp) { notify("RELOADING=1\nMONOTONIC_USEC=\(now.nanoseconds / 1000)") }
 
     /// The agent is ready.
     func ready() { notify("READY=1") }

@@ -105,7 +105,8 @@ extension ConfigurationSchema {
             ).touchingNetwork,
             .key(
                 "prefix", \.homeAssistant.prefix, .topicPrefix,
-                "The discovery prefix, as set in Home Assistant's MQTT integration."),
+                "The discovery prefix, as set in Home Assistant's MQTT integration."
+            ).restartingAgent,
         ])
 
     /// The keys of a quantity that is published on change.

@@ -26,6 +26,9 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
     /// Sets the default.
     let reset: @Sendable (inout Root) -> Void
 
+    /// Gives the second settings the value that the first have.
+    let copy: @Sendable (Root, inout Root) -> Void
+
     /// What a change takes to become effective in a running agent.
     var effect = SettingEffect.live
 
@@ -48,6 +51,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         }
         write = { format.write($0[keyPath: field]) }
         reset = { $0[keyPath: field] = Root()[keyPath: field] }
+        copy = { $1[keyPath: field] = $0[keyPath: field] }
     }
 
     /// A setting that may have no value.
@@ -69,6 +73,7 @@ struct SettingOf<Root: KeyedSettings>: Sendable {
         }
         write = { $0[keyPath: field].map(format.write) ?? .null }
         reset = { $0[keyPath: field] = Root()[keyPath: field] }
+        copy = { $1[keyPath: field] = $0[keyPath: field] }
     }
 }
 

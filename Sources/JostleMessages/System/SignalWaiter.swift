@@ -9,9 +9,22 @@ package struct SignalWaiter: Sendable {
     private let signals: sigset_t
     /// Readable while a signal is pending; negative if no file descriptor was available. Open until the process ends.
     private let descriptor: Int32
+    /// Whether SIGHUP asks to reload the configuration.
+    private let reloadsOnHangup: Bool
+
+    /// What a signal asks for.
+    package enum Request: Sendable {
+        case end
+        /// Read the configuration again.
+        case reload
+    }
 
     /// Blocks SIGTERM, SIGINT and SIGHUP for this thread and those that it starts later, and ignores SIGPIPE.
-    package init() {
+    ///
+    /// With `mayReload`, SIGHUP asks to reload the configuration if the process has no terminal, as a service. With a
+    /// terminal it means that the terminal was closed, which ends the program.
+    package init(mayReload: Bool = false) {
+        reloadsOnHangup = mayReload && !SignalWaiter.hasTerminal
         var set = sigset_t()
         sigemptyset(&set)
         sigaddset(&set, SIGTERM)
@@ -23,20 +36,36 @@ package struct SignalWaiter: Sendable {
         descriptor = signalfd(-1, &set, Int32(SFD_CLOEXEC) | Int32(SFD_NONBLOCK))
     }
 
+    /// Whether the process has a controlling terminal: tty(4).
+    private static var hasTerminal: Bool {
+        let descriptor = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        return true
+    }
+
     /// Waits at most `seconds` for one of the signals.
     ///
     /// - Returns: whether a signal arrived.
-    package func wait(seconds: Double) -> Bool {
+    package func wait(seconds: Double) -> Bool { take(seconds: seconds) > 0 }
+
+    /// The next of the signals, at the latest after `seconds`; not positive if none arrived.
+    private func take(seconds: Double) -> Int32 {
         var set = signals
         let whole = seconds.rounded(.down)
         var timeout = timespec(tv_sec: Int(whole), tv_nsec: Int((seconds - whole) * 1e9))
-        return sigtimedwait(&set, nil, &timeout) > 0
+        return sigtimedwait(&set, nil, &timeout)
     }
 
     /// Waits for one of the signals or for `wake`, at most `seconds`; `nil` waits without a limit.
     ///
     /// - Returns: whether a signal arrived.
-    package func wait(seconds: Double?, or wake: WakeSignal) -> Bool {
+    package func wait(seconds: Double?, or wake: WakeSignal) -> Bool { next(within: seconds, or: wake) != nil }
+
+    /// Waits for one of the signals or for `wake`, at most `seconds`; `nil` waits without a limit.
+    ///
+    /// - Returns: what the signal asks for; `nil` if none arrived.
+    package func next(within seconds: Double?, or wake: WakeSignal) -> Request? {
         var entries = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
@@ -52,6 +81,9 @@ package struct SignalWaiter: Sendable {
             _ = ppoll(&entries, nfds_t(entries.count), nil, nil)
         }
         wake.clear()
-        return wait(seconds: 0)
+        switch take(seconds: 0) {
+        case SIGHUP where reloadsOnHangup: return .reload
+        case let signal: return signal > 0 ? .end : nil
+        }
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JostleAgent
 internal import JostleConfiguration
 internal import JostleMessages
 
@@ -15,6 +16,19 @@ enum Configuration {
             return try JostleSettings.load(file: file, overrides: arguments.values("set") + overrides)
         } catch {
             throw CommandFailure(error)
+        }
+    }
+
+    /// Reads the files of a command line again, on any thread.
+    static func reading(_ arguments: Arguments) -> ConfigurationReading {
+        let (file, overrides) = (arguments.value("config"), arguments.values("set"))
+        return {
+            do throws(ConfigurationErrors) {
+                return .success(
+                    try JostleSettings.load(file: file ?? ConfigurationFile.standard(), overrides: overrides))
+            } catch {
+                return .failure(error)
+            }
         }
     }
 

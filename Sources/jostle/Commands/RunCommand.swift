@@ -11,20 +11,23 @@ enum RunCommand {
             defaults; without mqtt.broker the broker is the one on this machine. If several agents run on a board, each
             has its name in $JOSTLE_INSTANCE: the instance left reads /etc/jostle/left.yaml and has -left in its default
             device.id.
+
+            Without a terminal, as a service, SIGHUP makes it read the configuration again.
             """,
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
-        let signals = SignalWaiter()
+        let signals = SignalWaiter(mayReload: true)
         let configuration = try Configuration.load(arguments)
         let seconds = try arguments.seconds("for")
         let end: Agent.End
         do throws(AgentError) {
             let agent = try Agent(
                 configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
-                log: Log(level: configuration.settings.log.level.logLevel))
+                log: Log(level: configuration.settings.log.level.logLevel),
+                readAgain: Configuration.reading(arguments))
             end = try agent.run(for: seconds, signals: signals)
         } catch {
             throw CommandFailure(error)

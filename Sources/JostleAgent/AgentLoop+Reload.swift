@@ -1,0 +1,52 @@
+package import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+internal import MotionCore
+
+/// Reads the configuration files again, with the arguments of the command line above them.
+package typealias ConfigurationReading = @Sendable () -> Result<LoadedConfiguration, ConfigurationErrors>
+
+/// Whether the files are being read.
+enum ReloadState {
+    case idle
+    /// A thread reads them. If the files may have changed since it began, they are read once more.
+    case reading(isOutdated: Bool)
+}
+
+extension AgentLoop {
+    /// Reads the configuration files on a thread of its own, because the disk may stall.
+    func beginReload() {
+        guard let read = parts.readConfiguration, !isStopping else { return }
+        parts.services.reloading(at: WallClock.monotonic)
+        switch reloadState {
+        case .reading: reloadState = .reading(isOutdated: true)
+        case .idle:
+            let mailbox = parts.mailbox
+            guard let thread = WorkerThread(name: "configuration", { mailbox.post(.configuration(read())) }) else {
+                log.error("cannot read the configuration again: \(SystemFailure.noResources)")
+                parts.services.ready()
+                return
+            }
+            // Nobody waits for it, not even at the end of the program.
+            thread.join(within: 0)
+            reloadState = .reading(isOutdated: false)
+        }
+    }
+
+    /// Applies what was read. A configuration with a mistake changes nothing.
+    func endReload(_ result: Result<LoadedConfiguration, ConfigurationErrors>, at now: ClockReading) {
+        let state = reloadState
+        reloadState = .idle
+        guard !isStopping else { return }
+        if case .reading(isOutdated: true) = state { return beginReload() }
+        switch result {
+        case .success(let loaded): perform(settings.reload(loaded, at: now))
+        case .failure(.unreadable(let path, let failure)):
+            log.error("the configuration stays as it is: \(path): \(failure)")
+        case .failure(.invalid(let problems)):
+            log.error("the configuration stays as it is, because the files have mistakes:")
+            for problem in problems { log.error("\(problem)") }
+        }
+        parts.services.ready()
+    }
+}

@@ -1,0 +1,136 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: SIGHUP makes the service read its files again. What can change at run time is in force at once, what
+/// cannot is named, and a mistake changes nothing.
+@Suite(.needsBroker) struct ReloadTests {
+    private let directory: TemporaryDirectory
+    private let broker: TestBroker
+    private let observer: Observer
+    private let manager: NotifySocket
+    private let file: String
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        broker = try await TestBroker.started()
+        observer = try await Observer(broker.port)
+        manager = try NotifySocket(in: directory)
+        let shakes = try directory.write(Recording.shake(), to: "shakes.csv")
+        try FileManager.default.createDirectory(
+            atPath: directory.path("conf.d"), withIntermediateDirectories: true)
+        file = try directory.write(
+            """
+            device: { id: dut }
+            sensor: { driver: virtual, trajectory: \(shakes), rate: 50 Hz }
+            mqtt: { broker: "mqtt://127.0.0.1:\(broker.port)" }
+            gestures: { shake: { sensitivity: 3 } }
+            """, to: "jostle.yaml")
+    }
+
+    /// The agent as a service, without a terminal.
+    private func agent(_ arguments: String...) async throws -> JostleProgram {
+        let agent = try JostleProgram(
+            ["run", "--config", file] + arguments, environment: ["NOTIFY_SOCKET": manager.path], launcher: ["setsid"])
+        #expect(await manager.receives("READY=1"), "\(agent.errors)")
+        #expect(await observer.sees { try sensitivity($0) != nil }, "\(agent.errors)")
+        return agent
+    }
+
+    private func reload(_ agent: JostleProgram) async {
+        manager.drain()
+        agent.signal(SIGHUP)
+        #expect(
+            await manager.receives { $0.hasPrefix("RELOADING=1\nMONOTONIC_USEC=") && Int($0.dropFirst(27)) ?? 0 > 0 })
+        #expect(await manager.receives("READY=1"), "\(agent.errors)")
+    }
+
+    private func report(_ observer: Observer) throws -> [String: Any] {
+        try #require(try observer.objects("config/reported").last)
+    }
+
+    private func sensitivity(_ observer: Observer) throws -> Int? {
+        let settings = try report(observer)["settings"] as? [String: Any]
+        let shake = (settings?["gestures"] as? [String: Any])?["shake"] as? [String: Any]
+        return shake?["sensitivity"] as? Int
+    }
+
+    @Test func appliesFilesLive() async throws {
+        defer { broker.kill() }
+        let agent = try await agent("--set", "gestures.tap.sensitivity=2")
+        defer { agent.kill() }
+        #expect(observer.messages("lamp", of: "lamps").isEmpty)
+        let runs = Set(try observer.objects("config/reported").compactMap { $0["run"] as? String })
+        try directory.write(
+            """
+            gestures: { shake: { sensitivity: 6 }, tap: { sensitivity: 9 } }
+            actions: [{ on: shake, publish: { topic: lamp/set, payload: toggle } }]
+            """, to: "conf.d/local.yaml")
+        await reload(agent)
+        #expect(await observer.sees { try sensitivity($0) == 6 }, "\(agent.errors)")
+        #expect(await agent.logs("gestures.shake.sensitivity: 3 -> 6"))
+        // The argument is above the file.
+        #expect(!agent.errors.contains("gestures.tap.sensitivity"))
+        #expect(await observer.sees { $0.topics.contains("lamp/set") }, "\(agent.errors)")
+        #expect(try report(observer)["restart_required"] == nil)
+        #expect(Set(try observer.objects("config/reported").compactMap { $0["run"] as? String }) == runs)
+        await reload(agent)
+        #expect(await agent.logs("the configuration was read again; no value in force has changed"))
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func namesWhatNeedsARestart() async throws {
+        defer { broker.kill() }
+        let agent = try await agent()
+        defer { agent.kill() }
+        try directory.write(
+            "sensor: { bus: /dev/i2c-7 }\nmqtt: { broker: mqtt://nowhere }\ngestures: { shake: { sensitivity: 7 } }\n",
+            to: "conf.d/local.yaml")
+        await reload(agent)
+        #expect(await observer.sees { try sensitivity($0) == 7 }, "\(agent.errors)")
+        #expect(await agent.logs("takes effect at the next start: sensor.bus, mqtt.broker"), "\(agent.errors)")
+        #expect(try report(observer)["restart_required"] as? [String] == ["sensor.bus", "mqtt.broker"])
+        // Taken back in the file.
+        try directory.write("gestures: { shake: { sensitivity: 8 } }\n", to: "conf.d/local.yaml")
+        await reload(agent)
+        #expect(await observer.sees { try sensitivity($0) == 8 }, "\(agent.errors)")
+        #expect(try report(observer)["restart_required"] == nil)
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func mistakeChangesNothing() async throws {
+        defer { broker.kill() }
+        let agent = try await agent()
+        defer { agent.kill() }
+        let local = try directory.write(
+            "gestures: { shake: { sensitivity: 9 } }\nsensor: { raet: 50 Hz }\n", to: "conf.d/local.yaml")
+        await reload(agent)
+        #expect(await agent.logs("the configuration stays as it is"), "\(agent.errors)")
+        #expect(await agent.logs("\(local):2:11: sensor.raet: unknown key; did you mean \"rate\"?"), "\(agent.errors)")
+        #expect(try sensitivity(observer) == 3)
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.removeItem(atPath: local)
+        await reload(agent)
+        #expect(await agent.logs("\(file): No such file or directory"), "\(agent.errors)")
+        #expect(try sensitivity(observer) == 3)
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func valuesSetOverMQTTStayAboveTheFile() async throws {
+        defer { broker.kill() }
+        let agent = try await agent()
+        defer { agent.kill() }
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "5", qos: .atLeastOnce))
+        #expect(await observer.sees { try sensitivity($0) == 5 }, "\(agent.errors)")
+        try directory.write("gestures: { shake: { sensitivity: 6 } }\n", to: "conf.d/local.yaml")
+        await reload(agent)
+        #expect(try sensitivity(observer) == 5)
+        // Without it, the value of the file that was read last is in force.
+        try observer.publish(
+            MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "", qos: .atLeastOnce))
+        #expect(await observer.sees { try sensitivity($0) == 6 }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+}
