@@ -76,6 +76,8 @@ docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
 	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(zshdir) $(fishdir) $(docdir) $(datadir) $(sysconfdir)/jostle)
+	install -d $(DESTDIR)$(sysconfdir)/jostle/conf.d
+	install -d -m 700 $(DESTDIR)$(sysconfdir)/jostle/credentials
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
 	for unit in $(units); do \

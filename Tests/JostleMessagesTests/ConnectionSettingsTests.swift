@@ -71,12 +71,12 @@ import Testing
     }
 
     @Test func resolvesSystemdCredential() throws {
-        #expect(
-            try JostleSettings.file("credential:pass", key: "password_file", credentials: "/run/credentials/j.service")
-                == "/run/credentials/j.service/pass")
-        #expect(try JostleSettings.file("/a/b", key: "password_file", credentials: nil) == "/a/b")
+        let service = CredentialFiles(directory: "/run/credentials/j.service")
+        #expect(try service.file("credential:pass", key: "password_file") == "/run/credentials/j.service/pass")
+        #expect(try service.file("/a/b", key: "password_file") == "/a/b")
+        #expect(try service.file("/etc/jostle/missing", key: "password_file") == "/etc/jostle/missing")
         let refusal = refusal(of: "credential:pass") ?? ""
-        #expect(refusal.contains("mqtt.password_file: credential:pass") && refusal.contains("LoadCredential="))
+        #expect(refusal.contains("mqtt.password_file: credential:pass") && refusal.contains("/etc/jostle/credentials"))
         #expect {
             _ = try options { $0.mqtt.keyFile = "credential:key" }
         } throws: { error in

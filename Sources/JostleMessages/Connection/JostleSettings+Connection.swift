@@ -42,7 +42,7 @@ extension JostleSettings {
         options.tls.caDirectory = mqtt.caDirectory
         options.tls.certificateFile = mqtt.certificateFile
         if let name = mqtt.keyFile {
-            let path = try JostleSettings.file(name, key: "key_file")
+            let path = try CredentialFiles().file(name, key: "key_file")
             // A missing file is not an error here: the MQTT client waits for it.
             if access(path, F_OK) == 0 { try JostleSettings.requireSecret(path, key: "key_file") }
             options.tls.keyFile = path
@@ -86,27 +86,13 @@ extension JostleSettings {
             + "read and SSL_read; build it with `make build`, or set mqtt.version to v5"
     }
 
-    /// The file that a setting names: a path, or a credential of the service (systemd's LoadCredential=).
-    static func file(
-        _ path: String, key: String, credentials directory: String? = credentialsDirectory
-    ) throws(SecretFileError) -> String {
-        guard let name = MQTT.credentialName(path) else { return path }
-        guard let directory else {
-            throw SecretFileError(
-                key: key, path: path,
-                reason: "systemd passed no credentials to this process; set LoadCredential= in its unit")
-        }
-        return "\(directory)/\(name)"
-    }
-
-    /// The directory in which systemd puts the service's credentials; `nil` if it has none.
-    private static var credentialsDirectory: String? { getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) } }
-
     /// Refuses a file that users other than its owner and group can read.
     private static func requireSecret(_ path: String, key: String) throws(SecretFileError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw SecretFileError(key: key, path: path, reason: systemMessage(errno))
+            let code = errno
+            throw SecretFileError(
+                key: key, path: path, reason: systemMessage(code) + CredentialFiles().advice(afterErrno: code))
         }
         guard status.st_mode & 0o007 == 0 else {
             throw SecretFileError(key: key, path: path, reason: "every user can read it; run chmod o= \(path)")
@@ -115,7 +101,7 @@ extension JostleSettings {
 
     /// The first line of a file that only its owner and group can read.
     private static func firstLine(of name: String, key: String) throws(SecretFileError) -> String {
-        let path = try file(name, key: key)
+        let path = try CredentialFiles().file(name, key: key)
         try requireSecret(path, key: key)
         let text: String
         let limit = 4096
