@@ -165,7 +165,7 @@ extension AgentLoop {
         facts.connects = parts.client.statistics.connects
         facts.processorTime = ProcessUsage.processorTime
         facts.residentMemory = ProcessUsage.residentMemory
-        facts.isClockSynchronised = WallClock.isSynchronised
+        facts.isClockSynchronised = clocks.isSynchronised()
         return facts
     }
 

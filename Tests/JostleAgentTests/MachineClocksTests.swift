@@ -25,13 +25,13 @@ import Testing
     @Test func doubtsClockThatIsBehindTheFile() throws {
         try write(boot: "another", secondsFromNow: 3600)
         var clocks = MachineClocks(state)
-        let isSet = clocks.read(isSynchronised: false).isSet
+        let isSet = clocks.judge(.now(isSet: false), isSynchronised: false).isSet
         let line = clocks.logLine()
         #expect(!isSet && line?.contains("a time that is on disk already") == true)
         let second = clocks.logLine()
         #expect(second == nil)
         // A synchronised machine is right whatever the file says.
-        let isRight = clocks.read(isSynchronised: true).isSet
+        let isRight = clocks.judge(.now(isSet: false), isSynchronised: true).isSet
         let third = clocks.logLine()
         #expect(isRight && third == "the time can be trusted now")
     }

@@ -154,7 +154,7 @@ extension SwarmBoard: EffectHost {
         facts.connects = client.statistics.connects
         facts.processorTime = SwarmBoard.processorTime(surroundings)
         facts.residentMemory = ProcessUsage.residentMemory / max(1, surroundings.boards)
-        facts.isClockSynchronised = WallClock.isSynchronised
+        facts.isClockSynchronised = WallClock.synchronisation ?? false
         return facts
     }
 

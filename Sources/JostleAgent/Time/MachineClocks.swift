@@ -6,6 +6,8 @@ internal import StateStorage
 struct MachineClocks {
     private var trust: ClockTrust
 
+    private let synchronisation = ClockSynchronisation()
+
     /// The doubt that was logged last.
     private var logged: ClockTrust.Doubt?
 
@@ -15,8 +17,19 @@ struct MachineClocks {
     }
 
     /// Reads all clocks.
-    mutating func read(isSynchronised: Bool = WallClock.isSynchronised) -> ClockReading {
-        var clocks = ClockReading.now(isSet: false)
+    mutating func read() -> ClockReading {
+        let clocks = ClockReading.now(isSet: false)
+        return judge(clocks, isSynchronised: isSynchronised(at: clocks))
+    }
+
+    /// Whether a program keeps the wall clock synchronised.
+    func isSynchronised(at clocks: ClockReading = .now(isSet: false)) -> Bool {
+        synchronisation.isSynchronised(sinceBoot: clocks.sinceBoot, wall: clocks.wall)
+    }
+
+    /// A reading with the judgement whether its wall clock can be trusted.
+    mutating func judge(_ clocks: ClockReading, isSynchronised: Bool) -> ClockReading {
+        var clocks = clocks
         clocks.isSet = trust.isSet(clocks, isSynchronised: isSynchronised) { HardwareClock.read() }
         return clocks
     }

@@ -27,11 +27,13 @@ package enum WallClock {
     }()
 
     /// Whether the system clock is synchronised: adjtimex(2) or, if a sandbox forbids that, timesyncd's marker file.
-    package static var isSynchronised: Bool {
+    ///
+    /// `nil` if neither says so. Another program may then keep the time.
+    package static var synchronisation: Bool? {
         var state = timex()
         let answer = adjtimex(&state)
         guard answer < 0 else { return answer != TIME_ERROR }
-        return access("/run/systemd/timesync/synchronized", F_OK) == 0
+        return access("/run/systemd/timesync/synchronized", F_OK) == 0 ? true : nil
     }
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {
