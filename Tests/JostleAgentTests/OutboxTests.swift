@@ -104,8 +104,24 @@ import Testing
         bench.answer(Self.written)
         bench.acknowledge(1, 2)
         #expect(bench.batches.isEmpty)
-        bench.pass(0.3)
+        bench.pass(Outbox.deletionDelay - 0.1)
+        #expect(bench.batches.isEmpty)
+        bench.pass(0.2)
         #expect(bench.batches.first?.changes.removed == [1, 2])
+    }
+
+    /// A transaction of its own would write the same pages a second time.
+    @Test func deletesTogetherWithNextMessage() {
+        var bench = Bench()
+        bench.deliver(.connected)
+        bench.add()
+        bench.answer(Self.written)
+        bench.acknowledge(1)
+        bench.pass(Outbox.deletionDelay / 2)
+        #expect(bench.batches.isEmpty)
+        bench.add()
+        #expect(bench.batches.count == 1)
+        #expect(bench.batches.first?.changes.added.map(\.row) == [2] && bench.batches.first?.changes.removed == [1])
     }
 
     /// The disk stalls for 45 s: the first event is sent within a quarter of a second, later ones at once.
@@ -135,7 +151,7 @@ import Testing
         #expect(bench.outbox.statistics.unstored == 0 && bench.outbox.statistics.sentUnstored == 40)
         // Messages that were acknowledged meanwhile and never stored have no row to delete.
         bench.acknowledge(1)
-        bench.pass(0.3)
+        bench.pass(Outbox.deletionDelay + 0.1)
         #expect(bench.batches.count == 1 && bench.batches[0].changes.added.isEmpty)
         #expect(bench.batches[0].changes.removed == [1])
     }

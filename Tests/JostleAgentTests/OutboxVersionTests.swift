@@ -90,6 +90,64 @@ import Testing
         #expect(message?.lifetime == 12.5 && message?.isRetained == true && message?.qos == .atMostOnce)
     }
 
+    /// Makes the pages of a file as large as they were in earlier versions of the program.
+    private func makePagesLarge() throws {
+        try execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 4096; VACUUM; PRAGMA journal_mode = WAL")
+    }
+
+    private func pageSize() throws -> Int64? {
+        try Database.open(path: path).integer("PRAGMA page_size")
+    }
+
+    @Test func makesPagesOfEarlierFileSmall() throws {
+        write(["1", "2"])
+        #expect(try pageSize() == OutboxDatabase.pageSize)
+        try makePagesLarge()
+        #expect(try pageSize() == 4096)
+        let rig = rig()
+        #expect(rig.lines.isEmpty && rig.interrupted == [shake] && rig.statistics.dropped == 1, "\(rig.lines)")
+        rig.process([.connected, .add(rig.message("3"))])
+        #expect(rig.takeSent() == ["1", "2", "3"] && rig.statistics.failure == nil)
+        rig.close()
+        #expect(try pageSize() == OutboxDatabase.pageSize)
+        let file = try OutboxDatabase.open(path: path, maximumBytes: 1 << 24)
+        #expect(file.version == OutboxDatabase.currentVersion && !file.hasWrongVersion && file.hasVersionRow)
+        #expect(try file.integrityProblem() == nil)
+        #expect(try file.database.text("PRAGMA journal_mode") == "wal")
+    }
+
+    /// Copying megabytes would take a memory card seconds. The messages are sent first.
+    @Test func keepsPagesOfEarlierFileWithManyMessages() throws {
+        write(["1", String(repeating: "x", count: 1 << 20)])
+        try makePagesLarge()
+        for start in ["full", "empty"] {
+            let rig = rig()
+            rig.process([.connected])
+            #expect(rig.takeSent().count == (start == "full" ? 2 : 0))
+            rig.process([.acknowledged(1), .acknowledged(2)])
+            rig.close()
+            #expect(try pageSize() == (start == "full" ? 4096 : OutboxDatabase.pageSize), "\(start)")
+        }
+    }
+
+    /// There is no room for the copy, because small pages need more of it.
+    @Test func usesEarlierFileWhosePagesCannotBeCopied() throws {
+        write(["1", String(repeating: "x", count: 300_000)])
+        try makePagesLarge()
+        let rig = rig(maximumBytes: 0)
+        #expect(rig.lines.count == 1 && rig.lines[0].contains("its pages stay large"), "\(rig.lines)")
+        rig.process([.connected])
+        #expect(rig.takeSent().count == 2 && rig.interrupted == [shake])
+        rig.process([.acknowledged(1), .setGesture(shake, isOpen: false)])
+        #expect(rig.statistics.failure == nil)
+        rig.close()
+        #expect(try pageSize() == 4096)
+        let next = self.rig()
+        #expect(next.lines.isEmpty && next.statistics.count == 1 && next.interrupted.isEmpty)
+        next.close()
+        #expect(try pageSize() == OutboxDatabase.pageSize)
+    }
+
     @Test func keepsMessagesOfLaterVersion() throws {
         write(["later 1", "later 2"])
         try makeLater()

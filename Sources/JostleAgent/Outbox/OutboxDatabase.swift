@@ -35,6 +35,20 @@ struct OutboxDatabase: ~Copyable {
     /// 2. Each row has a checksum.
     static let currentVersion: Int64 = 2
 
+    /// The size of a page of a new file, bytes: the smallest that SQLite permits.
+    ///
+    /// Whatever changes, the log gets whole pages. An event has about 300 bytes, and changes one page of the messages
+    /// and often one of the open gestures. Pages of 4096 bytes, SQLite's default, would write ten times as much to a
+    /// memory card.
+    static let pageSize: Int64 = 512
+
+    /// The most bytes of content in a file whose pages are made smaller at the start, which copies the content. A file
+    /// with more keeps its pages until it is smaller, so that a start does not wait for a slow disk.
+    private static let largestConversion: Int64 = 1 << 20
+
+    /// The fewest bytes that a file may grow to.
+    private static let fewestBytes = 1 << 18
+
     /// Opens the file at `path`, or creates it. It grows to at most `maximumBytes`.
     ///
     /// - Throws: the error that SQLite reports; of kind `damaged` if the file is not a database.
@@ -43,12 +57,15 @@ struct OutboxDatabase: ~Copyable {
         database.setBusyTimeout(seconds: 0.5)
         // Exclusive: no shared-memory file is needed, and a second agent on the same state directory is detected.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        // For a new file. An existing one has its size already.
+        try database.execute("PRAGMA page_size = \(pageSize)")
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA journal_size_limit = 1048576")
         // A fallback for a stream of events without a pause: see `OutboxStore.checkpoint`.
-        try database.execute("PRAGMA wal_autocheckpoint = 1000")
-        try database.execute("PRAGMA max_page_count = \(max(64, maximumBytes / 4096))")
+        try database.execute("PRAGMA wal_autocheckpoint = 2000")
+        let size = try database.integer("PRAGMA page_size") ?? pageSize
+        try database.execute("PRAGMA max_page_count = \(Int64(max(fewestBytes, maximumBytes)) / max(size, pageSize))")
         let written = try database.integer("PRAGMA user_version") ?? 0
         let inRow = try versionInRow(database)
         var version = inRow ?? 0
@@ -83,6 +100,31 @@ struct OutboxDatabase: ~Copyable {
 
     /// Whether this program can read the file. A later version may write other tables.
     var isReadable: Bool { (0...OutboxDatabase.currentVersion).contains(version) }
+
+    /// Gives a file that an earlier version has created pages of `pageSize`. A crash or a power cut leaves it as it was
+    /// before or as it is afterwards.
+    ///
+    /// - Throws: the error that SQLite reports. The file then has its old pages and can be used.
+    func makePagesSmall(maximumBytes: Int) throws(SQLiteError) {
+        let size = try database.integer("PRAGMA page_size") ?? OutboxDatabase.pageSize
+        let pages = try database.integer("PRAGMA page_count") ?? 0
+        let unused = try database.integer("PRAGMA freelist_count") ?? 0
+        guard size > OutboxDatabase.pageSize, (pages - unused) * size <= OutboxDatabase.largestConversion
+        else { return }
+        let limit = Int64(max(OutboxDatabase.fewestBytes, maximumBytes))
+        var failure: SQLiteError?
+        do throws(SQLiteError) {
+            // The size cannot change while there is a log.
+            try database.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+            try database.execute("PRAGMA page_size = \(OutboxDatabase.pageSize)")
+            try database.execute("PRAGMA max_page_count = \(limit / OutboxDatabase.pageSize); VACUUM")
+        } catch {
+            failure = error
+        }
+        try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        try database.execute("PRAGMA max_page_count = \(limit / (failure == nil ? OutboxDatabase.pageSize : size))")
+        if let failure { throw failure }
+    }
 
     /// The first problem that the integrity check finds; `nil` if there is none.
     func integrityProblem() throws(SQLiteError) -> String? {

@@ -116,12 +116,17 @@ final class OutboxFile: @unchecked Sendable {
                 _ = consume file
                 return Opened(content: content, setAside: putAside(damage, saved: content.messages.count))
             }
+            var opened = Opened(content: content)
+            do throws(SQLiteError) {
+                try file.makePagesSmall(maximumBytes: maximumBytes)
+            } catch {
+                opened.warnings = ["\(path): its pages stay large, so that events write more than necessary: \(error)"]
+            }
             store = try OutboxStore.open(file, content: content)
             isKnown = true
-            var opened = Opened(content: content)
             if hasWrongVersion {
                 // The next checkpoint corrects it.
-                opened.warnings = ["\(path): the version of the tables was damaged; the messages are as they were"]
+                opened.warnings += ["\(path): the version of the tables was damaged; the messages are as they were"]
             }
             takeBackFilesSetAside(&opened)
             return opened

@@ -21,8 +21,9 @@ struct OutboxStore: ~Copyable {
     /// Whether the next commit writes the row with the version, which files had not always.
     private var needsVersionRow: Bool
 
-    /// The number of changed rows after which a checkpoint is due: some 200 pages.
-    private static let checkpointThreshold = 64
+    /// The number of changed rows after which a checkpoint is due: some 400 pages. A checkpoint waits twice for the disk,
+    /// which writes its own journal each time, so a smaller number would write more.
+    private static let checkpointThreshold = 256
 
     /// The changes of one commit.
     struct Changes: Sendable {
