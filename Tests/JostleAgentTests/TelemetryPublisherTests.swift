@@ -73,7 +73,7 @@ import Testing
         // Once a second: first nothing, then each time a little more than a fifth above the last.
         for second in 1...21 {
             var state = state(at: Double(second))
-            state.vibrationLevel = second < 5 ? 0.01 : 0.3 * (second < 15 ? 1 : 1.1)
+            state.vibrationLevel = second < 5 ? 0.03 * Double(second % 2) : 0.3 * (second < 15 ? 1 : 1.1)
             wire.publish(state)
             if wire.takePublished().contains(where: { $0.topic == "state" }) { times.append(Double(second)) }
         }

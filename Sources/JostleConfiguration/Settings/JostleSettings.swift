@@ -151,8 +151,9 @@ extension JostleSettings {
         /// The attitude; its dead band is in radians, 0.5° by default.
         package var attitude = Stream(rate: 10, deadband: 0.5 * radiansPerDegree, heartbeat: 30)
 
-        /// Linear acceleration, gravity and rotation; the dead band is in m/s², 0.05 by default.
-        package var motion = Stream(rate: 5, deadband: 0.05, heartbeat: 30)
+        /// Linear acceleration, gravity and rotation; the dead band is in m/s², 0.2 by default: five times the noise of
+        /// an MPU-6050 behind the default low-pass, so that a device at rest publishes heartbeats only.
+        package var motion = Stream(rate: 5, deadband: 0.2, heartbeat: 30)
 
         /// The change of the rotation rate that triggers a message on the motion topic, rad/s; 1 °/s by default.
         /// Smaller is finer, larger sends fewer messages.

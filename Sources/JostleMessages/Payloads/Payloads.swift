@@ -124,8 +124,9 @@ package struct DeviceState: Equatable, Sendable {
         abs(tilt - other.tilt) >= 2 * radiansPerDegree
     }
 
-    /// Whether the vibration level differs by at least a fifth and 0.02 m/s², the least that a good chip resolves.
+    /// Whether the vibration level differs by at least a fifth and 0.04 m/s². The noise of an MPU-6050 at rest makes it
+    /// flicker between 0 and about 0.02 m/s².
     package func vibrationDiffers(from other: DeviceState) -> Bool {
-        abs(vibration - other.vibration) >= max(0.02, 0.2 * max(vibration, other.vibration))
+        abs(vibration - other.vibration) >= max(0.04, 0.2 * max(vibration, other.vibration))
     }
 }

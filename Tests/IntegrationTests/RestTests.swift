@@ -1,0 +1,21 @@
+import BrokerTestSupport
+import Testing
+
+/// Requirement: a board at rest is quiet. The virtual chip has the noise of a real MPU-6050.
+@Suite(.needsBroker) struct RestTests {
+    @Test func publishesHeartbeatsOnly() async throws {
+        let rig = try await AgentRig(
+            "rest", "publish.health.interval=1s", "publish.attitude.heartbeat=0",
+            "publish.motion.heartbeat=0")
+        #expect(await rig.measures(), "\(rig.agent.errors)")
+        #expect(await rig.observer.sees { $0.messages("health").count >= 5 }, "\(rig.agent.errors)")
+        // The estimates of the start have settled.
+        func counts() -> [Int] { ["motion", "attitude", "state"].map { rig.observer.messages($0).count } }
+        let before = counts()
+        #expect(before[0] >= 1 && before[1] >= 1 && before[2] >= 1)
+        #expect(await rig.observer.sees { $0.messages("health").count >= 25 }, "\(rig.agent.errors)")
+        #expect(counts() == before, "motion, attitude and state")
+        #expect(rig.observer.topics.allSatisfy { !$0.contains("/event/") })
+        #expect(await rig.agent.terminate() == 0)
+    }
+}
