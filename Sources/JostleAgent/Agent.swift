@@ -48,6 +48,8 @@ package final class Agent {
     private let settings: JostleSettings
     private let parts: AgentParts
     private let loop: AgentLoop
+    /// Held until the agent is deallocated; `nil` if the disk does not permit it.
+    private let stateLock: StateDirectoryLock?
 
     /// Opens the sensor and creates all parts. Nothing runs yet.
     ///
@@ -59,6 +61,7 @@ package final class Agent {
         configuration: LoadedConfiguration, version: String, stateDirectory: String, log: Log,
         observer: Observer = Observer(), readAgain: ConfigurationReading? = nil
     ) throws(AgentError) {
+        let stateLock = try StateDirectoryLock.acquire(stateDirectory) { log.warning($0) }
         let directory = StateDirectory(path: stateDirectory)
         let id = configuration.settings.device.id ?? DeviceName.ofThisMachine()
         let log = log.with(device: id)
@@ -94,6 +97,7 @@ package final class Agent {
             actions: ActionResponders { action, event in mailbox.post(.action(action, event)) },
             readConfiguration: readAgain, observer: observer)
 
+        self.stateLock = stateLock
         self.settings = settings
         self.id = id
         self.topics = topics

@@ -1,4 +1,5 @@
 package import JostleMessages
+package import LinuxSensors
 package import MosquittoClient
 package import MotionKit
 
@@ -12,6 +13,8 @@ package enum AgentError: Error, Sendable {
     case secretFile(SecretFileError)
     /// `mqtt.broker` is `embedded`, and the embedded broker cannot be started.
     case embeddedBroker(EmbeddedBrokerError)
+    /// Another agent uses the state directory.
+    case stateInUse(directory: String, ChipLock.Holder)
 }
 
 extension AgentError: CustomStringConvertible {
@@ -21,6 +24,11 @@ extension AgentError: CustomStringConvertible {
         case .mqtt(let error): "\(error)"
         case .secretFile(let error): "\(error)"
         case .embeddedBroker(let error): "\(error)"
+        case .stateInUse(let directory, let holder):
+            """
+            \(holder) uses the state directory \(directory); stop that agent first (the service: sudo systemctl stop \
+            jostle), or give this one another directory: STATE_DIRECTORY=DIRECTORY jostle …
+            """
         }
     }
 }

@@ -62,7 +62,7 @@ struct CommandFailure: Error {
             switch error {
             case .sensor(let error): CommandFailure(error).status
             case .mqtt, .secretFile: .configuration
-            case .embeddedBroker: .unavailable
+            case .embeddedBroker, .stateInUse: .unavailable
             }
         self.init(status, "\(error)")
     }
