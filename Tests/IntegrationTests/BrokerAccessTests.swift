@@ -37,6 +37,12 @@ struct BrokerAccessTests {
                 "jostle/washer-1/set/gestures.shake.enabled", writers: "operator homeassistant",
                 readers: "washer-1 operator homeassistant page watch"),
             Rule(
+                "jostle/washer-1/set", writers: "operator homeassistant",
+                readers: "washer-1 operator homeassistant page watch"),
+            Rule(
+                "jostle/washer-1/set/gestures/shake/enabled", writers: "operator homeassistant",
+                readers: "washer-1 operator homeassistant page watch"),
+            Rule(
                 "jostle/washer-1/config/desired", writers: "operator",
                 readers: "washer-1 operator homeassistant page watch"),
             Rule("jostle/_all/config", writers: "operator", readers: "washer-1 lamp-1 operator page watch"),

@@ -62,6 +62,31 @@ import Testing
         #expect(late.messages("config/reported").allSatisfy { $0.retain })
     }
 
+    /// The topics that somebody tries who does not know the key's notation. Each message arrives once.
+    @Test func acceptsLevelsAndDocuments() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let agent = try agent(broker, "rest")
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("config/reported").isEmpty }, "\(agent.errors)")
+
+        try set(observer, "gestures/shake/sensitivity", "7")
+        #expect(await agent.logs("gestures.shake.sensitivity: 5 -> 7"), "\(agent.errors)")
+        let document = #"{"gestures": {"tap": {"sensitivity": 8}, "shack": {"sensitivity": 3}}}"#
+        try observer.publish(MQTTMessage(topic: "jostle/dut/set", text: document, qos: .atLeastOnce))
+        #expect(await observer.sees { try refused($0) == ["gestures.shack"] }, "\(agent.errors)")
+        #expect(try origin(observer, "gestures.shake.sensitivity") == "local")
+        #expect(try origin(observer, "gestures.tap.sensitivity") == "local")
+        try observer.publish(MQTTMessage(topic: "jostle/dut/set", text: "8", qos: .atLeastOnce))
+        #expect(await observer.sees { try refused($0) == ["gestures.shack", ""] }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+        for text in ["gestures.shake.sensitivity: ", "gestures.tap.sensitivity: ", " not set: "] {
+            let count = agent.errors.components(separatedBy: text).count - 1
+            #expect(count == (text == " not set: " ? 2 : 1), "\(agent.errors)")
+        }
+    }
+
     @Test func refusesRetainedValueAtReconnection() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }

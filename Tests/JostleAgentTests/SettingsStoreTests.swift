@@ -153,6 +153,120 @@ import Testing
         #expect(try refused(try report(&bench)).count == 3 && bench.writes == 1)
     }
 
+    /// Somebody who knows MQTT separates levels with a slash.
+    @Test(arguments: ["gestures/shake/sensitivity", "gestures.shake/sensitivity", "gestures/shake.sensitivity/"])
+    func acceptsKeyAsLevels(key: String) throws {
+        var bench = bench()
+        #expect(set(&bench, key, "7") == 7)
+        let report = try report(&bench)
+        #expect(report["origins"] as? [String: String] == [Self.key: "local"])
+        #expect(try refused(report).isEmpty)
+        #expect(set(&bench, key, "") == 5)
+        #expect(set(&bench, key, "11") == nil)
+        #expect(try refused(try self.report(&bench)).map { $0["key"] } == [Self.key])
+    }
+
+    /// The filters do not overlap: otherwise a broker may deliver a message twice.
+    @Test func subscribesToEveryTopicOnce() throws {
+        let loaded = LoadedConfiguration(settings: JostleSettings(), provenance: Provenance())
+        let stored = StoredConfiguration.open(
+            loaded, id: "a", boot: "a", in: StateDirectory(path: "/nonexistent"), log: Log(level: .error))
+        var store = SettingsStore(stored, topics: Topics(prefix: "jostle", id: "a"), run: "1")
+        var filters: [String: Bool] = [:]
+        for effect in store.start(at: ParticipantBench(store).clocks) {
+            if case .subscribe(let filter, true, let isOptional) = effect { filters[filter] = isOptional }
+        }
+        #expect(filters == ["jostle/a/set/+": false, "jostle/a/set": true, "jostle/a/set/+/+/#": true])
+    }
+
+    private func send(_ bench: inout Bench, _ topic: String, _ document: String, retain: Bool = false) -> Int {
+        bench.receive("jostle/a/\(topic)", document, retain: retain)
+        return bench.takeRequests().count
+    }
+
+    @Test(
+        arguments: [
+            ("set", #"{"gestures": {"shake": {"sensitivity": 7, "cooldown": "2 s"}}}"#),
+            ("set", #"{"gestures.shake": {"sensitivity": 7}, "gestures.shake.cooldown": 2}"#),
+            ("set/gestures", #"{"shake": {"sensitivity": 7, "cooldown": 2}}"#),
+            ("set/gestures/shake", #"{"sensitivity": 7, "cooldown": 2}"#),
+        ])
+    func acceptsDocument(topic: String, document: String) throws {
+        var bench = bench()
+        #expect(send(&bench, topic, document) == 1, "applied in one step")
+        #expect(bench.writes == 1)
+        let shake = bench.participant.settings.motion.gestures.shake.common
+        #expect(shake.sensitivity == 7 && shake.cooldown == 2)
+        let report = try report(&bench)
+        let origins = report["origins"] as? [String: String]
+        #expect(origins == [Self.key: "local", "gestures.shake.cooldown": "local"])
+        #expect(try refused(report).isEmpty)
+    }
+
+    /// The others are in force.
+    @Test func refusesValuesOfDocument() throws {
+        var bench = bench()
+        let document = #"""
+            {"gestures": {"shake": {"sensitivity": 7, "cooldown": "never"}, "shack": {"sensitivity": 3}},
+             "mqtt": {"broker": "mqtt://elsewhere"}}
+            """#
+        #expect(send(&bench, "set", document) == 1)
+        #expect(bench.participant.settings.motion.gestures.shake.common.sensitivity == 7)
+        let keys = try refused(try report(&bench)).map { $0["key"] }
+        #expect(keys == ["gestures.shake.cooldown", "gestures.shack", "mqtt.broker"])
+        #expect(bench.takeLines().count { $0.contains(" not set: ") } == 3)
+    }
+
+    @Test(
+        arguments: [
+            ("set", "7", ""), ("set", "{}", ""), ("set", "", ""), ("set", "[1]", ""), ("set", #"{"gestures":"#, ""),
+            ("set/", "7", ""), ("set", #"{"gestures": {"shake": {}}}"#, ""),
+            ("set/gestures/shake", "7", "gestures.shake"),
+        ])
+    func refusesWhatIsNoDocument(topic: String, payload: String, key: String) throws {
+        var bench = bench()
+        #expect(send(&bench, topic, payload) == 0 && bench.writes == 0)
+        let all = try refused(try report(&bench))
+        #expect(all.map { $0["key"] } == [key])
+        let isBroken = payload == #"{"gestures":"#
+        #expect(isBroken || all[0]["reason"]?.contains("jostle/a/set/gestures.shake.sensitivity") == true, "\(all)")
+        #expect(isBroken || all[0]["allowed"]?.contains("on jostle/a/set") == true)
+        #expect(bench.takeLines().count { $0.contains(" not set: ") } == 1)
+        // Corrected.
+        #expect(
+            send(
+                &bench, key.isEmpty ? "set" : topic,
+                key.isEmpty
+                    ? #"{"gestures.shake.sensitivity":7}"#
+                    : #"{"sensitivity":7}"#) == 1)
+        #expect(try refused(try report(&bench)).isEmpty)
+    }
+
+    @Test func refusesRetainedAndLongDocument() throws {
+        var bench = bench()
+        let document = #"{"gestures.shake.sensitivity":7}"#
+        #expect(send(&bench, "set", document, retain: true) == 0)
+        #expect(try refused(try report(&bench))[0]["reason"]?.hasPrefix("must not be retained") == true)
+        #expect(send(&bench, "set", document + String(repeating: " ", count: 16_384)) == 0)
+        #expect(try refused(try report(&bench))[0]["reason"] == "is longer than 16384 bytes")
+        #expect(send(&bench, "set", document + String(repeating: " ", count: 2000)) == 1)
+    }
+
+    /// The tilt from which a shake counts must stay below the one up to which it counts, whatever the order.
+    @Test(arguments: [(50, 60), (2, 5)]) func setsValuesOfDocumentTogether(above: Int, below: Int) throws {
+        var bench = bench()
+        func document(_ above: Int, _ below: Int) -> String {
+            #"{"gestures": {"shake": {"when": {"tilt_above": \#(above), "tilt_below": \#(below)}}}}"#
+        }
+        #expect(send(&bench, "set", document(10, 20)) == 1)
+        #expect(send(&bench, "set", document(30, 25)) == 1)
+        #expect(try refused(try report(&bench)).count == 1)
+        #expect(send(&bench, "set", document(10, 20)) == 1)
+        #expect(try refused(try report(&bench)).isEmpty)
+        #expect(send(&bench, "set", document(above, below)) == 1)
+        #expect(try refused(try report(&bench)).isEmpty)
+    }
+
     /// After a connection a report is published at once, and no deadline remains.
     @Test func immediateReportClearsDeadline() throws {
         #expect(Timestamp(nanoseconds: .min).remaining(at: WallClock.monotonic) == 0)

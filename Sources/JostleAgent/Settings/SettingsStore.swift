@@ -25,8 +25,6 @@ struct SettingsStore: Participant {
         case reportDuplicate(Bool)
     }
 
-    /// The maximum size of a value, bytes.
-    private static let maximumBytes = 1024
     /// The maximum number of refusals in a report.
     private static let rememberedRefusals = 20
     /// The minimum time between reports, and the time that a report waits for the disk, s.
@@ -113,8 +111,8 @@ struct SettingsStore: Participant {
     mutating func start(at now: ClockReading) -> Effects {
         // With the retain flag, a value that was retained by mistake is refused when it is published, not only when it is
         // delivered again after a reconnection. The empty message that clears it is not a value.
-        [.subscribe(topics.set("+"), keepsRetainFlag: true), .subscribe(topics.reported)]
-            + effects(of: fleet.start(at: now.monotonic), at: now) + writeVersion()
+        SettingMessage.filters(topics).map { .subscribe($0.filter, keepsRetainFlag: true, isOptional: $0.isOptional) }
+            + [.subscribe(topics.reported)] + effects(of: fleet.start(at: now.monotonic), at: now) + writeVersion()
     }
 
     /// Writes the version that the configuration asks for, for the upgrade service, if it has changed.
@@ -255,50 +253,63 @@ struct SettingsStore: Participant {
         if message.topic == topics.reported {
             return effects(of: duplicates.receive(message.payload))
         }
-        let start = topics.set("")
-        guard message.topic.hasPrefix(start) else { return [] }
-        let key = SettingsStore.shortened(String(message.topic.dropFirst(start.count)))
+        guard let key = SettingMessage.key(of: message.topic, topics) else { return [] }
         let origin = CommandHandler.origin(of: message)
+        let entries: [SettingMessage.Entry]
         do throws(ConfigurationProblem) {
-            let value = try value(in: message, of: key)
-            return try set(key, to: value, origin: origin, at: now)
+            entries = try SettingMessage.entries(in: message, key: key, topics)
         } catch {
-            return refuse(error, key: key, origin: origin, at: now)
+            return refuse(error, key: key, origin: origin, at: now) + report(at: now)
         }
-    }
-
-    private func value(in message: MQTTMessage, of key: String) throws(ConfigurationProblem) -> JSONValue? {
-        let position = ConfigurationPosition(.layer(LocalLayer.name))
-        guard !message.retain else {
-            throw ConfigurationProblem(
-                at: position, path: key, "must not be retained: it would be set again at every connection")
-        }
-        guard message.payload.count <= SettingsStore.maximumBytes else {
-            throw ConfigurationProblem(at: position, path: key, "is longer than \(SettingsStore.maximumBytes) bytes")
-        }
-        guard !message.payload.isEmpty else { return nil }
-        return try JSONValue(message: message.payload, topic: topics.set(key))
-    }
-
-    private mutating func set(
-        _ key: String, to value: JSONValue?, origin: String, at now: ClockReading
-    ) throws(ConfigurationProblem) -> Effects {
-        let before = stack
-        try stack.set(key, to: value, in: LocalLayer.name)
+        // A valid document takes back the refusal of another one.
         refusals.removeAll { $0.key == key }
+        return set(entries, origin: origin, at: now)
+    }
+
+    /// Sets the valid ones of these values, and refuses the others.
+    private mutating func set(_ entries: [SettingMessage.Entry], origin: String, at now: ClockReading) -> Effects {
+        let before = stack
+        var lines: Effects = []
+        var waiting = entries
+        while !waiting.isEmpty {
+            var refused: [(entry: SettingMessage.Entry, problem: ConfigurationProblem)] = []
+            for entry in waiting {
+                do throws(ConfigurationProblem) {
+                    lines += try set(entry, origin: origin, at: now)
+                } catch {
+                    refused.append((entry, error))
+                }
+            }
+            guard refused.count < waiting.count else {
+                for (entry, problem) in refused { lines += refuse(problem, key: entry.key, origin: origin, at: now) }
+                break
+            }
+            // Some may be valid only together with values that came after them.
+            waiting = refused.map(\.entry)
+        }
         var effects: Effects = []
         if stack != before {
             if settings != before.resolution.settings { effects.append(.request(.apply(settings))) }
             effects += layerChanged(at: now.monotonic)
         }
-        if let note = admitLine(at: now.monotonic) {
-            let (old, new) = (before.value(of: key), stack.value(of: key))
-            let values = old == new ? "still \(new.text)" : "\(old.text) -> \(new.text)"
-            let reason = value == nil ? ", no longer set" : ""
-            effects.append(.log(.info, "\(key): \(values)\(reason)\(origin)\(note)"))
-        }
         makeReportDue(at: now.monotonic)
-        return effects + report(at: now)
+        return effects + lines + report(at: now)
+    }
+
+    /// Sets a value in memory.
+    ///
+    /// - Returns: the line for the log.
+    private mutating func set(
+        _ entry: SettingMessage.Entry, origin: String, at now: ClockReading
+    ) throws(ConfigurationProblem) -> Effects {
+        let old = stack.value(of: entry.key)
+        try stack.set(entry.key, to: entry.value, in: LocalLayer.name)
+        refusals.removeAll { $0.key == entry.key }
+        guard let note = admitLine(at: now.monotonic) else { return [] }
+        let new = stack.value(of: entry.key)
+        let values = old == new ? "still \(new.text)" : "\(old.text) -> \(new.text)"
+        let reason = entry.value == nil ? ", no longer set" : ""
+        return [.log(.info, "\(entry.key): \(values)\(reason)\(origin)\(note)")]
     }
 
     /// A suffix for a log line about a value; `nil` if the line is suppressed.
@@ -313,18 +324,9 @@ struct SettingsStore: Participant {
         refusals.append(SettingRefusal(problem, key: key))
         if refusals.count > SettingsStore.rememberedRefusals { refusals.removeFirst() }
         makeReportDue(at: now.monotonic)
-        var effects: Effects = []
-        if let note = admitLine(at: now.monotonic) {
-            let title = key.isEmpty ? "a value without a key" : key
-            effects.append(.log(.warning, "\(title) not set: \(problem)\(origin)\(note)"))
-        }
-        return effects + report(at: now)
-    }
-
-    /// A key, shortened: the topic may be anything. The log escapes it.
-    private static func shortened(_ key: String) -> String {
-        let scalars = key.unicodeScalars.prefix(129)
-        return String(String.UnicodeScalarView(scalars))
+        guard let note = admitLine(at: now.monotonic) else { return [] }
+        let title = key.isEmpty ? "the document on \(topics.setDocument)" : key
+        return [.log(.warning, "\(title) not set: \(problem)\(origin)\(note)")]
     }
 
     // MARK: File

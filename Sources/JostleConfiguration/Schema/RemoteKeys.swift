@@ -96,6 +96,9 @@ extension ConfigurationSchema {
     /// The setting at a path.
     static func setting(_ path: String) -> Setting? { settingsByPath[path] }
 
+    /// Whether a key, such as `gestures.shake`, is that of a section. The empty one is that of the whole configuration.
+    package static func hasSection(_ key: String) -> Bool { isSection(key.split(separator: ".").map(String.init)) }
+
     /// Whether a section is at a path.
     static func isSection(_ names: [String]) -> Bool {
         var section = root

@@ -37,6 +37,8 @@ package struct Topics: Equatable, Sendable {
     package var reported: String { "\(root)/config/reported" }
     /// The topic that accepts a value for `key`.
     package func set(_ key: String) -> String { "\(root)/set/\(key)" }
+    /// The topic that accepts a document with the values of several keys.
+    package var setDocument: String { "\(root)/set" }
     /// The phases of a gesture.
     package func event(_ gesture: Gesture) -> String { "\(events)\(gesture.word)" }
     /// The common beginning of the gesture topics.
