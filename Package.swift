@@ -1,6 +1,10 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
+// The Makefile sets the commit. Context.gitInformation would do so without it, but Swift 6.0.3 keeps it in its cache of
+// manifests, and gives the commit of an earlier build.
+let commit = Context.environment["JOSTLE_COMMIT"] ?? ""
+
 // Dependencies point one way: see "Targets" in docs/architecture.md. `make build` checks them.
 let package = Package(
     name: "jostle",
@@ -64,11 +68,15 @@ let package = Package(
                 "CLinuxSystem", "Cryptography", "JostleConfiguration", "JostleMessages", "LinuxSystem",
                 "MosquittoClient", "MotionCore",
             ]),
+        // Only `jostle` depends on it, because it is compiled again after each commit.
+        .target(
+            name: "CBuildInformation", cSettings: [.define("JOSTLE_COMMIT", to: "\"\(commit)\"")]),
         .executableTarget(
             name: "jostle",
             dependencies: [
-                "IMUDrivers", "JostleAgent", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors",
-                "LinuxSystem", "MosquittoClient", "MotionCore", "MotionKit", "StateStorage", "VirtualIMU",
+                "CBuildInformation", "Cryptography", "IMUDrivers", "JostleAgent", "JostleConfiguration",
+                "JostleMessages", "JostleOperator", "LinuxSensors", "LinuxSystem", "MosquittoClient", "MotionCore",
+                "MotionKit", "SQLiteDatabase", "StateStorage", "VirtualIMU",
             ]),
 
         // Replaces malloc and its relatives: for a program of its own, never for a library or a test.

@@ -26,6 +26,7 @@ enum Tool {
             try help(Array(words.dropFirst()))
         case "--version", "-V", "version":
             Output.line("jostle \(version)")
+            Output.text(versionDetails)
         case let name?:
             try run(try find(name, among: Command.all), Array(words.dropFirst()))
         }
@@ -72,7 +73,7 @@ enum Tool {
 
         \(CommandUsage.table(Command.all.filter { !$0.usage.isHidden }.map { ($0.usage.name, $0.usage.summary) }))
           jostle COMMAND --help   shows the help of a command
-          jostle --version        prints the version
+          jostle --version        prints the version, and those of the libraries
 
         """
     }
