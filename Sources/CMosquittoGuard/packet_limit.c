@@ -54,8 +54,15 @@ bool mosquitto_is_encrypted(struct mosquitto *client) {
 bool mosquitto_was_connected(int socket) {
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) { return false; }
     // The count includes the SYN.
-    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_bytes_acked > 0;
+    if (size >= offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked) {
+        return info.tcpi_bytes_acked > 0;
+    }
+    // qemu-user, which runs programs and containers of another architecture, returns only the first four bytes, with the
+    // state. The numbers are those of the kernel's include/net/tcp_states.h.
+    enum { STATE_SYN_SENT = 2, STATE_CLOSE = 7 };
+    return info.tcpi_state != STATE_SYN_SENT && info.tcpi_state != STATE_CLOSE;
 }
 
 // Takes the next bytes of the connection, from which the library reads nothing more. Returns their number, or less than 1.
