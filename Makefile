@@ -39,20 +39,25 @@ ARGS ?= demo
 
 # These flags are here and not in Package.swift, because a package with unsafe flags cannot be a dependency of another one.
 # The Swift libraries are linked statically, so a board needs no Swift to run the program.
-release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error
+# -z relro and -z now: the addresses of functions are resolved at the start, and then nothing can change them.
+release_flags = -c release --static-swift-stdlib --explicit-target-dependency-import-check error \
+    -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+
+# For `jostle --version`, with a + if the commit is not all; nothing without git.
+commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build run test bench lint docs docs-reference install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 setup: ## Install missing packages for building and testing (Debian 12 and 13, Raspberry Pi OS)
 	@Scripts/setup
 
 build: setup ## Build the release program
-	swift build $(release_flags) --product jostle
+	JOSTLE_COMMIT=$(commit) swift build $(release_flags) --product jostle
 
 run: build ## Build the program and run the demonstration; ARGS='…' runs another subcommand
 	@.build/release/jostle $(ARGS)
@@ -64,7 +69,7 @@ bench: setup ## Build and run the benchmarks
 	swift build $(release_flags) --product jostle-bench
 	@.build/release/jostle-bench
 
-lint: ## Check the style of the Swift files and the syntax of the scripts
+lint: ## Check the style of the Swift files, and the scripts
 	@Scripts/lint
 
 docs: setup ## Build the documentation of the library MotionKit into .build/docs
@@ -75,17 +80,18 @@ docs-reference: setup ## Regenerate the key reference in docs/configuration.md
 
 install: ## Install the program and its service (as root, after `make build`)
 	@test -x $(BINARY) || { echo "There is no $(BINARY) yet: run 'make build' first." >&2; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(zshdir) $(fishdir) $(docdir) $(datadir) $(sysconfdir)/jostle)
+	install -d $(addprefix $(DESTDIR),$(bindir) $(bashdir) $(zshdir) $(fishdir) $(docdir)/mosquitto $(datadir)/examples)
 	install -d $(DESTDIR)$(sysconfdir)/jostle/conf.d
 	install -d -m 700 $(DESTDIR)$(sysconfdir)/jostle/credentials
 	install -d $(addprefix $(DESTDIR)$(libdir)/,systemd/system udev/rules.d modules-load.d sysusers.d jostle)
 	install -m 755 -s --strip-program=$(STRIP) $(BINARY) $(DESTDIR)$(bindir)/jostle
 	for unit in $(units); do \
-	    sed -e 's|/usr/local/bin|$(bindir)|' -e 's|/usr/local/lib|$(libdir)|' deploy/systemd/$$unit \
+	    sed -e 's|/usr/local/bin|$(bindir)|' -e 's|/usr/local/lib|$(libdir)|' \
+	        -e 's|/usr/local/share/doc/jostle|$(docdir)|' deploy/systemd/$$unit \
 	        > $(DESTDIR)$(libdir)/systemd/system/$$unit \
 	        && chmod 644 $(DESTDIR)$(libdir)/systemd/system/$$unit || exit 1; \
 	done
-	install -m 755 deploy/upgrade/jostle-upgrade $(DESTDIR)$(libdir)/jostle/
+	install -m 755 deploy/upgrade/jostle-upgrade deploy/user/create-user $(DESTDIR)$(libdir)/jostle/
 	install -m 644 deploy/udev/60-jostle.rules $(DESTDIR)$(libdir)/udev/rules.d/
 	install -m 644 deploy/modules-load.d/jostle.conf $(DESTDIR)$(libdir)/modules-load.d/
 	install -m 644 deploy/sysusers.d/jostle.conf $(DESTDIR)$(libdir)/sysusers.d/
@@ -95,25 +101,29 @@ install: ## Install the program and its service (as root, after `make build`)
 	$(RUN) $(BINARY) manual $(DESTDIR)$(mandir)
 	install -m 644 $(addprefix config/,$(references)) $(DESTDIR)$(datadir)/
 	ln -sf $(addprefix $(datadir)/,$(references)) $(DESTDIR)$(sysconfdir)/jostle/
-	install -d $(DESTDIR)$(docdir)/mosquitto
+	install -m 644 config/examples/*.yaml $(DESTDIR)$(datadir)/examples/
+	for file in $(shell find deploy/home-assistant -type f 2>/dev/null); do \
+	    install -m 644 -D $$file $(DESTDIR)$(datadir)/$${file#deploy/} || exit 1; \
+	done
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
+	install -m 644 docs/*.md $(DESTDIR)$(docdir)/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
-	    || install -v -m 644 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
-	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir)
+	    || install -v -m 640 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
+	@test -n '$(DESTDIR)' || Scripts/after-install $(libdir) $(sysconfdir)
 
 uninstall: ## Remove the installed files; keep configuration, state and user
 	@test -n '$(DESTDIR)' || Scripts/before-uninstall
 	rm -f $(addprefix $(DESTDIR),$(bindir)/jostle $(bashdir)/jostle $(zshdir)/_jostle $(fishdir)/jostle.fish)
 	rm -f $(addprefix $(DESTDIR)$(mandir)/,man1/jostle.1 man1/jostle-*.1 man5/jostle.yaml.5)
-	rm -f $(addprefix $(DESTDIR)$(datadir)/,$(references)) $(addprefix $(DESTDIR)$(sysconfdir)/jostle/,$(references))
-	@test ! -d $(DESTDIR)$(datadir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(datadir)
-	rm -f $(addprefix $(DESTDIR)$(docdir)/mosquitto/,jostle.conf acl)
-	@test ! -d $(DESTDIR)$(docdir)/mosquitto || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/mosquitto
-	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(addprefix systemd/system/,$(units)) jostle/jostle-upgrade \
+	rm -f $(addprefix $(DESTDIR)$(sysconfdir)/jostle/,$(references))
+	for directory in conf.d credentials; do \
+	    test ! -d $(DESTDIR)$(sysconfdir)/jostle/$$directory \
+	        || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/jostle/$$directory || exit 1; \
+	done
+	rm -rf $(addprefix $(DESTDIR),$(datadir) $(docdir) $(libdir)/jostle)
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(addprefix systemd/system/,$(units)) \
 	    udev/rules.d/60-jostle.rules modules-load.d/jostle.conf sysusers.d/jostle.conf)
-	@test ! -d $(DESTDIR)$(libdir)/jostle || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir)/jostle
-	@test ! -d $(DESTDIR)$(docdir) || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 
 clean: ## Remove all build products
 	rm -rf .build

@@ -98,6 +98,21 @@ import Testing
         #expect(program.output.isEmpty)
     }
 
+    /// The installed configuration is for root and the agent alone.
+    @Test func unreadableConfigurationSaysHowToReadIt() async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("{}\n", to: "jostle.yaml")
+        try #require(chmod(path, 0) == 0)
+        // Root may read every file unless it loses these capabilities.
+        let capabilities = "-dac_override,-dac_read_search"
+        let launcher =
+            geteuid() == 0 ? ["setpriv", "--bounding-set=\(capabilities)", "--inh-caps=\(capabilities)"] : []
+        let program = try JostleProgram(["check-config", path], launcher: launcher)
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 66)
+        #expect(program.errors.contains("\(path): Permission denied; use sudo"), "\(program.errors)")
+    }
+
     @Test func unknownTrajectoryIsUsageOrConfigurationError() async throws {
         let simulated = try await jostle("simulate", "moonwalk")
         #expect(simulated.status == 64)

@@ -60,6 +60,12 @@ extension CommandFailure {
     /// Status 78 with one line per problem, or 66 if a file cannot be read.
     fileprivate init(_ errors: ConfigurationErrors) {
         switch errors {
+        case .unreadable(_, let failure) where failure.code == EACCES:
+            self.init(
+                .noInput,
+                """
+                \(errors); use sudo, or, for the files in /etc/jostle, sudo usermod -aG jostle $USER, then log in again
+                """)
         case .unreadable: self.init(.noInput, "\(errors)")
         case .invalid(let problems): self.init(.configuration, lines: problems.map(\.description))
         }
