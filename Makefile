@@ -47,7 +47,7 @@ release_flags = -c release --static-swift-stdlib --explicit-target-dependency-im
 commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test bench lint docs docs-reference install uninstall clean
+.PHONY: help setup build run deb test bench lint docs docs-reference install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -64,6 +64,9 @@ run: build ## Build the program and run the demonstration; ARGS='…' runs anoth
 
 test: setup ## Check the style, build with warnings as errors, run all tests; FILTER=… selects tests
 	@Scripts/test $(FILTER)
+
+deb: build ## Build the Debian package of this suite into .build/packages
+	@Scripts/build-deb
 
 bench: setup ## Build and run the benchmarks
 	swift build $(release_flags) --product jostle-bench
