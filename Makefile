@@ -34,6 +34,9 @@ CONFIGURATION ?= config/jostle.yaml
 # What is linked beside it: every key with its default, and the schema for an editor.
 references = jostle.reference.yaml jostle.schema.json
 
+# Where `deb-arm64` keeps the compiler and the libraries that it fetches from Debian: 3.5 GB.
+CROSS ?= .build/cross
+
 # The arguments of the program in `make run`.
 ARGS ?= demo
 
@@ -47,7 +50,7 @@ release_flags = -c release --static-swift-stdlib --explicit-target-dependency-im
 commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run deb test bench lint docs docs-reference install uninstall clean
+.PHONY: help setup build run deb deb-arm64 test bench lint docs docs-reference install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -67,6 +70,11 @@ test: setup ## Check the style, build with warnings as errors, run all tests; FI
 
 deb: build ## Build the Debian package of this suite into .build/packages
 	@Scripts/build-deb
+
+deb-arm64: ## Build the arm64 package for Debian 13 and Raspberry Pi OS on a PC into .build/packages
+	@deploy/cross/fetch $(CROSS)
+	@deploy/cross/build $(CROSS)
+	@Scripts/build-deb --binary .build/arm64/release/jostle --suite 13 --sysroot $(CROSS)/sysroot
 
 bench: setup ## Build and run the benchmarks
 	swift build $(release_flags) --product jostle-bench
