@@ -50,7 +50,7 @@ release_flags = -c release --static-swift-stdlib --explicit-target-dependency-im
 commit = $(shell git describe --always --abbrev=10 --exclude='*' --dirty=+ 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build run deb deb-arm64 test bench lint docs docs-reference install uninstall clean
+.PHONY: help setup build run deb deb-arm64 release test bench lint docs docs-reference install uninstall clean
 
 help: ## List the targets
 	@echo 'usage: make TARGET'
@@ -75,6 +75,9 @@ deb-arm64: ## Build the arm64 package for Debian 13 and Raspberry Pi OS on a PC 
 	@deploy/cross/fetch $(CROSS)
 	@deploy/cross/build $(CROSS)
 	@Scripts/build-deb --binary .build/arm64/release/jostle --suite 13 --sysroot $(CROSS)/sysroot
+
+release: ## Build tarball, packages and their checksums into .build/release-VERSION
+	@Scripts/release
 
 bench: setup ## Build and run the benchmarks
 	swift build $(release_flags) --product jostle-bench
