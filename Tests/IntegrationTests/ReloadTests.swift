@@ -51,7 +51,8 @@ import Testing
     }
 
     private func sensitivity(_ observer: Observer) throws -> Int? {
-        let settings = try report(observer)["settings"] as? [String: Any]
+        // There may be no report yet.
+        let settings = try observer.objects("config/reported").last?["settings"] as? [String: Any]
         let shake = (settings?["gestures"] as? [String: Any])?["shake"] as? [String: Any]
         return shake?["sensitivity"] as? Int
     }

@@ -262,7 +262,10 @@ import Testing
             try execute("UPDATE message SET content = CAST('x' AS BLOB) WHERE token = 2", on: directory.path(name))
         default:
             var bytes = try Data(contentsOf: URL(fileURLWithPath: directory.path(name)))
-            bytes.replaceSubrange(4096..<bytes.count, with: Data(repeating: 0xA5, count: bytes.count - 4096))
+            // All pages but the first, whose header has the size of a page: big-endian, at byte 16.
+            let first = Int(bytes[16]) << 8 | Int(bytes[17])
+            try #require(first >= 512 && first < bytes.count)
+            bytes.replaceSubrange(first..<bytes.count, with: Data(repeating: 0xA5, count: bytes.count - first))
             try bytes.write(to: URL(fileURLWithPath: directory.path(name)))
         }
         let rig = rig()
