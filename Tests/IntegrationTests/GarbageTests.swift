@@ -54,6 +54,8 @@ import Testing
                 while (try? observer.publish(message)) == nil { try await Task.sleep(for: .milliseconds(5)) }
             }
             sent += 2
+            // As a document on a section, payload 3 has three values, each refused on its own.
+            if key == "gestures", number % 8 == 3, !number.isMultiple(of: 5) { sent += 2 }
         }
         return sent
     }

@@ -175,15 +175,15 @@ import Testing
         #expect(await observer.availability("offline", count: 2))
     }
 
-    @Test(arguments: [SIGINT, SIGHUP])
-    func otherSignalsStopCleanly(signal: Int32) async throws {
+    /// What SIGHUP does is in ReloadTests.
+    @Test func interruptStopsCleanly() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }
         let observer = try await Observer(broker.port)
         let agent = try JostleProgram.virtualAgent(broker: broker.port, "rest")
         defer { agent.kill() }
         #expect(await observer.availability("online"), "\(agent.errors)")
-        agent.signal(signal)
+        agent.signal(SIGINT)
         #expect(await agent.exitStatus() == 0)
         #expect(await observer.availability("offline", count: 2))
     }

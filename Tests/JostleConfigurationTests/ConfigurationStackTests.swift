@@ -52,7 +52,7 @@ import Testing
         let new = """
             mqtt: { prefix: other }
             gestures: { shake: { sensitivity: 7 } }
-            actions: [{ on: tap, publish: { topic: jostle/lamp/x } }]
+            actions: [{ on: tap, publish: { topic: jostle/_all/x } }]
             """
         let (stack, pending) = start.reloading(try build(new).finish())
         #expect(stack == start)

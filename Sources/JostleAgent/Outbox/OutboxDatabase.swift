@@ -109,9 +109,10 @@ struct OutboxDatabase: ~Copyable {
         let size = try database.integer("PRAGMA page_size") ?? OutboxDatabase.pageSize
         let pages = try database.integer("PRAGMA page_count") ?? 0
         let unused = try database.integer("PRAGMA freelist_count") ?? 0
-        guard size > OutboxDatabase.pageSize, (pages - unused) * size <= OutboxDatabase.largestConversion
-        else { return }
         let limit = Int64(max(OutboxDatabase.fewestBytes, maximumBytes))
+        // VACUUM does not obey max_page_count, and small pages need a little more room.
+        let largest = min(OutboxDatabase.largestConversion, limit / 2)
+        guard size > OutboxDatabase.pageSize, (pages - unused) * size <= largest else { return }
         var failure: SQLiteError?
         do throws(SQLiteError) {
             // The size cannot change while there is a log.
