@@ -289,8 +289,8 @@ import Testing
             #expect(rig.lines.allSatisfy { $0.contains("the version of the tables was damaged") })
             rig.process([.connected])
             #expect(rig.takeSent() == ["1", "2"] && rig.interrupted == [shake])
-            for number in 1...70 { rig.process([.add(rig.message("\(number)"))]) }
-            for row in 3...72 { rig.process([.acknowledged(Int64(row))]) }
+            for number in 1...300 { rig.process([.add(rig.message("\(number)"))]) }
+            for row in 3...302 { rig.process([.acknowledged(Int64(row))]) }
             rig.pass(10)
             rig.process()
             rig.pass(10)
