@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 package import JostleMessages
 package import LinuxSensors
 package import MosquittoClient
@@ -20,7 +21,7 @@ package enum AgentError: Error, Sendable {
 extension AgentError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .sensor(let error): error.description(in: .agent)
+        case .sensor(let error): error.withSuggestion
         case .mqtt(let error): "\(error)"
         case .secretFile(let error): "\(error)"
         case .embeddedBroker(let error): "\(error)"
@@ -30,5 +31,13 @@ extension AgentError: CustomStringConvertible {
             jostle), or give this one another directory: STATE_DIRECTORY=DIRECTORY jostle …
             """
         }
+    }
+}
+
+extension SensorError {
+    /// The description in the words of the agent, with the trajectory that was probably meant.
+    package var withSuggestion: String {
+        guard case .unknownTrajectory(let name, let known) = self else { return description(in: .agent) }
+        return description(in: .agent) + EditDistance.suggestion(for: name, among: known)
     }
 }

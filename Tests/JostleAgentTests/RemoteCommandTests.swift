@@ -123,5 +123,18 @@ import Testing
         let refusal = refusal(of: "reboot", "")
         #expect(refusal?.code == .unknownCommand)
         #expect(refusal?.message.contains("the commands are ping, get-state, ") == true)
+        #expect(self.refusal(of: "simualte", "")?.message.hasSuffix("; did you mean \"simulate\"?") == true)
+    }
+
+    /// `jostle calibrate` calls it gyro.
+    @Test func calibrationHasOtherNames() throws {
+        for (word, subject) in [
+            ("gyro", "gyroscope"), ("gyroscope", "gyroscope"), ("accel", "accelerometer(poses: 8)"),
+        ] {
+            let command = try RemoteCommands.read("calibrate", Array("{\"what\":\"\(word)\"}".utf8))
+            let calibrate = try #require(command as? RemoteCalibrate)
+            #expect(calibrate.subject.map { "\($0)" } == subject)
+        }
+        #expect(self.refusal(of: "calibrate", "{\"what\":\"compass\"}")?.code == .badArguments)
     }
 }

@@ -26,13 +26,13 @@ struct RemoteCalibrate: RemoteCommand, Equatable {
         self.seconds = seconds
         let poses = try arguments.integer("poses")
         switch try arguments.string("what") {
-        case "gyroscope":
+        case "gyroscope", "gyro":
             if poses != nil {
                 throw CommandRefusal(
                     .badArguments, "poses cannot be combined with \"gyroscope\", which is calibrated in one position")
             }
             subject = .gyroscope
-        case "accelerometer":
+        case "accelerometer", "accel":
             guard GuidedCalibration.poses.contains(poses ?? 8) else {
                 throw CommandRefusal(
                     .badArguments,

@@ -54,9 +54,12 @@ enum RemoteCommands {
         _ name: String, _ arguments: [UInt8], allowed: [JostleSettings.Command] = JostleSettings.Command.allCases
     ) throws(CommandRefusal) -> any RemoteCommand {
         guard let command = JostleSettings.Command(rawValue: name) else {
-            let known = CommandArguments.list(JostleSettings.Command.allCases.map(\.rawValue))
+            let words = JostleSettings.Command.allCases.map(\.rawValue)
+            let suggestion = EditDistance.suggestion(for: name, among: words)
             throw CommandRefusal(
-                .unknownCommand, "there is no command \"\(name.prefix(64))\"; the commands are \(known)")
+                .unknownCommand,
+                "there is no command \"\(name.prefix(64))\"; the commands are \(CommandArguments.list(words))\(suggestion)"
+            )
         }
         guard allowed.contains(command) else {
             throw CommandRefusal(.notAllowed, "commands.allow in the device's configuration does not include \(name)")

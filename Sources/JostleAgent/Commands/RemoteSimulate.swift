@@ -60,6 +60,10 @@ extension CommandRefusal {
             case .notRunning: .sensorUnavailable
             case .resources: .resources
             }
-        self.init(code, "\(error)")
+        var suggestion = ""
+        if case .unknownMovement(let name, let known) = error {
+            suggestion = EditDistance.suggestion(for: name, among: known)
+        }
+        self.init(code, "\(error)\(suggestion)")
     }
 }

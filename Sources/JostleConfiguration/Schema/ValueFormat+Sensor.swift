@@ -39,7 +39,16 @@ extension ValueFormat<JostleSettings.Driver> {
     /// `auto`, a family of chips, `iio`, or `virtual`.
     static var driver: ValueFormat {
         let families = IMUFamily.allCases.map { ($0.name, JostleSettings.Driver.family($0)) }
-        return .choice([("auto", .automatic)] + families + [("iio", .kernel), ("virtual", .virtual)])
+        let format = choice([("auto", .automatic)] + families + [("iio", .kernel), ("virtual", .virtual)])
+        return ValueFormat(
+            allowed: format.allowed, wantsExample: format.wantsExample, constraints: format.constraints,
+            read: { node, directory throws(ValueRefusal) in
+                // A part is not accepted for its family, so that a driver has the same name in every file.
+                if let text = node.text, let family = PartNames.family(of: text), text != family.name {
+                    throw ValueRefusal("is a chip of the family \(family.name); did you mean \"\(family.name)\"?")
+                }
+                return try format.read(node, directory)
+            }, write: format.write)
     }
 }
 

@@ -1,10 +1,10 @@
 /// Suggests the word that the user probably meant.
-enum EditDistance {
+package enum EditDistance {
     /// The candidate nearest to `word`, or `nil` if none is near enough.
     ///
     /// At most a third of the letters may differ. A candidate also matches if it begins with `word` or `word` begins
     /// with it.
-    static func nearest(to word: String, among candidates: [String]) -> String? {
+    package static func nearest(to word: String, among candidates: [String]) -> String? {
         let letters = Array(word.lowercased())
         // Longer than any key, so not a typing error; computing the distance would take too long.
         guard letters.count <= 64 else { return nil }
@@ -16,6 +16,11 @@ enum EditDistance {
         guard let best else { return nil }
         if best.distance <= max(1, letters.count / 3) { return best.candidate }
         return candidates.first { letters.count >= 3 && ($0.hasPrefix(word) || word.hasPrefix($0)) }
+    }
+
+    /// `; did you mean "watch"?` for the end of a sentence about an unknown word; empty if no candidate is near enough.
+    package static func suggestion(for word: String, among candidates: [String]) -> String {
+        nearest(to: word, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
     }
 
     /// The number of insertions, deletions, substitutions and transpositions of adjacent letters (Damerau 1964, optimal

@@ -1,3 +1,5 @@
+internal import JostleConfiguration
+
 /// The parsed command line after the subcommand.
 struct Arguments {
     private var operands: [String] = []
@@ -32,7 +34,9 @@ struct Arguments {
     ) throws(CommandFailure) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let option = usage.options.first(where: { "--\($0.name)" == parts[0] }) else {
-            throw Arguments.failure("unknown option \(parts[0])", usage)
+            let names = (usage.options.map(\.name) + ["help"]).map { "--\($0)" }
+            throw Arguments.failure(
+                "unknown option \(parts[0])\(EditDistance.suggestion(for: parts[0], among: names))", usage)
         }
         guard option.value != nil else {
             guard parts.count == 1 else { throw Arguments.failure("\(parts[0]) takes no value", usage) }

@@ -89,7 +89,7 @@ struct CommandFailure: Error {
             case .notFound, .unavailable, .kernelDevice: error.isPermission ? .permission : .unavailable
             case .stillStopping: .unavailable
             }
-        self.init(status, error.description(in: .agent))
+        self.init(status, error.withSuggestion)
     }
 
     /// The failure to read a recording.

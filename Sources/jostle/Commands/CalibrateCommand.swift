@@ -15,6 +15,24 @@ enum CalibrateCommand {
         case mount
         case level
 
+        /// Other words for it, which some people know it by.
+        var otherNames: [String] {
+            switch self {
+            case .gyro: ["gyroscope"]
+            case .accelerometer: ["accel"]
+            case .gyroScale: ["gyroscope-scale"]
+            case .mount: ["mounting"]
+            case .level: []
+            }
+        }
+
+        /// The subject that a word means; `nil` if there is none.
+        init?(word: String) {
+            let known = Subject.allCases.first { $0.rawValue == word || $0.otherNames.contains(word) }
+            guard let known else { return nil }
+            self = known
+        }
+
         /// What the user does with the board, and the result.
         var summary: String {
             switch self {
@@ -63,9 +81,11 @@ enum CalibrateCommand {
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
         let word = arguments.operand(0) ?? ""
-        guard let subject = Subject(rawValue: word) else {
-            let known = Subject.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandFailure(.usage, "unknown calibration \"\(word)\"; there are \(known)")
+        guard let subject = Subject(word: word) else {
+            let known = Subject.allCases.map(\.rawValue)
+            let suggestion = EditDistance.suggestion(for: word, among: known)
+            throw CommandFailure(
+                .usage, "unknown calibration \"\(word)\"; there are \(known.joined(separator: ", "))\(suggestion)")
         }
         let poses = try arguments.count("poses", within: 6...20) ?? 8
         let fullTurns = try arguments.count("full-turns", within: 1...20) ?? 0

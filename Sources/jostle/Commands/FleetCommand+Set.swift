@@ -73,7 +73,8 @@ extension FleetCommand {
     private static func warnOfUnknownDevices(_ selection: FleetSelection, _ model: FleetModel) {
         guard case .devices(let ids) = selection else { return }
         for id in ids where model.boards[id] == nil && model.documents[.registry(id)] == nil {
-            Output.errors("jostle: the broker knows no device \(id) yet; its layer waits for it")
+            let suggestion = EditDistance.suggestion(for: id, among: model.allBoards.map(\.id).filter { $0 != id })
+            Output.errors("jostle: the broker knows no device \(id) yet; its layer waits for it\(suggestion)")
         }
     }
 

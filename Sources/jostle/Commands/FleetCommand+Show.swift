@@ -20,7 +20,7 @@ extension FleetCommand {
         let connection = try FleetConnection.open(arguments, interests: .health)
         let model = connection.model
         guard let board = model.allBoards.first(where: { $0.id == id }) else {
-            throw CommandFailure(.unavailable, "the broker knows no device \(id)")
+            throw CommandFailure(.unavailable, FleetText.unknown(id, connection.model))
         }
         let reported = board.report?.settings() ?? BoardReport.Settings()
         guard !arguments.has("json") else {

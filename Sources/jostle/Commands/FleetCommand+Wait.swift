@@ -20,7 +20,7 @@ extension FleetCommand {
         if case .devices(let named) = selection {
             let known = Set(connection.model.allBoards.map(\.id))
             if let unknown = named.first(where: { !known.contains($0) }) {
-                throw CommandFailure(.unavailable, "the broker knows no device \(unknown)")
+                throw CommandFailure(.unavailable, FleetText.unknown(unknown, connection.model))
             }
         }
         let condition = WaitCondition(everythingIn: connection.model, ids: ids)

@@ -1,4 +1,5 @@
 internal import IMUDrivers
+internal import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSensors
 internal import MotionKit
@@ -59,8 +60,12 @@ enum ScanCommand {
 
     private static func family(_ text: String) throws(CommandFailure) -> IMUFamily {
         guard let family = IMUFamily(name: text), SensorScan.families.contains(family) else {
-            let known = SensorScan.families.map(\.name).joined(separator: ", ")
-            throw CommandFailure(.usage, "--driver is \"\(text)\", not a chip family: \(known)")
+            let known = SensorScan.families.map(\.name)
+            let meant = PartNames.family(of: text).map { "; did you mean \"\($0.name)\"?" }
+            throw CommandFailure(
+                .usage,
+                "--driver is \"\(text)\", not a chip family: \(known.joined(separator: ", "))"
+                    + (meant ?? EditDistance.suggestion(for: text, among: known)))
         }
         return family
     }

@@ -85,7 +85,7 @@ enum SimulateCommand {
         do throws(SensorError) {
             round = try SensorSelection.loopDuration(of: trajectory)
         } catch {
-            if case .unknownTrajectory = error { throw CommandFailure(.usage, "\(error)") }
+            if case .unknownTrajectory = error { throw CommandFailure(.usage, error.withSuggestion) }
             throw CommandFailure(error)
         }
         guard let round else {

@@ -49,8 +49,10 @@ enum TuneCommand {
         let signals = SignalWaiter()
         let word = arguments.operand(0) ?? ""
         guard let gesture = gestures.first(where: { $0.word == word }) else {
-            let known = gestures.map(\.word).joined(separator: ", ")
-            throw CommandFailure(.usage, "\"\(word)\" cannot be tuned; these can: \(known)")
+            let known = gestures.map(\.word)
+            let suggestion = EditDistance.suggestion(for: word, among: known)
+            throw CommandFailure(
+                .usage, "\"\(word)\" cannot be tuned; these can: \(known.joined(separator: ", "))\(suggestion)")
         }
         let taken = try arguments.count("take", within: 1...10)
         let settings = try Configuration.load(arguments).settings

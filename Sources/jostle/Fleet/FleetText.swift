@@ -33,6 +33,11 @@ enum FleetText {
         }
     }
 
+    /// That there is no device of this id, with the one that was probably meant.
+    static func unknown(_ id: String, _ model: FleetModel) -> String {
+        "the broker knows no device \(id)\(EditDistance.suggestion(for: id, among: model.allBoards.map(\.id)))"
+    }
+
     static func availability(_ isOnline: Bool?) -> String { isOnline.map { $0 ? "online" : "offline" } ?? "unknown" }
 
     /// When something happened, from milliseconds since 1970.

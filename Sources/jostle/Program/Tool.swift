@@ -1,3 +1,4 @@
+internal import JostleConfiguration
 internal import JostleMessages
 
 /// The program: finds and runs the subcommand, and converts its result into an exit status.
@@ -57,8 +58,11 @@ enum Tool {
 
     private static func find(_ name: String, among commands: [Command]) throws(CommandFailure) -> Command {
         for command in commands where command.word == name { return command }
-        let names = commands.filter { !$0.usage.isHidden }.map(\.word).joined(separator: ", ")
-        throw CommandFailure(.usage, "unknown command \"\(name)\"; the commands are \(names)")
+        let words = commands.filter { !$0.usage.isHidden }.map(\.word)
+        let suggestion = EditDistance.suggestion(for: name, among: words)
+        throw CommandFailure(
+            .usage,
+            lines: ["unknown command \"\(name)\"\(suggestion)", "The commands are \(words.joined(separator: ", "))"])
     }
 
     private static func lines(_ text: String) -> [String] {

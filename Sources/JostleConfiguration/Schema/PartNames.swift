@@ -1,0 +1,25 @@
+package import IMUDrivers
+
+/// The names under which chips and their boards are sold, for a suggestion if somebody writes one as `sensor.driver`.
+package enum PartNames {
+    /// The names without hyphens, in lower case. The parts are those in docs/chips.md; the GY boards carry them.
+    private static let names: [(family: IMUFamily, parts: Set<String>)] = [
+        (
+            .mpu6050,
+            [
+                "mpu6050", "mpu6000", "mpu9150", "mpu6500", "mpu9250", "mpu9255", "mpu6515", "mpu6886", "icm20602",
+                "icm20600", "icm20608", "icm20608d", "icm20689", "gy521", "gy87", "gy88", "gy91", "gy9250", "gy6500",
+            ]
+        ),
+        (.icm42688, ["icm42688", "icm42688p"]),
+        (.lsm6ds, ["lsm6ds", "lsm6ds3", "lsm6ds3tr", "lsm6ds3trc", "lsm6dsl", "lsm6dso", "lsm6dsox"]),
+        (.bmi160, ["bmi160"]),
+        (.adxl345, ["adxl345", "gy291"]),
+    ]
+
+    /// The family of the chip with this name, however it is written: `MPU-9250`; `nil` if none is known.
+    package static func family(of name: String) -> IMUFamily? {
+        let plain = name.lowercased().filter { $0 != "-" && $0 != "_" && $0 != " " }
+        return names.first { $0.parts.contains(plain) }?.family
+    }
+}

@@ -1,0 +1,33 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: words that somebody mistypes are answered with those that were meant.
+@Suite(.needsProgram) struct SuggestionTests {
+    @Test(arguments: [
+        (["wach"], "did you mean \"watch\"?"), (["fleet", "lsit"], "did you mean \"list\"?"),
+        (["demo", "--confg", "x"], "did you mean \"--config\"?"), (["simulate", "shaek"], "did you mean \"shake\"?"),
+        (["calibrate", "gyrp"], "did you mean \"gyro\"?"), (["tune", "tpa"], "did you mean \"tap\"?"),
+        (["scan", "--driver", "mpu9250"], "did you mean \"mpu6050\"?"),
+        (["scan", "--driver", "bmi16"], "did you mean \"bmi160\"?"),
+    ])
+    func suggestsWords(words: [String], suggestion: String) async throws {
+        let program = try JostleProgram(words)
+        defer { program.kill() }
+        #expect(await program.exitStatus() == 64)
+        #expect(program.errors.contains(suggestion), "\(program.errors)")
+    }
+
+    @Test(.needsBroker) func suggestsDevice() async throws {
+        let rig = try await AgentRig()
+        let broker = ["--broker", "mqtt://127.0.0.1:\(rig.broker.port)"]
+        for (words, status, text) in [
+            (["fleet", "show", "dtu"], Int32(69), "did you mean \"dut\"?")
+        ] {
+            let program = try JostleProgram(words + broker)
+            defer { program.kill() }
+            #expect(await program.exitStatus() == status)
+            #expect(program.errors.contains(text), "\(program.errors)")
+        }
+    }
+}
