@@ -10,6 +10,7 @@ import Testing
         (["calibrate", "gyrp"], "did you mean \"gyro\"?"), (["tune", "tpa"], "did you mean \"tap\"?"),
         (["scan", "--driver", "mpu9250"], "did you mean \"mpu6050\"?"),
         (["scan", "--driver", "bmi16"], "did you mean \"bmi160\"?"),
+        (["config", "clear", "gestures.shake.sensitivty"], "did you mean \"gestures.shake.sensitivity\"?"),
     ])
     func suggestsWords(words: [String], suggestion: String) async throws {
         let program = try JostleProgram(words)

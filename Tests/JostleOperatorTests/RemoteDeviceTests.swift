@@ -1,3 +1,4 @@
+import JostleMessages
 import MosquittoClient
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 /// Requirement: a client that sends a command gets its own answer, and every event.
 @Suite struct RemoteInboxTests {
-    private let inbox = RemoteInbox(eventTopics: "jostle/a/event/", availabilityTopic: "jostle/a/availability")
+    private let inbox = RemoteInbox(topics: Topics(prefix: "jostle", id: "a"))
 
     private func receive(_ topic: String, _ text: String, correlationData: [UInt8]? = nil, retain: Bool = false) {
         var message = MQTTMessage(topic: topic, text: text, retain: retain)

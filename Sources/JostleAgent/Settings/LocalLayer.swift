@@ -1,14 +1,27 @@
 internal import JostleConfiguration
 internal import JostleMessages
-internal import StateStorage
+package import LinuxSystem
+package import StateStorage
 
 /// The configuration layer of values set over MQTT, stored in `local-settings.json`.
-enum LocalLayer {
+package enum LocalLayer {
     /// The layer's name in reports.
-    static let name = "local"
+    package static let name = "local"
 
     /// The maximum file size, bytes: more than all keys together need.
     private static let maximumBytes = 65_536
+
+    /// Removes keys from the stored layer of an agent that does not run.
+    ///
+    /// - Throws: why the file cannot be written; it is then unchanged. A damaged file counts as empty.
+    package static func clear(_ keys: [String], in directory: StateDirectory) throws(SystemFailure) {
+        if case .failed(let failure) = directory.read(StateFile.localSettings.rawValue) { throw failure }
+        let before = load(from: directory, setsAside: false)
+        var layer = before.layer
+        for key in keys { layer[key] = nil }
+        guard layer != before.layer || before.problem != nil else { return }
+        try directory.write(layer.text, to: StateFile.localSettings.rawValue)
+    }
 
     /// The stored layer, empty if there is none, and a message about a file that cannot be used.
     ///

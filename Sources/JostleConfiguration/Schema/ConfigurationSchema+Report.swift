@@ -37,12 +37,12 @@ extension ConfigurationSchema {
     }
 
     /// The settings as a YAML file that loads as the same settings; `withOrigins`, a comment names the origin of each
-    /// value.
+    /// value. The comment of a key in `notes` ends with its note.
     package static func describe(
-        _ settings: JostleSettings, _ provenance: Provenance, withOrigins: Bool = true
+        _ settings: JostleSettings, _ provenance: Provenance, withOrigins: Bool = true, notes: [String: String] = [:]
     ) -> String {
         var lines: [String] = []
-        describe(root, path: "", indentation: "", settings, withOrigins ? provenance : nil, into: &lines)
+        describe(root, path: "", indentation: "", settings, withOrigins ? provenance : nil, notes, into: &lines)
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -76,18 +76,20 @@ extension ConfigurationSchema {
 
     private static func describe(
         _ section: Section, path: String, indentation: String, _ settings: JostleSettings, _ provenance: Provenance?,
-        into lines: inout [String]
+        _ notes: [String: String], into lines: inout [String]
     ) {
         for member in section.members {
             let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
             switch member {
             case .section(let section):
                 lines.append("\(indentation)\(section.name):")
-                describe(section, path: inner, indentation: indentation + "  ", settings, provenance, into: &lines)
+                describe(
+                    section, path: inner, indentation: indentation + "  ", settings, provenance, notes, into: &lines)
             case .setting(let setting):
                 let comment = provenance.map { provenance in
                     let origin = provenance[inner].map { "\($0)" } ?? "built-in default"
-                    return "  # \(ConfigurationProblem.escaped(origin))"
+                    let note = notes[inner].map { "; \($0)" } ?? ""
+                    return "  # \(ConfigurationProblem.escaped(origin + note))"
                 }
                 let value = YAMLText.flow(setting.write(settings))
                 lines.append("\(indentation)\(setting.name): \(value)\(comment ?? "")")

@@ -28,7 +28,7 @@ package enum YAMLText {
     }
 
     /// The value in YAML's flow style, on one line; ambiguous text is quoted.
-    static func flow(_ value: JSONValue) -> String {
+    package static func flow(_ value: JSONValue) -> String {
         switch value {
         case .string(let text): isPlain(text) ? text : JSONText.quoted(text)
         case .array(let elements): "[\(elements.map(flow).joined(separator: ", "))]"

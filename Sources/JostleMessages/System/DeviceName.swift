@@ -8,9 +8,10 @@ package enum DeviceName {
     /// The longest part of an instance name that goes into the default name, in characters.
     private static let longestInstance = 24
 
-    /// The default for this machine and, if `$JOSTLE_INSTANCE` is set, for that instance on it.
-    package static func ofThisMachine() -> String {
-        make(host: hostName(), serial: serialNumber(), instance: getenv("JOSTLE_INSTANCE").map { String(cString: $0) })
+    /// The default for this machine and for an instance on it, or that in `$JOSTLE_INSTANCE` if it is set.
+    package static func ofThisMachine(instance: String? = nil) -> String {
+        let present = getenv("JOSTLE_INSTANCE").map { String(cString: $0) }
+        return make(host: hostName(), serial: serialNumber(), instance: instance ?? present)
     }
 
     /// The default for a machine with this host name and serial number, and for an instance on it: `pi-1234-left`.

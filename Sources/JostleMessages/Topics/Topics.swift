@@ -21,6 +21,9 @@ package struct Topics: Equatable, Sendable {
     /// The topics with retained messages.
     package var retained: [String] { [availability, state, health, reported] }
 
+    /// The filter for the availability of every device with the same prefix.
+    package var everyAvailability: String { "\(root.dropLast(device.count))+/availability" }
+
     /// `online` or `offline`; retained.
     package var availability: String { "\(root)/availability" }
     /// The attitude, published as it changes.

@@ -11,6 +11,9 @@ package final class RemoteDevice {
     /// Seconds after which the broker discards an undelivered command, because the caller has stopped waiting for it.
     private static let expiry: UInt32 = 10
 
+    /// Seconds within which retained messages arrive.
+    private static let retainedTime = 1.0
+
     /// Seconds between two polls of the inbox.
     private static let pause = 0.02
 
@@ -34,7 +37,7 @@ package final class RemoteDevice {
             prefix: settings.mqtt.prefix, requester: settings.requester(userName: options.credentials?.userName),
             run: runName)
         filters = ["\(topics.events)#", topics.availability, replyTopic]
-        let inbox = RemoteInbox(eventTopics: topics.events, availabilityTopic: topics.availability)
+        let inbox = RemoteInbox(topics: topics)
         client = try RemoteDevice.client(options, filters: filters, inbox)
         self.id = id
         self.inbox = inbox
@@ -73,18 +76,8 @@ package final class RemoteDevice {
     ) throws(RemoteDeviceError) -> RemoteAnswer {
         let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
         let result = topics.result(of: command)
-        do throws(MQTTError) {
-            // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
-            try client.subscribe(to: result, qos: .atLeastOnce)
-            try client.start()
-        } catch {
-            throw .mqtt(error)
-        }
-        let filters = Set(filters + [result])
-        try wait(until: deadline, signals) { $0.isConnected && ($0.refused != nil || $0.granted == filters) }
-        let seen = inbox.seen
-        if let refused = seen.refused { throw .notAllowed(filter: refused.filter, reason: "\(refused.reason)") }
-        guard seen.isConnected, seen.granted == filters else { throw .notConnected(seen.lastFailure) }
+        // MQTT 3.1.1 has no response topics: there the answer goes to the command's public result topic.
+        try connect(subscribingTo: result, until: deadline, signals)
 
         var message = MQTTMessage(
             topic: topics.command(command), payload: arguments.bytes, qos: .atLeastOnce, retain: false)
@@ -93,7 +86,7 @@ package final class RemoteDevice {
         message.properties.responseTopic = replyTopic
         message.properties.correlationData = correlationData
         message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
-        if seen.hasProperties {
+        if inbox.seen.hasProperties {
             inbox.expectAnswer(on: replyTopic, correlationData: correlationData)
         } else {
             inbox.expectAnswer(on: result, correlationData: nil)
@@ -104,8 +97,88 @@ package final class RemoteDevice {
             throw .notConnected("\(error)")
         }
         try wait(until: deadline, signals) { $0.answer != nil }
-        guard let answer = inbox.seen.answer else { throw .silent(id: id, availability: inbox.seen.availability) }
-        return try RemoteAnswer(answer)
+        if let answer = inbox.seen.answer { return try RemoteAnswer(answer) }
+        let reason = try silence(signals)
+        throw reason
+    }
+
+    /// Why no answer came. If the broker knows no such device, the error names those that it knows.
+    private func silence(_ signals: SignalWaiter) throws(RemoteDeviceError) -> RemoteDeviceError {
+        let availability = inbox.seen.availability
+        guard availability == nil else { return .silent(id: id, availability: availability) }
+        let filter = topics.everyAvailability
+        do throws(MQTTError) {
+            try client.subscribe(to: filter, qos: .atLeastOnce)
+        } catch {
+            return .silent(id: id, availability: nil)
+        }
+        // A user may be allowed to see only this device; then nothing arrives.
+        let deadline = WallClock.monotonic.advanced(bySeconds: RemoteDevice.retainedTime)
+        try wait(until: deadline, signals) { $0.refused?.filter == filter }
+        return .unknown(id: id, known: inbox.seen.known.sorted())
+    }
+
+    /// Removes values that were set over MQTT, and waits until the device reports it, at most `seconds` in all. Call it
+    /// once, instead of `request`.
+    ///
+    /// - Returns: the values that are in force then, by their keys.
+    /// - Throws: if the device is not online, or does not confirm.
+    package func clear(
+        _ keys: [String], within seconds: Double, signals: SignalWaiter
+    ) throws(RemoteDeviceError) -> [String: JSONValue] {
+        let deadline = WallClock.monotonic.advanced(bySeconds: seconds)
+        try connect(subscribingTo: topics.reported, until: deadline, signals)
+        // Both are retained, so they arrive at once or not at all.
+        let patience = min(deadline, WallClock.monotonic.advanced(bySeconds: RemoteDevice.retainedTime))
+        try wait(until: patience, signals) { $0.availability != nil && $0.report != nil }
+        guard inbox.seen.availability == "online" else {
+            throw .silent(id: id, availability: inbox.seen.availability)
+        }
+        for key in keys {
+            var message = MQTTMessage(topic: topics.set(key), payload: [], qos: .atLeastOnce, retain: false)
+            message.properties.messageExpiry = RemoteDevice.expiry
+            message.properties.userProperties = [
+                MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")
+            ]
+            do throws(MQTTError) { try client.publish(message) } catch { throw .notConnected("\(error)") }
+        }
+        try wait(until: deadline, signals) { RemoteDevice.settings($0, without: keys) != nil }
+        guard let settings = RemoteDevice.settings(inbox.seen, without: keys) else {
+            throw .silent(id: id, availability: "online")
+        }
+        return Dictionary(
+            settings.values.filter { keys.contains($0.key) }.map { ($0.key, $0.value) },
+            uniquingKeysWith: { _, last in last })
+    }
+
+    /// The reported settings, if none of the keys was set at home; `nil` without such a report.
+    private static func settings(_ seen: RemoteInbox.Seen, without keys: [String]) -> BoardReport.Settings? {
+        guard let report = seen.report else { return nil }
+        do throws(ConfigurationProblem) {
+            let settings = try BoardReport(reading: report).settings()
+            return keys.allSatisfy { settings.origins[$0] != "local" } ? settings : nil
+        } catch {
+            return nil
+        }
+    }
+
+    /// Connects, and waits until all subscriptions are granted.
+    private func connect(
+        subscribingTo topic: String, until deadline: Timestamp, _ signals: SignalWaiter
+    ) throws(RemoteDeviceError) {
+        do throws(MQTTError) {
+            try client.subscribe(to: topic, qos: .atLeastOnce)
+            try client.start()
+        } catch {
+            throw .mqtt(error)
+        }
+        let filters = Set(filters + [topic])
+        try wait(until: deadline, signals) {
+            $0.isConnected && ($0.refused != nil || $0.granted.isSuperset(of: filters))
+        }
+        let seen = inbox.seen
+        if let refused = seen.refused { throw .notAllowed(filter: refused.filter, reason: "\(refused.reason)") }
+        guard seen.isConnected, seen.granted.isSuperset(of: filters) else { throw .notConnected(seen.lastFailure) }
     }
 
     /// Returns and removes the events received since the last call, in order.
@@ -132,6 +205,10 @@ final class RemoteInbox: Sendable {
         var refused: (filter: String, reason: MQTTReason)?
         var lastFailure: String?
         var availability: String?
+        /// The ids of devices, at most a thousand.
+        var known: Set<String> = []
+        /// The device's last `config/reported`.
+        var report: [UInt8]?
         var answer: [UInt8]?
         var events: [RemoteEvent] = []
         /// The number of events that were dropped since the last were taken.
@@ -146,11 +223,13 @@ final class RemoteInbox: Sendable {
 
     private let eventTopics: String
     private let availabilityTopic: String
+    private let reportedTopic: String
     private let state = Mutex(Seen())
 
-    init(eventTopics: String, availabilityTopic: String) {
-        self.eventTopics = eventTopics
-        self.availabilityTopic = availabilityTopic
+    init(topics: Topics) {
+        eventTopics = topics.events
+        availabilityTopic = topics.availability
+        reportedTopic = topics.reported
     }
 
     var seen: Seen { state.withLock { $0 } }
@@ -199,7 +278,12 @@ final class RemoteInbox: Sendable {
             else { return }
             seen.answer = message.payload
         } else if message.topic == availabilityTopic {
-            seen.availability = String(decoding: message.payload, as: UTF8.self)
+            // An empty one removes the retained message.
+            seen.availability = message.payload.isEmpty ? nil : String(decoding: message.payload, as: UTF8.self)
+        } else if message.topic == reportedTopic {
+            seen.report = message.payload
+        } else if message.topic.hasSuffix("/availability"), !message.payload.isEmpty, seen.known.count < 1000 {
+            seen.known.insert(Topics(root: String(message.topic.dropLast("/availability".count))).device)
         } else if message.topic.hasPrefix(eventTopics), !message.retain {
             // Whoever takes the events may wait for a full pipe.
             guard message.payload.count <= RemoteInbox.longestEvent, seen.events.count < RemoteInbox.mostEvents else {

@@ -77,6 +77,8 @@ package enum RemoteDeviceError: Error, Sendable {
     case notAllowed(filter: String, reason: String)
     /// The device did not answer in time; with its availability at the broker.
     case silent(id: String, availability: String?)
+    /// The broker knows no such device, but these.
+    case unknown(id: String, known: [String])
     /// The answer cannot be parsed.
     case malformed(String)
     /// A signal ended the wait.
@@ -96,8 +98,19 @@ extension RemoteDeviceError: CustomStringConvertible {
         case .silent(let id, nil): return "no answer: the broker knows no device \(id)"
         case .silent(let id, "offline"): return "no answer: \(id) is offline"
         case .silent(let id, _): return "no answer from \(id), although it is online; may this user send commands?"
+        case .unknown(let id, let known): return "no answer: \(RemoteDeviceError.unknownDevice(id, known: known))"
         case .malformed(let reason): return "the answer cannot be parsed: \(reason)"
         case .interrupted: return "interrupted"
         }
+    }
+}
+
+extension RemoteDeviceError {
+    /// That the broker does not know a device, which ones it knows, and which was probably meant.
+    package static func unknownDevice(_ id: String, known: [String]) -> String {
+        let names = known.prefix(10).joined(separator: ", ")
+        let more = known.count > 10 ? " and \(known.count - 10) more" : ""
+        let others = known.isEmpty ? "" : "; it knows \(names)\(more)"
+        return "the broker knows no device \(id)\(others)\(EditDistance.suggestion(for: id, among: known))"
     }
 }

@@ -16,7 +16,7 @@ extension CommandFailure {
     init(_ error: RemoteDeviceError) {
         switch error {
         case .mqtt, .secretFile, .privateBroker: self.init(.configuration, "\(error)")
-        case .notConnected, .silent: self.init(.unavailable, "\(error)")
+        case .notConnected, .silent, .unknown: self.init(.unavailable, "\(error)")
         case .notAllowed: self.init(.permission, "\(error)")
         case .malformed: self.init(.badData, "\(error)")
         case .interrupted: self.init(.temporary, "\(error)")

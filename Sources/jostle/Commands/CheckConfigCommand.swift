@@ -13,7 +13,8 @@ enum CheckConfigCommand {
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the configuration; as --config", isRequired: false)],
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "show", help: "print the values in force, and where each comes from"),
+            CommandUsage.Option(
+                name: "show", help: "print the values of the file, where each comes from, and what is above it"),
             CommandUsage.Option(name: "schema", help: "print the JSON schema of configuration files"),
         ])
 
@@ -36,13 +37,14 @@ enum CheckConfigCommand {
         } catch {
             throw CommandFailure(error)
         }
-        if arguments.has("show") {
-            Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance))
-        } else {
+        let layers = LayersInForce(upon: loaded, file: file)
+        if arguments.has("show") { show(loaded, layers) }
+        if !arguments.has("show") {
             let names = loaded.files.isEmpty ? "the built-in defaults" : loaded.files.joined(separator: ", ")
             Output.line("\(names): valid\(directory == nil ? "" : ", alone")")
             let access = loaded.settings.unsignedAccess.map { [$0] } ?? []
-            for note in notes + access + ignored(beside: file) + overrides(of: loaded) { Output.line("note: \(note)") }
+            let all = notes + access + ignored(beside: file) + overrides(of: loaded, layers)
+            for note in all { Output.line("note: \(note)") }
         }
     }
 
@@ -56,12 +58,20 @@ enum CheckConfigCommand {
         }
     }
 
+    /// Prints the values of the file and of the arguments. A value that is not in force says so.
+    private static func show(_ loaded: LoadedConfiguration, _ layers: LayersInForce) {
+        let overrides = layers.overrides
+        let notes = Dictionary(
+            overrides.map { ($0.key, "not in force: \($0.text)") }, uniquingKeysWith: { first, _ in first })
+        Output.text(ConfigurationSchema.describe(loaded.settings, loaded.provenance, notes: notes))
+        Output.flush()
+        for override in overrides { Output.errors("jostle: \(override.text); \(override.advice)") }
+    }
+
     /// The values of the file and of the arguments that are not in force on this board, because others are above them.
-    private static func overrides(of loaded: LoadedConfiguration) -> [String] {
-        let stack = StoredSettings.stack(upon: loaded, in: Configuration.stateDirectory)
-        return ConfigurationSchema.keys.compactMap { key in
-            guard loaded.provenance[key.path] != nil else { return nil }
-            return StoredSettings.override(of: key.path, in: stack).map { "\($0); see jostle config show --origin" }
+    private static func overrides(of loaded: LoadedConfiguration, _ layers: LayersInForce) -> [String] {
+        layers.overrides.filter { loaded.provenance[$0.key] != nil }.map {
+            "\($0.text), which takes precedence over the file; \($0.advice)"
         }
     }
 }

@@ -14,7 +14,8 @@ enum TuneCommand {
             Make the gesture a few times, then handle the board as usual: carry it, put it down, knock against the
             table. Both go through the recognizer at every sensitivity from 1 to 10, and a table shows what would have
             been recognised, and what by mistake. The best sensitivity, or the one that you choose, is written into the
-            configuration file; the rest of the file does not change.
+            configuration file; the rest of the file does not change. A value that was set over MQTT takes precedence
+            over the file: the command says so, and offers to clear it.
 
             Instead, you can pass recordings of both, made with `jostle record`. Nothing is written without confirmation
             or --yes; without a terminal --yes is required. The service occupies the sensor while it runs: stop it
@@ -34,6 +35,8 @@ enum TuneCommand {
             CommandUsage.Option(name: "ordinary", value: "FILE", help: "a recording of ordinary handling"),
             CommandUsage.Option(name: "take", value: "1…10", help: "write this sensitivity instead of the best one"),
             CommandUsage.Option(name: "yes", help: "write without asking"),
+            CommandUsage.Option(
+                name: "clear", help: "with --yes: also clear a value that was set over MQTT, which would win"),
             CommandUsage.Option(name: "for", value: "SECONDS", help: "give up after this time; 900 by default"),
         ])
 
@@ -55,7 +58,8 @@ enum TuneCommand {
                 .usage, "\"\(word)\" cannot be tuned; these can: \(known.joined(separator: ", "))\(suggestion)")
         }
         let taken = try arguments.count("take", within: 1...10)
-        let settings = try Configuration.load(arguments).settings
+        let loaded = try Configuration.load(arguments)
+        let settings = loaded.settings
         let dialogue = Dialogue(signals: signals)
         defer { dialogue.end() }
         let movements: Movements
@@ -72,14 +76,13 @@ enum TuneCommand {
             gesture, settings: settings.motion, calibration: movements.calibration,
             unknownRanges: movements.unknownRanges,
             shown: movements.shown, bouts: bouts, ordinary: movements.ordinary)
-        let present = settings.motion.gestures[gesture].sensitivity
+        let file = arguments.value("config") ?? ConfigurationFile.standard()
+        let result = TuningResult(
+            key: "gestures.\(gesture.word).sensitivity", configured: settings.motion.gestures[gesture].sensitivity,
+            layers: LayersInForce(upon: loaded, file: file), file: file, loaded: loaded)
+        let present = result.layers.stack.resolution.settings.motion.gestures[gesture].sensitivity
         printTable(tuning, present: present, dialogue)
-        let choice = taken ?? tuning.best.sensitivity
-        guard choice != present else {
-            dialogue.say("The sensitivity is already \(present): nothing to change.")
-            return
-        }
-        try write(choice, gesture, arguments, dialogue)
+        try result.store(taken ?? tuning.best.sensitivity, arguments, dialogue, signals)
     }
 
     // MARK: Collecting movements
@@ -159,37 +162,6 @@ enum TuneCommand {
             dialogue.say(
                 "No sensitivity recognises all of them without mistakes: the best one misses "
                     + "\(tuning.shown - tuning.best.caught) and is triggered \(tuning.best.fired) times by mistake.")
-        }
-    }
-
-    /// The file that sets a key, which may be one of conf.d: the value in another file would have no effect.
-    private static func fileToChange(_ key: String, _ arguments: Arguments) throws(CommandFailure) -> String? {
-        guard case .file(let path)? = try Configuration.load(arguments).provenance[key]?.source else { return nil }
-        return path
-    }
-
-    private static func write(
-        _ sensitivity: Int, _ gesture: Gesture, _ arguments: Arguments, _ dialogue: Dialogue
-    ) throws(CommandFailure) {
-        let key = "gestures.\(gesture.word).sensitivity"
-        guard let main = arguments.value("config") ?? ConfigurationFile.standard() else {
-            dialogue.say("There is no configuration file. Set it in a new one, or with --set: \(key)=\(sensitivity)")
-            return
-        }
-        let path = try fileToChange(key, arguments) ?? main
-        var isConfirmed = arguments.has("yes")
-        if !isConfirmed, dialogue.isInteractive {
-            isConfirmed = try dialogue.ask("Write \(key): \(sensitivity) into \(path)?")
-        }
-        guard isConfirmed else {
-            dialogue.say("Nothing was written. Set \(key)=\(sensitivity) by hand, or repeat this with --yes.")
-            return
-        }
-        try TuningTarget(path: path).write(sensitivity, key: key)
-        dialogue.say("Written into \(path): \(key) is \(sensitivity), from the next start.")
-        let stack = StoredSettings.stack(upon: try Configuration.load(arguments), in: Configuration.stateDirectory)
-        if let reason = StoredSettings.override(of: key, in: stack) {
-            dialogue.say("It has no effect yet: \(reason), and that takes precedence over the file.")
         }
     }
 }
