@@ -115,7 +115,7 @@ let package = Package(
                 "ShakeExample",
                 "StateStorage", "SystemTestSupport", "VirtualIMU",
             ]),
-        .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "SystemTestSupport"]),
+        .testTarget(name: "LinuxSystemTests", dependencies: ["CLinuxSystem", "LinuxSystem", "SystemTestSupport"]),
         .testTarget(name: "StateStorageTests", dependencies: ["LinuxSystem", "StateStorage", "SystemTestSupport"]),
         .target(name: "BrokerTestSupport", path: "Tests/BrokerTestSupport"),
         .testTarget(

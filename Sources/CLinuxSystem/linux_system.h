@@ -1,5 +1,5 @@
 // Parts of the C library and the kernel's interface that Swift's Glibc module lacks: epoll, eventfd, signalfd, statvfs,
-// adjtimex, rtnetlink, GNU extensions of POSIX threads and poll, and `stdout`.
+// adjtimex, extended attributes, rtnetlink, GNU extensions of POSIX threads and poll, and `stdout`.
 #ifndef JOSTLE_LINUX_SYSTEM_H
 #define JOSTLE_LINUX_SYSTEM_H
 
@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 // The headers declare these only if _GNU_SOURCE is defined before the first of them, which a module cannot do.

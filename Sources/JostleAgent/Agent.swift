@@ -50,6 +50,8 @@ package final class Agent {
     private let loop: AgentLoop
     /// Held until the agent is deallocated; `nil` if the disk does not permit it.
     private let stateLock: StateDirectoryLock?
+    /// Values of the configuration that have no effect.
+    private let deadValues: [ConfigurationProblem]
 
     /// Opens the sensor and creates all parts. Nothing runs yet.
     ///
@@ -99,6 +101,7 @@ package final class Agent {
 
         self.stateLock = stateLock
         self.settings = settings
+        deadValues = LoadedConfiguration(settings: settings, provenance: stored.stack.resolution.provenance).warnings
         self.id = id
         self.topics = topics
         self.brokers = brokers
@@ -127,6 +130,7 @@ package final class Agent {
             log.warning("the password is sent to \(broker) unencrypted, readable on the network; use mqtts://")
         }
         if let access = settings.unsignedAccess { log.warning(access) }
+        for value in deadValues { log.warning("\(value)") }
         if let warning = settings.sizeWarning() { log.warning(warning) }
         loop.start()
         do throws(MQTTError) { try parts.client.start() } catch { throw AgentError.mqtt(error) }

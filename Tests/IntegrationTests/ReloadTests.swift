@@ -57,6 +57,17 @@ import Testing
         return shake?["sensitivity"] as? Int
     }
 
+    @Test func warnsOfRulesWithoutEffect() async throws {
+        defer { broker.kill() }
+        let agent = try await agent()
+        defer { agent.kill() }
+        let warning = "actions[0].count: \"2\" never acts: gestures.tap.counts does not include double"
+        #expect(!agent.errors.contains(warning))
+        try directory.write("actions: [{ on: tap, count: 2, publish: { topic: lamp } }]\n", to: "conf.d/rule.yaml")
+        await reload(agent)
+        #expect(await eventually { agent.errors.contains(warning) }, "\(agent.errors)")
+    }
+
     @Test func appliesFilesLive() async throws {
         defer { broker.kill() }
         let agent = try await agent("--set", "gestures.tap.sensitivity=2")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JostleConfiguration
 
-/// Requirement: a chip named as its seller does is answered with what to write.
+/// Requirement: a chip named or addressed as its seller or i2cdetect does is answered with what to write.
 @Suite struct SensorWordsTests {
     @Test(arguments: [
         ("mpu9250", "mpu6050"), ("MPU-9250", "mpu6050"), ("GY-521", "mpu6050"), ("icm20602", "mpu6050"),
@@ -11,5 +11,19 @@ import Testing
     func suggestsDriver(word: String, driver: String) throws {
         let problems = try build("sensor: { driver: \(word) }").problems
         #expect(problems.count == 1 && problems[0].reason.hasSuffix("did you mean \"\(driver)\"?"), "\(problems)")
+    }
+
+    /// i2cdetect prints 68 for 0x68.
+    @Test func suggestsHexadecimalAddress() throws {
+        for (text, read, meant) in [("68", "0x44", "0x68"), ("69", "0x45", "0x69"), ("53", "0x35", "0x53")] {
+            let problems = try build("sensor: { address: \(text) }").problems
+            #expect(
+                problems.count == 1 && problems[0].reason.hasPrefix("is decimal, that is \(read),")
+                    && problems[0].reason.hasSuffix("did you mean \(meant)?"), "\(problems)")
+        }
+        // In hexadecimal, any address is meant as it is written.
+        for text in ["104", "105", "83", "0x68", "0x44", "auto", "0x08", "29"] {
+            #expect(try build("sensor: { address: \(text) }").problems.isEmpty, "\(text)")
+        }
     }
 }

@@ -30,6 +30,11 @@ extension SettingsStore {
                 effects.append(.log(.warning, "layer \(outcome.name) is not applied: \(problem)"))
             }
         }
+        let known = LoadedConfiguration(settings: before.settings, provenance: before.provenance).warnings
+        for warning in LoadedConfiguration(settings: after.settings, provenance: after.provenance).warnings
+        where !known.contains(warning) {
+            effects.append(.log(.warning, "\(warning)"))
+        }
         if !changes.isEmpty { effects.append(.request(.apply(after.settings))) }
         effects += writeVersion()
         makeReportDue(at: now.monotonic)

@@ -70,6 +70,11 @@ extension ValueFormat<UInt8?> {
                 if text == "auto" { return nil }
                 guard let address = byte(text) else { throw ValueRefusal("is not an address") }
                 guard (0x08...0x77).contains(address) else { throw ValueRefusal("is out of bounds") }
+                if let meant = misread(text, address) {
+                    throw ValueRefusal(
+                        "is decimal, that is \(self.text(address)), where no chip with a driver can be; did you mean "
+                            + "\(self.text(meant))?")
+                }
                 return address
             },
             write: { $0.map { .string(text($0)) } ?? "auto" })
@@ -96,6 +101,16 @@ extension ValueFormat<UInt8?> {
                 return identity
             },
             write: { $0.map { .string(text($0)) } ?? "auto" })
+    }
+
+    /// The address that was meant by one in decimal, copied from i2cdetect, which prints hexadecimal numbers without 0x:
+    /// 68 is 0x44. `nil` if a chip can be at the decimal one, or at neither. In hexadecimal, any address can be given.
+    private static func misread(_ text: String, _ address: UInt8) -> UInt8? {
+        let known =
+            MPUFamily.addresses + ICM42688Family.addresses + LSM6DSFamily.addresses + BMI160Family.addresses
+            + ADXL345Family.addresses
+        guard let meant = UInt8(text, radix: 16), known.contains(meant), !known.contains(address) else { return nil }
+        return meant
     }
 
     /// The byte from decimal or, after `0x`, hexadecimal digits; `nil` if the text is malformed.

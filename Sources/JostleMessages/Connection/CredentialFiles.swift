@@ -54,9 +54,17 @@ struct CredentialFiles {
         return name == Self.identifier ? [member] : ["\(directory)/\(name)", member]
     }
 
+    /// Whether a file that `file` has found is a credential, which the service can read whatever its owner and mode are.
+    func isCredential(_ path: String) -> Bool {
+        [source, directory].contains { directory in directory.map { path.hasPrefix("\($0)/") } ?? false }
+    }
+
+    /// Whether there are credentials that this process may not see.
+    var areHidden: Bool { directory == nil && access(source, F_OK) == 0 && access(source, X_OK) != 0 }
+
     /// What to add to the message about a missing file, if this process may not see the credentials.
     func advice(afterErrno code: Int32) -> String {
-        guard code == ENOENT, directory == nil, access(source, F_OK) == 0, access(source, X_OK) != 0 else { return "" }
+        guard code == ENOENT, areHidden else { return "" }
         return "; if it is in \(source), only root and the service can read it"
     }
 }

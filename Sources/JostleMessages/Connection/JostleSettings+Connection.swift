@@ -86,6 +86,28 @@ extension JostleSettings {
             + "read and SSL_read; build it with `make build`, or set mqtt.version to v5"
     }
 
+    /// Where a secret is.
+    package enum SecretPlace: Equatable, Sendable {
+        case file(String)
+        /// A file that systemd passes to the service, whatever its owner and mode are.
+        case credential(String)
+        /// A credential that this process does not get or may not see, if there is one.
+        case hidden
+    }
+
+    /// Finds the file of a secret that a setting names.
+    package static func place(ofSecret name: String) -> SecretPlace {
+        let credentials = CredentialFiles()
+        do throws(SecretFileError) {
+            let path = try credentials.file(name, key: "")
+            if credentials.isCredential(path) { return .credential(path) }
+            let isMissing = access(path, F_OK) != 0
+            return isMissing && credentials.areHidden ? .hidden : .file(path)
+        } catch {
+            return .hidden
+        }
+    }
+
     /// Refuses a file that users other than its owner and group can read.
     private static func requireSecret(_ path: String, key: String) throws(SecretFileError) {
         var status = stat()

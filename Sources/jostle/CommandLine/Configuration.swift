@@ -50,6 +50,9 @@ enum Configuration {
         return "\(variable("HOME") ?? "")/.local/state/jostle"
     }
 
+    /// Whether this process is root's.
+    static var isRoot: Bool { geteuid() == 0 }
+
     /// An environment variable; `nil` if it is unset or empty.
     static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

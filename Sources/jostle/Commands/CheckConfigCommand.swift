@@ -10,11 +10,21 @@ enum CheckConfigCommand {
         details: """
             Without FILE, it checks what `jostle run` would read: jostle.yaml and the files of conf.d beside it. FILE may be
             a configuration, or one file of conf.d, which is then checked alone.
+
+            Reports what the agent would refuse, with exit status 78: unknown keys and values, values that exclude each
+            other, and files that the configuration names and that are missing or cannot be read. For a configuration in
+            /etc/jostle, that is checked as the user jostle, as which the service runs.
+
+            Values that are valid but have no effect are warnings, for example a rule for double taps while only single
+            ones are recognised. The agent logs the same warnings when it starts.
             """,
         operands: [CommandUsage.Operand(name: "FILE", help: "the configuration; as --config", isRequired: false)],
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(
                 name: "show", help: "print the values of the file, where each comes from, and what is above it"),
+            CommandUsage.Option(name: "strict", help: "exit with status 78 also for warnings"),
+            CommandUsage.Option(
+                name: "no-files", help: "do not look at the files that it names: it is for another machine"),
             CommandUsage.Option(name: "schema", help: "print the JSON schema of configuration files"),
         ])
 
@@ -39,6 +49,18 @@ enum CheckConfigCommand {
         }
         let layers = LayersInForce(upon: loaded, file: file)
         if arguments.has("show") { show(loaded, layers) }
+        var warnings = loaded.warnings
+        if !arguments.has("no-files") {
+            let files = FileCheck(loaded, isOfService: file?.hasPrefix("/etc/jostle/") == true)
+            warnings += files.warnings
+            guard files.errors.isEmpty else {
+                throw CommandFailure(
+                    .configuration, lines: files.errors.map(\.description) + warnings.map { "warning: \($0)" })
+            }
+        }
+        if arguments.has("strict"), !warnings.isEmpty {
+            throw CommandFailure(.configuration, lines: warnings.map { "warning: \($0)" })
+        }
         if !arguments.has("show") {
             let names = loaded.files.isEmpty ? "the built-in defaults" : loaded.files.joined(separator: ", ")
             Output.line("\(names): valid\(directory == nil ? "" : ", alone")")
@@ -46,6 +68,8 @@ enum CheckConfigCommand {
             let all = notes + access + ignored(beside: file) + overrides(of: loaded, layers)
             for note in all { Output.line("note: \(note)") }
         }
+        Output.flush()
+        for warning in warnings { Output.errors("jostle: warning: \(warning)") }
     }
 
     /// The files of the drop-in directory that nobody reads because of their names.
