@@ -44,6 +44,35 @@ import Testing
         #expect(await program.terminate() == 0)
     }
 
+    /// At rest, the next attitude would come with the heartbeat.
+    @Test func asksForStateAtOnce() async throws {
+        let rig = try await AgentRig("rest", "publish.attitude.heartbeat=1 h", "publish.attitude.deadband=90")
+        #expect(await rig.measures(), "\(rig.agent.errors)")
+        let program = try watch(rig.broker.port, "--device", "dut")
+        defer { program.kill() }
+        #expect(await writes(program) { $0.contains("dut  attitude  roll ") }, "\(program.output)")
+        #expect(rig.observer.messages("command/get-state").count == 1)
+        #expect(await program.terminate() == 0)
+    }
+
+    @Test func namesKnownDevicesForUnknownOne() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        try observer.publish(retained("washer-1/availability", "online"))
+        try observer.publish(retained("dryer/availability", "offline"))
+        #expect(await observer.availability("offline", of: "dryer"))
+        let program = try watch(broker.port, "--device", "wahser-1")
+        defer { program.kill() }
+        let text =
+            "the broker knows no device wahser-1; it knows dryer, washer-1; did you mean \"washer-1\"?"
+        #expect(await writes(program) { $0.contains(text) }, "\(program.output)")
+        // It may be switched on meanwhile.
+        try observer.publish(retained("wahser-1/availability", "online"))
+        #expect(await writes(program) { $0.contains("wahser-1  online") }, "\(program.output)")
+        #expect(await program.terminate() == 0)
+    }
+
     @Test func survivesMalformedAndHostileMessages() async throws {
         let broker = try await TestBroker.started()
         defer { broker.kill() }

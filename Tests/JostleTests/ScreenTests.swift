@@ -180,7 +180,27 @@ import Testing
         let wrong = Self.screen(80, 24, Self.messages + [("lamp/state", "{")])
         #expect(wrong[1].text.hasPrefix(" 1 malformed messages, the last: state:1:2"), "\(wrong[1])")
         let offline = Self.screen(80, 24, Self.messages + [("lamp/availability", "offline")])
-        #expect(offline[0].text.hasPrefix(" lamp  ○ offline  "), "\(offline[0])")
+        #expect(offline[0].text.hasPrefix(" lamp  ○ offline for 0 s  "), "\(offline[0])")
+        #expect(offline.dropFirst().allSatisfy { $0.style == .dim }, "\(offline)")
+    }
+
+    @Test func saysSinceWhenDeviceIsOffline() {
+        let device = { (messages: [(String, String)]) in Self.model(messages).devices["lamp"] }
+        let later = Self.start.advanced(bySeconds: 200)
+        let gone = [("lamp/availability", "offline")]
+        #expect(device(gone).flatMap { WatchText.offline($0, at: later, milliseconds: 0) } == "offline for 3 min")
+        var retained = WatchModel(prefix: "jostle", onlyDevice: "lamp")
+        for (topic, text) in gone + [("lamp/health", #"{"t":1795182603123}"#)] {
+            let message = MQTTMessage(topic: "jostle/" + topic, text: text, qos: .atLeastOnce, retain: true)
+            _ = retained.update(with: message, at: Self.start)
+        }
+        let old = retained.devices["lamp"]
+        #expect(
+            old.flatMap { WatchText.offline($0, at: later, milliseconds: 1_795_182_603_123 + 7_200_000) }
+                == "offline, last report 2 h 0 min ago")
+        #expect(old.flatMap { WatchText.offline($0, at: later, milliseconds: 0) } == "offline")
+        let online = device([("lamp/availability", "online")])
+        #expect(online.flatMap { WatchText.offline($0, at: later, milliseconds: 0) } == nil)
     }
 
     @Test func marksOldAttitude() {
@@ -202,7 +222,9 @@ import Testing
     private static func list(_ columns: Int, _ rows: Int) -> String {
         let screen = FleetScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: timeOfDay)
         return text(
-            screen.lines(model(fleet, onlyDevice: nil), connected, size: ScreenSize(columns: columns, rows: rows)))
+            screen.lines(
+                model(fleet, onlyDevice: nil), connected, at: start,
+                size: ScreenSize(columns: columns, rows: rows)))
     }
 
     @Test func listsDevicesWithProblemsFirst() {
@@ -211,7 +233,7 @@ import Testing
                  4 devices, 3 online, 1 with problems          connected to mqtt://localhost:1883, MQTT 5
                 device                    rate  state             last gesture
                 dryer     online        0.0 Hz  -                 problems: sensor, clock
-                washer-2  offline      50.0 Hz  -
+                washer-2  offline      50.0 Hz  -                 offline for 0 s
                 attic     online             -  -
                 washer-1  online      199.8 Hz  +z up, still      13:50:03 vibration ended, after 2400 s
                 """)
@@ -227,17 +249,18 @@ import Testing
         let applied = #"{"layers":{"all":{"status":"applied","revision":12},"device":{"status":"none"}}}"#
         let messages = Self.fleet + [("washer-1/config/reported", Self.rejected), ("attic/config/reported", applied)]
         let lines = FleetScreen(glyphs: Glyphs(isUnicode: true), timeOfDay: Self.timeOfDay).lines(
-            Self.model(messages, onlyDevice: nil), Self.connected, size: ScreenSize(columns: 100, rows: 10))
+            Self.model(messages, onlyDevice: nil), Self.connected, at: Self.start,
+            size: ScreenSize(columns: 100, rows: 10))
         #expect(
             Self.text(lines) == """
                  4 devices, 3 online, 1 with problems                    connected to mqtt://localhost:1883, MQTT 5
                 device              config             rate  state             last gesture
                 dryer     online    -                0.0 Hz  -                 problems: sensor, clock
                 washer-1  online    rejected       199.8 Hz  +z up, still      group:laundry 3 rejected (2 in force…
-                washer-2  offline   -               50.0 Hz  -
+                washer-2  offline   -               50.0 Hz  -                 offline for 0 s
                 attic     online    applied               -  -
                 """)
-        #expect(lines[3].style == .warning && lines[5].style == .plain)
+        #expect(lines[3].style == .warning && lines[4].style == .dim && lines[5].style == .plain)
     }
 
     @Test func showsLayersOfDevice() {

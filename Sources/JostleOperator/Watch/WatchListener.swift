@@ -108,6 +108,37 @@ package final class WatchListener: Sendable {
         try listen(to: WatchListener.filters(prefix, id))
     }
 
+    /// Asks a device for its state. The answer arrives as a message, if this user may send commands and read answers.
+    package func askForState(of id: String) {
+        let topics = Topics(prefix: prefix, id: id)
+        var message = MQTTMessage(
+            topic: topics.command(WatchListener.command), payload: Array("{}".utf8), qos: .atMostOnce, retain: false)
+        message.properties.userProperties = [MQTTMessage.UserProperty("from", "jostle@\(DeviceName.hostName())")]
+        do throws(MQTTError) {
+            try client.publish(message)
+        } catch {
+            // The device publishes its state sooner or later anyway.
+        }
+    }
+
+    /// Also subscribes to the availability of the other devices, to tell which ones there are. If the broker refuses
+    /// that, they stay unknown.
+    package func listenForOthers() throws(RemoteDeviceError) {
+        do throws(MQTTError) {
+            try client.subscribe(to: "\(prefix)/+/availability", qos: .atLeastOnce)
+        } catch {
+            throw .mqtt(error)
+        }
+    }
+
+    private static let command = "get-state"
+
+    /// Whether a refused subscription is no problem: a user may be allowed to see only what devices publish, or only some
+    /// devices.
+    private static func isOptional(_ filter: String, _ state: InboxState) -> Bool {
+        filter.hasSuffix("/command/\(command)/result") || !state.filters.contains(filter)
+    }
+
     /// Returns and removes the reports since the last call, in order, with the number of dropped ones.
     package func takeReports() -> (reports: [Report], dropped: Int) {
         inbox.state.withLock { state in
@@ -129,6 +160,7 @@ package final class WatchListener: Sendable {
             ("\(root)/availability", .atLeastOnce), ("\(root)/state", .atLeastOnce), ("\(root)/health", .atMostOnce),
             ("\(root)/event/+", .atLeastOnce), ("\(root)/config/reported", .atLeastOnce),
         ]
+        filters.append(("\(root)/command/\(command)/result", .atMostOnce))
         if id != nil { filters += [("\(root)/attitude", .atMostOnce), ("\(root)/motion", .atMostOnce)] }
         return filters
     }
@@ -159,10 +191,10 @@ package final class WatchListener: Sendable {
                 add(.connected(broker: "\(connection.broker)", version: "\(connection.version)"), &state)
             case .subscribed(let filter, _): settle(filter, &state)
             case .subscriptionRefused(let filter, let reason):
-                add(.refused(filter: filter, reason: "\(reason)"), &state)
+                if !isOptional(filter, state) { add(.refused(filter: filter, reason: "\(reason)"), &state) }
                 settle(filter, &state)
             case .subscriptionLeftOut(let filter, let omission):
-                add(.refused(filter: filter, reason: "\(omission)"), &state)
+                if !isOptional(filter, state) { add(.refused(filter: filter, reason: "\(omission)"), &state) }
                 settle(filter, &state)
             case .message(let message):
                 let size = message.payload.count + message.topic.utf8.count

@@ -11,7 +11,10 @@ package struct WatchModel: Equatable, Sendable {
     private static let history = (one: 100, each: 8)
 
     /// The topics of a device with JSON payloads, other than events.
-    private static let topics: Set = ["attitude", "motion", "state", "health", "config/reported"]
+    private static let topics: Set = ["attitude", "motion", "state", "health", "config/reported", WatchModel.answer]
+
+    /// The topic of the answers to `get-state`.
+    private static let answer = "command/get-state/result"
 
     private let prefix: String
 
@@ -20,6 +23,9 @@ package struct WatchModel: Equatable, Sendable {
 
     /// The devices by their ids.
     package private(set) var devices: [String: WatchedDevice] = [:]
+
+    /// The other devices at the broker, if there is an `onlyDevice`; at most a thousand.
+    package private(set) var otherDevices: Set<String> = []
 
     /// The number of ignored messages of devices beyond `maximumDevices`.
     package private(set) var ignoredMessages = 0
@@ -59,9 +65,12 @@ package struct WatchModel: Equatable, Sendable {
     package mutating func update(with message: MQTTMessage, at now: Timestamp) -> (id: String, change: Change)? {
         guard message.topic.hasPrefix(prefix + "/") else { return nil }
         let parts = message.topic.dropFirst(prefix.count + 1).split(separator: "/", omittingEmptySubsequences: false)
-        guard let id = parts.first.map(String.init), JostleSettings.Device.isID(id),
-            onlyDevice == nil || onlyDevice == id
-        else { return nil }
+        guard let id = parts.first.map(String.init), JostleSettings.Device.isID(id) else { return nil }
+        guard onlyDevice == nil || onlyDevice == id else {
+            let isKnown = parts.dropFirst().joined(separator: "/") == "availability" && !message.payload.isEmpty
+            if isKnown, otherDevices.count < 1000 { otherDevices.insert(id) }
+            return nil
+        }
         guard devices[id] != nil || devices.count < WatchModel.maximumDevices else {
             ignoredMessages += 1
             return nil
@@ -78,7 +87,7 @@ package struct WatchModel: Equatable, Sendable {
         _ device: inout WatchedDevice, topic: String, _ message: MQTTMessage, at now: Timestamp
     ) -> Change? {
         guard !message.payload.isEmpty else { return nil }
-        if topic == "availability" { return updateAvailability(message.payload, &device) }
+        if topic == "availability" { return updateAvailability(message, &device, at: now) }
         let isEvent = topic.hasPrefix("event/")
         // Agents do not retain events. A retained one comes from another client and reappears at every subscription.
         guard isEvent ? !message.retain : WatchModel.topics.contains(topic) else { return nil }
@@ -88,7 +97,11 @@ package struct WatchModel: Equatable, Sendable {
         } catch {
             return malformed("\(error)", &device)
         }
+        if fields.text("clock") != "unset", let time = fields.number("t").flatMap(WatchedEvent.credible) {
+            device.noteReport(time)
+        }
         switch topic {
+        case WatchModel.answer: return updateAnswer(fields, &device, at: now)
         case "attitude":
             guard let attitude = WatchedDevice.Attitude(fields, at: now) else {
                 return malformed("attitude: no roll, pitch and yaw", &device)
@@ -124,15 +137,31 @@ package struct WatchModel: Equatable, Sendable {
         }
     }
 
-    private func updateAvailability(_ payload: [UInt8], _ device: inout WatchedDevice) -> Change? {
+    /// Takes over attitude and state from the answer to `get-state`.
+    private func updateAnswer(
+        _ fields: MessageFields, _ device: inout WatchedDevice, at now: Timestamp
+    ) -> Change? {
+        guard fields.flag("ok") == true else { return nil }
+        let attitude = fields.object("attitude").flatMap { WatchedDevice.Attitude($0, at: now) }
+        let state = fields.object("state").map { WatchedDevice.State($0) }
+        if let attitude { device.attitude = attitude }
+        if let state { device.state = state }
+        // The state is usually known before, because it is retained.
+        return attitude != nil ? .attitude : state != nil ? .state : nil
+    }
+
+    private func updateAvailability(
+        _ message: MQTTMessage, _ device: inout WatchedDevice, at now: Timestamp
+    ) -> Change? {
         let isOnline: Bool
-        switch payload {
+        switch message.payload {
         case Array("online".utf8): isOnline = true
         case Array("offline".utf8): isOnline = false
         default: return malformed("availability: neither online nor offline", &device)
         }
         guard isOnline != device.isOnline else { return nil }
         device.isOnline = isOnline
+        device.offlineSince = isOnline || message.retain ? nil : now
         return .availability
     }
 

@@ -6,6 +6,10 @@ package struct WatchedDevice: Equatable, Sendable {
 
     /// The availability at the broker; `nil` if it is unknown.
     package internal(set) var isOnline: Bool?
+    /// When it went offline, if that happened while the view was watching.
+    package internal(set) var offlineSince: Timestamp?
+    /// The time of its last report by its own clock, milliseconds since 1970.
+    package private(set) var lastReport: Int64?
     package internal(set) var attitude: Attitude?
     package internal(set) var motion: Motion?
     package internal(set) var state: State?
@@ -151,6 +155,9 @@ package struct WatchedDevice: Equatable, Sendable {
     package var needsAttention: Bool {
         isOnline == false || health?.problems.isEmpty == false || configuration?.needsAttention == true
     }
+
+    /// Notes the time of a report.
+    mutating func noteReport(_ time: Int64) { lastReport = max(lastReport ?? time, time) }
 
     /// Records an event.
     ///

@@ -42,6 +42,9 @@ struct ConnectionStatus {
         }
     }
 
+    /// Why nothing is shown although the broker answers: it does not know the device.
+    var unknownDevice: String?
+
     /// Adds to the number of dropped messages.
     mutating func addDropped(_ count: Int) { droppedMessages += count }
 
@@ -52,6 +55,7 @@ struct ConnectionStatus {
             return again + failure.reason
         }
         if let refusal = refusals.first { return refusal }
+        if let unknownDevice { return unknownDevice }
         return droppedMessages > 0 ? "\(droppedMessages) messages arrived too fast and were dropped" : nil
     }
 }

@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import JostleOperator
 internal import MotionCore
 
@@ -6,6 +7,8 @@ struct DeviceScreen {
     let glyphs: Glyphs
     /// Formats milliseconds since 1970 as the time of day.
     let timeOfDay: (Int64) -> String
+    /// Milliseconds since 1970.
+    var wallTime: (Timestamp) -> Int64 = { WallClock.milliseconds(at: $0) }
 
     /// The width of the figures beside the horizon, columns.
     private static let figures = 30
@@ -17,11 +20,12 @@ struct DeviceScreen {
     func lines(
         _ device: WatchedDevice, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
     ) -> [ScreenLine] {
-        var lines = header(device, connection, size)
+        let header = header(device, connection, now, size)
+        var lines: [ScreenLine] = []
         let isLarge = size.columns >= 60 && size.rows >= 18
         if isLarge {
             let health = health(device, now, size.columns)
-            let room = size.rows - lines.count - health.count - 2 - 4
+            let room = size.rows - header.count - health.count - 2 - 4
             lines += instruments(device, now, size, room: room)
             lines += health
             lines.append(ScreenLine(""))
@@ -29,15 +33,22 @@ struct DeviceScreen {
             lines += brief(device, now)
             if size.rows >= 10 { lines += health(device, now, size.columns) }
         }
-        lines += gestures(device, room: size.rows - lines.count)
-        return lines.prefix(max(0, size.rows)).map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
+        lines += gestures(device, room: size.rows - header.count - lines.count)
+        // What an offline device last reported is not what it does now.
+        if device.isOnline == false { for index in lines.indices { lines[index].style = .dim } }
+        return (header + lines).prefix(max(0, size.rows)).map {
+            ScreenLine(glyphs.cut($0.text, size.columns), $0.style)
+        }
     }
 
     // MARK: Header
 
     /// The title and, if there is a problem, a line about it.
-    private func header(_ device: WatchedDevice, _ connection: ConnectionStatus, _ size: ScreenSize) -> [ScreenLine] {
-        let availability = device.isOnline.map { $0 ? "● online" : "○ offline" } ?? "○ no message yet"
+    private func header(
+        _ device: WatchedDevice, _ connection: ConnectionStatus, _ now: Timestamp, _ size: ScreenSize
+    ) -> [ScreenLine] {
+        let offline = WatchText.offline(device, at: now, milliseconds: wallTime(now))
+        let availability = offline.map { "○ \($0)" } ?? (device.isOnline == true ? "● online" : "○ no message yet")
         let stopped = device.isStopped ? ", stopped" : ""
         let left = glyphs.clean(" \(device.id)  \(availability)\(stopped)")
         var lines = [ScreenLine(glyphs.spread(left, glyphs.clean(connection.text + " "), size.columns), .title)]

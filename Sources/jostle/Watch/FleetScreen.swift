@@ -1,3 +1,4 @@
+internal import JostleMessages
 internal import JostleOperator
 internal import MotionCore
 
@@ -6,9 +7,13 @@ struct FleetScreen {
     let glyphs: Glyphs
     /// Formats milliseconds since 1970 as the time of day.
     let timeOfDay: (Int64) -> String
+    /// Milliseconds since 1970.
+    var wallTime: (Timestamp) -> Int64 = { WallClock.milliseconds(at: $0) }
 
     /// The screen's lines, cut to the size of the window.
-    func lines(_ model: WatchModel, _ connection: ConnectionStatus, size: ScreenSize) -> [ScreenLine] {
+    func lines(
+        _ model: WatchModel, _ connection: ConnectionStatus, at now: Timestamp, size: ScreenSize
+    ) -> [ScreenLine] {
         let devices = model.devices.values.sorted { a, b in
             a.needsAttention == b.needsAttention ? a.id < b.id : a.needsAttention
         }
@@ -18,7 +23,7 @@ struct FleetScreen {
         if devices.isEmpty {
             lines.append(ScreenLine("no device yet", .dim))
         } else {
-            lines += table(devices, room: size.rows - lines.count, columns: size.columns)
+            lines += table(devices, now, room: size.rows - lines.count, columns: size.columns)
         }
         return lines.prefix(max(0, size.rows)).map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
     }
@@ -40,7 +45,7 @@ struct FleetScreen {
         return "malformed messages of \(malformed.count) devices, of \(first.id): \(reason)"
     }
 
-    private func table(_ devices: [WatchedDevice], room: Int, columns: Int) -> [ScreenLine] {
+    private func table(_ devices: [WatchedDevice], _ now: Timestamp, room: Int, columns: Int) -> [ScreenLine] {
         guard room > 0 else { return [] }
         let width = min(max(8, devices.map(\.id.count).max() ?? 0), max(8, columns / 3))
         // Without layers, the column would only take room.
@@ -59,8 +64,9 @@ struct FleetScreen {
             let rate = device.health?.rate.map { formatted($0, "%.1f Hz") } ?? "-"
             let state = device.state.map(WatchText.state) ?? "-"
             let layers = device.configuration?.status ?? "-"
-            let text = row(device.id, WatchText.availability(device), layers, rate, state, last(device))
-            let style: ScreenLine.Style = device.needsAttention ? .warning : device.isStopped ? .dim : .plain
+            let text = row(device.id, WatchText.availability(device), layers, rate, state, last(device, now))
+            let isDim = device.isStopped || device.isOnline == false
+            let style: ScreenLine.Style = isDim ? .dim : device.needsAttention ? .warning : .plain
             lines.append(ScreenLine(text, style))
         }
         if isCut { lines.append(ScreenLine("and \(devices.count - max(0, room - 2)) more", .dim)) }
@@ -79,8 +85,11 @@ struct FleetScreen {
         return cells.joined(separator: "  ")
     }
 
-    /// The last gesture, or the device's problems, or the layer that it does not follow.
-    private func last(_ device: WatchedDevice) -> String {
+    /// The last gesture, or for how long the device has been offline, or its problems, or the layer that it does not follow.
+    private func last(_ device: WatchedDevice, _ now: Timestamp) -> String {
+        if let offline = WatchText.offline(device, at: now, milliseconds: wallTime(now)), offline != "offline" {
+            return offline
+        }
         if let problems = device.health?.problems, !problems.isEmpty {
             return "problems: \(problems.joined(separator: ", "))"
         }

@@ -55,6 +55,15 @@ enum WatchText {
         return words.joined(separator: ", ")
     }
 
+    /// How long a device has been offline, or when it last reported, for example `offline for 3 min`; `nil` if it is not
+    /// offline. `milliseconds` is the time now since 1970.
+    static func offline(_ device: WatchedDevice, at now: Timestamp, milliseconds: Int64) -> String? {
+        guard device.isOnline == false else { return nil }
+        if let since = device.offlineSince { return "offline for \(duration(now.seconds(since: since)))" }
+        guard let last = device.lastReport, last <= milliseconds else { return "offline" }
+        return "offline, last report \(duration(Double(milliseconds - last) / 1000)) ago"
+    }
+
     /// The availability in a word.
     static func availability(_ device: WatchedDevice) -> String {
         device.isOnline.map { $0 ? "online" : "offline" } ?? "unknown"

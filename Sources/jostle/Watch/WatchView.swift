@@ -34,6 +34,12 @@ final class WatchView {
     private var isChoiceOpen: Bool
     private var choiceTime: Timestamp?
 
+    /// Which devices have been asked for their state, and when the retained messages have arrived and the next are asked.
+    private var requests = StateRequests()
+    private var askTime: Timestamp?
+    /// When an unknown device is reported: the others have then arrived.
+    private var othersTime: Timestamp?
+
     private var isChanged = true
     private var drawn = Timestamp(nanoseconds: .min / 2)
 
@@ -63,6 +69,8 @@ final class WatchView {
             if let end, now >= end { return }
             try takeReports(at: now)
             if let choiceTime, now >= choiceTime { try chooseDevice() }
+            if let askTime, now >= askTime { try ask(at: now) }
+            if let othersTime, now >= othersTime { try reportUnknownDevice() }
             if format == .screen { try draw(at: now) }
             // While a redraw is pending, further messages need not wake the view; the next screen shows them.
             let isWaitingToDraw = format == .screen && isChanged
@@ -86,7 +94,7 @@ final class WatchView {
         if format == .screen {
             next = drawn.advanced(bySeconds: isChanged ? WatchView.period : WatchView.idlePeriod)
         }
-        if let choiceTime { next = min(next, choiceTime) }
+        for time in [choiceTime, askTime, othersTime] { if let time { next = min(next, time) } }
         if let end { next = min(next, end) }
         return max(0.001, next.seconds(since: now))
     }
@@ -105,7 +113,7 @@ final class WatchView {
             let device = model.devices[id] ?? model.emptyDevice(id)
             text = DeviceScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(device, connection, at: now, size: size)
         } else {
-            text = FleetScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(model, connection, size: size)
+            text = FleetScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(model, connection, at: now, size: size)
         }
         if !screen.draw(text) { throw outputFailure() }
     }
@@ -151,8 +159,10 @@ final class WatchView {
         for report in reports {
             if case .message(let message) = report {
                 try handle(message, at: now)
-            } else if case .listening = report, isChoiceOpen {
-                choiceTime = now.advanced(bySeconds: WatchView.settlingTime)
+            } else if case .listening = report {
+                let settled = now.advanced(bySeconds: WatchView.settlingTime)
+                if isChoiceOpen { choiceTime = settled }
+                askTime = settled
             } else if let line = connection.update(with: report) {
                 try write(line)
             }
@@ -161,7 +171,9 @@ final class WatchView {
 
     private func handle(_ message: MQTTMessage, at now: Timestamp) throws(CommandFailure) {
         if format == .json, !Output.writes(json: WatchLines.json(message)) { throw outputFailure() }
-        guard let (id, change) = model.update(with: message, at: now), format == .lines, let device = model.devices[id]
+        let update = model.update(with: message, at: now)
+        if update != nil { connection.unknownDevice = nil }
+        guard let (id, change) = update, format == .lines, let device = model.devices[id]
         else {
             return
         }
@@ -184,6 +196,36 @@ final class WatchView {
         } catch {
             throw CommandFailure(error)
         }
+    }
+
+    // MARK: Asking
+
+    /// Asks devices that have not told their state, and looks for the others if the only device is unknown.
+    private func ask(at now: Timestamp) throws(CommandFailure) {
+        askTime = now.advanced(bySeconds: 1)
+        // JSON is what others publish, not what this program causes.
+        if format != .json { for id in requests.due(model, at: now) { listener.askForState(of: id) } }
+        guard let id = model.onlyDevice, !isKnown(id), connection.unknownDevice == nil, othersTime == nil else {
+            return
+        }
+        othersTime = now.advanced(bySeconds: WatchView.settlingTime)
+        do throws(RemoteDeviceError) {
+            try listener.listenForOthers()
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func isKnown(_ id: String) -> Bool { model.devices[id] != nil }
+
+    /// Says that the broker does not know the device, and which ones it knows.
+    private func reportUnknownDevice() throws(CommandFailure) {
+        othersTime = nil
+        guard let id = model.onlyDevice, !isKnown(id) else { return }
+        let text = RemoteDeviceError.unknownDevice(id, known: model.otherDevices.sorted())
+        connection.unknownDevice = text
+        isChanged = true
+        try write(text)
     }
 
     // MARK: Lines
