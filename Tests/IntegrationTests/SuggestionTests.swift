@@ -6,7 +6,7 @@ import Testing
 @Suite(.needsProgram) struct SuggestionTests {
     @Test(arguments: [
         (["wach"], "did you mean \"watch\"?"), (["fleet", "lsit"], "did you mean \"list\"?"),
-        (["demo", "--confg", "x"], "did you mean \"--config\"?"), (["simulate", "shaek"], "did you mean \"shake\"?"),
+        (["demo", "--brokre", "x"], "did you mean \"--broker\"?"), (["simulate", "shaek"], "did you mean \"shake\"?"),
         (["calibrate", "gyrp"], "did you mean \"gyro\"?"), (["tune", "tpa"], "did you mean \"tap\"?"),
         (["scan", "--driver", "mpu9250"], "did you mean \"mpu6050\"?"),
         (["scan", "--driver", "bmi16"], "did you mean \"bmi160\"?"),
@@ -19,11 +19,13 @@ import Testing
         #expect(program.errors.contains(suggestion), "\(program.errors)")
     }
 
-    @Test(.needsBroker) func suggestsDevice() async throws {
+    @Test(.needsBroker) func suggestsDeviceAndMovement() async throws {
         let rig = try await AgentRig()
         let broker = ["--broker", "mqtt://127.0.0.1:\(rig.broker.port)"]
         for (words, status, text) in [
-            (["fleet", "show", "dtu"], Int32(69), "did you mean \"dut\"?")
+            (["simulate", "shake", "--on", "dtu"], Int32(69), "it knows dut; did you mean \"dut\"?"),
+            (["simulate", "shaek", "--on", "dut"], 64, "did you mean \"shake\"?"),
+            (["fleet", "show", "dtu"], 69, "did you mean \"dut\"?"),
         ] {
             let program = try JostleProgram(words + broker)
             defer { program.kill() }

@@ -15,4 +15,11 @@ package struct Provenance: Equatable, Sendable {
     mutating func forget(below path: String) {
         positions = positions.filter { !$0.key.hasPrefix("\(path)[") }
     }
+
+    /// Removes the keys of a section, and the section itself if it is a list.
+    mutating func forget(section name: String) {
+        positions = positions.filter { key, _ in
+            key != name && !key.hasPrefix("\(name).") && !key.hasPrefix("\(name)[")
+        }
+    }
 }

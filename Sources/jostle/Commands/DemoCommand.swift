@@ -3,49 +3,55 @@ internal import JostleConfiguration
 internal import JostleMessages
 internal import MotionKit
 
-/// `jostle demo`: the agent with a view in the terminal; substitutes a missing sensor or broker.
+/// `jostle demo`: the agent with a live view; substitutes a missing sensor, and does not disturb the service.
 enum DemoCommand {
     static let usage = CommandUsage(
         name: "demo",
-        summary: "run with a live view; on a virtual sensor or a private broker if there is none",
+        summary: "run with a live view; on a virtual sensor if there is none, with a private broker",
+        details: """
+            A demonstration does not disturb the service on the same board: it has an id of its own, demo-…, a private
+            broker, temporary state, no actions and no Home Assistant discovery. Sensor, attitude and gestures are those
+            of the configuration of this board. If the chip is missing or in use, a virtual one replaces it.
+
+            With --broker or --set mqtt.broker=URL it publishes there; with --config FILE, everything but the id is that
+            of the file. Ctrl-C or q stops it. Without a terminal it prints lines.
+            """,
         options: CommandUsage.configurationOptions + [
-            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time")
+            BrokerArgument.option,
+            CommandUsage.Option(name: "for", value: "SECONDS", help: "stop after this time"),
         ])
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        var configuration = try Configuration.load(arguments)
-        let settings = configuration.settings
         let seconds = try arguments.seconds("for")
-        if settings.sensor.driver == .automatic {
-            let scan = SensorScan(bus: settings.sensor.bus, address: settings.sensor.address)
-            if scan.choice == nil, scan.kernelChoice == nil, settings.sensor.device == nil {
-                Output.line("No sensor: \(scan.explanation(in: .agent)).")
-                Output.line("Using a virtual MPU-6050 instead.")
-                configuration.settings.sensor.driver = .virtual
-            }
+        var configuration = try DemoConfiguration.load(arguments)
+        let isTold = configuration.loaded.isArgument("sensor.driver")
+        if let reason = DemoSensor.substitute(in: &configuration.loaded, isTold: isTold) {
+            configuration.notes += ["No sensor: \(reason).", "Using a virtual MPU-6050 instead."]
         }
-        do throws(AgentError) {
-            try LiveRun.run(configuration, for: seconds, signals: signals)
-        } catch {
-            throw CommandFailure(error)
-        }
+        try LiveRun.run(configuration, for: seconds, signals: signals)
     }
 }
 
-/// Runs the agent with a view in the terminal.
+/// Runs the agent with a view in the terminal and a temporary state directory.
 enum LiveRun {
     static func run(
-        _ configuration: LoadedConfiguration, for seconds: Double?, signals: SignalWaiter
-    ) throws(AgentError) {
-        var configuration = configuration
-        if configuration.settings.mqtt.broker == nil { configuration.settings.mqtt.broker = .embedded }
-        let view = TerminalView()
-        let agent = try Agent(
-            configuration: configuration, version: version, stateDirectory: Configuration.stateDirectory,
-            log: Log(level: min(.warning, configuration.settings.log.level.logLevel)), observer: view.observer)
-        view.begin(agent: agent)
-        try agent.run(for: seconds, signals: signals)
-        view.end()
+        _ configuration: DemoConfiguration, for seconds: Double?, signals: SignalWaiter
+    ) throws(CommandFailure) {
+        let loaded = configuration.loaded
+        for note in configuration.notes { Output.line(Glyphs.ofTerminal.clean(note)) }
+        let state = try RunState(nil, name: "demo")
+        defer { state.remove() }
+        let view = LiveView(prefix: loaded.settings.mqtt.prefix, notes: configuration.notes)
+        do throws(AgentError) {
+            let agent = try Agent(
+                configuration: loaded, version: version, stateDirectory: state.path,
+                log: Log(level: min(.warning, loaded.settings.log.level.logLevel)), observer: view.observer)
+            view.begin(agent: agent, isPrivate: loaded.settings.mqtt.broker == .embedded)
+            defer { view.end() }
+            try agent.run(for: seconds, signals: signals)
+        } catch {
+            throw CommandFailure(error)
+        }
     }
 }

@@ -11,7 +11,8 @@ enum SimulateCommand {
         summary: "move a virtual MPU-6050, to try gestures or the automations of a running agent",
         details: """
             Without --on, the command runs an agent of its own with the ordinary driver, pipeline and publisher; only
-            the chip is virtual. It publishes to mqtt.broker if that is configured, else to a private broker.
+            the chip is virtual. As jostle demo, it has an id of its own, temporary state and a private broker, unless
+            --broker, --set or --config says otherwise.
 
             With --on, the running agent ID is asked over mqtt.broker to simulate the movement once. Its handlers,
             actions and subscribers get the events, marked "simulated":true; its sensor, real gestures and attitude are
@@ -33,6 +34,7 @@ enum SimulateCommand {
             CommandUsage.Option(name: "once", help: "stop after the first round of the movement"),
             CommandUsage.Option(name: "on", value: "ID", help: "simulate inside the running agent with this device.id"),
             CommandUsage.Option(name: "count", value: "N", help: "with --on: repeat the movement N times"),
+            BrokerArgument.option,
         ])
 
     /// Seconds of rest at the beginning of every named trajectory; a run continues for as long after its first round.
@@ -40,27 +42,25 @@ enum SimulateCommand {
 
     static func run(_ arguments: Arguments) throws(CommandFailure) {
         let signals = SignalWaiter()
-        var configuration = try Configuration.load(arguments)
-        let settings = configuration.settings
         let trajectory = arguments.operand(0) ?? ""
         if let id = arguments.value("on") {
+            let overrides = BrokerArgument.overrides(arguments)
+            let settings = try Configuration.load(arguments, overrides: overrides).settings
             try runRemotely(trajectory, on: id, arguments, settings, signals)
             return
         }
         if arguments.value("count") != nil {
             throw CommandFailure(.usage, "--count needs --on; without --on the movement is repeated anyway")
         }
-        configuration.settings.sensor.driver = .virtual
-        configuration.settings.sensor.trajectory = trajectory
-        let seconds = try duration(of: trajectory, arguments)
-        warnAboutTapCounts(for: trajectory, settings)
-        do throws(AgentError) {
-            try LiveRun.run(configuration, for: seconds, signals: signals)
-        } catch {
-            // In a configuration an unknown trajectory is a configuration error; here it is a wrong operand.
-            if case .sensor(.unknownTrajectory) = error { throw CommandFailure(.usage, "\(error)") }
-            throw CommandFailure(error)
-        }
+        var configuration = try DemoConfiguration.load(arguments)
+        configuration.loaded.settings.sensor.driver = .virtual
+        configuration.loaded.settings.sensor.trajectory = trajectory
+        configuration.loaded.settings.imu.assumedIdentity = nil
+        // In a configuration an unknown trajectory is a configuration error; here it is a wrong operand.
+        let round = try loopDuration(of: trajectory)
+        let seconds = try duration(of: trajectory, round, arguments)
+        warnAboutTapCounts(for: trajectory, configuration.loaded.settings)
+        try LiveRun.run(configuration, for: seconds, signals: signals)
     }
 
     /// Warns that a double tap will be reported as two single taps, which is the default.
@@ -76,18 +76,23 @@ enum SimulateCommand {
         )
     }
 
-    /// The duration of a run without `--on`; `nil` if only a signal ends it.
-    private static func duration(of trajectory: String, _ arguments: Arguments) throws(CommandFailure) -> Double? {
-        let seconds = try arguments.seconds("for")
-        guard arguments.has("once") else { return seconds }
-        if seconds != nil { throw CommandFailure(.usage, "--once and --for exclude each other") }
-        let round: Double?
+    /// The duration of a round of the movement; `nil` if it has no end.
+    private static func loopDuration(of trajectory: String) throws(CommandFailure) -> Double? {
         do throws(SensorError) {
-            round = try SensorSelection.loopDuration(of: trajectory)
+            return try SensorSelection.loopDuration(of: trajectory)
         } catch {
             if case .unknownTrajectory = error { throw CommandFailure(.usage, error.withSuggestion) }
             throw CommandFailure(error)
         }
+    }
+
+    /// The duration of a run without `--on`; `nil` if only a signal ends it.
+    private static func duration(
+        of trajectory: String, _ round: Double?, _ arguments: Arguments
+    ) throws(CommandFailure) -> Double? {
+        let seconds = try arguments.seconds("for")
+        guard arguments.has("once") else { return seconds }
+        if seconds != nil { throw CommandFailure(.usage, "--once and --for exclude each other") }
         guard let round else {
             throw CommandFailure(.usage, "\(trajectory) has no end: use --for instead of --once")
         }

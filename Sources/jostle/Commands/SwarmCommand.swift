@@ -62,7 +62,7 @@ enum SwarmCommand {
         let seconds = try arguments.seconds("for")
         let configuration = try Configuration.load(
             arguments, overrides: BrokerArgument.overrides(arguments, replacesCommandBroker: false))
-        let state = try SwarmState(arguments.value("state"))
+        let state = try RunState(arguments.value("state"), name: "swarm")
         defer { state.remove() }
         let format: SwarmView.Format =
             arguments.has("json") ? .json : TerminalScreen.isAvailable ? .live : .events

@@ -10,11 +10,9 @@ enum Output {
 
     // MARK: Standard output
 
-    /// Writes a line: `text`, then `emphasis` in bold. If `replacesLive`, it overwrites the line that `live` wrote.
-    static func line(_ text: String = "", emphasis: String = "", replacesLive: Bool = false) {
-        var line = (replacesLive ? startOfLine : "") + ForeignText.oneLine(text)
-        if !emphasis.isEmpty { line += "\u{1B}[1m" + ForeignText.oneLine(emphasis) + "\u{1B}[0m" }
-        print(line)
+    /// Writes a line. If it `replacesLive`, it overwrites the line that `live` wrote.
+    static func line(_ text: String = "", replacesLive: Bool = false) {
+        print((replacesLive ? startOfLine : "") + ForeignText.oneLine(text))
     }
 
     /// Writes a text of several lines that includes its last line feed: a table, a help text.
@@ -62,6 +60,11 @@ enum Output {
     /// Writes lines to standard error, in one write(2).
     static func errors(_ lines: [String]) {
         _ = write(lines.map { ForeignText.oneLine($0) + "\n" }.joined(), to: STDERR_FILENO)
+    }
+
+    /// Writes lines to standard error that were held back. They were escaped when they were written.
+    static func errors(held bytes: [UInt8]) {
+        _ = write(ForeignText.lines(String(decoding: bytes, as: UTF8.self)), to: STDERR_FILENO)
     }
 
     /// Writes all of the text (write(2)); returns false, with errno set, on failure.

@@ -21,8 +21,9 @@ final class TerminalScreen {
         leave()
     }
 
-    /// Takes over the terminal: alternate screen, no cursor, no line wrap, no echo.
-    func enter() {
+    /// Takes over the terminal: alternate screen, no cursor, no line wrap, no echo. If it may not be suspended, the keys
+    /// for that (Ctrl-Z) and for a core dump (Ctrl-\) do nothing.
+    func enter(mayBeSuspended: Bool = true) {
         guard !isEntered else { return }
         isEntered = true
         shown = nil
@@ -31,6 +32,12 @@ final class TerminalScreen {
             settings = before
             var quiet = before
             quiet.c_lflag &= ~tcflag_t(ICANON | ECHO)
+            if !mayBeSuspended {
+                withUnsafeMutableBytes(of: &quiet.c_cc) { keys in
+                    // _POSIX_VDISABLE
+                    for key in [VSUSP, VQUIT] { keys[Int(key)] = 0 }
+                }
+            }
             tcsetattr(STDIN_FILENO, TCSANOW, &quiet)
         }
         _ = Output.writes(command: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
@@ -46,7 +53,10 @@ final class TerminalScreen {
     }
 
     /// The size of the window (ioctl TIOCGWINSZ); 80 by 24 if it is unknown.
-    var size: ScreenSize {
+    var size: ScreenSize { TerminalScreen.currentSize }
+
+    /// The size of the window at standard output.
+    static var currentSize: ScreenSize {
         var window = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
             return ScreenSize(columns: 80, rows: 24)

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// The directory below which the boards of a swarm keep their state. A temporary one is deleted by `remove`.
-struct SwarmState {
+/// The directory in which a run that is not the service keeps its state. A temporary one is deleted by `remove`.
+struct RunState {
     let path: String
     private let isTemporary: Bool
 
-    /// Creates the directory, or a temporary one (mkdtemp(3)) if `path` is `nil`.
+    /// Creates the directory, or a temporary one (mkdtemp(3)) with `name` in its name if `path` is `nil`.
     ///
     /// - Throws: status 73 if that is not possible.
-    init(_ path: String?) throws(CommandFailure) {
+    init(_ path: String?, name: String) throws(CommandFailure) {
         guard let path else {
             let base = Configuration.variable("TMPDIR") ?? "/tmp"
-            var template = Array("\(base)/jostle-swarm-XXXXXX".utf8CString)
+            var template = Array("\(base)/jostle-\(name)-XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else {
                 throw CommandFailure(
                     .cannotCreate, "cannot create a directory for the state in \(base): \(systemMessage(errno))")

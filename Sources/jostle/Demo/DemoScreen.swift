@@ -1,0 +1,46 @@
+internal import JostleOperator
+internal import MotionCore
+
+/// The screen of a demonstration: that of `jostle watch`, and below it the command with which to subscribe.
+struct DemoScreen {
+    let glyphs: Glyphs
+    /// Formats milliseconds since 1970 as the time of day.
+    let timeOfDay: (Int64) -> String
+
+    /// The screen's lines, cut to the size of the window. The command stays in view while the window has room for it and
+    /// for three more lines.
+    func lines(
+        _ device: WatchedDevice, _ connection: ConnectionStatus, listen: String, notes: [String], at now: Timestamp,
+        size: ScreenSize
+    ) -> [ScreenLine] {
+        let command = DemoScreen.wrapped(listen, columns: size.columns).map { ScreenLine(glyphs.clean($0), .bold) }
+        let title = ScreenLine(glyphs.clean("Listen from another terminal (Ctrl-C or q stops):"), .dim)
+        var footer = notes.suffix(2).map { ScreenLine(glyphs.clean($0), .warning) } + [title] + command
+        // A small window keeps the command and leaves out what explains it.
+        if size.rows < footer.count + 14 { footer = command }
+        if size.rows < footer.count + 3 { footer = [] }
+        let room = ScreenSize(columns: size.columns, rows: size.rows - footer.count)
+        var lines = DeviceScreen(glyphs: glyphs, timeOfDay: timeOfDay).lines(device, connection, at: now, size: room)
+        while !footer.isEmpty, lines.count < room.rows { lines.append(ScreenLine("")) }
+        return lines + footer.map { ScreenLine(glyphs.cut($0.text, size.columns), $0.style) }
+    }
+
+    /// A command on lines of at most `columns`, continued as a shell does, so that it can be copied. A word that is
+    /// longer is not divided.
+    static func wrapped(_ command: String, columns: Int) -> [String] {
+        guard command.count > columns else { return [command] }
+        var lines: [String] = []
+        var line = ""
+        for word in command.split(separator: " ").map(String.init) {
+            if line.isEmpty {
+                line = word
+            } else if line.count + 1 + word.count + 2 <= columns {
+                line += " " + word
+            } else {
+                lines.append(line + " \\")
+                line = "  " + word
+            }
+        }
+        return lines + [line]
+    }
+}

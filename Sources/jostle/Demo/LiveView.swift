@@ -1,0 +1,110 @@
+internal import JostleAgent
+internal import JostleMessages
+internal import MosquittoClient
+internal import MotionCore
+internal import MotionKit
+internal import Synchronization
+
+/// A live view of an agent in the same process: a screen on a terminal that supports it, else lines.
+final class LiveView: Sendable {
+    private let prefix: String
+    private let notes: [String]
+    private let glyphs = Glyphs.ofTerminal
+    private let state = Mutex(State())
+
+    private struct State {
+        var format: Format?
+    }
+
+    /// What the view writes.
+    private enum Format {
+        case screen(LiveScreen)
+        case lines(LiveLines)
+    }
+
+    /// Creates a view of an agent whose topics begin with `prefix`. The `notes` say what differs from the configuration.
+    init(prefix: String, notes: [String]) {
+        self.prefix = prefix
+        self.notes = notes
+    }
+
+    /// The callbacks through which the agent updates the view.
+    var observer: Agent.Observer {
+        var observer = Agent.Observer()
+        observer.motion = { [self] in show(.motion($0)) }
+        observer.gesture = { [self] in show(.gesture($0)) }
+        observer.sensor = { [self] in show(.sensor($0)) }
+        observer.connection = { [self] in show(.connection($0)) }
+        return observer
+    }
+
+    /// Prints the sensor, the broker and how to subscribe, and takes over the terminal. `isPrivate` says that the broker
+    /// is one that only this machine reaches.
+    func begin(agent: Agent, isPrivate: Bool) {
+        let introduction = Introduction(
+            sensor: agent.sensorTitle, broker: agent.brokers.first, isPrivate: isPrivate, topics: agent.topics)
+        let (glyphs, prefix, notes, id) = (self.glyphs, self.prefix, self.notes, agent.id)
+        Output.text(introduction.lines.map { glyphs.clean($0) + "\n" }.joined() + "\n")
+        Output.flush()
+        let usesScreen = TerminalScreen.isAvailable
+        state.withLock { state in
+            state.format =
+                usesScreen
+                ? .screen(
+                    LiveScreen(id: id, prefix: prefix, glyphs: glyphs, introduction: introduction, notes: notes))
+                : .lines(LiveLines(glyphs: glyphs))
+        }
+    }
+
+    /// Restores the terminal.
+    func end() {
+        state.withLock { state in
+            if case .screen(let screen)? = state.format { screen.end() }
+            state.format = nil
+        }
+        Output.flush()
+    }
+
+    private func show(_ change: LiveChange) {
+        state.withLock { state in
+            switch state.format {
+            case .screen(let screen): screen.show(change)
+            case .lines(var lines):
+                lines.show(change)
+                state.format = .lines(lines)
+            case nil: break
+            }
+        }
+    }
+}
+
+/// What an agent in the same process reports to a view.
+enum LiveChange: Sendable {
+    case motion(MotionState)
+    case gesture(GestureEvent)
+    case sensor(SensorEvent)
+    case connection(Agent.ConnectionChange)
+}
+
+/// What a demonstration says about itself: which sensor and broker it uses, and how to subscribe.
+struct Introduction {
+    /// The command that subscribes to the gestures.
+    let listen: String
+    let sensor: String
+    let lines: [String]
+
+    init(sensor: String, broker: BrokerAddress?, isPrivate: Bool, topics: Topics) {
+        let host = broker?.host ?? "localhost"
+        let port = broker.map { " -p \($0.port)" } ?? ""
+        let tls = broker?.usesTLS == true ? " --capath /etc/ssl/certs" : ""
+        listen = "mosquitto_sub -h \(host)\(port)\(tls) -v -t '\(topics.events)#'"
+        self.sensor = sensor
+        let place = isPrivate ? ", for programs on this machine only" : ""
+        lines = [
+            "Sensor: \(sensor)",
+            "Broker: \(broker.map { "\($0)" } ?? "none")\(place)",
+            "Listen: \(listen)",
+            "Press Ctrl-C to stop.",
+        ]
+    }
+}

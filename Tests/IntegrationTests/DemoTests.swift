@@ -1,0 +1,160 @@
+import BrokerTestSupport
+import Foundation
+import MosquittoClient
+import Testing
+
+/// Requirement: a demonstration disturbs neither the service on the same board nor anybody at its broker, and shows what
+/// happens on any terminal.
+@Suite(.needsBroker) struct DemoTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// The configuration of a board whose rule switches a lamp.
+    private func board(_ port: UInt16, _ more: String = "") throws -> [String: String] {
+        try directory.write(
+            """
+            device: { id: lamp }
+            mqtt: { broker: "mqtt://127.0.0.1:\(port)" }
+            sensor: { driver: virtual, trajectory: shake, rate: 50 Hz }
+            actions: [{ on: shake, publish: { topic: lamp/set, payload: TOGGLE } }]
+            \(more)
+            """, to: "board.yaml")
+        return ["JOSTLE_CONFIG": directory.path("board.yaml"), "TMPDIR": directory.path("")]
+    }
+
+    @Test func staysAwayFromTheBroker() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        for words in [["demo"], ["simulate", "shake"]] {
+            let program = try JostleProgram(words + ["--for", "6"], environment: try board(broker.port))
+            defer { program.kill() }
+            #expect(await program.exitStatus() == 0, "\(program.errors)")
+            #expect(program.output.contains("shake began, axis x"), "\(program.output)")
+            let listen = try #require(
+                program.output.firstMatch(of: /-p (\d+) -v -t 'jostle\/(demo-[A-Za-z0-9_-]+)\/event\/#'/))
+            #expect(listen.1 != "\(broker.port)" && listen.2 != "lamp")
+            #expect(program.output.contains("on this machine only"))
+        }
+        #expect(observer.all.isEmpty, "\(observer.topics)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.path(""))
+        #expect(left == ["board.yaml"], "the state is not temporary: \(left)")
+    }
+
+    @Test func publishesWhereItIsTold() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let program = try JostleProgram(
+            ["demo", "--for", "30", "--broker", "mqtt://127.0.0.1:\(broker.port)"],
+            environment: try board(broker.port, "home_assistant: { discovery: true }"))
+        defer { program.kill() }
+        #expect(await observer.sees { o in o.topics.contains { $0.hasSuffix("/event/shake") } }, "\(program.errors)")
+        #expect(await program.terminate() == 0)
+        let roots = Set(observer.topics.map { $0.split(separator: "/").prefix(2).joined(separator: "/") })
+        #expect(roots.count == 1 && roots.first?.hasPrefix("jostle/demo-") == true, "\(roots)")
+        let events = observer.all.filter { $0.topic.hasSuffix("/event/shake") }
+        for event in events {
+            let object = try #require(try JSON.object(String(decoding: event.payload, as: UTF8.self)))
+            #expect(object["simulated"] as? Bool == true, "\(object)")
+        }
+    }
+
+    @Test(.needsFakeAdapter) func leavesTheChipToTheService() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let observer = try await Observer(broker.port)
+        let bus = try FakeBus()
+        let agent = try JostleProgram.agent(
+            broker: broker.port, ["sensor.bus=\(bus.path)", "sensor.rate=50Hz"], fake: (bus.path, ""))
+        defer { agent.kill() }
+        #expect(await observer.sees { !$0.messages("attitude").isEmpty }, "\(agent.errors)")
+        for driver in ["auto", "mpu6050"] {
+            let file = directory.path("\(driver).yaml")
+            try directory.write("sensor: { driver: \(driver), bus: \"\(bus.path)\" }\n", to: "\(driver).yaml")
+            let demo = try JostleProgram(
+                ["demo", "--for", "2"], environment: ["JOSTLE_CONFIG": file], fake: (bus.path, ""))
+            defer { demo.kill() }
+            #expect(await demo.exitStatus() == 0, "\(demo.errors)")
+            #expect(demo.output.hasPrefix("No sensor: "), "\(demo.output)")
+            #expect(demo.output.contains("jostle (process \(agent.processIdentifier)) uses it"), "\(demo.output)")
+            #expect(demo.output.contains("Sensor: virtual MPU-6050 (demo)"), "\(demo.output)")
+        }
+        #expect(agent.isRunning)
+    }
+
+    /// The file of the service may be read by the service only.
+    @Test func unusableConfigurationIsNamed() async throws {
+        try directory.write("sensor: { raet: 5 }\n", to: "wrong.yaml")
+        let outcome = try await jostle(
+            "demo", "--for", "1", "--set", "sensor.driver=virtual",
+            environment: ["JOSTLE_CONFIG": directory.path("wrong.yaml")])
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.output.hasPrefix("The configuration of this board is not used: "), "\(outcome.output)")
+        let told = try await jostle("demo", "--for", "1", "--config", directory.path("wrong.yaml"))
+        #expect(told.status == 78, "\(told)")
+    }
+
+    // MARK: The terminal
+
+    private func demo(on terminal: Terminal, _ environment: String...) throws -> ChildProcess {
+        try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\" 2>\"$0\"", terminal.path, "JOSTLE_CONFIG=/dev/null",
+            ] + environment + [
+                Products.program.path, "demo", "--set", "sensor.driver=virtual", "--set", "sensor.rate=50Hz",
+                "--set", "sensor.trajectory=shake", "--for", "100",
+            ], in: directory, errors: directory.path("errors"))
+    }
+
+    @Test func showsHorizonAndCommandInAnyWindow() async throws {
+        let terminal = try Terminal()
+        try terminal.resize(columns: 80, rows: 24)
+        let child = try demo(on: terminal, "LC_ALL=C.UTF-8", "TERM=xterm")
+        defer {
+            kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        let hasAll = { (texts: [String]) in texts.allSatisfy { text in terminal.rows.contains { $0.contains(text) } } }
+        #expect(
+            await eventually {
+                hasAll([
+                    "● online", "▼", "mosquitto_sub -h 127.0.0.1", "/event/#'", "shake     began", "virtual MPU-6050",
+                ])
+            }, "\(terminal.rows)")
+        #expect(!terminal.echoes)
+        try terminal.resize(columns: 50, rows: 20)
+        #expect(await eventually { terminal.rows.allSatisfy { $0.count <= 50 } && hasAll(["mosquitto_sub", "roll "]) })
+        terminal.write("q")
+        #expect(
+            await eventually {
+                _ = terminal.text; return child.exitStatus() != nil
+            })
+        #expect(child.exitStatus() == 0 && terminal.echoes)
+        #expect(terminal.text.hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"), "\(terminal.text.suffix(60))")
+    }
+
+    @Test func usesOnlyWhatTheTerminalCanShow() async throws {
+        for environment in [["LC_ALL=C", "TERM=xterm"], ["LC_ALL=C", "TERM=dumb"]] {
+            let terminal = try Terminal()
+            try terminal.resize(columns: 60, rows: 20)
+            let child = try demo(on: terminal, environment[0], environment[1])
+            defer {
+                kill(child.identifier, SIGKILL)
+                child.wait()
+            }
+            #expect(
+                await eventually {
+                    terminal.text.contains(environment[1] == "TERM=dumb" ? "attitude" : "shake     began")
+                }, "\(terminal.text)")
+            #expect(terminal.text.utf8.allSatisfy { $0 < 0x80 }, "\(terminal.text)")
+            guard environment[1] == "TERM=dumb" else { continue }
+            #expect(!terminal.text.contains("\u{1B}"), "\(terminal.text)")
+            let attitudes = terminal.text.split(whereSeparator: \.isNewline).filter { $0.contains("attitude") }
+            #expect(!attitudes.isEmpty && attitudes.allSatisfy { $0.count <= 60 }, "\(attitudes)")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import JostleConfiguration
+import JostleMessages
+import JostleOperator
+import MosquittoClient
+import MotionCore
+import Testing
+
+@testable import jostle
+
+/// Requirement: a demonstration is never taken for the device, and shows how to subscribe in a window of any size.
+@Suite struct DemoTests {
+    private static let command = "mosquitto_sub -h 127.0.0.1 -p 48003 -v -t 'jostle/demo-raspberrypi-fda4/event/#'"
+
+    @Test func hasAnIdOfItsOwn() {
+        #expect(DemoConfiguration.id(board: "pi-1234", others: ["lamp"]) == "demo-pi-1234")
+        #expect(DemoConfiguration.id(board: "pi", others: ["demo-pi"]) == "demo-pi-2")
+        #expect(DemoConfiguration.id(board: "pi", others: ["demo-pi", "demo-pi-2"]) == "demo-pi-3")
+        let long = DemoConfiguration.id(board: String(repeating: "x", count: 64), others: [])
+        #expect(JostleSettings.Device.isID(long))
+    }
+
+    private func loaded(_ overrides: String...) throws -> LoadedConfiguration {
+        try LoadedConfiguration(settings: JostleSettings(), provenance: Provenance()).overridden(by: overrides)
+    }
+
+    @Test func isPrivateUnlessTold() throws {
+        let plain = DemoConfiguration(try loaded(), isTold: { _ in false }).loaded.settings
+        #expect(plain.mqtt.broker == .embedded && !plain.homeAssistant.discovery && plain.sensor.isEnabled)
+        #expect(plain.device.id?.hasPrefix("demo-") == true && plain.device.id != DeviceName.ofThisMachine())
+        let words = try loaded(
+            "device.id=desk", "mqtt.broker=mqtt://hall", "home_assistant.discovery=true", "sensor.enabled=false")
+        let told = DemoConfiguration(words, isTold: words.isArgument).loaded.settings
+        #expect(told.device.id == "desk" && told.mqtt.broker != .embedded && told.homeAssistant.discovery)
+        #expect(!told.sensor.isEnabled)
+    }
+
+    @Test func continuesCommandAsAShellDoes() {
+        #expect(DemoScreen.wrapped(Self.command, columns: 100) == [Self.command])
+        for columns in [20, 40, 50, 60, 79] {
+            let lines = DemoScreen.wrapped(Self.command, columns: columns)
+            #expect(lines.dropLast().allSatisfy { $0.hasSuffix(" \\") } && lines.count > 1)
+            let joined = lines.map { $0.hasSuffix(" \\") ? String($0.dropLast(2)) : $0 }
+                .map { $0.drop { $0 == " " } }.joined(separator: " ")
+            #expect(joined == Self.command, "\(lines)")
+            // Only a word that is longer than the window exceeds it.
+            #expect(lines.allSatisfy { $0.count <= columns || !$0.drop { $0 == " " }.dropLast(2).contains(" ") })
+        }
+    }
+
+    private func screen(_ columns: Int, _ rows: Int, isUnicode: Bool = true) -> [ScreenLine] {
+        var model = WatchModel(prefix: "jostle", onlyDevice: "demo")
+        let start = Timestamp(nanoseconds: 0)
+        for (topic, text) in [
+            ("availability", "online"), ("attitude", #"{"roll":12.3,"pitch":-14.56,"yaw":78.9}"#),
+            ("health", #"{"sensor":"virtual MPU-6050 (demo)","sensor_state":"streaming"}"#),
+            ("event/shake", #"{"id":"1","t":1795182603123,"gesture":"shake","phase":"began","strength":14.2}"#),
+        ] {
+            _ = model.update(with: MQTTMessage(topic: "jostle/demo/\(topic)", text: text), at: start)
+        }
+        return DemoScreen(glyphs: Glyphs(isUnicode: isUnicode), timeOfDay: { _ in "13:50:03" }).lines(
+            model.devices["demo"] ?? model.emptyDevice("demo"), ConnectionStatus(), listen: Self.command,
+            notes: ["No sensor: it is in use.", "Using a virtual MPU-6050 instead."], at: start,
+            size: ScreenSize(columns: columns, rows: rows))
+    }
+
+    @Test func keepsCommandInView() {
+        let large = screen(79, 24).map(\.text)
+        #expect(large.count == 24 && large.contains { $0.contains("▼") } && large.contains { $0.contains("shake ") })
+        #expect(large[20] == "Using a virtual MPU-6050 instead." && large[21].hasPrefix("Listen from another"))
+        #expect(
+            large[22...] == [
+                "mosquitto_sub -h 127.0.0.1 -p 48003 -v -t \\", "  'jostle/demo-raspberrypi-fda4/event/#'",
+            ])
+        let small = screen(44, 10).map(\.text)
+        #expect(
+            small.suffix(2) == [
+                "mosquitto_sub -h 127.0.0.1 -p 48003 -v -t \\", "  'jostle/demo-raspberrypi-fda4/event/#'",
+            ])
+        #expect(small.contains { $0.hasPrefix("roll 12.3°") }, "\(small)")
+    }
+
+    @Test(arguments: [0, 1, 5, 20, 44, 60, 79, 80, 200], [0, 1, 2, 3, 5, 9, 14, 18, 24, 60])
+    func neverExceedsWindow(columns: Int, rows: Int) {
+        for isUnicode in [true, false] {
+            let lines = screen(columns, rows, isUnicode: isUnicode)
+            #expect(lines.count <= rows && lines.allSatisfy { $0.text.count <= columns })
+            if !isUnicode { #expect(lines.allSatisfy { $0.text.utf8.count == $0.text.count }) }
+        }
+    }
+}
