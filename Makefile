@@ -116,7 +116,7 @@ install: ## Install the program and its service (as root, after `make build`)
 	install -m 644 $(addprefix config/,$(references)) $(DESTDIR)$(datadir)/
 	ln -sf $(addprefix $(datadir)/,$(references)) $(DESTDIR)$(sysconfdir)/jostle/
 	install -m 644 config/examples/*.yaml $(DESTDIR)$(datadir)/examples/
-	for file in $(shell find deploy/home-assistant -type f 2>/dev/null); do \
+	for file in $(shell find deploy/home-assistant -type f); do \
 	    install -m 644 -D $$file $(DESTDIR)$(datadir)/$${file#deploy/} || exit 1; \
 	done
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
