@@ -120,7 +120,7 @@ install: ## Install the program and its service (as root, after `make build`)
 	    install -m 644 -D $$file $(DESTDIR)$(datadir)/$${file#deploy/} || exit 1; \
 	done
 	install -m 644 config/mosquitto/jostle.conf config/mosquitto/acl $(DESTDIR)$(docdir)/mosquitto/
-	install -m 644 docs/*.md $(DESTDIR)$(docdir)/
+	install -m 644 docs/*.md docs/wiring.svg $(DESTDIR)$(docdir)/
 	@test -e $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml \
 	    && echo 'Kept $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml.' \
 	    || install -v -m 640 $(CONFIGURATION) $(DESTDIR)$(sysconfdir)/jostle/jostle.yaml
