@@ -72,6 +72,19 @@ import Testing
         #expect(count > 50)
     }
 
+    /// Without a host, they use a broker on the reader's own machine, where there is often none.
+    @Test func mosquittoCommandsNameTheBroker() throws {
+        var count = 0
+        for command in try Documentation.pages().flatMap(ShellCommand.all) {
+            guard ["mosquitto_pub", "mosquitto_sub"].contains(command.words.first) else { continue }
+            // The name of a program alone is no command.
+            if command.isMention, command.words.count == 1 { continue }
+            count += 1
+            #expect(command.words.contains("-h"), "\(command.place): \(command.words.joined(separator: " ")) has no -h")
+        }
+        #expect(count > 5)
+    }
+
     /// Options that the text mentions without their command: `--explain`.
     @Test func mentionedOptionsExist() throws {
         let options = Set(usages.values.flatMap(\.options.keys))
