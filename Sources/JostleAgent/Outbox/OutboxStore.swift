@@ -5,7 +5,8 @@ internal import SQLiteDatabase
 /// Writes the outbox's database: unacknowledged messages, and gestures that have begun and not yet ended.
 ///
 /// It uses a write-ahead log and does not sync at every commit. Committed data survives the end of the process, however
-/// it ends; a power cut may lose the last moments. Nothing is written unless something changed.
+/// it ends. A power cut may lose what the kernel has not written to the disk: about the last half minute. Nothing is
+/// written unless something changed.
 ///
 /// Two operations wait for the disk: the checkpoint, which copies the log to the database, and the restart of the log.
 /// On an SD card they take tenths of a second, so both are done when the owner knows that no message is waiting.
