@@ -72,6 +72,7 @@ deb: build ## Build the Debian package of this suite into .build/packages
 	@Scripts/build-deb
 
 deb-arm64: ## Build the arm64 package for Debian 13 and Raspberry Pi OS on a PC into .build/packages
+	@Scripts/setup cross
 	@deploy/cross/fetch $(CROSS)
 	@deploy/cross/build $(CROSS)
 	@Scripts/build-deb --binary .build/arm64/release/jostle --suite 13 --sysroot $(CROSS)/sysroot
