@@ -24,15 +24,29 @@ extension FileContents {
         try synchronise(directory)
     }
 
+    /// Who gets a new file.
+    package struct Owner: Equatable, Sendable {
+        package var user: UInt32
+        package var group: UInt32
+
+        package init(user: UInt32, group: UInt32) {
+            self.user = user
+            self.group = group
+        }
+    }
+
     /// Creates a file with these permissions, whatever the umask, and syncs it and its directory (open(2), write(2),
-    /// fsync(2)).
+    /// fsync(2)). Only root may give it to another owner (fchown(2)).
     ///
     /// - Throws: the failure: `EEXIST` if there is a file already.
-    package static func create(_ path: String, with contents: [UInt8], mode: UInt32) throws(SystemFailure) {
+    package static func create(
+        _ path: String, with contents: [UInt8], mode: UInt32, owner: Owner? = nil
+    ) throws(SystemFailure) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode) & 0o600)
         guard file >= 0 else { throw SystemFailure(code: errno) }
         do throws(SystemFailure) {
             defer { _ = close(file) }
+            if let owner, fchown(file, owner.user, owner.group) != 0 { throw SystemFailure(code: errno) }
             guard fchmod(file, mode_t(mode)) == 0 else { throw SystemFailure(code: errno) }
             try write(contents, to: file)
         } catch {

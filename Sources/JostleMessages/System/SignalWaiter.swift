@@ -49,6 +49,14 @@ package struct SignalWaiter: Sendable {
     /// - Returns: whether a signal arrived.
     package func wait(seconds: Double) -> Bool { take(seconds: seconds) > 0 }
 
+    /// Whether one of the signals has arrived and waits to be taken: sigpending(2).
+    package var isPending: Bool {
+        var pending = sigset_t()
+        sigemptyset(&pending)
+        sigpending(&pending)
+        return [SIGTERM, SIGINT, SIGHUP].contains { sigismember(&pending, $0) == 1 }
+    }
+
     /// The next of the signals, at the latest after `seconds`; not positive if none arrived.
     private func take(seconds: Double) -> Int32 {
         var set = signals

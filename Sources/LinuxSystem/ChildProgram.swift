@@ -1,0 +1,176 @@
+internal import CLinuxSystem
+internal import Glibc
+
+/// Runs another program to its end and takes what it prints: posix_spawnp(3), poll(2), waitpid(2).
+package struct ChildProgram: Sendable {
+    /// How a run ended.
+    package enum End: Equatable, Sendable {
+        case exited(Int32)
+        case killed(signal: Int32)
+        /// It did not end in time, or the caller was interrupted, and it was killed.
+        case stopped
+    }
+
+    /// What a program printed, and how it ended. Invalid UTF-8 is replaced.
+    package struct Outcome: Equatable, Sendable {
+        package var output: String
+        package var errors: String
+        package var end: End
+        /// Whether it printed more than was kept.
+        package var isCut: Bool
+    }
+
+    private let path: String
+    private let arguments: [String]
+
+    /// A program with its arguments. A name without a slash is searched for in `PATH`.
+    package init(_ path: String, _ arguments: [String]) {
+        self.path = path
+        self.arguments = arguments
+    }
+
+    /// Runs it without input and in English, and keeps the first `limit` bytes of each output. What it starts is killed
+    /// with it if it does not end within `seconds`, or as soon as `isInterrupted` returns true.
+    ///
+    /// - Throws: if it cannot be started: `ENOENT` if there is no such program.
+    package func run(
+        within seconds: Double, limit: Int = 1 << 16, isInterrupted: () -> Bool = { false }
+    ) throws(SystemFailure) -> Outcome {
+        // Sockets, because their descriptors are closed in other children from the start.
+        let (output, outputEnd) = try ChildProgram.channel()
+        defer { close(output) }
+        let (errors, errorsEnd): (Int32, Int32)
+        do throws(SystemFailure) { (errors, errorsEnd) = try ChildProgram.channel() } catch {
+            close(outputEnd)
+            throw error
+        }
+        defer { close(errors) }
+        var process = pid_t()
+        let code = spawn(&process, outputEnd, errorsEnd)
+        close(outputEnd)
+        close(errorsEnd)
+        guard code == 0 else { throw SystemFailure(code: code) }
+        var readers = [OutputReader(output, limit: limit), OutputReader(errors, limit: limit)]
+        let end = ChildProgram.wait(for: process, &readers, seconds, isInterrupted)
+        return Outcome(
+            output: String(decoding: readers[0].bytes, as: UTF8.self),
+            errors: String(decoding: readers[1].bytes, as: UTF8.self), end: end,
+            isCut: readers.contains { $0.isCut })
+    }
+
+    private static func channel() throws(SystemFailure) -> (mine: Int32, its: Int32) {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw SystemFailure(code: errno) }
+        return (ends[0], ends[1])
+    }
+
+    /// - Returns: 0, or the errno of the failure.
+    private func spawn(_ process: inout pid_t, _ output: Int32, _ errors: Int32) -> Int32 {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // This process may block some signals, and ignore SIGPIPE.
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        posix_spawnattr_setsigmask(&attributes, &blocked)
+        var ordinary = sigset_t()
+        sigemptyset(&ordinary)
+        sigaddset(&ordinary, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &ordinary)
+        // A process group of its own, which can be killed as a whole.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = [POSIX_SPAWN_SETSIGMASK, POSIX_SPAWN_SETSIGDEF, POSIX_SPAWN_SETPGROUP]
+        posix_spawnattr_setflags(&attributes, flags.reduce(0) { $0 | Int16($1) })
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        var variables = ChildProgram.environment() + [nil]
+        defer { for pointer in words + variables { free(pointer) } }
+        return posix_spawnp(&process, path, &actions, &attributes, &words, &variables)
+    }
+
+    /// The variables of this process, with messages in English.
+    private static func environment() -> [UnsafeMutablePointer<CChar>?] {
+        var variables: [UnsafeMutablePointer<CChar>?] = [strdup("LC_ALL=C.UTF-8")]
+        var next = environ
+        while let variable = next.pointee {
+            if strncmp(variable, "LC_ALL=", 7) != 0 { variables.append(strdup(variable)) }
+            next += 1
+        }
+        return variables
+    }
+
+    private static func wait(
+        for process: pid_t, _ readers: inout [OutputReader], _ seconds: Double, _ isInterrupted: () -> Bool
+    ) -> End {
+        let deadline = now() + seconds
+        var end: End?
+        // When a program has ended, what it started may keep its output open.
+        var lastByte = now()
+        while true {
+            var entries = readers.map { pollfd(fd: $0.isOpen ? $0.descriptor : -1, events: Int16(POLLIN), revents: 0) }
+            _ = poll(&entries, nfds_t(entries.count), 20)
+            for index in entries.indices where entries[index].revents != 0 {
+                readers[index].read()
+                lastByte = now()
+            }
+            if end == nil {
+                var status: Int32 = 0
+                if waitpid(process, &status, WNOHANG) == process {
+                    end = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
+                }
+            }
+            if let end, !readers.contains(where: \.isOpen) || now() - lastByte > 0.2 { return end }
+            guard now() < deadline, !isInterrupted() else {
+                kill(-process, SIGKILL)
+                guard let end else {
+                    var status: Int32 = 0
+                    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+                    return .stopped
+                }
+                return end
+            }
+            // Without open outputs, poll would return at once until the program has ended.
+            if !readers.contains(where: \.isOpen) { usleep(10_000) }
+        }
+    }
+
+    private static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// The beginning of what arrives at a descriptor.
+private struct OutputReader {
+    let descriptor: Int32
+    private let limit: Int
+    private(set) var bytes: [UInt8] = []
+    private(set) var isOpen = true
+    private(set) var isCut = false
+
+    init(_ descriptor: Int32, limit: Int) {
+        self.descriptor = descriptor
+        self.limit = limit
+    }
+
+    /// Reads once. What is beyond the limit is dropped, so that the program does not wait.
+    mutating func read() {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        if count < 0, errno == EINTR || errno == EAGAIN { return }
+        guard count > 0 else {
+            isOpen = false
+            return
+        }
+        let kept = min(count, limit - bytes.count)
+        bytes += buffer.prefix(kept)
+        isCut = isCut || kept < count
+    }
+}
