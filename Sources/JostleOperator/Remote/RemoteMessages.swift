@@ -11,9 +11,13 @@ package struct RemoteAnswer: Sendable {
     package let error: String?
     package let message: String?
 
+    /// The whole answer, JSON.
+    package let payload: [UInt8]
+
     private let tree: ConfigurationNode
 
     init(_ payload: [UInt8]) throws(RemoteDeviceError) {
+        self.payload = payload
         do throws(ConfigurationProblem) {
             tree = try JSONReader.read(payload, source: .message("answer"))
         } catch {

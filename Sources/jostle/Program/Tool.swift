@@ -102,6 +102,7 @@ extension Command {
             Command(usage: NoiseCommand.usage, run: NoiseCommand.run),
             Command(usage: CheckConfigCommand.usage, run: CheckConfigCommand.run),
             ConfigCommand.command,
+            Command(usage: SupportCommand.usage, run: SupportCommand.run),
             FleetCommand.command,
             Command(usage: CompleteCommand.usage, run: CompleteCommand.run),
             Command(usage: ManualCommand.usage, run: ManualCommand.run),
