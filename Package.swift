@@ -145,8 +145,8 @@ let package = Package(
         .testTarget(
             name: "JostleTests",
             dependencies: [
-                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSystem",
-                "MosquittoClient", "MotionCore", "jostle",
+                "BrokerTestSupport", "JostleConfiguration", "JostleMessages", "JostleOperator", "LinuxSensors",
+                "LinuxSystem", "MosquittoClient", "MotionCore", "jostle",
             ]),
         .testTarget(
             name: "DocumentationTests", dependencies: ["BrokerTestSupport", "JostleConfiguration", "jostle"]),

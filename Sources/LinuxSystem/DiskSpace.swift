@@ -10,6 +10,13 @@ package struct DiskSpace: Equatable, Sendable {
     package let freeFiles: UInt64?
     package let isReadOnly: Bool
 
+    package init(free: Double, total: Double, freeFiles: UInt64?, isReadOnly: Bool) {
+        self.free = free
+        self.total = total
+        self.freeFiles = freeFiles
+        self.isReadOnly = isReadOnly
+    }
+
     /// That of the file system that contains `path`.
     ///
     /// - Throws: if there is no such file or directory.

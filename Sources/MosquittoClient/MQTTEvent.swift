@@ -115,6 +115,10 @@ package struct MQTTStatistics: Equatable, Sendable {
     package var rejected: UInt64 = 0
     package var undelivered: UInt64 = 0
 
+    /// The acknowledged messages to whose topics nobody subscribed, by the broker's account. Only MQTT 5 brokers can say
+    /// so, and not all of them do.
+    package var unmatched: UInt64 = 0
+
     /// Messages received from the broker.
     package var received: UInt64 = 0
 

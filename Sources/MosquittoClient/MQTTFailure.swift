@@ -75,6 +75,9 @@ package struct MQTTReason: RawRepresentable, Hashable, Sendable, CustomStringCon
         self.rawValue = rawValue
     }
 
+    /// The PUBACK of a message to whose topic nobody subscribes (MQTT 5, 3.4.2.1). It is not a failure.
+    static let noMatchingSubscribers: Int32 = 0x10
+
     package static let unspecified = MQTTReason(rawValue: 0x80)
     package static let unsupportedProtocolVersion = MQTTReason(rawValue: 0x84)
     package static let clientIDNotValid = MQTTReason(rawValue: 0x85)

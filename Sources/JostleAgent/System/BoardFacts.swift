@@ -1,15 +1,15 @@
 internal import LinuxSystem
 
 /// The board's model and serial number, from the device tree or, on a PC, from the firmware (DMI).
-struct BoardFacts: Equatable, Sendable {
+package struct BoardFacts: Equatable, Sendable {
     /// For example `Raspberry Pi Zero 2 W Rev 1.0`.
-    var model: String?
+    package var model: String?
 
     /// The manufacturer's serial number of this board.
-    var serial: String?
+    package var serial: String?
 
     /// The facts about this machine.
-    static func ofThisMachine() -> BoardFacts {
+    package static func ofThisMachine() -> BoardFacts {
         let trees = ["/proc/device-tree", "/sys/firmware/devicetree/base"]
         let firmware = "/sys/class/dmi/id"
         return BoardFacts(

@@ -5,7 +5,10 @@ internal import MotionCore
 /// A mosquitto process on a free loopback port, for demonstrations and boards without a broker.
 ///
 /// It accepts connections from this machine only, stores nothing on disk, and ends with the agent, however that ends.
-final class EmbeddedBroker {
+package final class EmbeddedBroker {
+    /// Whether the programs that it needs are installed.
+    package static var isInstalled: Bool { find("mosquitto") != nil && find("setpriv") != nil }
+
     /// The port on which it listens.
     let port: UInt16
     private let program: String

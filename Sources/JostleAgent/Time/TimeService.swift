@@ -1,12 +1,12 @@
 internal import CSystemd
 
 /// systemd's time service, asked over D-Bus: org.freedesktop.timedate1(5).
-enum TimeService {
+package enum TimeService {
     /// Whether the system clock is synchronised, by whatever program: its property `NTPSynchronized`.
     ///
     /// Blocks for at most some seconds.
     /// - Returns: `nil` if there is no answer, for example because the machine has no D-Bus.
-    static func isClockSynchronised() -> Bool? {
+    package static func isClockSynchronised() -> Bool? {
         var bus: OpaquePointer?
         guard sd_bus_open_system(&bus) >= 0 else { return nil }
         defer { sd_bus_flush_close_unref(bus) }

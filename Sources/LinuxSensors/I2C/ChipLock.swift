@@ -25,6 +25,11 @@ package struct ChipLock: ~Copyable {
         /// Its name; `nil` if it belongs to another process namespace, is hidden or has just ended.
         package var name: String?
 
+        package init(processIdentifier: Int32? = nil, name: String? = nil) {
+            self.processIdentifier = processIdentifier
+            self.name = name
+        }
+
         /// `jostle (process 412)`.
         package var description: String {
             guard let processIdentifier else { return "another process" }

@@ -277,8 +277,9 @@ final class PolledConnection {
             case .message(let message):
                 counters.received += 1
                 events.append(.message(message))
-            case .acknowledged(let mark):
+            case .acknowledged(let mark, let isUnmatched):
                 counters.acknowledged += 1
+                if isUnmatched { counters.unmatched += 1 }
                 if mark == .farewell { stop?.farewell = nil } else if let mark { events.append(.acknowledged(mark)) }
             case .rejected(let mark, let topic, let failure):
                 counters.rejected += 1

@@ -14,7 +14,8 @@ final class Session {
         case subscribed(filter: String, MQTTQoS)
         case subscriptionRefused(filter: String, MQTTReason)
         case message(MQTTMessage)
-        case acknowledged(MessageMark?)
+        /// `isUnmatched`: the broker says that nobody subscribes to the topic.
+        case acknowledged(MessageMark?, isUnmatched: Bool)
         case rejected(MessageMark?, topic: String, MQTTFailure)
         /// The last report.
         case ended(MQTTFailure)
@@ -402,7 +403,7 @@ final class Session {
             let failure = MQTTFailure.refused(MQTTReason(rawValue: UInt8(truncatingIfNeeded: reason)))
             reports.append(.rejected(entry.mark, topic: entry.topic, failure))
         } else {
-            reports.append(.acknowledged(entry.mark))
+            reports.append(.acknowledged(entry.mark, isUnmatched: reason == MQTTReason.noMatchingSubscribers))
         }
     }
 

@@ -97,7 +97,7 @@ public struct SensorScan: Sendable {
     }
 
     /// The preferred kernel device. If a bus path or an address is given, it must be the device of that chip.
-    static func kernelChoice(
+    package static func kernelChoice(
         among devices: [IIODevice], named name: String?, bus: String?, address: UInt8?
     ) -> KernelSensorChoice? {
         var number: Int?

@@ -102,7 +102,8 @@ struct FileReader {
         return status.st_mode >> shift & bits == bits
     }
 
-    private func description(of status: stat) -> String {
+    /// Owner, group and mode: a clause.
+    func description(of status: stat) -> String {
         let user = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "\(status.st_uid)"
         let group = getgrgid(status.st_gid).map { String(cString: $0.pointee.gr_name) } ?? "\(status.st_gid)"
         let mode = String(status.st_mode & 0o777, radix: 8)

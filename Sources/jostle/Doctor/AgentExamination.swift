@@ -1,0 +1,62 @@
+internal import JostleOperator
+
+/// Examines what the agent itself reports at the broker.
+enum AgentExamination {
+    /// The findings about a device. `isService` says that the service runs, so that the device must be online.
+    static func findings(_ device: WatchedDevice, topic: String, isService: Bool) -> [Finding] {
+        guard let isOnline = device.isOnline else {
+            guard isService else {
+                return [.ok(.agent, "no agent has published under \(topic) yet")]
+            }
+            return [
+                .failed(
+                    .agent, "the service runs, but nothing is published under \(topic)",
+                    [
+                        "journalctl -u jostle -n 50   # the connection",
+                        "jostle config show --origin device.id mqtt.prefix",
+                    ])
+            ]
+        }
+        guard isOnline else {
+            guard isService else { return [.ok(.agent, "it is offline")] }
+            return [
+                .failed(
+                    .agent, "the service runs, but it is offline at this broker", ["journalctl -u jostle -n 50"])
+            ]
+        }
+        guard let health = device.health else {
+            return [.warning(.agent, "it is online, but has published no health report", "Set publish.health.interval")]
+        }
+        var facts = ["online"]
+        if let version = health.version { facts.append("version \(version)") }
+        if let sensor = health.sensor { facts.append(sensor) }
+        if let rate = health.rate { facts.append("\(decimal(rate, 1)) Hz") }
+        if device.isStopped { facts.append("sensing is stopped") }
+        let summary = facts.joined(separator: ", ")
+        guard !health.problems.isEmpty else {
+            if device.isStopped { return [.warning(.agent, summary, "jostle start")] }
+            return [.ok(.agent, summary)]
+        }
+        return health.problems.map { problem in
+            let (meaning, step) = meaning(of: problem, health)
+            return .warning(.agent, "\(summary); problem: \(problem), \(meaning)", step)
+        }
+    }
+
+    /// What a problem of the health report means, and where to look.
+    private static func meaning(of problem: String, _ health: WatchedDevice.Health) -> (String, String) {
+        let log = "journalctl -u jostle -p warning -n 50"
+        switch problem {
+        case "sensor":
+            return (health.sensorFault.map { "it does not measure: \($0)" } ?? "it does not measure", log)
+        case "clock": return ("its time may be wrong", "timedatectl")
+        case "outbox": return ("events were lost or cannot be stored", log)
+        case "storage": return ("a file could not be written", log)
+        case "duplicate_id":
+            return ("another device has the same id", "Give each device its own: device.id in the configuration")
+        case "upgrade": return ("an upgrade failed", "journalctl -u jostle-upgrade -n 50")
+        case "mqtt": return ("the broker refuses messages", log)
+        default: return ("which this version does not know", log)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+internal import MotionCore
+
+/// What a board at rest measures, from its samples along the sensor's axes.
+struct RestStatistics: Equatable {
+    /// The least number of samples that says something.
+    static let fewest = 50
+
+    /// Samples a second, by their times.
+    let rate: Double
+
+    /// Interruptions of the stream.
+    let gaps: Int
+
+    let acceleration: Axes
+    /// `nil` if the chip has no gyroscope.
+    let rotation: Axes?
+
+    /// The statistics of three axes, in the unit of the quantity.
+    struct Axes: Equatable {
+        var mean: Vector3
+        /// The largest standard deviation of an axis: noise and movement.
+        var deviation: Double
+        /// The largest noise of an axis: the standard deviation without slow movement, from the differences of successive
+        /// samples.
+        var noise: Double
+        /// The axes that always had the same value.
+        var constant: [Int]
+
+        init(_ samples: [MotionSample], _ value: (MotionSample) -> Vector3) {
+            let count = Double(samples.count)
+            var sum = [0.0, 0, 0]
+            for sample in samples { for axis in 0..<3 { sum[axis] += value(sample)[axis] } }
+            let center = sum.map { $0 / count }
+            var squares = [0.0, 0, 0]
+            var differences = [0.0, 0, 0]
+            var last: Vector3?
+            for sample in samples {
+                let vector = value(sample)
+                for axis in 0..<3 {
+                    let deviation = vector[axis] - center[axis]
+                    squares[axis] += deviation * deviation
+                    if let last {
+                        let difference = vector[axis] - last[axis]
+                        differences[axis] += difference * difference
+                    }
+                }
+                last = vector
+            }
+            mean = Vector3(center[0], center[1], center[2])
+            deviation = ((squares.max() ?? 0) / count).squareRoot()
+            noise = ((differences.max() ?? 0) / (2 * (count - 1))).squareRoot()
+            constant = (0..<3).filter { differences[$0] == 0 }
+        }
+    }
+
+    /// `nil` if there are too few samples.
+    init?(_ samples: [MotionSample]) {
+        guard samples.count >= Self.fewest, let first = samples.first, let last = samples.last,
+            last.timestamp > first.timestamp
+        else { return nil }
+        rate = Double(samples.count - 1) / last.timestamp.seconds(since: first.timestamp)
+        gaps = samples.dropFirst().count { $0.flags.contains(.afterGap) }
+        acceleration = Axes(samples, \.acceleration)
+        rotation = samples.allSatisfy { $0.flags.contains(.rotationRate) } ? Axes(samples, \.rotationRate) : nil
+    }
+
+    // MARK: Limits
+
+    /// Noise in one axis from which on a sensor is suspicious: three to ten times that of the supported chips with the
+    /// widest low-pass, m/s² and rad/s.
+    private static let noisyAcceleration = 0.3
+    private static let noisyRotation = 0.5 * radiansPerDegree
+
+    /// The standard deviation from which on the board was moved, m/s² and rad/s.
+    private static let movedAcceleration = 0.5
+    private static let movedRotation = 2 * radiansPerDegree
+
+    /// The error of gravity, m/s²: what a calibration mends, and what no good chip has.
+    private static let offCalibration = 0.6
+    private static let broken = 4.0
+
+    // MARK: Findings
+
+    /// Rate, noise and gravity. `nominal` is the chip's nominal rate, Hz.
+    func findings(nominal: Double) -> [Finding] { [rateFinding(nominal: nominal)] + quality }
+
+    private func rateFinding(nominal: Double) -> Finding {
+        let text = "\(decimal(rate, 1)) Hz, nominally \(decimal(nominal, 1)) Hz"
+        if gaps > 0 {
+            return .warning(
+                .rate, "\(text), with \(gaps) interruptions",
+                "Check the wires: a loose contact, or wires that are too long",
+                "If the board is busy, run Jostle as the service, which has a higher priority")
+        }
+        // An MPU-6050's oscillator is within 5 %; copies are worse.
+        guard abs(rate / nominal - 1) < 0.1 else {
+            return .warning(
+                .rate, "\(text): the chip's clock is off by more than 10 %", "jostle scan   # a copy of another chip?")
+        }
+        return .ok(.rate, text)
+    }
+
+    private var quality: [Finding] {
+        if let dead = deadSensor { return [dead] }
+        let words =
+            "accelerometer \(decimal(acceleration.noise, 3)) m/s²"
+            + (rotation.map { ", gyroscope \(decimal($0.noise * degreesPerRadian, 3)) °/s" } ?? "")
+        let isMoved =
+            acceleration.deviation > Self.movedAcceleration || (rotation?.deviation ?? 0) > Self.movedRotation
+        let isNoisy = acceleration.noise > Self.noisyAcceleration || (rotation?.noise ?? 0) > Self.noisyRotation
+        if isMoved {
+            return [
+                .unknown(
+                    .noise, "the board was moved during the measurement", "Lay it still, and run jostle doctor again")
+            ]
+        }
+        let noise: Finding =
+            isNoisy
+            ? .warning(
+                .noise, "\(words): much for a board at rest",
+                "If nothing near it vibrates, check the 3V3 supply and the wires of the sensor")
+            : .ok(.noise, words)
+        return [noise, gravity].compactMap { $0 }
+    }
+
+    /// A sensor that answers, but does not measure.
+    private var deadSensor: Finding? {
+        let step = "Power the board off and on; if that does not help, the chip is broken"
+        if acceleration.constant.count == 3 {
+            return .failed(.noise, "the accelerometer's values never change", [step])
+        }
+        if let rotation, rotation.constant.count == 3 {
+            return .failed(.noise, "the gyroscope's values never change", [step])
+        }
+        for axis in acceleration.constant where acceleration.mean[axis] == 0 {
+            return .failed(.noise, "the accelerometer's \(["x", "y", "z"][axis]) axis always reads 0", [step])
+        }
+        return nil
+    }
+
+    /// Whether the specific force at rest is gravity; `nil` if it is.
+    private var gravity: Finding? {
+        let length = acceleration.mean.length
+        let error = abs(length - standardGravity)
+        let text =
+            "at rest the accelerometer reads \(decimal(length, 2)) m/s² instead of \(decimal(standardGravity, 2))"
+        if error > Self.broken {
+            return .failed(
+                .noise, text, ["jostle scan --self-test   # if the chip fails it, it is broken; some copies are too"])
+        }
+        guard error > Self.offCalibration else { return nil }
+        return .warning(.calibration, text, "jostle calibrate accelerometer")
+    }
+}
