@@ -94,6 +94,7 @@ extension Command {
             Command(usage: SwitchCommand.stopUsage, run: SwitchCommand.stop),
             Command(usage: SwitchCommand.startUsage, run: SwitchCommand.start),
             Command(usage: SwarmCommand.usage, run: SwarmCommand.run),
+            Command(usage: SetupCommand.usage, run: SetupCommand.run),
             Command(usage: DoctorCommand.usage, run: DoctorCommand.run),
             Command(usage: ScanCommand.usage, run: ScanCommand.run),
             Command(usage: RecordCommand.usage, run: RecordCommand.run),

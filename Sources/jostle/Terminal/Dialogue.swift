@@ -96,11 +96,45 @@ final class Dialogue: Sendable {
         }
     }
 
+    /// Asks for a line of text. An empty answer, and the end of the input, mean `proposal`.
+    ///
+    /// - Throws: status 75 if the user interrupts.
+    func ask(_ question: String, proposal: String) throws(CommandFailure) -> String {
+        tcflush(STDIN_FILENO, TCIFLUSH)
+        say(proposal.isEmpty ? "\(question):" : "\(question) [\(proposal)]:")
+        let answer = (try readAnswer() ?? "").trimmingSpaces
+        return answer.isEmpty ? proposal : answer
+    }
+
+    /// Asks for a text that the terminal does not show.
+    ///
+    /// - Throws: status 75 if the user interrupts.
+    func askSecret(_ question: String) throws(CommandFailure) -> String {
+        var settings = termios()
+        let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0
+        let shown = settings
+        settings.c_lflag &= ~tcflag_t(ECHO)
+        if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &settings) }
+        defer { if isTerminal { _ = withUnsafePointer(to: shown) { tcsetattr(STDIN_FILENO, TCSANOW, $0) } } }
+        say("\(question):")
+        return try readAnswer() ?? ""
+    }
+
     /// Reads a line; `nil` at the end of the input.
     private func readAnswer() throws(CommandFailure) -> String? {
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         // The signals are blocked and would not interrupt a read, so read only when there is input.
         while poll(&input, 1, 0) <= 0 { try wait(seconds: 0.1) }
         return readLine()
+    }
+}
+
+extension String {
+    /// The text without spaces at both ends.
+    fileprivate var trimmingSpaces: String {
+        var text = self[...]
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return String(text)
     }
 }

@@ -1,0 +1,147 @@
+internal import Glibc
+internal import JostleAgent
+internal import JostleConfiguration
+internal import JostleMessages
+internal import LinuxSystem
+
+/// The steps of `jostle setup`. What is asked is in `SetupQuestions`, what is written in `SetupFiles`.
+struct Setup {
+    let arguments: Arguments
+    let dialogue: Dialogue
+    let signals: SignalWaiter
+    let files: SetupFiles
+
+    /// Whether questions are asked.
+    let asks: Bool
+
+    /// The answers, by keys of the configuration.
+    var answers: [String: String] = [:]
+
+    /// The password, as far as one was given; `nil` to leave it as it is.
+    var password: String?
+
+    /// The keys that are answered, in the order of the file.
+    private static let keys = [
+        "device.id", "device.name", "device.area", "sensor.driver", "sensor.bus", "sensor.address", "mqtt.broker",
+        "mqtt.username", "mqtt.password_file", "mqtt.ca_file",
+    ]
+
+    init(_ arguments: Arguments) throws(CommandFailure) {
+        self.arguments = arguments
+        signals = SignalWaiter()
+        dialogue = Dialogue(signals: signals)
+        asks = dialogue.isInteractive && !arguments.has("yes")
+        let output = arguments.value("output").map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        files = SetupFiles(directory: output ?? "/etc/jostle")
+        if files.isSystem, geteuid() != 0 {
+            throw CommandFailure(
+                .permission, "only root can write to /etc/jostle: sudo jostle setup, or --output DIR to try it out")
+        }
+        if let id = arguments.value("id") { try DeviceIDArgument.check(id, option: "id") }
+        for key in ["id", "name", "area"] { take(key, as: "device.\(key)") }
+        for key in ["driver", "bus", "address"] { take(key, as: "sensor.\(key)") }
+        take("broker", as: "mqtt.broker")
+        take("username", as: "mqtt.username")
+        take("ca-file", as: "mqtt.ca_file")
+        if let path = arguments.value("password-file") { password = try Setup.password(in: path) }
+        if let url = answers["mqtt.broker"] { answers["mqtt.broker"] = Setup.url(url) }
+    }
+
+    private mutating func take(_ option: String, as key: String) {
+        if let value = arguments.value(option) { answers[key] = value }
+    }
+
+    // MARK: Steps
+
+    mutating func run() throws(CommandFailure) {
+        let before = try candidate()
+        try findSensor()
+        try findBroker(proposal: before)
+        try nameDevice(proposal: before)
+        let loaded = try write()
+        try calibrate()
+        try startService(loaded)
+    }
+
+    /// The configuration as it would be with the answers so far.
+    func candidate(password file: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
+        var overrides = Setup.keys.compactMap { key in answers[key].map { "\(key)=\($0)" } }
+        if let file { overrides.append("mqtt.password_file=\(file)") }
+        let isThere = access(files.configuration, F_OK) == 0 || access(files.answers, F_OK) == 0
+        do throws(ConfigurationErrors) {
+            return try JostleSettings.load(file: isThere ? files.configuration : nil, overrides: overrides)
+        } catch {
+            switch error {
+            case .unreadable: throw CommandFailure(.noInput, "\(error)")
+            case .invalid(let problems): throw CommandFailure(.configuration, lines: problems.map(\.description))
+            }
+        }
+    }
+
+    /// Writes the answers, after a last question.
+    private mutating func write() throws(CommandFailure) -> LoadedConfiguration {
+        let current = try candidate()
+        // What the files set already, and nobody changed, stays where it is, except in the file that is replaced.
+        let kept = Setup.keys.filter { answers[$0] == nil && current.isSet($0, in: files.answers) }
+        for key in kept { answers[key] = current.text(of: key) }
+        if password != nil { answers["mqtt.password_file"] = files.passwordSetting }
+        let values = Setup.keys.compactMap { key in answers[key].map { (key: key, value: $0) } }
+        // An empty answer means none.
+        let text = SetupFiles.text(values.filter { !$0.value.isEmpty })
+        dialogue.say("\n\(files.answers):")
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") { dialogue.say("  \(line)") }
+        if asks, try !dialogue.ask("Write this?") {
+            throw CommandFailure(.temporary, "nothing was written")
+        }
+        let loaded = try files.write(text, password: password)
+        dialogue.say("Written." + (password == nil ? "" : " The password is in \(files.passwordFile), mode 600."))
+        for (key, value) in values where loaded.text(of: key) != current.text(of: key) && key != "mqtt.password_file" {
+            let place = loaded.file(of: key) ?? "another file"
+            dialogue.say(
+                "warning: \(place) also sets \(key), so that \(value.isEmpty ? "none" : value) is not in force")
+        }
+        return loaded
+    }
+
+    // MARK: Parts
+
+    /// The first line of a file with a password.
+    private static func password(in path: String) throws(CommandFailure) -> String {
+        let text: String
+        if path == "-" {
+            text = readLine() ?? ""
+        } else {
+            do throws(SystemFailure) {
+                text = try FileContents.text(of: path, limit: 4096, mayBePipe: true)
+            } catch {
+                throw CommandFailure(.noInput, "--password-file \(path): \(error)")
+            }
+        }
+        let line = String(text.prefix { !$0.isNewline })
+        guard !line.isEmpty else { throw CommandFailure(.noInput, "--password-file \(path): its first line is empty") }
+        return line
+    }
+
+    /// A broker as people write it: a host is enough.
+    static func url(_ text: String) -> String {
+        text.contains("://") || text == "embedded" ? text : "mqtt://\(text)"
+    }
+}
+
+extension LoadedConfiguration {
+    /// Whether a file sets a key.
+    fileprivate func isSet(_ key: String, in file: String) -> Bool { self.file(of: key) == file }
+
+    /// The file that sets a key; `nil` if none does.
+    fileprivate func file(of key: String) -> String? {
+        if case .file(let path)? = provenance[key]?.source { path } else { nil }
+    }
+
+    /// The value of a key as it is written in a configuration.
+    fileprivate func text(of key: String) -> String? {
+        ConfigurationStack(self, layers: []).value(of: key).flatMap { value in
+            if case .string(let text) = value { return text }
+            return value == .null ? nil : value.compactText
+        }
+    }
+}

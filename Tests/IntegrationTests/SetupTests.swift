@@ -1,0 +1,161 @@
+import BrokerTestSupport
+import Foundation
+import Testing
+
+/// Requirement: `jostle setup` takes a newcomer from the wires to a configuration that works, writes nothing before it
+/// works, and can be answered without a terminal.
+@Suite(.needsBroker, .needsFakeAdapter) struct SetupTests {
+    private let directory: TemporaryDirectory
+    private let bus: FakeBus
+    private let output: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        bus = try FakeBus()
+        output = directory.path("etc")
+    }
+
+    private var answers: String { "\(output)/conf.d/10-setup.yaml" }
+    private var passwordFile: String { "\(output)/mqtt-password" }
+
+    private func text(of path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+
+    private func permissions(of path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private func setUp(_ options: String..., chip: String = "", input: String = "") async throws -> Outcome {
+        let program = try JostleProgram(
+            ["setup", "--output", output, "--bus", bus.path] + options, input: input, fake: (bus.path, chip))
+        defer { program.kill() }
+        let status = await program.exitStatus(within: .seconds(60))
+        return Outcome(status: status, output: program.output, errors: program.errors)
+    }
+
+    @Test func writesAConfigurationThatRuns() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let outcome = try await setUp(
+            "--broker", "127.0.0.1:\(broker.port)", "--id", "dut", "--name", "Lamp \"1\"", "--area", "Hall")
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(outcome.output.contains("ok: chip: MPU-6050 at 0x68") && outcome.output.contains("ok: broker: mqtt://"))
+        #expect(
+            text(of: answers)?.split(separator: "\n").filter { !$0.hasPrefix("#") } == [
+                "device:", "  id: \"dut\"", "  name: \"Lamp \\\"1\\\"\"", "  area: \"Hall\"", "sensor:",
+                "  bus: \"\(bus.path)\"", "mqtt:", "  broker: \"mqtt://127.0.0.1:\(broker.port)\"",
+            ])
+        let observer = try await Observer(broker.port)
+        let agent = try JostleProgram(["run", "--config", "\(output)/jostle.yaml"], fake: (bus.path, ""))
+        defer { agent.kill() }
+        #expect(await observer.sees { $0.topics.contains("jostle/dut/attitude") }, "\(agent.errors)")
+
+        // Again, with one other answer. The agent has the chip meanwhile.
+        let second = try await setUp("--area", "Cellar")
+        #expect(second.status == 0 && second.output.contains("reads the chip"), "\(second)")
+        let written = try #require(text(of: answers))
+        #expect(written.contains("area: \"Cellar\"") && written.contains("id: \"dut\"") && written.contains("broker:"))
+        #expect(await agent.terminate() == 0)
+    }
+
+    @Test func writesNothingUnlessBothWork() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let url = "mqtt://127.0.0.1:\(broker.port)"
+        let noSensor = try await setUp("--broker", url, chip: "address=0x40")
+        #expect(noSensor.status == 69 && noSensor.output.contains("Check the four wires"), "\(noSensor)")
+        let noBroker = try await setUp("--broker", "mqtt://127.0.0.1:9")
+        #expect(noBroker.status == 69 && noBroker.output.contains("Connection refused"), "\(noBroker)")
+        let none = try await setUp()
+        #expect(none.status == 64 && none.errors.contains("--broker URL is needed"), "\(none)")
+        #expect(!FileManager.default.fileExists(atPath: output))
+        let forced = try await setUp("--broker", "mqtt://127.0.0.1:9", "--no-test", chip: "address=0x40")
+        #expect(forced.status == 0 && text(of: answers)?.contains("127.0.0.1:9") == true, "\(forced)")
+    }
+
+    @Test func keepsThePasswordToItself() async throws {
+        let accounts = try directory.write("", to: "accounts")
+        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "opensesame"], in: directory)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
+        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
+        defer { broker.kill() }
+        let options = ["--broker", "mqtt://127.0.0.1:\(broker.port)", "--username", "me", "--password-file", "-"]
+        let wrong = try await setUp(options[0], options[1], options[2], options[3], options[4], "-", input: "closed\n")
+        #expect(wrong.status == 69 && wrong.output.contains("failed: login"), "\(wrong)")
+        #expect(!FileManager.default.fileExists(atPath: output))
+        let right = try await setUp(
+            options[0], options[1], options[2], options[3], options[4], "-", input: "opensesame\n")
+        #expect(right.status == 0 && right.output.contains("as user me"), "\(right)")
+        #expect(text(of: passwordFile) == "opensesame\n")
+        #expect(try permissions(of: passwordFile) == 0o600 && permissions(of: answers) == 0o600)
+        #expect(text(of: answers)?.contains("opensesame") == false && !right.output.contains("opensesame"))
+        let check = try await jostle("check-config", "\(output)/jostle.yaml")
+        #expect(check.status == 0, "\(check)")
+        // A later run without it keeps it.
+        let later = try await setUp("--name", "Door")
+        #expect(later.status == 0 && text(of: passwordFile) == "opensesame\n", "\(later)")
+        #expect(text(of: answers)?.contains("password_file") == true)
+    }
+
+    @Test func warnsOfFilesThatComeLater() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        try FileManager.default.createDirectory(
+            atPath: "\(output)/conf.d", withIntermediateDirectories: true)
+        try "device: { name: Fixed }\n".write(
+            toFile: "\(output)/conf.d/20-name.yaml", atomically: true, encoding: .utf8)
+        let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--name", "Other")
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(outcome.output.contains("20-name.yaml also sets device.name, so that Other is not in force"))
+    }
+
+    @Test func refusesBadAnswers() async throws {
+        let id = try await setUp("--id", "a b", "--broker", "mqtt://127.0.0.1:9")
+        #expect(id.status == 64 && id.errors.contains("--id is \"a b\""), "\(id)")
+        let both = try await setUp("--enable", "--no-enable", "--broker", "mqtt://127.0.0.1:9")
+        #expect(both.status == 64 && both.errors.contains("exclude each other"))
+        let url = try await setUp("--broker", "http://x")
+        #expect(url.status == 78 && url.errors.contains("http://x"), "\(url)")
+        #expect(!FileManager.default.fileExists(atPath: output))
+    }
+
+    @Test func asksOnATerminal() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let terminal = try Terminal()
+        let child = try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "STATE_DIRECTORY=\(output)/state",
+                "LD_PRELOAD=\(Products.fakeAdapter.path)", "FAKE_I2C=\(bus.path)", "FAKE_I2C_OPTIONS=",
+                Products.program.path, "setup", "--output", output, "--bus", bus.path,
+            ], in: directory)
+        defer {
+            Foundation.kill(child.identifier, SIGKILL)
+            child.wait()
+        }
+        func answer(_ question: String, _ text: String) async {
+            #expect(
+                await eventually(within: .seconds(40)) { terminal.text.contains(question) },
+                "\(question): \(terminal.text)")
+            terminal.write(text + "\n")
+        }
+        await answer("that Home Assistant uses [mqtt://homeassistant.local]:", "127.0.0.1:9")
+        await answer("User name at the broker, - for none:", "")
+        await answer("Use it nevertheless? [y/n]", "n")
+        await answer("that Home Assistant uses [mqtt://127.0.0.1:9]:", "127.0.0.1:\(broker.port)")
+        #expect(
+            await eventually(within: .seconds(20)) {
+                terminal.text.components(separatedBy: "User name at the broker").count == 3
+            })
+        terminal.write("\n")
+        await answer("Name of the device for people, - for none:", "Front door")
+        await answer("Area that Home Assistant suggests, - for none:", "")
+        await answer("Write this? [y/n]", "y")
+        #expect(
+            await eventually(within: .seconds(20)) {
+                _ = terminal.text; return child.exitStatus() != nil
+            })
+        #expect(child.exitStatus() == 0, "\(terminal.text)")
+        #expect(text(of: answers)?.contains("name: \"Front door\"") == true, "\(terminal.text)")
+        #expect(terminal.echoes)
+    }
+}
