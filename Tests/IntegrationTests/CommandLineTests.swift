@@ -5,7 +5,8 @@ import Testing
 /// Requirement: the command line explains itself; usage errors end with status 64 and say what is correct.
 @Suite(.needsProgram) struct CommandLineTests {
     private static let commands = [
-        "run", "demo", "simulate", "watch", "scan", "record", "replay", "calibrate", "noise", "check-config",
+        "run", "demo", "simulate", "watch", "setup", "doctor", "scan", "record", "replay", "calibrate", "noise",
+        "check-config",
         "fleet",
     ]
 
@@ -67,7 +68,7 @@ import Testing
         arguments: [
             (["shout"], "unknown command \"shout\""), (["help", "shout"], "unknown command \"shout\""),
             (["fleet"], "a command is missing"),
-            (["fleet", "sing"], "unknown command \"sing\"; the commands are list"),
+            (["fleet", "sing"], "unknown command \"sing\""),
             (["help", "fleet", "sing"], "unknown command \"sing\""), (["fleet", "group"], "a command is missing"),
             (["fleet", "group", "add", "floor-2"], "ID is missing"),
             (["fleet", "set", "--loud", "a=1"], "unknown option --loud"),
@@ -218,13 +219,13 @@ import Testing
             atPath: directory.path("conf.d"), withIntermediateDirectories: true)
         let file = try directory.write("mqtt: { password_file: p }\nsensor: { rate: 50 Hz }\n", to: "conf.d/a.yaml")
         let other = try directory.write("", to: "conf.d/b.yml")
-        let all = try await jostle("check-config", environment: ["JOSTLE_CONFIG": main])
+        let all = try await jostle("check-config", "--no-files", environment: ["JOSTLE_CONFIG": main])
         #expect(all.status == 0 && all.output.hasPrefix("\(main), \(file): valid\n"), "\(all)")
         #expect(all.output.contains("note: \(other) is not read: its name does not end in .yaml\n"), "\(all)")
         let shown = try await jostle("check-config", main, "--show")
         #expect(shown.output.contains("rate: 50 Hz  # \(file):2:"), "\(shown)")
         #expect(shown.output.contains("username: u  # \(main):1:"), "\(shown)")
-        let alone = try await jostle("check-config", file)
+        let alone = try await jostle("check-config", file, "--no-files")
         #expect(alone.status == 0 && alone.output.hasPrefix("\(file): valid, alone\n"), "\(alone)")
         try directory.write("sensor: { rate: fast }\n", to: "conf.d/a.yaml")
         for words in [["check-config", file], ["check-config", main], ["run", "--config", main]] {
