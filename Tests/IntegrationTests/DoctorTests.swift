@@ -154,6 +154,11 @@ import Testing
         #expect(copy["self_test"]?.verdict == "ok" && copy["self_test"]?.text.contains("no factory values") == true)
     }
 
+    @Test func saysThatSensingIsOff() async throws {
+        let report = try await doctor(Self.noBroker, "sensor.enabled=false")
+        #expect(report["chip"]?.text.contains("sensor.enabled is false") == true, "\(report.checks)")
+    }
+
     @Test func asksForABoardAtRest() async throws {
         let report = try await doctor(Self.noBroker, chip: "selftest=0,shake=0-100:5:4")
         #expect(report["self_test"]?.verdict == "unknown" && report["noise"]?.verdict == "unknown", "\(report.checks)")
@@ -204,6 +209,12 @@ import Testing
         let port = try await doctor(Self.noBroker)
         #expect(port.status == 69 && port["broker"]?.text.contains("Connection refused") == true)
         #expect(port["broker"]?.next.first?.hasPrefix("Check that the broker runs") == true)
+        // One of several is enough.
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let several = try await doctor("mqtt.broker=[mqtt://127.0.0.1:9, mqtt://127.0.0.1:\(broker.port)]")
+        #expect(several.status == 0 && several["broker"]?.verdict == "warning", "\(several.checks)")
+        #expect(several["topics"]?.verdict == "ok")
     }
 
     @Test func namesPortsThatSpeakSomethingElse() async throws {

@@ -14,8 +14,8 @@ enum DoctorCommand {
             At the broker it connects with a client id of its own and publishes empty messages that nobody reads.
             Nothing is changed. The chip is asleep afterwards.
 
-            The exit status is 0 if nothing failed, else that of the first failure: 78 for the configuration, 77 for
-            permissions, 69 for everything else. A warning is no failure.
+            The exit status is 0 if nothing failed, else that of the first failure: 78 for the configuration, 66 if it
+            cannot be read, 77 for permissions, 69 for everything else. A warning is no failure.
             """,
         options: CommandUsage.configurationOptions + [
             CommandUsage.Option(name: "json", help: "print JSON"),

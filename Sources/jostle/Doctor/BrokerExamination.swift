@@ -33,6 +33,7 @@ struct BrokerExamination {
                 isInstalled: EmbeddedBroker.isInstalled, discovery: settings.homeAssistant.discovery)
             return
         }
+        var others: [Finding] = []
         for broker in settings.brokers(embeddedPort: nil) {
             guard let options = options(for: broker) else { return }
             let probe: BrokerProbe
@@ -43,14 +44,20 @@ struct BrokerExamination {
                 return
             }
             let outcome = try probe.run(id: id)
+            guard outcome.connection != nil else {
+                others.append(failure(outcome.failure ?? .timedOut, of: broker))
+                continue
+            }
             judge(outcome, of: broker, userName: options.credentials?.userName)
             // The agent works with the first broker that it reaches.
-            if device == nil, outcome.connection != nil {
+            if device == nil {
                 device = outcome.device
                 judgeTopics(outcome)
                 judgeDiscovery(outcome)
             }
         }
+        // One broker is enough.
+        findings += device == nil ? others : others.map(\.asWarning)
     }
 
     /// The agent's connection settings; `nil` after a finding if a secret cannot be read.
@@ -94,10 +101,7 @@ struct BrokerExamination {
     private mutating func judge(
         _ outcome: BrokerProbe.Outcome, of broker: MosquittoClient.BrokerAddress, userName: String?
     ) {
-        guard let connection = outcome.connection else {
-            findings.append(failure(outcome.failure ?? .timedOut, of: broker))
-            return
-        }
+        guard let connection = outcome.connection else { return }
         findings.append(.ok(.broker, "\(broker) answers, with MQTT \(connection.version)\(note)"))
         if broker.usesTLS {
             findings.append(

@@ -30,6 +30,12 @@ struct SensorExamination {
         self.reader = reader
         self.board = board
         let sensor = settings.sensor
+        if !sensor.isEnabled {
+            findings.append(
+                .warning(
+                    .chip, "the agent does not measure, because sensor.enabled is false", "jostle start",
+                    "For ever: remove sensor.enabled from the configuration"))
+        }
         switch sensor.driver {
         case .virtual:
             findings.append(

@@ -31,8 +31,7 @@ struct Setup {
         signals = SignalWaiter()
         dialogue = Dialogue(signals: signals)
         asks = dialogue.isInteractive && !arguments.has("yes")
-        let output = arguments.value("output").map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
-        files = SetupFiles(directory: output ?? "/etc/jostle")
+        files = SetupFiles(directory: try arguments.value("output").map(Setup.absolute) ?? "/etc/jostle")
         if files.isSystem, geteuid() != 0 {
             throw CommandFailure(
                 .permission, "only root can write to /etc/jostle: sudo jostle setup, or --output DIR to try it out")
@@ -120,6 +119,18 @@ struct Setup {
         let line = String(text.prefix { !$0.isNewline })
         guard !line.isEmpty else { throw CommandFailure(.noInput, "--password-file \(path): its first line is empty") }
         return line
+    }
+
+    /// A directory as an absolute path, because the configuration names a file in it.
+    private static func absolute(_ path: String) throws(CommandFailure) -> String {
+        guard !path.isEmpty else { throw CommandFailure(.usage, "--output is empty, not a directory") }
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard !path.hasPrefix("/") else { return path }
+        guard let working = getcwd(nil, 0) else {
+            throw CommandFailure(.noInput, "the working directory is unknown: \(systemMessage(errno))")
+        }
+        defer { free(working) }
+        return "\(String(cString: working))/\(path)"
     }
 
     /// A broker as people write it: a host is enough.

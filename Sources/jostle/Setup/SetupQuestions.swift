@@ -27,7 +27,8 @@ extension Setup {
     /// Asks for the broker and tests it, until it works.
     mutating func findBroker(proposal: LoadedConfiguration) throws(CommandFailure) {
         dialogue.say("\nBroker")
-        var proposal = Setup.brokerProposal(proposal)
+        let configured = Setup.configuredBroker(proposal)
+        var proposal = configured
         if asks, answers["mqtt.broker"] == nil {
             let found = BrokerSearch.run()
             for broker in found {
@@ -36,33 +37,33 @@ extension Setup {
             proposal = proposal ?? found.first?.url
         }
         while true {
-            if answers["mqtt.broker"] == nil {
-                guard asks else {
-                    guard let proposal else {
-                        throw CommandFailure(.usage, "without a terminal, --broker URL is needed")
-                    }
-                    answers["mqtt.broker"] = proposal
-                    continue
-                }
-                let answer = try dialogue.ask(
-                    "Address of the broker that Home Assistant uses", proposal: proposal ?? "mqtt://homeassistant.local"
-                )
-                answers["mqtt.broker"] = Setup.url(answer)
-                try askUser()
-            }
+            if answers["mqtt.broker"] == nil { try askBroker(proposal, configured: configured) }
             guard !arguments.has("no-test") else { return }
             guard let failure = try testBroker() else { return }
             guard asks else {
                 throw CommandFailure(failure.status, "the broker cannot be used, so nothing was written")
             }
             if try dialogue.ask("Use it nevertheless?") { return }
-            proposal = answers["mqtt.broker"]
+            proposal = answers["mqtt.broker"] ?? proposal
             answers["mqtt.broker"] = nil
         }
     }
 
-    /// The configured broker, if it is one that can be asked.
-    private static func brokerProposal(_ loaded: LoadedConfiguration) -> String? {
+    /// Takes the answer. What the configuration says already, perhaps with several brokers, stays as it is.
+    private mutating func askBroker(_ proposal: String?, configured: String?) throws(CommandFailure) {
+        guard asks else {
+            guard configured != nil else { throw CommandFailure(.usage, "without a terminal, --broker URL is needed") }
+            return
+        }
+        let answer = Setup.url(
+            try dialogue.ask(
+                "Address of the broker that Home Assistant uses", proposal: proposal ?? "mqtt://homeassistant.local"))
+        if answer != configured { answers["mqtt.broker"] = answer }
+        try askUser()
+    }
+
+    /// The first configured broker; `nil` if there is none that can be asked.
+    private static func configuredBroker(_ loaded: LoadedConfiguration) -> String? {
         guard case .remote(let addresses)? = loaded.settings.mqtt.broker, let first = addresses.first else {
             return nil
         }
