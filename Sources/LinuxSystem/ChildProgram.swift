@@ -67,21 +67,10 @@ package struct ChildProgram: Sendable {
 
     /// - Returns: 0, or the errno of the failure.
     private func spawn(_ process: inout pid_t, _ output: Int32, _ errors: Int32) -> Int32 {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
+        var attributes = ChildProgram.attributes(flags: POSIX_SPAWN_SETPGROUP)
         defer { posix_spawnattr_destroy(&attributes) }
-        // This process may block some signals, and ignore SIGPIPE.
-        var blocked = sigset_t()
-        sigemptyset(&blocked)
-        posix_spawnattr_setsigmask(&attributes, &blocked)
-        var ordinary = sigset_t()
-        sigemptyset(&ordinary)
-        sigaddset(&ordinary, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &ordinary)
         // A process group of its own, which can be killed as a whole.
         posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = [POSIX_SPAWN_SETSIGMASK, POSIX_SPAWN_SETSIGDEF, POSIX_SPAWN_SETPGROUP]
-        posix_spawnattr_setflags(&attributes, flags.reduce(0) { $0 | Int16($1) })
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -92,6 +81,44 @@ package struct ChildProgram: Sendable {
         var variables = ChildProgram.environment() + [nil]
         defer { for pointer in words + variables { free(pointer) } }
         return posix_spawnp(&process, path, &actions, &attributes, &words, &variables)
+    }
+
+    /// Attributes with which a program gets ordinary signals. This process may block some, and ignores SIGPIPE.
+    private static func attributes(flags: Int32 = 0) -> posix_spawnattr_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        posix_spawnattr_setsigmask(&attributes, &blocked)
+        var ordinary = sigset_t()
+        sigemptyset(&ordinary)
+        sigaddset(&ordinary, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &ordinary)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | flags))
+        return attributes
+    }
+
+    /// Runs a program that talks to the user: with the input, the output and the terminal of this process.
+    ///
+    /// - Throws: if it cannot be started: `ENOENT` if there is no such program.
+    package func runInForeground() throws(SystemFailure) -> End {
+        var attributes = ChildProgram.attributes()
+        defer { posix_spawnattr_destroy(&attributes) }
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var process = pid_t()
+        let code = posix_spawnp(&process, path, nil, &attributes, &words, environ)
+        guard code == 0 else { throw SystemFailure(code: code) }
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { throw SystemFailure(code: errno) }
+        }
+        return ChildProgram.end(ofStatus: status)
+    }
+
+    /// What a status of waitpid(2) says.
+    private static func end(ofStatus status: Int32) -> End {
+        status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
     }
 
     /// The variables of this process, with messages in English.
@@ -122,7 +149,7 @@ package struct ChildProgram: Sendable {
             if end == nil {
                 var status: Int32 = 0
                 if waitpid(process, &status, WNOHANG) == process {
-                    end = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
+                    end = ChildProgram.end(ofStatus: status)
                 }
             }
             if let end, !readers.contains(where: \.isOpen) || now() - lastByte > 0.2 { return end }

@@ -108,6 +108,14 @@ import Testing
         #expect(outcome.output.contains("20-name.yaml also sets device.name, so that Other is not in force"))
     }
 
+    @Test func calibratesTheGyroscope() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let outcome = try await setUp("--broker", "mqtt://127.0.0.1:\(broker.port)", "--calibrate")
+        #expect(outcome.status == 0, "\(outcome)")
+        #expect(outcome.output.contains("At rest it reads") && outcome.output.contains("Stored in "), "\(outcome)")
+    }
+
     @Test func refusesBadAnswers() async throws {
         let id = try await setUp("--id", "a b", "--broker", "mqtt://127.0.0.1:9")
         #expect(id.status == 64 && id.errors.contains("--id is \"a b\""), "\(id)")

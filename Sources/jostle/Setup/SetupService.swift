@@ -32,8 +32,8 @@ extension Setup {
         }
         dialogue.end()
         do throws(SystemFailure) {
-            let status = try ForegroundProgram.run(words)
-            if status != 0 { dialogue.say("The gyroscope is not calibrated; jostle calibrate does that later.") }
+            let end = try ChildProgram(words[0], Array(words.dropFirst())).runInForeground()
+            if end != .exited(0) { dialogue.say("The gyroscope is not calibrated; jostle calibrate does that later.") }
         } catch {
             dialogue.say("The calibration cannot be started: \(words[0]): \(error)")
         }
