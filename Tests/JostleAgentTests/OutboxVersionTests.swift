@@ -116,6 +116,18 @@ import Testing
         #expect(try file.database.text("PRAGMA journal_mode") == "wal")
     }
 
+    /// Without the log, every event would wait for the disk.
+    @Test func opensFileAgainThatLostItsLog() throws {
+        write(["1"])
+        let file = try OutboxDatabase.open(path: path, maximumBytes: 1 << 24)
+        // As if making the pages small had failed halfway.
+        try file.database.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+        let again = try OutboxDatabase.withLog(file, path: path, maximumBytes: 1 << 24)
+        #expect(try again.database.text("PRAGMA journal_mode") == "wal")
+        #expect(try again.database.integer("PRAGMA synchronous") == 1)
+        #expect(again.load().content.messages.count == 1)
+    }
+
     /// Copying megabytes would take a memory card seconds. The messages are sent first.
     @Test func keepsPagesOfEarlierFileWithManyMessages() throws {
         write(["1", String(repeating: "x", count: 1 << 20)])

@@ -40,6 +40,11 @@ struct OutboxDatabase: ~Copyable {
     /// Whatever changes, the log gets whole pages. An event has about 300 bytes, and changes one page of the messages
     /// and often one of the open gestures. Pages of 4096 bytes, SQLite's default, would write ten times as much to a
     /// memory card.
+    ///
+    /// Several of these pages share a block of the disk. SQLite assumes that a power cut during a write damages no bytes
+    /// outside of that write (SQLITE_IOCAP_POWERSAFE_OVERWRITE). On a disk that tears a block of 4096 bytes, a cut during
+    /// a checkpoint can damage neighbouring pages that are not in the log. The integrity check and the checksums of the
+    /// rows find that at the next start.
     static let pageSize: Int64 = 512
 
     /// The most bytes of content in a file whose pages are made smaller at the start, which copies the content. A file
@@ -104,7 +109,7 @@ struct OutboxDatabase: ~Copyable {
     /// Gives a file that an earlier version has created pages of `pageSize`. A crash or a power cut leaves it as it was
     /// before or as it is afterwards.
     ///
-    /// - Throws: the error that SQLite reports. The file then has its old pages and can be used.
+    /// - Throws: the error that SQLite reports. The file then has its old pages, but maybe no log: see `withLog`.
     func makePagesSmall(maximumBytes: Int) throws(SQLiteError) {
         let size = try database.integer("PRAGMA page_size") ?? OutboxDatabase.pageSize
         let pages = try database.integer("PRAGMA page_count") ?? 0
@@ -125,6 +130,28 @@ struct OutboxDatabase: ~Copyable {
         try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA max_page_count = \(limit / (failure == nil ? OutboxDatabase.pageSize : size))")
         if let failure { throw failure }
+    }
+
+    /// Whether changes go to a log and do not wait for the disk.
+    private var hasLog: Bool {
+        get throws(SQLiteError) {
+            let journal = try database.text("PRAGMA journal_mode")
+            let waits = try database.integer("PRAGMA synchronous")
+            return journal == "wal" && waits == 1
+        }
+    }
+
+    /// The file with a log, as `open` returns it: opened again if `makePagesSmall` failed halfway and could not go back.
+    /// Otherwise every event of the run would wait for the disk.
+    ///
+    /// - Throws: the error that SQLite reports. The file is then closed.
+    static func withLog(
+        _ file: consuming OutboxDatabase, path: String, maximumBytes: Int
+    ) throws(SQLiteError) -> OutboxDatabase {
+        let isComplete = try file.hasLog
+        if isComplete { return file }
+        _ = consume file
+        return try open(path: path, maximumBytes: maximumBytes)
     }
 
     /// The first problem that the integrity check finds; `nil` if there is none.

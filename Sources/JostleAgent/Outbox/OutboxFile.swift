@@ -122,7 +122,8 @@ final class OutboxFile: @unchecked Sendable {
             } catch {
                 opened.warnings = ["\(path): its pages stay large, so that events write more than necessary: \(error)"]
             }
-            store = try OutboxStore.open(file, content: content)
+            let logged = try OutboxDatabase.withLog(file, path: path, maximumBytes: maximumBytes)
+            store = try OutboxStore.open(logged, content: content)
             isKnown = true
             if hasWrongVersion {
                 // The next checkpoint corrects it.
