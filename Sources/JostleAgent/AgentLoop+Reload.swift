@@ -2,6 +2,7 @@ package import JostleConfiguration
 internal import JostleMessages
 internal import LinuxSystem
 internal import MotionCore
+internal import MotionKit
 
 /// Reads the configuration files again, with the arguments of the command line above them.
 package typealias ConfigurationReading = @Sendable () -> Result<LoadedConfiguration, ConfigurationErrors>
@@ -33,14 +34,14 @@ extension AgentLoop {
         }
     }
 
-    /// Applies what was read. A configuration with a mistake changes nothing.
+    /// Applies what was read. A configuration with a mistake, or one that the sensor refuses, changes nothing.
     func endReload(_ result: Result<LoadedConfiguration, ConfigurationErrors>, at now: ClockReading) {
         let state = reloadState
         reloadState = .idle
         guard !isStopping else { return }
         if case .reading(isOutdated: true) = state { return beginReload() }
         switch result {
-        case .success(let loaded): perform(settings.reload(loaded, at: now))
+        case .success(let loaded): takeOver(loaded, at: now)
         case .failure(.unreadable(let path, let failure)):
             log.error("the configuration stays as it is: \(path): \(failure)")
         case .failure(.invalid(let problems)):
@@ -48,5 +49,21 @@ extension AgentLoop {
             for problem in problems { log.error("\(problem)") }
         }
         parts.services.ready()
+    }
+    /// Takes over what was read, unless the sensor cannot be read with it. Only the open sensor shows what its chip and
+    /// bus permit.
+    private func takeOver(_ loaded: LoadedConfiguration, at now: ClockReading) {
+        let (stack, pending) = settings.stack.reloading(loaded)
+        let imu = stack.resolution.settings.imu
+        if imu != parts.sensor.imu {
+            defer { supervision.sensingStarted() }
+            do throws(SensorError) {
+                try parts.sensor.configure(imu)
+            } catch {
+                log.error("the configuration stays as it is: \(error.description(in: .agent))")
+                return
+            }
+        }
+        perform(settings.takeOver(stack, pending: pending, at: now))
     }
 }

@@ -59,6 +59,7 @@ final class AgentLoop {
         self.log = log
         let run = RunName.new()
         self.settings = SettingsStore(configuration, topics: topics, run: run)
+        self.settings.sensorRefusal = { [sensor = parts.sensor] in sensor.refusal(of: $0)?.explanation }
         commands = CommandHandler(topics: topics, prefix: prefix, allowed: settings.commands.allow)
         telemetry = TelemetryPublisher(topics: topics, publish: settings.publish, isSimulated: facts.isSimulated)
         outbox = Outbox(

@@ -30,9 +30,12 @@ import Testing
     }
 
     /// The agent as a service, without a terminal.
-    private func agent(_ arguments: String...) async throws -> JostleProgram {
+    private func agent(
+        _ arguments: String..., fake: (path: String, options: String)? = nil
+    ) async throws -> JostleProgram {
         let agent = try JostleProgram(
-            ["run", "--config", file] + arguments, environment: ["NOTIFY_SOCKET": manager.path], launcher: ["setsid"])
+            ["run", "--config", file] + arguments, environment: ["NOTIFY_SOCKET": manager.path], fake: fake,
+            launcher: ["setsid"])
         #expect(await manager.receives("READY=1"), "\(agent.errors)")
         #expect(await observer.sees { try sensitivity($0) != nil }, "\(agent.errors)")
         return agent
@@ -143,6 +146,43 @@ import Testing
         try observer.publish(
             MQTTMessage(topic: "jostle/dut/set/gestures.shake.sensitivity", text: "", qos: .atLeastOnce))
         #expect(await observer.sees { try sensitivity($0) == 6 }, "\(agent.errors)")
+        #expect(await agent.terminate() == 0)
+    }
+    /// Only the open sensor shows what its chip permits, so the check of the files does not find this.
+    @Test(.needsFakeAdapter) func configurationThatTheSensorRefusesChangesNothing() async throws {
+        defer { broker.kill() }
+        let bus = try FakeBus()
+        defer { bus.remove() }
+        try directory.write(
+            """
+            device: { id: dut }
+            sensor: { bus: \(bus.path), rate: 50 Hz }
+            mqtt: { broker: "mqtt://127.0.0.1:\(broker.port)" }
+            settings: { allow: [sensor] }
+            gestures: { shake: { sensitivity: 3 } }
+            """, to: "jostle.yaml")
+        let agent = try await agent(fake: (bus.path, ""))
+        defer { agent.kill() }
+        let local = try directory.write(
+            "sensor: { rate: 2000 Hz }\ngestures: { shake: { sensitivity: 9 } }\n", to: "conf.d/local.yaml")
+        await reload(agent)
+        #expect(
+            await agent.logs(
+                "the configuration stays as it is: sensor.rate: the MPU-6050 measures up to 1000 Hz; 2000 Hz were requested"
+            ), "\(agent.errors)")
+        #expect(try sensitivity(observer) == 3)
+        // Nor does a message.
+        try observer.publish(MQTTMessage(topic: "jostle/dut/set/sensor.rate", text: "2000", qos: .atLeastOnce))
+        #expect(await agent.logs("sensor.rate not set: "), "\(agent.errors)")
+        // A rate that it has is taken.
+        try "sensor: { rate: 100 Hz }\ngestures: { shake: { sensitivity: 4 } }\n".write(
+            toFile: local, atomically: true, encoding: .utf8)
+        await reload(agent)
+        #expect(await observer.sees { try sensitivity($0) == 4 }, "\(agent.errors)")
+        #expect(await agent.logs("sensor.rate: \"50 Hz\" -> \"100 Hz\""), "\(agent.errors)")
+        let settings = try report(observer)["settings"] as? [String: Any]
+        #expect((settings?["sensor"] as? [String: Any])?["rate"] as? String == "100 Hz")
+        #expect(!agent.errors.contains("keeps its old settings"))
         #expect(await agent.terminate() == 0)
     }
 }

@@ -32,4 +32,37 @@ import Testing
         try sensor.configure(faster)
         #expect(manager.isRunning && manager.imu.rate == 100)
     }
+    @Test func settingsThatTheChipRefusesInterruptNothing() throws {
+        let directory = try TemporaryDirectory()
+        let recording = "t_s,ax,ay,az,gx,gy,gz\n5,0,0,9.8,0,0,0\n6,0,0,9.8,0,0,0\n"
+        let path = try directory.write(recording, to: "still.csv")
+        let selection = SensorSelection.virtual(path)
+        let imu = IMUSettings()
+        let manager = MotionManager(sensor: selection)
+        let sensor = SensorSwitch(manager: manager, selection: selection, imu: imu, device: try selection.open(imu))
+        defer { _ = sensor.stop() }
+        #expect(try sensor.start())
+
+        // Whoever closes the sensor cannot open it again.
+        try FileManager.default.removeItem(atPath: path)
+        var tooFast = imu
+        tooFast.rate = 2000
+        for _ in 1...2 {
+            do throws(SensorError) {
+                try sensor.configure(tooFast)
+                Issue.record("2000 Hz were accepted")
+            } catch {
+                guard case .rate = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+            #expect(manager.isRunning && sensor.imu == imu && manager.imu == imu)
+        }
+
+        // What has to restart does so with the settings in force.
+        try directory.write(recording, to: "still.csv")
+        #expect(throws: SensorError.self) { try sensor.configure(tooFast, restarts: true) }
+        #expect(manager.isRunning && sensor.imu == imu && manager.imu == imu)
+    }
 }

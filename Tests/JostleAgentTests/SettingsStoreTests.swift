@@ -15,8 +15,8 @@ import Testing
 
     private static let key = "gestures.shake.sensitivity"
 
-    private func bench(in directory: String = "/nonexistent") -> Bench {
-        let loaded = LoadedConfiguration(settings: JostleSettings(), provenance: Provenance())
+    private func bench(in directory: String = "/nonexistent", settings: JostleSettings = JostleSettings()) -> Bench {
+        let loaded = LoadedConfiguration(settings: settings, provenance: Provenance())
         let stored = StoredConfiguration.open(
             loaded, id: "a", boot: "a", in: StateDirectory(path: directory), log: Log(level: .error))
         var bench = Bench(SettingsStore(stored, topics: Topics(prefix: "jostle", id: "a"), run: "1"))
@@ -64,6 +64,21 @@ import Testing
         #expect(second.participant.settings.motion.gestures.shake.common.sensitivity == 7)
         #expect(set(&second, Self.key, "") == 5)
         #expect(second.text(.localSettings) == "{}\n")
+    }
+
+    /// A stored rate that the chip does not have would keep the agent from starting again.
+    @Test func refusesWhatTheSensorRefuses() throws {
+        var settings = JostleSettings()
+        settings.settings.allow = ["sensor"]
+        var bench = bench(settings: settings)
+        bench.participant.sensorRefusal = { $0.rate > 1000 ? "the chip measures up to 1000 Hz" : nil }
+        _ = set(&bench, "sensor.rate", "2000")
+        #expect(bench.participant.settings.imu.rate == 200 && bench.writes == 0)
+        let refused = try self.refused(try report(&bench))
+        #expect(refused.map { $0["key"] } == ["sensor.rate"])
+        #expect(refused.first?["reason"] == "the chip measures up to 1000 Hz")
+        _ = set(&bench, "sensor.rate", "1000")
+        #expect(bench.participant.settings.imu.rate == 1000 && bench.writes == 1)
     }
 
     /// A reported value survives a crash: the report waits for the disk, and the write is requested at once.

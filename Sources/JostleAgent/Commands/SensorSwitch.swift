@@ -11,7 +11,8 @@ final class SensorSwitch {
     let manager: MotionManager
 
     private let selection: SensorSelection
-    private var imu: IMUSettings
+    /// The settings with which the sensor is read, or will be.
+    private(set) var imu: IMUSettings
     private var device: (any SensorDevice)?
 
     /// Whether sensing is switched off.
@@ -35,6 +36,9 @@ final class SensorSwitch {
 
     /// Differences from the requested configuration and other warnings, one sentence each.
     var notes: [String] { device?.notes ?? [] }
+
+    /// Why the chip or its bus refuses settings, as far as the open sensor knows it.
+    func refusal(of imu: IMUSettings) -> SensorRateError? { imu == self.imu ? nil : device?.refusal(of: imu) }
 
     /// Starts to read the sensor, and opens it first if necessary. Has no effect if it is already being read.
     ///
@@ -66,11 +70,16 @@ final class SensorSwitch {
 
     /// Configures the sensor again: stops it, opens it with these settings and starts it, which takes some tenths of a
     /// second. Without a change it does nothing, unless `restarts` is true or the sensor could not be started before.
+    /// Settings that the chip or its bus refuses interrupt nothing.
     ///
     /// - Throws: why the sensor cannot be configured so; it then runs with its old settings, if it can.
     func configure(_ imu: IMUSettings, restarts: Bool = false) throws(SensorError) {
         let isIdle = !isStopped && !manager.isRunning
         guard imu != self.imu || restarts || isIdle else { return }
+        if let refusal = refusal(of: imu) {
+            if restarts || isIdle { try configure(self.imu, restarts: restarts) }
+            throw .rate(refusal)
+        }
         manager.imu = imu
         guard device != nil || isIdle else {
             self.imu = imu

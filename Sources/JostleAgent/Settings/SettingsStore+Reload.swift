@@ -6,11 +6,11 @@ extension SettingsStore {
     /// The most changed values that are logged one by one.
     private static let loggedChanges = 20
 
-    /// Takes over the configuration files, which were read again: what can change at run time is in force at once. The
-    /// values set at home and the fleet's layers stay above it.
-    mutating func reload(_ loaded: LoadedConfiguration, at now: ClockReading) -> Effects {
+    /// Takes over the stack with the configuration files that were read again: what can change at run time is in force
+    /// at once. `pending` are the keys that take effect at the next start.
+    mutating func takeOver(_ reloaded: ConfigurationStack, pending: [String], at now: ClockReading) -> Effects {
         let before = stack.resolution
-        (stack, keysPending) = stack.reloading(loaded)
+        (stack, keysPending) = (reloaded, pending)
         let after = stack.resolution
         let changes = ConfigurationStack.changedKeys(before.settings, after.settings)
         var effects: Effects = changes.prefix(Self.loggedChanges).map { .log(.info, $0.line) }

@@ -1,3 +1,4 @@
+internal import IMUDrivers
 internal import JostleConfiguration
 internal import JostleMessages
 internal import MosquittoClient
@@ -75,6 +76,9 @@ struct SettingsStore: Participant {
 
     /// Limits the log lines about values, in case a sender never stops.
     private var lines = TokenBucket(capacity: 5000, rate: 0.2)
+
+    /// Why the sensor refuses settings. Once stored, they would keep the agent from starting again.
+    var sensorRefusal: (IMUSettings) -> String? = { _ in nil }
 
     /// Creates a store with the configuration in force; `run` is the name of this run.
     init(_ opened: StoredConfiguration, topics: Topics, run: String) {
@@ -303,7 +307,13 @@ struct SettingsStore: Participant {
         _ entry: SettingMessage.Entry, origin: String, at now: ClockReading
     ) throws(ConfigurationProblem) -> Effects {
         let old = stack.value(of: entry.key)
+        let before = stack
         try stack.set(entry.key, to: entry.value, in: LocalLayer.name)
+        if entry.value != nil, settings.imu != before.resolution.settings.imu, let reason = sensorRefusal(settings.imu)
+        {
+            stack = before
+            throw ConfigurationProblem(at: ConfigurationPosition(.layer(LocalLayer.name)), path: entry.key, reason)
+        }
         refusals.removeAll { $0.key == entry.key }
         guard let note = admitLine(at: now.monotonic) else { return [] }
         let new = stack.value(of: entry.key)

@@ -84,7 +84,7 @@ private func fastest(_ settings: IMUSettings) -> IMUSettings {
     return settings
 }
 
-/// A device's names and notes.
+/// A device's names, notes and limits.
 struct DeviceNames: Sendable {
     /// For display: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String
@@ -92,4 +92,6 @@ struct DeviceNames: Sendable {
     var storage: String
     /// What differs from the requested settings.
     var notes: [String] = []
+    /// Why chip or bus cannot provide the rate of other settings.
+    var judge: (@Sendable (IMUSettings) -> SensorRateError?)?
 }

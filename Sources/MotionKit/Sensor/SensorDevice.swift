@@ -29,6 +29,9 @@ package protocol SensorDevice: AnyObject, Sendable {
     /// The driver's state and counters.
     var status: IMUStatus { get }
 
+    /// Why this sensor cannot be opened with these settings, as far as that is known without opening it.
+    func refusal(of settings: IMUSettings) -> SensorRateError?
+
     /// Does whatever work is due, and appends the available samples to `batch`.
     func poll(into batch: inout SampleBatch) -> IMUPoll
 
@@ -40,6 +43,8 @@ extension SensorDevice {
     package var notes: [String] { [] }
     /// `nil`: only the settings know how a chip is mounted that is read without a kernel driver.
     package var mountMatrix: Matrix3? { nil }
+    /// `nil`: a kernel driver takes the nearest settings that it has.
+    package func refusal(of settings: IMUSettings) -> SensorRateError? { nil }
 
     /// The settings for this sensor. If they have no mount matrix, they get the one that the system knows.
     package func effective(_ settings: MotionSettings) -> MotionSettings {
@@ -58,6 +63,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
     let storageName: String
     let isSimulated: Bool
     let notes: [String]
+    private let judge: (@Sendable (IMUSettings) -> SensorRateError?)?
     private var driver: Driver
 
     init(_ driver: consuming Driver, _ names: DeviceNames, isSimulated: Bool) {
@@ -65,6 +71,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
         title = names.title
         storageName = names.storage
         notes = names.notes
+        judge = names.judge
         self.isSimulated = isSimulated
     }
 
@@ -74,6 +81,7 @@ final class DriverDevice<Driver: IMUDriver & ~Copyable>: SensorDevice, @unchecke
 
     var info: IMUInfo { driver.info }
     var status: IMUStatus { driver.status }
+    func refusal(of settings: IMUSettings) -> SensorRateError? { judge?(settings) }
     func poll(into batch: inout SampleBatch) -> IMUPoll { driver.poll(into: &batch) }
     func stop() throws(BusError) { try driver.stop() }
 }

@@ -80,10 +80,13 @@ extension SensorRateError: CustomStringConvertible {
     public var description: String { description(in: .library) }
 
     /// The description in the vocabulary of its reader.
-    package func description(in vocabulary: SensorVocabulary) -> String {
+    package func description(in vocabulary: SensorVocabulary) -> String { "\(vocabulary.rate): \(explanation)" }
+
+    /// The description without the name of the setting.
+    package var explanation: String {
         let load = rate.load
         guard reason == .beyondBus, let clock = rate.clock else {
-            return "\(vocabulary.rate): the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
+            return "the \(rate.chip) measures up to \(load.highestRate.short) Hz; "
                 + "\(rate.wanted.short) Hz were requested"
         }
         let bits = Int(load.bitsPerSecond.rounded())
@@ -93,7 +96,7 @@ extension SensorRateError: CustomStringConvertible {
             clock < 400_000
             ? "; raise the bus clock: dtparam=i2c_arm_baudrate=400000 in /boot/firmware/config.txt, and restart" : ""
         return
-            "\(vocabulary.rate): \(load.rate.short) Hz need \(SensorRate.percent(load.share(ofClock: clock))) of a "
+            "\(load.rate.short) Hz need \(SensorRate.percent(load.share(ofClock: clock))) of a "
             + "\(SensorRate.kilohertz(clock)) bus: \(load.frameLength) bytes a frame, \(load.batch) frames a read, with addresses, "
             + "acknowledgements and counts \(bits) bits a second, of which \(limit) % may be used; \(allowed)\(advice)"
     }

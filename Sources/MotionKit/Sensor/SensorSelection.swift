@@ -126,7 +126,9 @@ public struct SensorSelection: Equatable, Sendable {
         let chip = VirtualMPU6050(
             trajectory: try SensorSelection.trajectory(name), seed: seed, start: clock.now())
         let notes = try check(settings)
-        let names = DeviceNames(title: "virtual MPU-6050 (\(name))", storage: "virtual", notes: notes)
+        let names = DeviceNames(title: "virtual MPU-6050 (\(name))", storage: "virtual", notes: notes) { settings in
+            self.rate(settings)?.refusal
+        }
         let bus = VirtualBus(chip, clock: clock)
         guard dataReadyLine != nil else {
             return DriverDevice(MPU6050(bus: bus, clock: clock, settings: settings), names, isSimulated: true)
@@ -146,20 +148,24 @@ public struct SensorSelection: Equatable, Sendable {
     /// - Throws: `SensorError.rate` if the rate is certainly not possible.
     @discardableResult
     package func check(_ settings: IMUSettings) throws(SensorError) -> [String] {
-        let rate: SensorRate?
-        switch kind {
-        case .virtual:
-            rate = ChipRegistry.all.first { $0.family == .mpu6050 }?.rate(settings, identity: nil, bus: .none)
-        case .chip(let family, let bus, _):
-            guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return [] }
-            let clock = bus.flatMap { path in I2CBus.all().first { $0.path == path } }?.clockFrequency
-            rate = chip.rate(
-                settings, identity: settings.assumedIdentity, bus: clock == nil ? .none : SensorBusClock(clock))
-        case .any, .kernel:
-            return []
-        }
+        let rate = self.rate(settings)
         if let refusal = rate?.refusal { throw .rate(refusal) }
         return rate?.notes(in: vocabulary) ?? []
+    }
+
+    /// The rate and bus load that the settings mean; `nil` if only a scan can tell which chip is read.
+    private func rate(_ settings: IMUSettings) -> SensorRate? {
+        switch kind {
+        case .virtual:
+            return ChipRegistry.all.first { $0.family == .mpu6050 }?.rate(settings, identity: nil, bus: .none)
+        case .chip(let family, let bus, _):
+            guard let family, let chip = ChipRegistry.all.first(where: { $0.family == family }) else { return nil }
+            let clock = bus.flatMap { path in I2CBus.all().first { $0.path == path } }?.clockFrequency
+            return chip.rate(
+                settings, identity: settings.assumedIdentity, bus: clock == nil ? .none : SensorBusClock(clock))
+        case .any, .kernel:
+            return nil
+        }
     }
 
     /// Opens the kernel device with this name, bus or address, or the preferred one.
@@ -197,7 +203,8 @@ public struct SensorSelection: Equatable, Sendable {
         let names = DeviceNames(
             title: "\(choice.name) at \(hexadecimal(place.address)) on \(place.bus)",
             storage: SensorSelection.storageName(bus: place.bus, address: place.address, part: choice.name),
-            notes: rate?.notes(in: vocabulary) ?? [])
+            notes: rate?.notes(in: vocabulary) ?? []
+        ) { scan.rate(of: choice, $0)?.refusal }
         let search =
             mayMove ? I2CDevice.Search(register: chip.identityRegister, identity: choice.identity) : nil
         guard let dataReadyLine, let openWithLine = chip.openWithLine else {
