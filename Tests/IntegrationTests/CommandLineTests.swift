@@ -68,11 +68,7 @@ import Testing
         arguments: [
             (["shout"], "unknown command \"shout\""), (["help", "shout"], "unknown command \"shout\""),
             (["fleet"], "a command is missing"),
-<<<<<<< ours
             (["fleet", "sing"], "unknown command \"sing\""),
-=======
-            (["fleet", "sing"], "unknown command \"sing\"\nThe commands are list"),
->>>>>>> theirs
             (["help", "fleet", "sing"], "unknown command \"sing\""), (["fleet", "group"], "a command is missing"),
             (["fleet", "group", "add", "floor-2"], "ID is missing"),
             (["fleet", "set", "--loud", "a=1"], "unknown option --loud"),
