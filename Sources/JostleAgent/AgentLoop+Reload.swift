@@ -50,6 +50,7 @@ extension AgentLoop {
         }
         parts.services.ready()
     }
+
     /// Takes over what was read, unless the sensor cannot be read with it. Only the open sensor shows what its chip and
     /// bus permit.
     private func takeOver(_ loaded: LoadedConfiguration, at now: ClockReading) {
