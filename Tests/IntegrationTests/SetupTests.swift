@@ -126,44 +126,78 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: output))
     }
 
-    @Test func asksOnATerminal() async throws {
-        let broker = try await TestBroker.started()
-        defer { broker.kill() }
+    /// The program on a terminal, on which questions are answered as they appear.
+    private func dialogue(_ options: [String]) throws -> (terminal: Terminal, child: ChildProcess) {
         let terminal = try Terminal()
         let child = try ChildProcess(
             [
                 "/bin/sh", "-c", "exec env \"$@\" <\"$0\" >\"$0\"", terminal.path, "STATE_DIRECTORY=\(output)/state",
                 "LD_PRELOAD=\(Products.fakeAdapter.path)", "FAKE_I2C=\(bus.path)", "FAKE_I2C_OPTIONS=",
                 Products.program.path, "setup", "--output", output, "--bus", bus.path,
-            ], in: directory)
+            ] + options, in: directory)
+        return (terminal, child)
+    }
+
+    private func answer(_ question: String, _ text: String, on terminal: Terminal) async {
+        #expect(
+            await eventually(within: .seconds(40)) { terminal.text.contains(question) }, "\(question): \(terminal.text)"
+        )
+        terminal.write(text + "\n")
+    }
+
+    private func ends(_ child: ChildProcess, _ terminal: Terminal) async -> Int32? {
+        _ = await eventually(within: .seconds(20)) {
+            _ = terminal.text; return child.exitStatus() != nil
+        }
+        return child.exitStatus()
+    }
+
+    /// The command of the README.
+    @Test func asksForThePasswordOfAGivenUser() async throws {
+        let accounts = try directory.write("", to: "accounts")
+        try runCommand(["mosquitto_passwd", "-b", accounts, "me", "opensesame"], in: directory)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: accounts)
+        let broker = try await TestBroker.started(settings: "allow_anonymous false\npassword_file \(accounts)")
+        defer { broker.kill() }
+        let (terminal, child) = try dialogue(["--broker", "127.0.0.1:\(broker.port)", "--username", "me"])
         defer {
             Foundation.kill(child.identifier, SIGKILL)
             child.wait()
         }
-        func answer(_ question: String, _ text: String) async {
-            #expect(
-                await eventually(within: .seconds(40)) { terminal.text.contains(question) },
-                "\(question): \(terminal.text)")
-            terminal.write(text + "\n")
+        #expect(await eventually(within: .seconds(40)) { terminal.text.contains("Password of me") })
+        #expect(await eventually { !terminal.echoes })
+        terminal.write("opensesame\n")
+        await answer("Name of the device", "", on: terminal)
+        await answer("Area that Home Assistant suggests", "", on: terminal)
+        await answer("Write this? [y/n]", "y", on: terminal)
+        #expect(await ends(child, terminal) == 0, "\(terminal.text)")
+        #expect(text(of: passwordFile) == "opensesame\n" && !terminal.text.contains("opensesame"))
+        #expect(terminal.echoes)
+    }
+
+    @Test func asksOnATerminal() async throws {
+        let broker = try await TestBroker.started()
+        defer { broker.kill() }
+        let (terminal, child) = try dialogue([])
+        defer {
+            Foundation.kill(child.identifier, SIGKILL)
+            child.wait()
         }
-        await answer("that Home Assistant uses [mqtt://homeassistant.local]:", "127.0.0.1:9")
-        await answer("User name at the broker, - for none:", "")
-        await answer("Use it nevertheless? [y/n]", "n")
-        await answer("that Home Assistant uses [mqtt://127.0.0.1:9]:", "127.0.0.1:\(broker.port)")
+        await answer(
+            "that Home Assistant uses [mqtt://homeassistant.local]:", "127.0.0.1:9", on: terminal)
+        await answer("User name at the broker, - for none:", "", on: terminal)
+        await answer("Use it nevertheless? [y/n]", "n", on: terminal)
+        await answer(
+            "that Home Assistant uses [mqtt://127.0.0.1:9]:", "127.0.0.1:\(broker.port)", on: terminal)
         #expect(
             await eventually(within: .seconds(20)) {
                 terminal.text.components(separatedBy: "User name at the broker").count == 3
             })
         terminal.write("\n")
-        await answer("Name of the device for people, - for none:", "Front door")
-        await answer("Area that Home Assistant suggests, - for none:", "")
-        await answer("Write this? [y/n]", "y")
-        #expect(
-            await eventually(within: .seconds(20)) {
-                _ = terminal.text; return child.exitStatus() != nil
-            })
-        #expect(child.exitStatus() == 0, "\(terminal.text)")
+        await answer("Name of the device for people, - for none:", "Front door", on: terminal)
+        await answer("Area that Home Assistant suggests, - for none:", "", on: terminal)
+        await answer("Write this? [y/n]", "y", on: terminal)
+        #expect(await ends(child, terminal) == 0, "\(terminal.text)")
         #expect(text(of: answers)?.contains("name: \"Front door\"") == true, "\(terminal.text)")
-        #expect(terminal.echoes)
     }
 }

@@ -36,6 +36,9 @@ extension Setup {
             }
             proposal = proposal ?? found.first?.url
         }
+        if asks, let user = answers["mqtt.username"], !user.isEmpty, answers["mqtt.broker"] != nil {
+            try askPassword(of: user)
+        }
         while true {
             if answers["mqtt.broker"] == nil { try askBroker(proposal, configured: configured) }
             guard !arguments.has("no-test") else { return }
@@ -78,7 +81,13 @@ extension Setup {
             return
         }
         answers["mqtt.username"] = name
-        let secret = try dialogue.askSecret("Password, which is not shown; empty to leave it as it is")
+        try askPassword(of: name)
+    }
+
+    /// Asks for the password, unless it was given.
+    private mutating func askPassword(of user: String) throws(CommandFailure) {
+        guard arguments.value("password-file") == nil else { return }
+        let secret = try dialogue.askSecret("Password of \(user), which is not shown; empty to leave it as it is")
         if !secret.isEmpty { password = secret }
     }
 
