@@ -25,7 +25,11 @@ enum AgentExamination {
             ]
         }
         guard let health = device.health else {
-            return [.warning(.agent, "it is online, but has published no health report", "Set publish.health.interval")]
+            return [
+                .warning(
+                    .agent, "it is online, but has published no health report",
+                    "Unless publish.health.interval is 0: journalctl -u jostle -n 50")
+            ]
         }
         var facts = ["online"]
         if let version = health.version { facts.append("version \(version)") }

@@ -34,6 +34,7 @@ final class BrokerProbe {
     /// The longest time that the parts of the test may take, s. The connection has a time limit of its own.
     private static let answerTime = 5.0
     private static let echoTime = 2.0
+    private static let readingTime = 6.0
 
     private let client: MQTTClient<Token>
     private let inbox: Inbox
@@ -69,6 +70,11 @@ final class BrokerProbe {
         try wait(30) { $0.connection != nil || $0.isHopeless }
         guard inbox.seen.connection != nil else { return outcome(id) }
         try wait(Self.answerTime) { $0.answered.count >= filters.count }
+        // Retained messages follow the answers. An agent that has just connected has not sent its report yet.
+        try wait(0.5) { $0.model.devices[id]?.isOnline != nil }
+        if inbox.seen.model.devices[id]?.isOnline == true {
+            try wait(Self.answerTime) { $0.model.devices[id]?.health != nil }
+        }
         try testEvents()
         try testDiscovery(id)
         return outcome(id)
@@ -92,12 +98,18 @@ final class BrokerProbe {
     /// A message that nobody can want shows whether this one says so.
     private func testDiscovery(_ id: String) throws(CommandFailure) {
         guard let discoveryPrefix else { return }
-        let isSilent = try isUnmatched(
-            MQTTMessage(topic: "\(topics.events)nobody", payload: [], qos: .atLeastOnce), .control)
+        let control = MQTTMessage(topic: "\(topics.events)nobody", payload: [], qos: .atLeastOnce)
+        guard try isUnmatched(control, .control) == true else { return }
         let topic = "\(discoveryPrefix)/sensor/\(id)/doctor/config"
-        let isUnread = try isUnmatched(
-            MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true), .discovery)
-        guard isSilent == true, let isUnread else { return }
+        let message = MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, retain: true)
+        guard var isUnread = try isUnmatched(message, .discovery) else { return }
+        // In its first seconds, the agent itself reads what the broker holds.
+        if !isUnread, let device = inbox.seen.model.devices[id], device.isOnline == true,
+            device.health?.uptime ?? 0 < 60
+        {
+            try wait(Self.readingTime) { _ in false }
+            isUnread = try isUnmatched(message, .discoveryAgain) ?? false
+        }
         inbox.found(discoveryReader: !isUnread)
     }
 
@@ -137,6 +149,7 @@ extension BrokerProbe {
         case echo
         case control
         case discovery
+        case discoveryAgain
     }
 
     /// What the client reports: written by the network thread, read by the waiting caller.
