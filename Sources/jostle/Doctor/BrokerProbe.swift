@@ -171,9 +171,9 @@ extension BrokerProbe {
             var isHopeless: Bool {
                 switch failure {
                 case nil: false
-                case .hostNotFound, .network, .tls, .timedOut, .file, .refused(.badUserNameOrPassword),
-                    .refused(.notAuthorised):
-                    true
+                case .hostNotFound, .timedOut, .file, .refused(.badUserNameOrPassword), .refused(.notAuthorised): true
+                // A name may have several addresses, and the broker may listen on one of them.
+                case .network, .tls: failures > 2
                 default: failures > 1
                 }
             }
@@ -213,8 +213,10 @@ extension BrokerProbe {
                     if let token { seen.results[token] = false }
                     seen.refusals.append(Refusal(topic: topic, reason: failure.messageDescription))
                 case .refused(let end), .disconnected(let end):
-                    seen.failure = end.failure
                     seen.failures += 1
+                    // One address may refuse the connection, and another one say more.
+                    if case .network = end.failure, seen.failure != nil { break }
+                    seen.failure = end.failure
                 case .connecting, .subscriptionRestored, .stopped: break
                 }
             }
