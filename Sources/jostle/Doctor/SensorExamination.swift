@@ -18,9 +18,6 @@ struct SensorExamination {
         case kernel
     }
 
-    /// The process that uses the sensor, if one does.
-    private(set) var holder: ChipLock.Holder?
-
     private let settings: JostleSettings
     private let reader: FileReader
     private let board: BoardBuses
@@ -122,8 +119,9 @@ struct SensorExamination {
                             .chip, "you may not open \(bus.path), so the chips on it are unknown", "sudo jostle doctor")
                     )
                 }
-            } else {
-                findings.append(.failed(.bus, "\(failure)", failure.advice(in: .agent).map { [$0] } ?? []))
+            } else if !bus.isOfDisplay {
+                let finding = Finding.failed(.bus, "\(failure)", failure.advice(in: .agent).map { [$0] } ?? [])
+                findings.append(scan.choice == nil ? finding : finding.asWarning)
             }
         }
         if let choice = scan.choice {
@@ -137,12 +135,11 @@ struct SensorExamination {
         for bus in scan.buses {
             for chip in bus.chips {
                 guard case .taken(let error) = chip.finding, case .inUse(let holder) = error.reason else { continue }
-                self.holder = holder
                 findings.append(Self.finding(of: holder, at: "\(hexadecimal(chip.address)) on \(bus.path)"))
                 return
             }
         }
-        if let stuck = scan.buses.first(where: \.isStuck) {
+        if let stuck = scan.buses.first(where: { $0.isStuck && !$0.isOfDisplay }) {
             findings.append(
                 .failed(
                     .chip, "the bus \(stuck.path) is stuck or too slow: no transfer ends in time",
@@ -168,8 +165,9 @@ struct SensorExamination {
 
     /// What to do if no chip can be used.
     private static func steps(for scan: SensorScan) -> [String] {
-        let findings = scan.buses.flatMap { bus in bus.chips.map { (bus, $0) } }
-        let number = scan.buses.first.flatMap { I2CBus(path: $0.path)?.number } ?? 1
+        let buses = scan.buses.filter { !$0.isOfDisplay }
+        let findings = buses.flatMap { bus in bus.chips.map { (bus, $0) } }
+        let number = buses.first.flatMap { I2CBus(path: $0.path)?.number } ?? 1
         let isSilent = findings.allSatisfy { _, chip in
             if case .silent = chip.finding { true } else { false }
         }
@@ -223,6 +221,12 @@ struct SensorExamination {
 }
 
 extension SensorScan.BusReport {
+    /// Whether it leads to a display, whose silence or failures mean nothing: `fef04500.i2c`, `vc4-hdmi`, `DPDDC-A`.
+    fileprivate var isOfDisplay: Bool {
+        let name = (name ?? "").lowercased()
+        return ["hdmi", "ddc", "vc4", "fef04500", "fef09500"].contains { name.contains($0) }
+    }
+
     /// Whether transfers on it do not end in time.
     fileprivate var isStuck: Bool {
         chips.contains { chip in
